@@ -2,7 +2,8 @@
 //! priced, time what the prices add up to.
 //!
 //! A program takes its atomics, locks and threads from here in place of the standard library's, and [`run`] runs it on
-//! a [`Machine`]. What it costs and why it can be believed is in `manycore/README.md`.
+//! a [`Machine`]. What is simulated and what is not is in `manycore/README.md`; which published figures it meets, in
+//! `results/PUBLISHED.md`.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -88,6 +88,8 @@ def test_a_change_of_one_sweep_says_so_and_one_of_two_pools_them(tmp_path: Path)
     two = stated("change", both, "tsp", "master", "packed")
     assert re.search(r"`packed` takes (19|20)\.\d.% less time than `master` on `tsp` with 2 threads ", two)
     assert re.search(r"; two sweeps on 1 day: −\d+\.\d.% and −\d+\.\d.%; ", two)
+    in_a_cell = stated("effect", both, "tsp", "master", "packed")
+    assert re.fullmatch(r"−(19|20)\.\d.% time on `tsp` .*; two sweeps on 1 day: −\d+\.\d.% and −\d+\.\d.%\)", in_a_cell)
 
 
 def test_where_a_branch_is_slower_nowhere_the_losses_that_are_not_excluded_are_told(tmp_path: Path) -> None:
@@ -306,7 +308,7 @@ def test_what_is_no_place_is_refused() -> None:
 
 
 def test_an_effect_may_be_that_of_some_parameters_alone() -> None:
-    calibration = analyse(read_sweep(CHECKOUT / "results/sweeps/2026-11-24T234224Z-7b2d61-0c94d95ea627"))
+    calibration = analyse(read_sweep(CHECKOUT / "results/sweeps/2026-11-26T082059Z-573a4b-14e57d2a5449"))
     told = {
         pool: KINDS["effect"](Asked("x", CHECKOUT, [calibration], [f"install+pool={pool}", "master", "champion"]))[0]
         for pool in ("busy", "idle")

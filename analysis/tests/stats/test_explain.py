@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,16 +20,16 @@ BRANCHES = ["master", "packed", "some", "few", "none"]
 WRITES = {"packed": 100, "some": 60, "few": 30, "none": 0}
 
 
-def analysed(folder: Path, effects: dict[str, float]) -> Analysis:
-    truth = made_up.Truth(
-        branches=BRANCHES,
+def analysed(folder: Path, effects: dict[str, float], **truth: Any) -> Analysis:  # noqa: ANN401 - what a `Truth` has
+    known = made_up.Truth(
         workloads={"tsp": 0.1, "quicksort": 0.2},
         threads=[1, 2, 4, 8],
         trials=5,
         counts={branch: {"jec_rmws": writes, "jec_loads": 500} for branch, writes in WRITES.items()},
         effects={(branch, name): factor for branch, factor in effects.items() for name in ("tsp", "quicksort")},
+        **{"branches": BRANCHES, **truth},
     )
-    return analyse(read_sweep(made_up.write_sweep(folder / "sweep", truth)))
+    return analyse(read_sweep(made_up.write_sweep(folder / "sweep", known)))
 
 
 def test_saved_writes_that_save_time_are_found(tmp_path: Path) -> None:
@@ -39,6 +40,14 @@ def test_saved_writes_that_save_time_are_found(tmp_path: Path) -> None:
     assert row["saved_ns"] == pytest.approx(0.3 * row["plain_ns"], rel=0.1)
     assert row["saved_ns_low"] < row["saved_ns"] < row["saved_ns_high"]
     assert "the more writes a branch saves, the more time" in explanation_sentences(found, "packed")[1]
+
+
+def test_a_simulated_sweep_is_explained_by_the_intervals_that_it_is_judged_by(tmp_path: Path) -> None:
+    analysis = analysed(tmp_path, {"none": 0.7}, machine="made-up", branches=BRANCHES[1:])
+    found = explain(analysis, "packed").cells.filter(panel="tsp · small", threads=2, branch="none").row(0, named=True)
+    judged = analysis.comparisons.filter(level="cell", workload="tsp", threads=2, branch="none").row(0, named=True)
+    assert found["saved_ns_low"] == pytest.approx((1 - judged["ratio_high"]) * found["plain_ns"])
+    assert found["saved_ns_high"] == pytest.approx((1 - judged["ratio_low"]) * found["plain_ns"])
 
 
 def test_saved_writes_that_cost_time_are_told_as_that(tmp_path: Path) -> None:

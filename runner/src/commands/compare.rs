@@ -15,8 +15,8 @@ use crate::stop::Exit;
 /// Arguments of `compare`.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// The baseline, then the branches to compare with it: a name of branches.toml, published:VERSION, path:DIR,
-    /// git:URL#COMMIT or fork:FEATURE,FEATURE; put NAME= before it to name it
+    /// The baseline, then the branches to compare with it: a name of branches.toml, group:NAME, published:VERSION,
+    /// path:DIR, git:URL#COMMIT, git:DIR#COMMIT or fork:FEATURE,FEATURE; put NAME= before it to name it
     #[arg(value_name = "BRANCH", num_args = 2.., required_unless_present = "resume",
           conflicts_with_all = ["resume", "branches"])]
     specs: Vec<String>,

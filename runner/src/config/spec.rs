@@ -10,8 +10,8 @@ use super::{Branch, Config, Source, git, seen_from};
 use crate::config::pick::{GROUP, hint};
 
 /// What the words may be, for messages and help.
-pub const SPECS: &str = "a branch of branches.toml, group:NAME, published:1.13.0, path:DIR, git:URL#COMMIT or \
-                         fork:FEATURE,FEATURE; NAME= before it gives it a name";
+pub const SPECS: &str = "a branch of branches.toml, group:NAME, published:1.13.0, path:DIR, git:URL#COMMIT, \
+                         git:DIR#COMMIT or fork:FEATURE,FEATURE; NAME= before it gives it a name";
 
 /// Where specs are read: relative paths start from `here`, and all are kept as seen from `config_folder`, where a row
 /// of branches.toml would have them.

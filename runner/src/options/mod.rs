@@ -65,8 +65,8 @@ pub(crate) struct Selection {
     /// Named starting point for one table or figure; see `list experiments`
     #[arg(long, value_name = "NAME")]
     pub(crate) experiment: Option<String>,
-    /// Names, globs, `all`, `group:NAME`, `!exclusions`, separated by commas [default: all]; or names and words as
-    /// `compare` takes them (path:DIR), the baseline first
+    /// Names, globs, `all`, `group:NAME`, `!exclusions`, separated by commas [default: all]; or, the baseline first,
+    /// names and published:VERSION, path:DIR, git:URL#COMMIT, git:DIR#COMMIT or fork:FEATURE,FEATURE
     #[arg(long, value_name = "LIST")]
     pub(crate) branches: Option<String>,
     /// Names, globs, `all`, `!exclusions`, separated by commas

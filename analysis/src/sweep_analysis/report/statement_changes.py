@@ -24,23 +24,13 @@ def _change(asked: Asked) -> str:
     workload, against, branch, *rest = asked.words
     quantity = rest[0] if rest else "time"
     row = _changed(asked, workload, against, [branch]).filter(quantity=quantity).row(0, named=True)
-    comparisons = asked.comparisons
+    hidden = beside_the_mean(asked.comparisons, row)
     where = _where(asked, row)
-    doubt = "" if row["verdict"] not in (UNCLEAR, UNJUDGED) else f"; {verdict(row, asked.sweep.sweep)}"
-    hidden = beside_the_mean(comparisons, row)
     which = "in the first sweep, " if len(asked.sweeps) > 1 else ""
     more = f" {capital(which + '; '.join(hidden))}." if hidden else ""
-    days = "" if asked.sweep.sweep.machine else "one sweep; "
-    if len(asked.sweeps) > 1:
-        others = asked.sweeps[1].judgement.comparisons
-        again = matching(others, row)
-        if again is None or row["ratio_low"] is None:
-            raise asked.refused("a sweep does not judge that", "name two sweeps that both do")
-        each = " and ".join(percent(it["time_ratio"]) for it in (row, again))
-        on = {str(analysis.sweep.manifest.get("created_at"))[:10] for analysis in asked.sweeps[:2]}
-        days = f"two sweeps on {count(len(on), 'day')}: {each}; "
-        row |= together(comparisons, others, row, again)
-        doubt = f"; {UNCLEAR}" if row["ratio_low"] < 1 < row["ratio_high"] else ""
+    row, days, doubt = _of_days(asked, row)
+    days += "; " if days else ""
+    doubt = f"; {doubt}" if doubt else ""
     size = percent(row["time_ratio"])[1:]
     equal = asked.sweep.sweep.replicates.equal
     return (
@@ -56,9 +46,28 @@ def _effect(asked: Asked) -> str:
     quantity = rest[0] if rest else "time"
     row = _changed(asked, workload, against, [branch]).filter(quantity=quantity).row(0, named=True)
     hidden = gained_and_lost(asked.comparisons, row) if workload == "all" else []
-    doubt = [] if row["verdict"] not in (UNCLEAR, UNJUDGED) else [verdict(row, asked.sweep.sweep)]
-    told = f"{percent(row['time_ratio'])} {QUANTITY_NAMES[quantity]} {_where(asked, row)} ({_interval(row)})"
-    return "; ".join([told, *hidden, *doubt])
+    where = _where(asked, row)
+    row, days, doubt = _of_days(asked, row)
+    each = f"; {days}" if len(asked.sweeps) > 1 else ""
+    hidden = [f"in the first, {hidden[0]}", *hidden[1:]] if hidden and each else hidden
+    told = f"{percent(row['time_ratio'])} {QUANTITY_NAMES[quantity]} {where} ({_interval(row)}{each})"
+    return "; ".join([told, *hidden, *([doubt] if doubt else [])])
+
+
+def _of_days(asked: Asked, row: dict[str, Any]) -> tuple[dict[str, Any], str, str]:
+    """A row of the first sweep, pooled with the second if there is one; on which days; and what doubt is left."""
+    if len(asked.sweeps) == 1:
+        days = "" if asked.sweep.sweep.machine else "one sweep"
+        return row, days, verdict(row, asked.sweep.sweep) if row["verdict"] in (UNCLEAR, UNJUDGED) else ""
+    others = asked.sweeps[1].judgement.comparisons
+    again = matching(others, row)
+    if again is None or row["ratio_low"] is None:
+        raise asked.refused("a sweep does not judge that", "name two sweeps that both do")
+    each = " and ".join(percent(it["time_ratio"]) for it in (row, again))
+    on = {str(analysis.sweep.manifest.get("created_at"))[:10] for analysis in asked.sweeps[:2]}
+    row |= together(asked.comparisons, others, row, again)
+    doubt = UNCLEAR if row["ratio_low"] < 1 < row["ratio_high"] else ""
+    return row, f"two sweeps on {count(len(on), 'day')}: {each}", doubt
 
 
 def _source(asked: Asked) -> str:

@@ -122,10 +122,10 @@ def judge(
     return _judged(pl.concat(rows), twin, simulated=simulated)
 
 
-def compare(times: pl.LazyFrame, baseline: str, quantity: str = "time") -> pl.DataFrame:
+def compare(times: pl.LazyFrame, baseline: str, quantity: str = "time", *, simulated: bool = False) -> pl.DataFrame:
     """The rows of `judge` in one of `QUANTITIES`; wall and CPU time are judged together whichever is asked for."""
     quantities = JUDGED if quantity in JUDGED else (quantity,)
-    return judge(times, baseline, quantities).filter(quantity=quantity)
+    return judge(times, baseline, quantities, simulated=simulated).filter(quantity=quantity)
 
 
 def in_quantity(times: pl.LazyFrame, quantity: str) -> pl.LazyFrame:

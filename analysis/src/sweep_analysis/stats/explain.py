@@ -51,7 +51,8 @@ def explain(analysis: Analysis, plain: str) -> Explanation:
         .group_by(PLACE)
         .agg(pl.col("ns_per_unit").median().alias("plain_ns"))
     )
-    compared = compare(analysis.times.lazy(), plain).filter(pl.col("level") == "cell")
+    simulated = analysis.sweep.machine is not None
+    compared = compare(analysis.times.lazy(), plain, simulated=simulated).filter(pl.col("level") == "cell")
 
     def saved(ratio: str, name: str) -> pl.Expr:
         return ((1 - pl.col(ratio)) * pl.col("plain_ns")).alias(name)
