@@ -17,6 +17,9 @@ from sweep_analysis.stats.compare import LEAST_SIMULATED
 from sweep_analysis.stats.differences import differences
 from sweep_analysis.stats.validation import validation
 
+MOST_NAMED = 4
+"""If more prices turn a comparison, they are counted; the report of the sweep names them."""
+
 
 def _validated(asked: Asked) -> str:
     """How near a prediction of a host is, and a row for each workload and number of threads that it misses.
@@ -151,8 +154,8 @@ def _sensitivity(asked: Asked) -> str:
 
 def _ranged(row: dict[str, Any]) -> str:
     threads = count(row["threads"], "thread")
-    turned = f", by {row['flips']}" if row["flips"] else ""
-    turned = turned.replace("*0.5", " halved").replace("*2", " doubled")
+    by = row["flips"].replace("*0.5", " halved").replace("*2", " doubled").split(", ")
+    turned = f", by {', '.join(by) if len(by) <= MOST_NAMED else f'{len(by)} of them'}" if row["flips"] else ""
     return f"`{row['workload']}` with {threads} ({percent(row['least'])} to {percent(row['most'])}{turned})"
 
 
