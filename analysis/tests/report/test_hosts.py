@@ -96,7 +96,7 @@ def test_a_host_with_one_build_of_each_branch_has_changes_without_intervals(tmp_
     host(tmp_path, "1a2b3c", "2026-03-01T11:00:00Z", {"classics": "c"})
     rows = told(tmp_path)
     assert row(rows, "`champion` against the published crate, sixteen programs: time")[0].startswith(
-        "−0.4\N{NO-BREAK SPACE}%, not judged; 0 of them gain"
+        "−0.4\N{NO-BREAK SPACE}%, not judged; 0 gain"
     )
     assert "(" not in row(rows, "`packed` against the published crate: time")[0]
 

@@ -41,8 +41,8 @@ def gained_and_lost(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]
         return []
     gain, lose = verdicts.count(FASTER), verdicts.count(SLOWER)
     return [
-        f"{gain} of them gain, {lose} lose, {parts.height - gain - lose} cannot be told",
-        f"the median changes by {percent(float(np.exp(np.median(np.log(ratios)))))}",
+        f"{gain} gain, {lose} lose, {parts.height - gain - lose} cannot be told",
+        f"median {percent(float(np.exp(np.median(np.log(ratios)))))}",
     ]
 
 
