@@ -196,7 +196,7 @@ impl<'a> Builder<'a> {
         }
         let contents = branches.iter().filter_map(|branch| self.content(branch));
         let contents = contents.collect::<std::io::Result<Vec<_>>>();
-        let shared = digest::of_folders(&folders);
+        let shared = folders.into_iter().map(digest::of_tree).collect::<std::io::Result<Vec<_>>>();
         Ok(digest::identity(&(
             shared.context("the sources of protocol/, workloads/ and rayon-fork/ cannot be read")?,
             contents.context("a branch's working tree or its edits cannot be read")?,

@@ -93,7 +93,7 @@ impl Builder<'_> {
             "Cargo.lock" => Some(adapted.clone().unwrap_or_else(|| freed(&lock).into_bytes())),
             _ => None,
         };
-        copy_folder(&from, &folder, Path::new(""), &new_text)
+        copy_folder(&from, &folder, new_text)
             .with_context(|| format!("{} cannot be copied to {}", from.display(), folder.display()))?;
         let metadata = self.metadata(branch, &folder)?;
         let package = self.resolved(branch, &metadata)?;

@@ -1,6 +1,6 @@
 //! What the files of a kit must say before one of them is put anywhere: whoever sent it may have made it up.
 
-use std::io::{BufRead, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
@@ -28,12 +28,7 @@ const MOST_TEXT: u64 = 1 << 30;
 /// # Errors
 /// [`Stop::BadInput`] for what is no text, too long, or changes what a terminal shows; those of `see`.
 pub fn lines(path: &str, content: &[u8], mut see: impl FnMut(&str) -> Result<()>) -> Result<()> {
-    let mut text: Box<dyn BufRead + '_> = if is_packed(Path::new(path)) {
-        let unpacked = unpacked(Path::new(path), content);
-        Box::new(BufReader::new(unpacked.context("no memory to unpack it")?))
-    } else {
-        Box::new(content)
-    };
+    let mut text = BufReader::new(unpacked(Path::new(path), content).context("no memory to unpack it")?);
     let (mut number, mut bytes, mut line) = (0_u64, 0, Vec::new());
     loop {
         number += 1;

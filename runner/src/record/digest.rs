@@ -1,12 +1,13 @@
 //! SHA-256 in hexadecimal: receipts of binaries, identities of folders.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::plan::id::Id;
+use crate::record::whole_file::files_below;
 
 /// Digest of some bytes, 64 hexadecimal digits.
 pub(crate) fn of_bytes(bytes: &[u8]) -> String {
@@ -22,44 +23,11 @@ pub(crate) fn of_file(path: &Path) -> io::Result<String> {
     std::fs::read(path).map(|bytes| of_bytes(&bytes))
 }
 
-/// Digest of all files below some folders: their names and contents, in order of their names.
-pub(crate) fn of_folders(folders: &[&Path]) -> io::Result<String> {
-    let mut files = Vec::new();
-    let mut left: Vec<_> = folders.iter().map(|folder| folder.to_path_buf()).collect();
-    while let Some(folder) = left.pop() {
-        for entry in std::fs::read_dir(folder)? {
-            let path = entry?.path();
-            if path.is_dir() {
-                left.push(path);
-            } else {
-                files.push((path.display().to_string(), of_file(&path)?));
-            }
-        }
-    }
-    files.sort();
-    Ok(identity(&files))
-}
-
-/// Digest of what a working tree's build may read: all its files but what cargo and git keep there, by their places in
-/// the tree.
+/// Digest of what a build may read of a folder: all its files but what cargo and git keep there, by their places in it.
 pub(crate) fn of_tree(root: &Path) -> io::Result<String> {
-    let mut files = Vec::new();
-    let mut left = vec![root.to_owned()];
-    while let Some(folder) = left.pop() {
-        for entry in std::fs::read_dir(folder)? {
-            let entry = entry?;
-            let path = entry.path();
-            // Links are not followed: they may lead in a circle.
-            if entry.file_type()?.is_dir() {
-                if !["target", ".git"].iter().any(|name| entry.file_name() == *name) {
-                    left.push(path);
-                }
-            } else if path.is_file() {
-                let place = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-                files.push((place, of_file(&path)?));
-            }
-        }
-    }
+    let places = files_below(root)?.into_iter().filter(|place| root.join(place).is_file());
+    let file = |place: PathBuf| Ok((place.display().to_string(), of_file(&root.join(place))?));
+    let mut files = places.map(file).collect::<io::Result<Vec<_>>>()?;
     files.sort();
     Ok(of_bytes(&serde_json::to_vec(&files)?))
 }
@@ -82,7 +50,7 @@ mod tests {
         let deep = folder.path().join("a/b");
         std::fs::create_dir_all(&deep).unwrap();
         std::fs::write(deep.join("one"), "1").unwrap();
-        let digest = || of_folders(&[folder.path()]).unwrap();
+        let digest = || of_tree(folder.path()).unwrap();
         let before = digest();
         assert_eq!(before, digest());
         std::fs::write(deep.join("one"), "2").unwrap();

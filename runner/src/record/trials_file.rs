@@ -7,7 +7,6 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead as _, BufReader, Read, Seek as _, SeekFrom, Write as _};
 use std::ops::Range;
@@ -85,28 +84,19 @@ fn unpack(folder: &Path) -> io::Result<()> {
     whole_file::sync_folder(folder)
 }
 
-/// What comes out of the compressed content of a file of this name.
+/// What a file of this name says, compressed or not, if this is its content.
 pub(crate) fn unpacked<'a>(path: &Path, content: impl Read + Send + 'a) -> io::Result<Box<dyn Read + Send + 'a>> {
     Ok(if path.ends_with(PACKED) {
         Box::new(zstd::Decoder::new(content)?)
-    } else {
+    } else if path.ends_with(PACKED_BEFORE) {
         Box::new(MultiGzDecoder::new(content))
+    } else {
+        Box::new(content)
     })
 }
 
 /// What a file of records says, compressed or not.
-pub enum Text {
-    /// Not compressed.
-    Plain(File),
-    /// What comes out of a compressed one.
-    Packed(Box<dyn Read + Send>),
-}
-
-impl fmt::Debug for Text {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if matches!(self, Self::Plain(_)) { "Plain" } else { "Packed" })
-    }
-}
+pub struct Text(Box<dyn Read + Send>);
 
 impl Text {
     /// Opens a file, compressed or not.
@@ -114,32 +104,27 @@ impl Text {
     /// # Errors
     /// If that cannot be done.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
-        Ok(if is_packed(path) { Self::Packed(unpacked(path, file)?) } else { Self::Plain(file) })
-    }
-
-    /// A file in which it can be read at any place.
-    pub(crate) fn into_file(mut self) -> io::Result<File> {
-        if let Self::Plain(file) = self {
-            return Ok(file);
-        }
-        let mut file = tempfile::tempfile()?;
-        io::copy(&mut self, &mut file)?;
-        Ok(file)
+        unpacked(path, File::open(path)?).map(Self)
     }
 }
 
 impl Read for Text {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Plain(file) => file.read(into),
-            Self::Packed(file) => file.read(into),
-        }
+        self.0.read(into)
     }
 }
 
+/// A file in which the text of a file of records can be read at any place.
+pub(crate) fn file_of(path: &Path) -> io::Result<File> {
+    if !is_packed(path) {
+        return File::open(path);
+    }
+    let mut file = tempfile::tempfile()?;
+    io::copy(&mut Text::open(path)?, &mut file)?;
+    Ok(file)
+}
+
 /// The whole lines of a file, one at a time. A torn last line is left out.
-#[derive(Debug)]
 pub struct Lines {
     file: BufReader<Text>,
     line: Vec<u8>,
@@ -187,7 +172,6 @@ pub struct BrokenLine {
 }
 
 /// The records of a sweep, one at a time. Of those that were read only the identities are kept.
-#[derive(Debug)]
 pub struct Records {
     path: PathBuf,
     lines: Lines,

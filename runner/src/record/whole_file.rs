@@ -3,7 +3,7 @@
 use std::fs::{self, File, Permissions};
 use std::io::{self, BufWriter, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use serde::Serialize;
@@ -61,6 +61,25 @@ pub(crate) fn write_if_changed(path: &Path, content: impl AsRef<[u8]>) -> Result
     }
     fs::write(path, content).with_context(|| format!("{} cannot be written", path.display()))?;
     Ok(true)
+}
+
+/// Places of the files below a folder, but of what cargo and git keep there. Links are not followed: they may lead in a
+/// circle.
+pub(crate) fn files_below(root: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let mut left = vec![PathBuf::new()];
+    while let Some(folder) = left.pop() {
+        for entry in fs::read_dir(root.join(&folder))? {
+            let entry = entry?;
+            let place = folder.join(entry.file_name());
+            if !entry.file_type()?.is_dir() {
+                files.push(place);
+            } else if ![".git", "target"].iter().any(|kept| entry.file_name() == *kept) {
+                left.push(place);
+            }
+        }
+    }
+    Ok(files)
 }
 
 /// Waits until the names of a folder's files are on the disk.

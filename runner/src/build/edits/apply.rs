@@ -12,7 +12,7 @@ use super::items::{Place, places};
 use super::{Action, Changed, Edit, Edits, Target};
 use crate::config::pick::hint;
 use crate::record::digest;
-use crate::record::whole_file::write_if_changed;
+use crate::record::whole_file::{files_below, write_if_changed};
 use crate::stop::Stop;
 
 /// Digits of a hash: enough to tell the statements of a crate apart.
@@ -51,7 +51,7 @@ impl Edits {
             let change = changed.iter().find(|change| Path::new(&change.file) == file)?;
             Some(change.after.clone().into_bytes())
         };
-        copy_folder(from, to, Path::new(""), &new_text)
+        copy_folder(from, to, new_text)
             .with_context(|| format!("{} cannot be copied to {}", from.display(), to.display()))?;
         Ok(changed)
     }
@@ -164,26 +164,12 @@ fn change(text: &str, target: &Range<usize>, edit: &Edit) -> (Range<usize>, Stri
     }
 }
 
-/// Copies what is in `folder` of `from`, but what cargo and git keep there; `new_text` has what files become.
-pub(crate) fn copy_folder(
-    from: &Path,
-    to: &Path,
-    folder: &Path,
-    new_text: &dyn Fn(&Path) -> Option<Vec<u8>>,
-) -> Result<()> {
-    fs::create_dir_all(to.join(folder))?;
-    for entry in fs::read_dir(from.join(folder))? {
-        let entry = entry?;
-        let place = folder.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            if ![".git", "target"].iter().any(|kept| entry.file_name() == *kept) {
-                copy_folder(from, to, &place, new_text)?;
-            }
-            continue;
-        }
+/// Copies what is in a folder, but what cargo and git keep there; `new_text` has what files become.
+pub(crate) fn copy_folder(from: &Path, to: &Path, new_text: impl Fn(&Path) -> Option<Vec<u8>>) -> Result<()> {
+    for place in files_below(from)? {
         let mut content = match new_text(&place) {
             Some(text) => text,
-            None => fs::read(entry.path())?,
+            None => fs::read(from.join(&place))?,
         };
         if place == Path::new("Cargo.toml") {
             let manifest: toml::Table = toml::from_str(std::str::from_utf8(&content)?)?;
@@ -191,7 +177,9 @@ pub(crate) fn copy_folder(
                 content.extend_from_slice(b"\n[workspace]\n");
             }
         }
-        write_if_changed(&to.join(&place), &content)?;
+        let copy = to.join(place);
+        fs::create_dir_all(copy.parent().unwrap_or(to))?;
+        write_if_changed(&copy, &content)?;
     }
     Ok(())
 }

@@ -15,6 +15,7 @@ use toml::{Table, Value};
 
 use crate::build::edits::copy_folder;
 use crate::record::digest;
+use crate::record::whole_file::files_below;
 use crate::stop::Stop;
 
 /// Folder of the copies, as places in records and messages begin.
@@ -75,7 +76,7 @@ pub fn rewrite(metadata: &Metadata, below: &Path, facade: &Path) -> Result<Vec<R
             }
             texts.get(file).cloned().map(String::into_bytes)
         };
-        copy_folder(folder(package), copy, Path::new(""), &new_text)
+        copy_folder(folder(package), copy, new_text)
             .with_context(|| format!("{} cannot be rewritten", folder(package).display()))?;
     }
     let rewritten = packages.iter().map(|package| Rewritten {
@@ -149,7 +150,6 @@ fn texts(package: &Package) -> Result<BTreeMap<PathBuf, String>> {
     let library = package.targets.iter().find(|target| target.kind.contains(&TargetKind::Lib));
     let library = library.with_context(|| format!("{} is no library", package.name))?;
     let sources = library.src_path.as_std_path().parent().unwrap_or(Path::new(""));
-    let mut texts = BTreeMap::new();
     let inside = sources.strip_prefix(folder(package)).map_err(|_| {
         Stop::BadInput(format!(
             "{}: the library's sources lie in {}; put them into the crate's own folder",
@@ -157,8 +157,12 @@ fn texts(package: &Package) -> Result<BTreeMap<PathBuf, String>> {
             sources.display()
         ))
     })?;
-    read_sources(folder(package), inside, &mut texts)
-        .with_context(|| format!("{} cannot be read", sources.display()))?;
+    let read = || -> io::Result<BTreeMap<PathBuf, String>> {
+        let places = files_below(sources)?.into_iter().map(|file| inside.join(file));
+        let places = places.filter(|it| it.extension().is_some_and(|it| it == "rs") && it != Path::new("build.rs"));
+        places.map(|it| fs::read_to_string(folder(package).join(&it)).map(|text| (it, text))).collect()
+    };
+    let mut texts = read().with_context(|| format!("{} cannot be read", sources.display()))?;
     let fault = |file: &Path, fault: rewrite::Fault| {
         let file = folder(package).join(file);
         Stop::BadInput(format!("{}:{}: {}", file.display(), fault.line, fault.why))
@@ -171,19 +175,6 @@ fn texts(package: &Package) -> Result<BTreeMap<PathBuf, String>> {
         *text = rewrite::rewritten(text, has_alloc).map_err(|why| fault(file, why))?;
     }
     Ok(texts)
-}
-
-fn read_sources(root: &Path, inside: &Path, texts: &mut BTreeMap<PathBuf, String>) -> io::Result<()> {
-    for entry in fs::read_dir(root.join(inside))? {
-        let entry = entry?;
-        let place = inside.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            read_sources(root, &place, texts)?;
-        } else if place.extension().is_some_and(|it| it == "rs") && place != Path::new("build.rs") {
-            texts.insert(place, fs::read_to_string(entry.path())?);
-        }
-    }
-    Ok(())
 }
 
 /// The copy's `Cargo.toml`: what cargo made of the original, which may take parts of itself from a workspace.

@@ -20,7 +20,7 @@ use crate::plan::id::Id;
 use crate::plan::{self, Plan, Shard};
 use crate::record::manifest::{Manifest, MergedShard, identities, sweep_name};
 use crate::record::sweep_dir::{self, SweepDir};
-use crate::record::trials_file::{self, Text};
+use crate::record::trials_file;
 use crate::run::progress::count;
 use crate::stop::{Exit, Stop};
 
@@ -207,7 +207,7 @@ fn find_trials(project: &Project, parts: &[Part], whole: &Plan) -> Result<Vec<Fo
 
 /// Copies the lines as they are.
 fn copy_trials(parts: &[Part], trials: &[Found], path: &Path) -> io::Result<()> {
-    let open = |part: &Part| Text::open(&part.sweep.trials())?.into_file();
+    let open = |part: &Part| trials_file::file_of(&part.sweep.trials());
     let files = parts.iter().map(open).collect::<io::Result<Vec<File>>>()?;
     let mut out = BufWriter::new(File::create(path)?);
     let mut line = Vec::new();
