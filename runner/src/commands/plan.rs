@@ -50,21 +50,21 @@ pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
     let (modes, placements) = (words(&asked.modes), words(&asked.placements));
     let mut facts = Vec::new();
     if let Some(machine) = &asked.machine {
-        facts.push(Fact::new("simulated", format!("{}: {}", machine.name, machine.title)));
+        facts.push(("simulated", format!("{}: {}", machine.name, machine.title)));
     }
-    facts.push(Fact::new("branches", asked.branches.join("\n")));
+    facts.push(("branches", asked.branches.join("\n")));
     if let Some(twin) = asked.twin_name() {
-        facts.push(Fact::new("twin", format!("{twin} (A/A: the baseline once more)")));
+        facts.push(("twin", format!("{twin} (A/A: the baseline once more)")));
     }
     if let Some(experiment) = &asked.experiment {
         let shows = format!("{}: {}", experiment.name, experiment.shows);
-        facts.push(Fact::new("experiment", shows));
+        facts.push(("experiment", shows));
     }
-    facts.push(Fact::new("workloads", workloads(&asked).join("\n")));
-    facts.push(Fact::new("threads", threads.join(" ")));
-    facts.push(Fact::new("frequency", format!("{modes}{}", fixed_at(&asked, arguments))));
-    facts.push(Fact::new("placement", placements));
-    facts.push(Fact::new(
+    facts.push(("workloads", workloads(&asked).join("\n")));
+    facts.push(("threads", threads.join(" ")));
+    facts.push(("frequency", format!("{modes}{}", fixed_at(&asked, arguments))));
+    facts.push(("placement", placements));
+    facts.push((
         "each cell",
         format!(
             "{} trials of {} + {} iterations (untimed + timed)",
@@ -77,28 +77,28 @@ pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
             instrument.trials,
             instrument.branches.join(", ")
         );
-        facts.push(Fact::new("counted", counted));
+        facts.push(("counted", counted));
     }
     if let Some(shard) = arguments.selection.shard {
-        facts.push(Fact::new("shard", format!("{shard}: what follows is this part alone")));
+        facts.push(("shard", format!("{shard}: what follows is this part alone")));
     }
     let (cells, trials) = (plan.cells(), plan.len());
     let all = format!("{cells} cells, {} blocks, {trials} trials", plan.blocks());
-    facts.push(Fact::new("in all", all));
+    facts.push(("in all", all));
     if asked.machine.is_some() {
         // Virtual time tells nothing of how long the host takes.
         return print(&facts);
     }
     let time = human(estimate::of(&asked, &plan));
     let time = format!("about {time} for the trials, as their sizes and parameters say");
-    facts.push(Fact::new("time", time));
+    facts.push(("time", time));
     let (branches, layouts) = (to_build.len(), asked.layouts as usize);
     let branches = count(branches, "branch", "branches");
     let builds = format!("{branches} in {} each", count(layouts, "layout", "layouts"));
-    facts.push(Fact::new("builds", builds));
+    facts.push(("builds", builds));
     if asked.threads.last().is_some_and(|&most| most > cpus) {
         let note = format!("* more threads than the {cpus} CPUs here");
-        facts.push(Fact::new("note", note));
+        facts.push(("note", note));
     }
     print(&facts)
 }
@@ -108,24 +108,15 @@ fn print(facts: &[Fact]) -> Result<Exit> {
     Ok(Exit::Good)
 }
 
-/// One thing that a plan says.
-struct Fact {
-    what: &'static str,
-    says: String,
-}
-
-impl Fact {
-    fn new(what: &'static str, says: String) -> Self {
-        Self { what, says }
-    }
-}
+/// One thing that a plan says: what about, and what.
+type Fact = (&'static str, String);
 
 fn shown(facts: &[Fact], look: Terminal) -> String {
     let width = look.columns.map_or(usize::MAX, |columns| columns.saturating_sub(LABEL));
-    let text = |fact: &Fact| {
-        let lines: Vec<String> = fact.says.lines().map(|line| wrapped(line, width, "  ")).collect();
+    let text = |(what, says): &Fact| {
+        let lines: Vec<String> = says.lines().map(|line| wrapped(line, width, "  ")).collect();
         let beside = lines.join("\n").replace('\n', &format!("\n{:LABEL$}", ""));
-        format!("{:LABEL$}{beside}\n", fact.what)
+        format!("{what:LABEL$}{beside}\n")
     };
     facts.iter().map(text).collect()
 }
@@ -199,7 +190,7 @@ mod tests {
     #[test]
     fn a_plan_fits_a_terminal_of_eighty_columns_and_a_file_has_a_line_for_each_workload() {
         let words = "async-io, medium: backend=auto bytes=4096 compute-steps=50000 io=pool operation=write";
-        let facts = [Fact::new("workloads", format!("{words} tasks=10\nsum, medium: elements=1"))];
+        let facts = [("workloads", format!("{words} tasks=10\nsum, medium: elements=1"))];
         let text = |columns| shown(&facts, Terminal { has_colour: false, columns });
         let narrow = text(Some(80));
         assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");

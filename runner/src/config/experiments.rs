@@ -9,6 +9,7 @@ use serde_spanned::Spanned;
 
 use crate::config::ConfigError;
 use crate::config::catalogue;
+use crate::config::fault::FileText;
 use crate::config::pick::{no_such, pick_grouped};
 use crate::options::selection::{self, PlacementChoice};
 use crate::plan::{AskedExperiment, Figure, Load};
@@ -17,7 +18,7 @@ use crate::stop::Stop;
 const FILE: &str = "experiments.toml";
 
 /// A row of the file.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all(deserialize = "kebab-case"))]
 pub(crate) struct Experiment {
     /// Its name on the command line.
@@ -57,13 +58,13 @@ pub(crate) struct Experiment {
     pub sequential_ignores: Vec<String>,
     /// Parameters of all cell sets.
     #[serde(default, skip_serializing)]
-    set: BTreeMap<String, Scalar>,
+    pub set: BTreeMap<String, Scalar>,
     /// Parameters of which every value meets every other.
     #[serde(default, skip_serializing)]
-    vary: BTreeMap<String, Vec<Scalar>>,
+    pub vary: BTreeMap<String, Vec<Scalar>>,
     /// Parameters that go together.
     #[serde(default, skip_serializing)]
-    cases: Vec<BTreeMap<String, Scalar>>,
+    pub cases: Vec<BTreeMap<String, Scalar>>,
     /// Parameters of each cell set, as `--parameter` takes them: what the three before make.
     #[serde(skip_deserializing)]
     pub cells: Vec<BTreeMap<String, String>>,
@@ -179,7 +180,7 @@ fn yes() -> bool {
 /// A parameter's value: people write numbers without quotation marks.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
-enum Scalar {
+pub(crate) enum Scalar {
     Whole(u64),
     Word(String),
 }
@@ -194,18 +195,14 @@ impl Scalar {
 }
 
 fn parse(text: &str) -> Result<Vec<Experiment>> {
-    let line_of = |offset: usize| text[..offset.min(text.len())].matches('\n').count() + 1;
+    let place = FileText { file: FILE, text };
     let file: File = toml::from_str(text).map_err(|error| ConfigError::of_parser(FILE, text, &error))?;
     let mut experiments: Vec<Experiment> = Vec::new();
     for row in file.experiment {
-        let line = line_of(row.span().start);
+        let start = row.span().start;
         let mut experiment = row.into_inner();
         let name = experiment.name.clone();
-        let fault = |message: String| ConfigError {
-            file: FILE.to_owned(),
-            line: Some(line),
-            message: format!("experiment `{name}`: {message}"),
-        };
+        let fault = |message: String| place.at(start, format!("experiment `{name}`: {message}"));
         if experiments.iter().any(|other| other.name == name) {
             return Err(fault("the name is taken; give every experiment its own".to_owned()).into());
         }

@@ -4,13 +4,13 @@ use anyhow::{Context as _, Result, bail};
 
 use super::Selection;
 use crate::config::catalogue;
-use crate::config::experiments;
+use crate::config::experiments::{self, Experiment};
 use crate::config::machines;
 use crate::config::{Branch, Config};
 use crate::host::Host;
 use crate::options::project::Project;
 use crate::options::selection::{self, PlacementChoice, Preset};
-use crate::plan::{self, Asked, AskedExperiment, Figure, Instrument, Load, Mode};
+use crate::plan::{self, Asked, Figure, Instrument, Load, Mode};
 use crate::stop::Stop;
 
 /// What the command line asks, checked against branches, catalogue and host; of branches from elsewhere than
@@ -20,7 +20,11 @@ pub(crate) fn asked(
     elsewhere: Option<&Config>,
     selection: &Selection,
 ) -> Result<(Asked, Vec<Branch>)> {
-    let mut start = Start::of(project, selection)?;
+    let (preset, start) = start(project, selection)?;
+    let list = selection.workloads.as_deref().unwrap_or(&start.workloads);
+    let list = if selection.machine.is_some() { machines::workloads(list)? } else { list.to_owned() };
+    let size = selection.size.as_deref().unwrap_or(&start.size);
+    let mut loads = start.loads(&list, size, &selection.parameters, selection.input.as_deref())?;
     let (mut branches, is_baseline_added) = if let Some(config) = elsewhere {
         (config.branches.clone(), false)
     } else {
@@ -32,7 +36,7 @@ pub(crate) fn asked(
     if is_baseline_added {
         tell!("note: the baseline `{baseline}` is added, since the others are compared with it");
     }
-    if branches.len() > 1 && !start.loads.iter().any(Load::uses_pool) {
+    if branches.len() > 1 && !loads.iter().any(Load::uses_pool) {
         tell!(
             "note: only the baseline `{baseline}` is built and run: what was asked for leaves the pool \
              idle, so all branches are one program"
@@ -40,7 +44,7 @@ pub(crate) fn asked(
         branches.retain(|branch| branch.baseline);
     }
     let host = Host::default();
-    let instrument = selection.instrument.map(|trials| instrument(trials, &branches, &start.loads)).transpose()?;
+    let instrument = selection.instrument.map(|trials| instrument(trials, &branches, &loads)).transpose()?;
     let threads = selection.threads.as_deref().unwrap_or(&start.threads);
     let root = project.checkout.root();
     let machine = selection.machine.as_deref();
@@ -50,9 +54,9 @@ pub(crate) fn asked(
                 "--prices {prices}: only simulated machines have prices; name one by --machine"
             )));
         };
-        start.loads = machines::with_prices(root, machine, &start.loads, prices)?;
+        loads = machines::with_prices(root, machine, &loads, prices)?;
     }
-    let machine = machine.map(|name| machines::find(root, name, &start.loads)).transpose()?;
+    let machine = machine.map(|name| machines::find(root, name, &loads)).transpose()?;
     let threads = match &machine {
         None => selection::threads(threads, host.cores(), Host::usable_cpus())?,
         Some(machine) => {
@@ -66,24 +70,26 @@ pub(crate) fn asked(
     } else {
         selection.placement.unwrap_or(start.placement).placements()
     };
+    let trials = selection.trials.unwrap_or(start.trials);
+    let is_timed = preset != Some(Preset::Smoke) && start.figure != Figure::Answers;
     let mut asked = Asked {
-        preset: start.preset,
+        preset: preset.map_or("experiment".to_owned(), |preset| preset.to_string()),
         branches: branches.iter().map(|branch| branch.name.clone()).collect(),
         baseline,
-        layouts: layouts(selection, start.is_timed, selection.trials.unwrap_or(start.trials))?,
+        layouts: layouts(selection, is_timed, trials)?,
         twin: start.twin && !selection.no_twin,
-        workloads: start.loads,
+        workloads: loads,
         threads,
         modes: modes(selection)?,
         machine,
         placements,
-        trials: selection.trials.unwrap_or(start.trials),
+        trials,
         warmup_iterations: start.warmup_iterations,
         iterations: selection.iterations.unwrap_or(start.iterations),
         seed: selection.seed.unwrap_or(1),
         timeout_s: selection.timeout.unwrap_or(60.0),
         instrument,
-        experiment: start.experiment,
+        experiment: preset.is_none().then(|| start.asked()),
     };
     let programs = asked.programs();
     if let Some(apart) = asked.workloads.iter().find(|load| !programs.has(&load.workload)) {
@@ -160,87 +166,22 @@ pub(crate) fn builds(asked: &Asked, branches: &[Branch]) -> Vec<Branch> {
     branches.iter().cloned().chain(asked_for).collect()
 }
 
-/// What holds where the command line says nothing: a preset or an experiment.
-struct Start {
-    preset: String,
-    experiment: Option<AskedExperiment>,
-    branches: String,
-    threads: String,
-    trials: u32,
-    iterations: u32,
-    warmup_iterations: u32,
-    twin: bool,
-    placement: PlacementChoice,
-    /// As for `--prices`.
-    prices: Option<String>,
-    /// Whether its times mean something.
-    is_timed: bool,
-    /// With the command line's workloads, size and parameters already in them.
-    loads: Vec<Load>,
-}
-
-impl Start {
-    fn of(project: &Project, selection: &Selection) -> Result<Self> {
-        let (parameters, input) = (&selection.parameters, selection.input.as_deref());
-        let workloads = |start: &str| {
-            let list = selection.workloads.as_deref().unwrap_or(start);
-            match selection.machine {
-                Some(_) => machines::workloads(list),
-                None => Ok(list.to_owned()),
-            }
-        };
-        let Some(name) = &selection.experiment else {
-            let preset = match (selection.preset, &selection.machine) {
-                (Some(Preset::Simulated), None) => bail!(Stop::BadInput(
-                    "--preset simulated is for simulated machines; add `--machine NAME` (`list machines` has the names)"
-                        .to_owned()
-                )),
-                (Some(preset), _) => preset,
-                (None, None) => Preset::Quick,
-                (None, Some(_)) => Preset::Simulated,
-            };
-            let values = preset.values();
-            return Ok(Self {
-                preset: preset.to_string(),
-                experiment: None,
-                branches: "all".to_owned(),
-                threads: values.threads.to_owned(),
-                trials: values.trials,
-                iterations: values.iterations,
-                warmup_iterations: 1,
-                twin: true,
-                placement: PlacementChoice::Free,
-                prices: None,
-                is_timed: preset != Preset::Smoke,
-                loads: selection::loads(
-                    &workloads(values.workloads)?,
-                    selection.size.as_deref().unwrap_or(values.size),
-                    parameters,
-                    input,
-                )?,
-            });
-        };
-        let experiment = experiments::find(experiments::read(project.checkout.root())?, name)?;
-        Ok(Self {
-            preset: "experiment".to_owned(),
-            experiment: Some(experiment.asked()),
-            loads: experiment.loads(
-                &workloads(&experiment.workloads)?,
-                selection.size.as_deref().unwrap_or(&experiment.size),
-                parameters,
-                input,
-            )?,
-            branches: experiment.branches,
-            threads: experiment.threads,
-            trials: experiment.trials,
-            iterations: experiment.iterations,
-            warmup_iterations: experiment.warmup_iterations,
-            twin: experiment.twin,
-            placement: experiment.placement,
-            prices: experiment.prices,
-            is_timed: experiment.figure != Figure::Answers,
-        })
+/// What holds where the command line says nothing: an experiment, or the values of a preset.
+fn start(project: &Project, selection: &Selection) -> Result<(Option<Preset>, Experiment)> {
+    if let Some(name) = &selection.experiment {
+        let known = experiments::read(project.checkout.root())?;
+        return Ok((None, experiments::find(known, name)?));
     }
+    let preset = match (selection.preset, &selection.machine) {
+        (Some(Preset::Simulated), None) => bail!(Stop::BadInput(
+            "--preset simulated is for simulated machines; add `--machine NAME` (`list machines` has the names)"
+                .to_owned()
+        )),
+        (Some(preset), _) => preset,
+        (None, None) => Preset::Quick,
+        (None, Some(_)) => Preset::Simulated,
+    };
+    Ok((Some(preset), preset.values()))
 }
 
 /// The modes asked for, refused where the host cannot keep them; the preset `full` takes both where it can.

@@ -9,6 +9,7 @@ use protocol::{Description, Placement, Refusal, Size};
 use serde::{Deserialize, Serialize};
 
 use crate::config::catalogue;
+use crate::config::experiments::Experiment;
 use crate::config::pick::{nearest, pick_grouped};
 use crate::config::{Branch, Config};
 use crate::plan::{Input, Load};
@@ -53,44 +54,27 @@ impl PlacementChoice {
     }
 }
 
-/// The values a preset stands for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PresetValues {
-    /// As for `--workloads`.
-    pub workloads: &'static str,
-    /// As for `--size`.
-    pub size: &'static str,
-    /// As for `--threads`.
-    pub threads: &'static str,
-    /// As for `--trials`.
-    pub trials: u32,
-    /// As for `--iterations`.
-    pub iterations: u32,
-}
-
 impl Preset {
-    /// What it stands for.
-    pub(crate) fn values(self) -> PresetValues {
-        match self {
-            Self::Smoke => PresetValues { workloads: HEADLINE, size: "tiny", threads: "1,2", trials: 2, iterations: 2 },
-            Self::Quick => PresetValues {
-                workloads: HEADLINE,
-                size: "small",
-                threads: "1,4,16,64,cores,cpus",
-                trials: 7,
-                iterations: 3,
-            },
-            Self::Full => {
-                PresetValues { workloads: "all", size: "small", threads: HEADLINE_THREADS, trials: 11, iterations: 5 }
-            }
+    /// What it stands for, as an experiment that has no name and draws nothing of its own.
+    pub(crate) fn values(self) -> Experiment {
+        let (workloads, size, threads, trials, iterations) = match self {
+            Self::Smoke => (HEADLINE, "tiny", "1,2", 2, 2),
+            Self::Quick => (HEADLINE, "small", "1,4,16,64,cores,cpus", 7, 3),
+            Self::Full => ("all", "small", HEADLINE_THREADS, 11, 5),
             // The price of joins, what a program of the study adds, and waking up; sizes that are mostly scheduling.
-            Self::Simulated => PresetValues {
-                workloads: "fib-join,quicksort,ticks",
-                size: "tiny",
-                threads: "1,8,cores",
-                trials: 5,
-                iterations: 3,
-            },
+            Self::Simulated => ("fib-join,quicksort,ticks", "tiny", "1,8,cores", 5, 3),
+        };
+        Experiment {
+            workloads: workloads.to_owned(),
+            size: size.to_owned(),
+            branches: "all".to_owned(),
+            threads: threads.to_owned(),
+            trials,
+            iterations,
+            warmup_iterations: 1,
+            twin: true,
+            cells: vec![BTreeMap::new()],
+            ..Experiment::default()
         }
     }
 }

@@ -65,8 +65,8 @@ fn the_readme_says_what_presets_stand_for() {
 fn every_preset_names_workloads_sizes_and_threads_that_exist() {
     for preset in Preset::value_variants() {
         let values = preset.values();
-        assert!(loads(values.workloads, values.size, &[], None).unwrap().len() >= 3);
-        assert!(!threads(values.threads, 2, 2).unwrap().is_empty());
+        assert!(loads(&values.workloads, &values.size, &[], None).unwrap().len() >= 3);
+        assert!(!threads(&values.threads, 2, 2).unwrap().is_empty());
     }
 }
 

@@ -109,12 +109,13 @@ impl Load {
 }
 
 /// What an experiment draws; the analysis has a function for each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Figure {
     /// A table: whether every cell gives the sequential program's answer.
     Answers,
     /// Speed-up by threads, a line for each branch, a panel for each workload.
+    #[default]
     SpeedupByBranch,
     /// Speed-up by threads, a line for each strategy and lock, a panel for each number of words.
     SpeedupByWords,

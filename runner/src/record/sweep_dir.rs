@@ -69,14 +69,15 @@ impl SweepDir {
             });
         }
         for path in [parent.join(which), PathBuf::from(which)] {
-            if path.join("manifest.json").is_file() {
-                return Ok(Self { path });
+            let sweep = Self { path };
+            if sweep.has_manifest() {
+                return Ok(sweep);
             }
-            if trials_file::of(&path).is_file() {
+            if sweep.trials().is_file() {
                 bail!(Stop::BadInput(format!(
                     "{} has trials, but no manifest.json, which says what they are of; put back a copy of \
                      it, the trials are untouched",
-                    checkout.shown(&path)
+                    checkout.shown(&sweep.path)
                 )));
             }
         }
@@ -118,36 +119,25 @@ impl SweepDir {
         Self::all(parent).into_iter().rev().find(is_it)
     }
 
-    /// All sweeps below a folder, oldest first.
+    /// All sweeps in a folder, oldest first.
     #[must_use]
     pub fn all(parent: &Path) -> Vec<Self> {
-        let mut found: Vec<PathBuf> = fs::read_dir(parent)
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|entry| entry.path())
-            .filter(|path| path.extension().is_none_or(|extension| extension != "partial"))
-            .filter(|path| path.join("manifest.json").is_file())
-            .collect();
-        found.sort();
-        found.into_iter().map(|path| Self { path }).collect()
+        let folders = folders_in(parent).into_iter().map(|path| Self { path });
+        folders.filter(Self::has_manifest).collect()
     }
 
     /// The sweep in a folder, or those in folders below it.
     #[must_use]
     pub fn below(folder: &Path) -> Vec<Self> {
-        if folder.join("manifest.json").is_file() {
-            return vec![Self { path: folder.to_owned() }];
+        let own = Self { path: folder.to_owned() };
+        if own.has_manifest() {
+            return vec![own];
         }
-        let mut folders: Vec<PathBuf> = fs::read_dir(folder)
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|entry| entry.path())
-            .filter(|path| path.is_dir() && path.extension().is_none_or(|it| it != "partial"))
-            .collect();
-        folders.sort();
-        folders.iter().flat_map(|folder| Self::below(folder)).collect()
+        folders_in(folder).iter().flat_map(|folder| Self::below(folder)).collect()
+    }
+
+    fn has_manifest(&self) -> bool {
+        self.path.join("manifest.json").is_file()
     }
 
     /// The folder.
@@ -220,6 +210,30 @@ impl SweepDir {
     pub(crate) fn pack(&self) -> Result<()> {
         if trials_file::is_packed(&self.trials()) { Ok(()) } else { self.appender()?.pack() }
     }
+
+    /// Checks that trials can be added, before minutes go into builds.
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        let opened = OpenOptions::new().append(true).open(self.trials());
+        let probed = opened.and_then(|_| tempfile::NamedTempFile::new_in(&self.path));
+        probed.map(drop).map_err(|error| {
+            Stop::HostNotFit(format!(
+                "{0}: nothing can be added to this sweep: {1}; mend that (permissions? disk full? read-only?), \
+                 then resume {0} again: what is there is untouched",
+                self.path.display(),
+                without_path(&error)
+            ))
+            .into()
+        })
+    }
+}
+
+/// The folders in a folder, sorted, but for those that are not whole yet.
+fn folders_in(parent: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_whole = |path: &PathBuf| path.is_dir() && path.extension().is_none_or(|it| it != "partial");
+    let mut folders: Vec<PathBuf> = entries.filter(is_whole).collect();
+    folders.sort();
+    folders
 }
 
 /// Names another file for the lock of the host. For tests alone: two sweeps with different locks measure each other.
@@ -245,20 +259,13 @@ impl HostLock {
             .or_else(|_| OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path))
             .with_context(|| format!("{} cannot be opened", path.display()))?;
         let locked = if is_simulated { file.try_lock_shared() } else { file.try_lock() };
-        match locked {
-            Ok(()) => Ok(Self { _file: file }),
-            Err(TryLockError::WouldBlock) => bail!(Stop::HostNotFit(format!(
-                "another sweep runs on this host{}, and what is measured would show it; wait for it or end it",
-                holder(&file).map(|who| format!(", {who}")).unwrap_or_default()
-            ))),
-            Err(TryLockError::Error(error)) => {
-                Err(error).with_context(|| format!("{} cannot be locked", path.display()))
-            }
-        }
+        whole_file::check_locked(locked, &path, || {
+            let who = holder(&file).map(|who| format!(", {who}")).unwrap_or_default();
+            format!("another sweep runs on this host{who}, and what is measured would show it; wait for it or end it")
+        })?;
+        Ok(Self { _file: file })
     }
-}
 
-impl HostLock {
     fn path() -> PathBuf {
         std::env::var_os(HOST_LOCK).map_or_else(|| PathBuf::from("/var/tmp/work-stealing-sweep.lock"), PathBuf::from)
     }
@@ -301,23 +308,6 @@ pub(crate) fn check_parent(parent: &Path) -> Result<()> {
         ))
         .into()
     })
-}
-
-impl SweepDir {
-    /// Checks that trials can be added, before minutes go into builds.
-    pub(crate) fn check_writable(&self) -> Result<()> {
-        let opened = OpenOptions::new().append(true).open(self.trials());
-        let probed = opened.and_then(|_| tempfile::NamedTempFile::new_in(&self.path));
-        probed.map(drop).map_err(|error| {
-            Stop::HostNotFit(format!(
-                "{0}: nothing can be added to this sweep: {1}; mend that (permissions? disk full? read-only?), \
-                 then resume {0} again: what is there is untouched",
-                self.path.display(),
-                without_path(&error)
-            ))
-            .into()
-        })
-    }
 }
 
 /// An error without the made-up name of a temporary file, which says nothing to anybody.

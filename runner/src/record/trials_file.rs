@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, Read, Seek as _, SeekFrom, Write as _};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -358,15 +358,11 @@ impl Appender {
 /// Keeps everybody else from changing the records of a folder while it lives.
 fn lock(folder: &Path) -> Result<File> {
     let path = folder.join("host.json");
-    let describe = || format!("{} cannot be locked", path.display());
-    let file = OpenOptions::new().append(true).open(&path).with_context(describe)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => {
-            bail!(Stop::HostNotFit(format!("another sweep writes to {}; wait for it or end it", folder.display())))
-        }
-        Err(TryLockError::Error(error)) => Err(error).with_context(describe),
-    }
+    let file = OpenOptions::new().append(true).open(&path);
+    let file = file.with_context(|| format!("{} cannot be locked", path.display()))?;
+    let held = || format!("another sweep writes to {}; wait for it or end it", folder.display());
+    whole_file::check_locked(file.try_lock(), &path, held)?;
+    Ok(file)
 }
 
 /// What stands after the last line end: nothing, unless it was torn.

@@ -1,6 +1,6 @@
 //! Files that a crash leaves old or new, never half of one; and files that keep their time stamps where they are right.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File, Permissions, TryLockError};
 use std::io::{self, BufWriter, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -80,6 +80,15 @@ pub(crate) fn files_below(root: &Path) -> io::Result<Vec<PathBuf>> {
         }
     }
     Ok(files)
+}
+
+/// Makes errors of locks that were not got: what `held` says, if somebody else has it.
+pub(crate) fn check_locked(locked: Result<(), TryLockError>, path: &Path, held: impl FnOnce() -> String) -> Result<()> {
+    match locked {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => Err(Stop::HostNotFit(held()).into()),
+        Err(TryLockError::Error(error)) => Err(error).with_context(|| format!("{} cannot be locked", path.display())),
+    }
 }
 
 /// Waits until the names of a folder's files are on the disk.

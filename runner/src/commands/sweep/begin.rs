@@ -1,15 +1,15 @@
 //! A sweep that is new: builds, plan, folder.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use jiff::Timestamp;
 use protocol::{Request, SCHEMA};
 
 use super::arguments::{SweepArgs, SweepCommand};
-use super::ready::{Ready, build_all, warn_of};
-use crate::build::{Builder, check_folder};
+use super::ready::{Measured, Ready, build_all, warn_of};
+use crate::build::check_folder;
 use crate::config::Branch;
 use crate::config::machines;
 use crate::host::Host;
@@ -19,7 +19,6 @@ use crate::plan::{self, Asked};
 use crate::record::Ending;
 use crate::record::manifest::{Manifest, identities, sweep_name};
 use crate::record::sweep_dir::{self, SweepDir};
-use crate::run::interrupt;
 use crate::run::sweep::SETTLE;
 use crate::run::trial;
 use crate::stop::Stop;
@@ -47,15 +46,9 @@ pub(super) fn begin(
     if asked.machine.is_none() {
         warn_of(&Host::default());
     }
-    interrupt::install()?;
-    let folder = project.config_folder()?;
-    let builder = Builder::new(&project.checkout, &folder, asked.layouts)?
-        .with(asked.programs())
-        .simulated(machines::first_request(project.checkout.root(), &asked));
-    let started = Instant::now();
-    let (measured, binaries) = build_all(&builder, &builds(&asked, &branches), arguments.keep_going)?;
-    let binaries = machines::binaries(&asked, binaries);
-    let building = started.elapsed();
+    let builds = builds(&asked, &branches);
+    let built = build_all(project, &asked, &builds, arguments.keep_going)?;
+    let Measured { branches: measured, binaries, toolchain, building } = built;
     check_inputs(project.checkout.root(), &asked, &inputs, &binaries[&asked.baseline][0])?;
     let whole = plan::order(&asked, &identities(&measured));
     let plan_digest = whole.digest();
@@ -84,7 +77,7 @@ pub(super) fn begin(
         asked,
         branches: measured,
         instrumented,
-        toolchain: builder.toolchain()?,
+        toolchain,
         settle_ms: u64::try_from(SETTLE.as_millis()).ok(),
         shard,
         shards: Vec::new(),

@@ -1,12 +1,9 @@
 //! A sweep that was stopped: the same plan again, if what it measures is still the same.
 
-use std::time::Instant;
-
 use anyhow::{Result, bail};
 
 use super::arguments::SweepArgs;
-use super::ready::{Ready, build_all, warn_of};
-use crate::build::Builder;
+use super::ready::{Measured, Ready, build_all, warn_of};
 use crate::config::Branch;
 use crate::config::checkout::Commit;
 use crate::config::machines;
@@ -15,7 +12,6 @@ use crate::options::project::Project;
 use crate::plan;
 use crate::record::manifest::{Manifest, MeasuredBranch, identities};
 use crate::record::sweep_dir::SweepDir;
-use crate::run::interrupt;
 use crate::stop::Stop;
 
 pub(super) fn resume(project: &Project, arguments: &SweepArgs, sweep: SweepDir) -> Result<Ready> {
@@ -44,11 +40,6 @@ pub(super) fn resume(project: &Project, arguments: &SweepArgs, sweep: SweepDir) 
         warn_of(&Host::default());
     }
     let inputs = project.inputs(&manifest.asked, arguments.selection.input.as_deref())?;
-    interrupt::install()?;
-    let folder = project.config_folder()?;
-    let builder = Builder::new(&project.checkout, &folder, manifest.asked.layouts)?
-        .with(manifest.asked.programs())
-        .simulated(machines::first_request(project.checkout.root(), &manifest.asked));
     // A branch that could not be built when the sweep began stays failed: a sweep is one experiment.
     let branches: Vec<Branch> = manifest
         .builds()
@@ -60,11 +51,8 @@ pub(super) fn resume(project: &Project, arguments: &SweepArgs, sweep: SweepDir) 
             ..Branch::new(branch.name.clone(), branch.source.clone())
         })
         .collect();
-    let started = Instant::now();
-    let (measured, binaries) = build_all(&builder, &branches, false)?;
-    let binaries = machines::binaries(&manifest.asked, binaries);
-    let building = started.elapsed();
-    let changes = changes(project, &manifest, &measured)?;
+    let Measured { branches, binaries, building, .. } = build_all(project, &manifest.asked, &branches, false)?;
+    let changes = changes(project, &manifest, &branches)?;
     if !changes.is_empty() {
         bail!(Stop::BadInput(format!(
             "{} cannot be resumed, because what it measures has changed:\n  {}\n\

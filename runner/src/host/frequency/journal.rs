@@ -1,7 +1,7 @@
 //! What was in the files before a fix, on disk: written before the first change, deleted after the last file is back. A
 //! runner that finds a journal without a holder undoes the fix of a runner that died.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::tree::{Knob, Tree};
 use crate::host::Host;
 use crate::record::digest;
+use crate::record::whole_file::check_locked;
 use crate::stop::Stop;
 
 /// Version of the file's format.
@@ -145,16 +146,10 @@ impl Journal {
                  run `cargo runner frequency restore` as that user"
             )));
         }
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => bail!(Stop::HostNotFit(format!(
-                "{shown}: another runner holds the frequency now; wait for it or end it, and it restores \
-                 by itself"
-            ))),
-            Err(TryLockError::Error(error)) => {
-                return Err(error).with_context(|| format!("{shown} cannot be locked"));
-            }
-        }
+        let held = || {
+            format!("{shown}: another runner holds the frequency now; wait for it or end it, and it restores by itself")
+        };
+        check_locked(file.try_lock(), path, held)?;
         // Its owner may have deleted it between the opening and the lock.
         if !path.exists() {
             return Ok(None);
