@@ -104,11 +104,6 @@ fn a_misspelt_feature_is_named_with_its_line_and_the_likely_one() {
 }
 
 #[test]
-fn instrumented_builds_are_no_branches() {
-    assert!(fault("[[branch]]\nname = \"x\"\nfork = [\"instrument\"]\n").contains("unknown feature"));
-}
-
-#[test]
 fn a_second_branch_of_the_same_name_is_refused() {
     assert_eq!(
         fault("[[branch]]\nname = \"master\"\nfork = []\n"),

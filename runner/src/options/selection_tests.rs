@@ -18,12 +18,6 @@ fn names_globs_and_exclusions_pick_in_the_order_of_the_file() {
 }
 
 #[test]
-fn a_misspelt_name_is_refused_with_the_likely_one() {
-    let error = pick("--branches", "branch", "pakced", &KNOWN).unwrap_err().to_string();
-    assert!(error.starts_with("--branches: no branch matches `pakced`; did you mean `packed`?"), "{error}");
-}
-
-#[test]
 fn a_list_that_excludes_everything_is_refused() {
     assert!(pick("--branches", "branch", "split*,!split*", &KNOWN).unwrap_err().to_string().contains("leaves no"));
 }

@@ -68,7 +68,7 @@ pub struct Input {
 }
 
 /// A workload with all that selects its instance.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Load {
     /// Name in the catalogue.
     pub workload: String,

@@ -382,4 +382,4 @@ fn shuffle<T>(items: &mut [T], random: &mut ChaCha8Rng) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -4,13 +4,8 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::*;
 
-pub(super) fn asked() -> Asked {
-    let load = |workload: &str| Load {
-        workload: workload.to_owned(),
-        size: "tiny".to_owned(),
-        parameters: BTreeMap::new(),
-        input: None,
-    };
+pub(crate) fn asked() -> Asked {
+    let load = |workload: &str| Load { workload: workload.to_owned(), size: "tiny".to_owned(), ..Load::default() };
     Asked {
         branches: vec!["master".to_owned(), "packed".to_owned(), "split".to_owned()],
         baseline: "master".to_owned(),
@@ -128,12 +123,6 @@ fn both_placements_are_visited_in_each_replicate_and_the_free_cells_stay_what_th
     let firsts = with.trials().filter(|trial| trial.position == 0 && trial.replicate == 0);
     let turns: Vec<Placement> = firsts.map(|trial| trial.regime.placement).collect();
     assert!(!turns.is_sorted() && !turns.iter().rev().is_sorted(), "they take turns: {turns:?}");
-}
-
-#[test]
-fn a_replicate_begins_only_when_the_one_before_is_complete() {
-    let plan = order(&asked(), &identities());
-    assert!(plan.trials().is_sorted_by_key(|trial| trial.replicate));
 }
 
 #[test]

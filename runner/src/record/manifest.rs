@@ -16,7 +16,7 @@ use crate::record::schema::check_schema;
 use crate::stop::Stop;
 
 /// The whole file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
     /// Version of the record format.
@@ -104,7 +104,7 @@ pub struct MeasuredBranch {
 }
 
 /// What a binary is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Receipt {
     /// Version of rayon-core that cargo resolved.
@@ -134,7 +134,7 @@ pub struct Receipt {
 }
 
 /// Compiler and flags.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Toolchain {
     /// `rustc -vV`, line by line.

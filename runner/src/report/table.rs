@@ -230,18 +230,4 @@ mod tests {
         assert!(text.contains("| a\\|b"), "{text}");
         assert!(text.lines().nth(1).unwrap().contains("---"), "{text}");
     }
-
-    #[test]
-    fn data_are_all_rows_and_tables_are_no_data() {
-        #[derive(Serialize)]
-        struct Row {
-            name: &'static str,
-            count: u32,
-        }
-        let rows = [Row { name: "one", count: 1 }, Row { name: "two", count: 2 }];
-        assert_eq!(data(&rows, Format::Csv).unwrap().unwrap(), "name,count\none,1\ntwo,2\n");
-        let json: serde_json::Value = serde_json::from_str(&data(&rows, Format::Json).unwrap().unwrap()).unwrap();
-        assert_eq!(json[1]["count"], 2);
-        assert!(data(&rows, Format::Table).unwrap().is_none());
-    }
 }

@@ -189,16 +189,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_that_recorded_nothing_is_told_why_by_what_is_in_its_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("program");
-        fs::write(&path, "an ELF file").unwrap();
-        assert!(why_nothing(&path).contains("uses no rayon, or another rayon-core"));
-        fs::write(&path, format!("code {MARK} more code")).unwrap();
-        assert!(why_nothing(&path).contains("never used a pool"));
-    }
-
-    #[test]
     fn a_program_that_is_not_there_is_refused_by_its_name() {
         for word in ["no/such/program", "no-such-program-anywhere"] {
             let error = find(word).unwrap_err().to_string();

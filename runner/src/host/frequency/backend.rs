@@ -46,16 +46,15 @@ impl Choice {
     /// [`Stop::HostNotFit`] with what would have to be permitted.
     pub fn open(self, tree: &Tree, policies: &[Policy]) -> Result<Box<dyn Backend>> {
         let sysfs = || check_writable(tree, policies).map(|()| Box::new(Sysfs) as Box<dyn Backend>);
-        let tool = |tool| Tool::open(tool).map(|tool| Box::new(tool) as Box<dyn Backend>);
         match self {
             Self::Sysfs => sysfs(),
-            Self::CpufreqSet => tool(CPUFREQ_SET),
-            Self::Cpupower => tool(CPUPOWER),
+            Self::CpufreqSet => CPUFREQ_SET.open(),
+            Self::Cpupower => CPUPOWER.open(),
             // The tools know one tree only.
             Self::Auto if !tree.is_system() => sysfs(),
             Self::Auto => sysfs().or_else(|unwritable| {
-                tool(CPUFREQ_SET).or_else(|first| {
-                    tool(CPUPOWER).map_err(|second| {
+                CPUFREQ_SET.open().or_else(|first| {
+                    CPUPOWER.open().map_err(|second| {
                         Stop::HostNotFit(format!("the frequency may not be set here: {unwritable}; {first}; {second}"))
                             .into()
                     })
@@ -107,33 +106,26 @@ impl Backend for Sysfs {
     }
 }
 
-/// A tool that sets governor and limits, but no boost.
+/// A tool that sets governor and limits, but no boost; started as root or through sudo.
 #[derive(Clone, Copy, Debug)]
-struct Program {
+struct Tool {
     name: &'static str,
     package: &'static str,
     /// Between the CPU's number and the option of the value.
     verb: Option<&'static str>,
 }
 
-const CPUFREQ_SET: Program = Program { name: "cpufreq-set", package: "cpufrequtils", verb: None };
-const CPUPOWER: Program = Program { name: "cpupower", package: "linux-cpupower", verb: Some("frequency-set") };
-
-/// One of the tools, started as root or through sudo.
-#[derive(Clone, Copy, Debug)]
-struct Tool {
-    program: Program,
-    needs_sudo: bool,
-}
+const CPUFREQ_SET: Tool = Tool { name: "cpufreq-set", package: "cpufrequtils", verb: None };
+const CPUPOWER: Tool = Tool { name: "cpupower", package: "linux-cpupower", verb: Some("frequency-set") };
 
 impl Tool {
-    fn open(program: Program) -> Result<Self> {
-        let Program { name, package, .. } = program;
-        let tool = Self { program, needs_sudo: !rustix::process::geteuid().is_root() };
+    /// The tool, if it may be used here.
+    fn open(self) -> Result<Box<dyn Backend>> {
+        let Self { name, package, .. } = self;
         if let Err(error) = quiet(Command::new(name).arg("--help")).output() {
             bail!(Stop::HostNotFit(format!("`{name}` cannot be run: {error}; install the package {package}")));
         }
-        if tool.needs_sudo {
+        if needs_sudo() {
             let listed = quiet(Command::new("sudo").args(["-n", "-l", name])).output();
             if !listed.is_ok_and(|output| output.status.success()) {
                 bail!(Stop::HostNotFit(format!(
@@ -141,8 +133,12 @@ impl Tool {
                 )));
             }
         }
-        Ok(tool)
+        Ok(Box::new(self))
     }
+}
+
+fn needs_sudo() -> bool {
+    !rustix::process::geteuid().is_root()
 }
 
 /// Keyboard signals are for us alone: a restore must not lose its tools to a second Ctrl-C.
@@ -152,7 +148,7 @@ fn quiet(command: &mut Command) -> &mut Command {
 
 impl Backend for Tool {
     fn name(&self) -> &'static str {
-        self.program.name
+        self.name
     }
 
     fn can_set(&self, kind: Kind) -> bool {
@@ -160,7 +156,7 @@ impl Backend for Tool {
     }
 
     fn set(&mut self, tree: &Tree, knob: Knob, value: &[u8]) -> Result<()> {
-        let Program { name, verb, .. } = self.program;
+        let Self { name, verb, .. } = *self;
         let value = super::tree::trimmed(value);
         let option = match knob.kind {
             Kind::Governor => "-g",
@@ -177,7 +173,7 @@ impl Backend for Tool {
         let mut words = vec![name.to_owned(), "-c".to_owned(), cpu.to_string()];
         words.extend(verb.map(str::to_owned));
         words.extend([option.to_owned(), value]);
-        if self.needs_sudo {
+        if needs_sudo() {
             words.splice(0..0, ["sudo".to_owned(), "-n".to_owned()]);
         }
         let line = words.join(" ");

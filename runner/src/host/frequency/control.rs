@@ -30,11 +30,10 @@ impl Controller {
     /// Fixes by way of `setup`. Where that fails, trials run all the same if `allow_uncontrolled`.
     #[must_use]
     pub fn new(setup: Setup, allow_uncontrolled: bool) -> Self {
-        let cpus = allowed_cpus();
         Self {
             setup,
             allow_uncontrolled,
-            cpus,
+            cpus: allowed_cpus(),
             held: None,
             failure: None,
             mode: Mode::Dynamic,

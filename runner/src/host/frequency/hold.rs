@@ -44,29 +44,25 @@ impl Held {
         self.recipe.khz
     }
 
-    /// Governors first (setting one can allow boost again), boost, limits, requests.
     fn apply(&mut self) -> Result<()> {
-        let Recipe { khz, governors, boost, policies, speeds } = self.recipe.clone();
-        for (knob, value) in &governors {
-            self.set(*knob, value)?;
-        }
-        for (knob, value) in &boost {
-            if self.backend.can_set(knob.kind) {
-                self.set(*knob, value)?;
-            }
-        }
-        for policy in policies {
-            let (min, max) = (Knob::of(policy, Kind::Min), Knob::of(policy, Kind::Max));
+        let Recipe { khz, settings } = self.recipe.clone();
+        for (knob, value) in settings {
             // The lower limit is never above the upper one, or the kernel refuses.
-            let upper: u64 = self.tree.value(max)?.parse().unwrap_or(0);
-            for knob in if khz > upper { [max, min] } else { [min, max] } {
-                self.set(knob, &khz.to_string())?;
+            if let (Kind::Max, Some(policy)) = (knob.kind, knob.policy)
+                && khz <= self.tree.value(knob)?.parse().unwrap_or(0)
+            {
+                self.set(Knob::of(policy, Kind::Min), &value)?;
             }
-        }
-        for (knob, value) in &speeds {
-            self.set(*knob, value)?;
+            if !self.leaves_on(knob) {
+                self.set(knob, &value)?;
+            }
         }
         Ok(())
+    }
+
+    /// Whether it is boost that the backend has no way to forbid.
+    fn leaves_on(&self, knob: Knob) -> bool {
+        knob.kind.is_boost() && !self.backend.can_set(knob.kind)
     }
 
     /// Writes what is not there already: what is right needs no permission.
@@ -81,9 +77,8 @@ impl Held {
     /// only measuring can tell whether they do.
     #[must_use]
     pub fn boost_left_on(&self) -> Option<Knob> {
-        let (backend, tree) = (&self.backend, &self.tree);
-        let mut left = self.recipe.boost.iter().filter(|(knob, _)| !backend.can_set(knob.kind));
-        left.find(|(knob, off)| tree.value_if_any(*knob).as_ref() != Some(off)).map(|(knob, _)| *knob)
+        let mut left = self.recipe.settings.iter().filter(|(knob, _)| self.leaves_on(*knob));
+        left.find(|(knob, off)| self.tree.value_if_any(*knob).as_ref() != Some(off)).map(|(knob, _)| *knob)
     }
 
     /// Reads everything back.
@@ -91,16 +86,13 @@ impl Held {
     /// # Errors
     /// [`Stop::HostNotFit`] with the first file that says another value.
     pub fn verify(&self) -> Result<()> {
-        for (knob, wanted) in self.recipe.wanted() {
-            if knob.kind.is_boost() && !self.backend.can_set(knob.kind) {
-                continue;
-            }
-            let found = self.tree.value(knob)?;
-            if found != wanted {
+        for (knob, wanted) in self.recipe.settings.iter().filter(|(knob, _)| !self.leaves_on(*knob)) {
+            let found = self.tree.value(*knob)?;
+            if found != *wanted {
                 bail!(Stop::HostNotFit(format!(
                     "{}: was set to `{wanted}` and reads `{found}`; a daemon may fight over it (tuned, \
                      power-profiles-daemon, thermald, tlp): stop it, or the hardware allows no other value",
-                    self.tree.path(knob).display()
+                    self.tree.path(*knob).display()
                 )));
             }
         }

@@ -10,26 +10,9 @@ use crate::stop::Stop;
 pub struct Recipe {
     /// The frequency of all CPUs, in kHz.
     pub khz: u64,
-    /// Who chooses the frequency, for each policy.
-    pub governors: Vec<(Knob, String)>,
-    /// What forbids boost. After the governors: setting one can allow boost again.
-    pub boost: Vec<(Knob, String)>,
-    /// The policies, whose limits become `khz`.
-    pub policies: Vec<u32>,
-    /// Requests to the governor `userspace`, where it was chosen.
-    pub speeds: Vec<(Knob, String)>,
-}
-
-impl Recipe {
-    /// Everything that must be read back for the fix to hold.
-    pub(crate) fn wanted(&self) -> impl Iterator<Item = (Knob, String)> + '_ {
-        let limits = self
-            .policies
-            .iter()
-            .flat_map(|&policy| [Kind::Max, Kind::Min].map(|kind| (Knob::of(policy, kind), self.khz.to_string())));
-        let written = [&self.governors, &self.boost, &self.speeds].into_iter().flatten().cloned();
-        written.chain(limits)
-    }
+    /// What must be in which file for the fix to hold, in the order in which it is written: governors, what forbids
+    /// boost (setting a governor can allow it again), limits, requests to the governor `userspace`.
+    pub settings: Vec<(Knob, String)>,
 }
 
 /// Drivers with a recipe.
@@ -75,22 +58,17 @@ pub fn recipe(tree: &Tree, used: &[usize]) -> Result<Recipe> {
     }
     check_capacities(tree, &policies, used)?;
     let khz = common_frequency(tree, &policies, &drivers)?;
-    let mut recipe = Recipe {
-        khz,
-        governors: Vec::new(),
-        boost: boost(tree, &policies),
-        policies: policies.iter().map(|policy| policy.number).collect(),
-        speeds: Vec::new(),
-    };
+    let at_khz = |policy: u32, kind| (Knob::of(policy, kind), khz.to_string());
+    let (mut settings, mut speeds) = (Vec::new(), Vec::new());
     for (policy, driver) in policies.iter().zip(&drivers) {
         let governor = governor(tree, policy, *driver)?;
-        let knob = Knob::of(policy.number, Kind::Governor);
-        recipe.governors.push((knob, governor.to_owned()));
-        if governor == USERSPACE {
-            recipe.speeds.push((Knob::of(policy.number, Kind::Speed), khz.to_string()));
-        }
+        settings.push((Knob::of(policy.number, Kind::Governor), governor.to_owned()));
+        speeds.extend((governor == USERSPACE).then(|| at_khz(policy.number, Kind::Speed)));
     }
-    Ok(recipe)
+    settings.extend(boost(tree, &policies));
+    settings.extend(policies.iter().flat_map(|it| [Kind::Max, Kind::Min].map(|kind| at_khz(it.number, kind))));
+    settings.extend(speeds);
+    Ok(Recipe { khz, settings })
 }
 
 /// The governor that leaves the choice to the writer of `scaling_setspeed`.

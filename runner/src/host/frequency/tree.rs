@@ -1,7 +1,6 @@
 //! The kernel's files below `/sys/devices/system/cpu`: which there are, and what is in them.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -183,7 +182,7 @@ impl Tree {
     /// [`Stop::HostNotFit`] if it cannot be read.
     pub fn read(&self, knob: Knob) -> Result<Vec<u8>> {
         let path = self.path(knob);
-        fs::read(&path).map_err(|error| cannot_read(&path, &error).into())
+        fs::read(&path).map_err(|error| Stop::HostNotFit(format!("{}: cannot be read: {error}", path.display())).into())
     }
 
     /// What is in a knob's file, without the end of the line.
@@ -197,7 +196,7 @@ impl Tree {
     /// The same for a knob that not every host has.
     #[must_use]
     pub fn value_if_any(&self, knob: Knob) -> Option<String> {
-        fs::read(self.path(knob)).ok().map(|bytes| trimmed(&bytes))
+        self.text_at(&knob.to_string())
     }
 
     /// What a file of a policy says that is only read; `None` if there is none.
@@ -221,10 +220,6 @@ impl Tree {
         let bytes = fs::read(self.root.join(path)).ok()?;
         Some(trimmed(&bytes))
     }
-}
-
-fn cannot_read(path: &Path, error: &io::Error) -> Stop {
-    Stop::HostNotFit(format!("{}: cannot be read: {error}", path.display()))
 }
 
 /// A value without the end of its line.

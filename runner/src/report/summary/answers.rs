@@ -10,7 +10,7 @@ use super::Summary;
 use crate::report::table::{Format, data};
 
 /// The trials of one branch on one instance, all thread counts together.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Agreement {
     /// Workload.
     pub workload: String,
@@ -222,15 +222,13 @@ mod tests {
     #[test]
     fn many_branches_have_one_share_together_unless_one_of_them_is_wrong_or_fails() {
         let row = |branch: &str, agreeing, hung, failed| Agreement {
-            workload: "packets".to_owned(),
-            way: String::new(),
-            instance: String::new(),
             expected: Some("five".to_owned()),
             branch: branch.to_owned(),
             trials: 4,
             agreeing,
             hung,
             failed,
+            ..Agreement::default()
         };
         let table = |agreeing, hung, failed| {
             let last = row("split-counters", agreeing, hung, failed);

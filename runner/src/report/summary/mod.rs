@@ -24,7 +24,7 @@ pub use show::table;
 const BASELINE: usize = 0;
 
 /// A branch in one place of the sweep.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Row {
     /// Workload.
     pub workload: String,

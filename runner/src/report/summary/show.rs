@@ -188,30 +188,21 @@ fn human_ns(nanoseconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use protocol::Placement;
-
     use super::*;
-    use crate::plan::Mode;
 
     fn row(program: Program, parameters: &str, threads: usize) -> Row {
         Row {
             workload: "locks".to_owned(),
-            size: "small".to_owned(),
             parameters: parameters.to_owned(),
-            mode: Mode::Dynamic,
-            placement: Placement::Free,
             program,
             threads,
             oversubscribed: threads > 2,
             branch: "master".to_owned(),
             trials: 5,
-            failed: 0,
-            paced: false,
             median_ns: Some(2e6),
             cpu_ns: Some(3e6),
             speed_up: Some(1.0),
-            ratio: None,
-            cpu_ratio: None,
+            ..Row::default()
         }
     }
 

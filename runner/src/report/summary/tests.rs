@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use protocol::{Events, Iteration, Placement, SCHEMA};
+use protocol::{Events, Iteration, SCHEMA};
 
 use super::*;
 use crate::plan::{Asked, Instrument, Load};
@@ -11,25 +11,14 @@ use crate::record::{Ending, FreqState, Record};
 use crate::report::table::{Format, Terminal};
 
 pub(crate) fn asked() -> Asked {
+    let load = Load { workload: "quicksort".to_owned(), size: "small".to_owned(), ..Load::default() };
     Asked {
         branches: vec!["slow".to_owned(), "master".to_owned(), "same".to_owned()],
-        baseline: "master".to_owned(),
-        twin: true,
-        workloads: vec![Load {
-            workload: "quicksort".to_owned(),
-            size: "small".to_owned(),
-            parameters: BTreeMap::new(),
-            input: None,
-        }],
+        workloads: vec![load],
         threads: vec![2, 8],
-        modes: vec![Mode::Dynamic],
-        placements: vec![Placement::Free],
         trials: 5,
         iterations: 3,
-        seed: 1,
-        timeout_s: 1.0,
-        layouts: 1,
-        ..Asked::default()
+        ..crate::plan::tests::asked()
     }
 }
 
