@@ -121,6 +121,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use super::*;
+    use crate::record::whole_file::files_below;
 
     #[test]
     fn the_arguments_do_not_contradict_themselves() {
@@ -130,25 +131,16 @@ mod tests {
     /// All texts of the analysis that a reader sees, by file: of a notebook its cells and what they printed.
     fn texts_of_the_analysis() -> Vec<(PathBuf, String)> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../analysis");
-        let mut folders = vec![root.join("notebooks"), root.join("src/sweep_analysis")];
-        let mut texts = Vec::new();
-        while let Some(folder) = folders.pop() {
-            for entry in fs::read_dir(folder).unwrap() {
-                let path = entry.unwrap().path();
-                if path.is_dir() {
-                    folders.push(path);
-                    continue;
-                }
-                let kind = path.extension().and_then(|kind| kind.to_str()).unwrap_or_default();
-                if !["ipynb", "py", "j2"].contains(&kind) {
-                    continue;
-                }
-                let text = fs::read_to_string(&path).unwrap();
-                let text = if kind == "ipynb" { lines_of(&serde_json::from_str(&text).unwrap()) } else { text };
-                texts.push((path, text));
-            }
-        }
-        texts
+        let in_folder = |folder| files_below(&root.join(folder)).unwrap().into_iter().map(move |it| (folder, it));
+        let files = ["notebooks", "src/sweep_analysis"].into_iter().flat_map(in_folder);
+        let text = |(folder, path): (&str, PathBuf)| {
+            let kind =
+                path.extension().and_then(|kind| kind.to_str()).filter(|it| ["ipynb", "py", "j2"].contains(it))?;
+            let text = fs::read_to_string(root.join(folder).join(&path)).unwrap();
+            let text = if kind == "ipynb" { lines_of(&serde_json::from_str(&text).unwrap()) } else { text };
+            Some((path, text))
+        };
+        files.filter_map(text).collect()
     }
 
     /// All strings in a value, those of one list joined: a notebook keeps the lines of a text so.

@@ -192,7 +192,7 @@ impl Recipe<'_> {
             (_, None) => None,
         };
         for (name, patch) in rewritten.iter().map(Rewritten::patch) {
-            manifest["patch"]["crates-io"][name] = serde_json::to_value(patch)?;
+            manifest["patch"]["crates-io"][name] = patch;
         }
         if let Some(patch) = patch.filter(|_| rewritten.is_empty()) {
             manifest["patch"]["crates-io"]["rayon-core"] = patch;
@@ -265,26 +265,31 @@ fn main_program(source: &Source, programs: Programs) -> String {
     )
 }
 
+/// A lock file, as far as it is looked at.
+#[derive(Default, Deserialize)]
+struct Lock {
+    package: Vec<Locked>,
+}
+
+#[derive(Deserialize)]
+struct Locked {
+    name: String,
+    version: String,
+    source: Option<String>,
+    /// `name`, or with more behind a space where it is not the only one of that name.
+    #[serde(default)]
+    dependencies: Vec<String>,
+}
+
 /// Registry packages whose version in a branch's lock file is none of those in the one that cargo started from: `name
 /// version` each. rayon-core itself is left out, being what is under comparison.
 ///
 /// # Errors
 /// If the branch's file cannot be read, or one of the two is no lock file.
 pub(super) fn strayed_from_lock(lock: &str, branch_lock: &Path) -> Result<Vec<String>> {
-    #[derive(Deserialize)]
-    struct Lock {
-        package: Vec<Locked>,
-    }
-    #[derive(Deserialize)]
-    struct Locked {
-        name: String,
-        version: String,
-        source: Option<String>,
-    }
     let branch_text = read(branch_lock)?;
-    let parse = |text: &str| -> Result<Lock> {
-        toml::from_str(text).with_context(|| format!("{} is no lock file", branch_lock.display()))
-    };
+    let parse =
+        |text: &str| toml::from_str::<Lock>(text).with_context(|| format!("{} is no lock file", branch_lock.display()));
     let mut known: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for package in parse(lock)?.package {
         known.entry(package.name).or_default().insert(package.version);
@@ -306,15 +311,13 @@ fn linked(manifest: &Table, lock: &str) -> BTreeSet<String> {
     let targets = manifest.get("target").and_then(Value::as_table).into_iter().flatten();
     let targets = targets.filter_map(|(_, target)| target.as_table()).flat_map(&dependencies);
     let mut names: Vec<String> = targets.chain(dependencies(manifest)).collect();
-    let lock: Table = lock.parse().unwrap_or_default();
-    let packages = lock.get("package").and_then(Value::as_array).cloned().unwrap_or_default();
+    let lock: Lock = toml::from_str(lock).unwrap_or_default();
     let mut linked = BTreeSet::new();
     while let Some(name) = names.pop() {
-        let own = packages.iter().filter(|it| it.get("name").and_then(Value::as_str) == Some(&name));
-        let lists = own.filter_map(|it| it.get("dependencies").and_then(Value::as_array));
-        let further: Vec<_> = lists.flatten().filter_map(Value::as_str).collect();
+        let own = lock.package.iter().filter(|it| it.name == name).flat_map(|it| &it.dependencies);
+        let further: Vec<&str> = own.filter_map(|it| it.split(' ').next()).collect();
         if linked.insert(name) {
-            names.extend(further.iter().filter_map(|it| it.split(' ').next()).map(str::to_owned));
+            names.extend(further.into_iter().map(str::to_owned));
         }
     }
     linked

@@ -67,15 +67,13 @@ pub const INSTRUMENT: &str = "instrument";
 
 impl Branch {
     /// One that nobody expects anything of.
-    #[must_use]
-    pub fn new(name: String, source: Source) -> Self {
+    pub(crate) fn new(name: String, source: Source) -> Self {
         Self { name, source, baseline: false, group: None, hypothesis: String::new(), claims: Vec::new(), typed: None }
     }
 
     /// The same branch as a build that counts events; `None` unless it is of the fork, since no other rayon-core can
     /// count.
-    #[must_use]
-    pub fn instrumented(&self) -> Option<Self> {
+    pub(crate) fn instrumented(&self) -> Option<Self> {
         let Source::Fork { features } = &self.source else { return None };
         let mut features = features.clone();
         features.insert(INSTRUMENT.to_owned());
@@ -132,8 +130,7 @@ pub enum Source {
 
 impl Source {
     /// Whether builds of it count events, so that their times are worth nothing.
-    #[must_use]
-    pub fn is_instrumented(&self) -> bool {
+    pub(crate) fn is_instrumented(&self) -> bool {
         matches!(self, Self::Fork { features } if features.contains(INSTRUMENT))
     }
 

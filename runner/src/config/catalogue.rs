@@ -81,8 +81,7 @@ impl Programs {
     }
 
     /// Whether the workload called `name` is among them.
-    #[must_use]
-    pub fn has(self, name: &str) -> bool {
+    pub(crate) fn has(self, name: &str) -> bool {
         match self {
             Self::Study => STUDY.contains(&name),
             Self::Workloads => Self::Services.has(name) && !is_service(name),
@@ -132,8 +131,7 @@ pub fn all() -> &'static [Description] {
 }
 
 /// The workload called `name`.
-#[must_use]
-pub fn find(name: &str) -> Option<&'static Description> {
+pub(crate) fn find(name: &str) -> Option<&'static Description> {
     all().iter().find(|description| description.name == name)
 }
 
@@ -144,8 +142,7 @@ pub fn names() -> Vec<&'static str> {
 }
 
 /// All workloads as they are picked: whole programs are meant by their group, by name or by glob.
-#[must_use]
-pub fn known() -> Vec<Known<'static>> {
+pub(crate) fn known() -> Vec<Known<'static>> {
     let group = |name| whole(name).map(|_| GROUP);
     names().into_iter().map(|name| Known { name, group: group(name) }).collect()
 }

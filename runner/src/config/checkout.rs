@@ -56,8 +56,7 @@ impl Checkout {
     }
 
     /// Where sweeps are kept.
-    #[must_use]
-    pub fn sweeps(&self) -> PathBuf {
+    pub(crate) fn sweeps(&self) -> PathBuf {
         self.root.join("results/sweeps")
     }
 

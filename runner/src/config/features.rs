@@ -84,8 +84,7 @@ impl Features {
     }
 
     /// The words by which a build with the features `chosen` names its variant.
-    #[must_use]
-    pub fn words(&self, chosen: &BTreeSet<String>) -> BTreeSet<String> {
+    pub(crate) fn words(&self, chosen: &BTreeSet<String>) -> BTreeSet<String> {
         let mut words: BTreeSet<String> = chosen.intersection(&self.names).cloned().collect();
         if !self.packings.iter().any(|packing| words.contains(packing)) {
             words.extend(self.packings.first().cloned());

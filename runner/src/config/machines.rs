@@ -49,8 +49,7 @@ pub(crate) struct Charge {
 }
 
 /// The file of a machine.
-#[must_use]
-pub fn file(root: &Path, name: &str) -> PathBuf {
+pub(crate) fn file(root: &Path, name: &str) -> PathBuf {
     let path = Path::new(FOLDER).join(format!("{name}.toml"));
     if name == here::NAME { of_this_host(root, &path) } else { root.join(path) }
 }
@@ -218,8 +217,7 @@ pub fn workloads(list: &str) -> Result<String> {
 
 /// Thread counts of a sweep: what is asked for in so many words, though threads share cores then; of other lists those
 /// that have CPUs.
-#[must_use]
-pub fn threads(machine: &AskedMachine, mut all: Vec<usize>, are_typed: bool) -> Vec<usize> {
+pub(crate) fn threads(machine: &AskedMachine, mut all: Vec<usize>, are_typed: bool) -> Vec<usize> {
     all.retain(|&threads| are_typed || threads <= machine.cpus());
     all
 }
@@ -236,8 +234,7 @@ pub fn placements(typed: &[Placement]) -> Result<Vec<Placement>> {
 }
 
 /// What a trial's process gets.
-#[must_use]
-pub fn request(root: &Path, asked: &Asked, trial: &Trial<'_>) -> Option<MachineRequest> {
+pub(crate) fn request(root: &Path, asked: &Asked, trial: &Trial<'_>) -> Option<MachineRequest> {
     let machine = asked.machine.as_ref()?;
     let is_twin = asked.twin_name().as_deref() == Some(trial.branch);
     let load = &asked.workloads[trial.kind.load];

@@ -59,6 +59,13 @@ impl Facts<'_> {
         Value::Object(pairs.collect())
     }
 
+    /// What stands at `place` below each name in a folder, by name, as far as it can be read.
+    fn all_in(&self, folder: &str, place: &str) -> Value {
+        let names = self.host.names_in(folder).into_iter();
+        let text = |name: String| Some((name.clone(), self.host.read(&format!("{folder}/{name}{place}")).ok()?.into()));
+        Value::Object(names.filter_map(text).collect())
+    }
+
     fn cpu(&mut self) -> Value {
         let mut cpu = Map::new();
         for name in ["vendor_id", "model name", "cpu family", "model", "stepping", "microcode", "flags"] {
@@ -111,14 +118,7 @@ impl Facts<'_> {
         }
         topology["caches_of_cpu0"] = Value::Object(caches);
         topology["numa_nodes"] = self.file("topology.numa", "sys/devices/system/node/online");
-        let nodes = self.host.names_in("sys/devices/system/node").into_iter();
-        let distances: Map<String, Value> = nodes
-            .filter_map(|node| {
-                let file = format!("sys/devices/system/node/{node}/distance");
-                Some((node, Value::String(self.host.read(&file).ok()?)))
-            })
-            .collect();
-        topology["numa_distances"] = Value::Object(distances);
+        topology["numa_distances"] = self.all_in("sys/devices/system/node", "/distance");
         topology
     }
 
@@ -206,17 +206,7 @@ impl Facts<'_> {
         let clock = "sys/devices/system/clocksource/clocksource0";
         kernel["clocksource"] = self.file("kernel.clocksource", &format!("{clock}/current_clocksource"));
         kernel["clocksources"] = self.file("kernel.clocksources", &format!("{clock}/available_clocksource"));
-        let folder = format!("{CPUS}/vulnerabilities");
-        let mitigations: Map<String, Value> = self
-            .host
-            .names_in(&folder)
-            .into_iter()
-            .filter_map(|name| {
-                let text = self.host.read(&format!("{folder}/{name}")).ok()?;
-                Some((name, Value::String(text)))
-            })
-            .collect();
-        kernel["mitigations"] = Value::Object(mitigations);
+        kernel["mitigations"] = self.all_in(&format!("{CPUS}/vulnerabilities"), "");
         kernel
     }
 

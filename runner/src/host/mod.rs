@@ -48,8 +48,7 @@ impl Host {
     }
 
     /// Where a file of this host lies.
-    #[must_use]
-    pub fn path(&self, path: &str) -> PathBuf {
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.root.join(path)
     }
 
@@ -97,8 +96,7 @@ impl Host {
     }
 
     /// Short hash that stands for this machine in folder names; tells nothing about it.
-    #[must_use]
-    pub fn id(&self) -> String {
+    pub(crate) fn id(&self) -> String {
         let machine =
             self.read("etc/machine-id").or_else(|_| self.read("proc/sys/kernel/hostname")).unwrap_or_default();
         // A virtual machine may be moved to another generation of processors that bear the same name.
@@ -132,15 +130,13 @@ impl Host {
     }
 
     /// CPUs that are online.
-    #[must_use]
-    pub fn cpus(&self) -> Vec<usize> {
+    pub(crate) fn cpus(&self) -> Vec<usize> {
         let online = self.read(&format!("{CPUS}/online")).unwrap_or_default();
         cpu_list(&online)
     }
 
     /// One-minute load average.
-    #[must_use]
-    pub fn load(&self) -> Option<f64> {
+    pub(crate) fn load(&self) -> Option<f64> {
         self.read("proc/loadavg").ok()?.split_whitespace().next()?.parse().ok()
     }
 

@@ -24,6 +24,9 @@ const PAUSE: Duration = Duration::from_millis(3);
 /// What each of the two threads does in a tick, in CPU time: a wake-up costs little beside it.
 const WORK: Duration = Duration::from_micros(200);
 
+/// Where the first of them is woken from: no CPU that a thread could be on.
+const OUTSIDE: usize = usize::MAX;
+
 /// What the ticks were like.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stacking {
@@ -63,21 +66,20 @@ struct Tick {
 
 /// `None` if a thread could not be kept on its CPU.
 fn ticks(pins: Option<[usize; 2]>) -> Option<Vec<Tick>> {
-    let (wake_first, first_woken) = channel::<()>();
     // The waker says where it is.
-    let (wake_second, second_woken) = channel::<usize>();
+    let [(wake_first, first_woken), (wake_second, second_woken)] = [channel::<usize>(), channel()];
     let (done, ends) = channel::<Option<bool>>();
     // Moved in, so that the threads end when the closure does.
     thread::scope(move |scope| {
         let also_done = done.clone();
         let [first, second] = [0, 1].map(|thread| pins.map(|cpus| cpus[thread]));
-        scope.spawn(move || begin_ticks(first, &first_woken, &wake_second, &done));
-        scope.spawn(move || join_ticks(second, &second_woken, &also_done));
+        scope.spawn(move || tick(first, &first_woken, Some(&wake_second), &done));
+        scope.spawn(move || tick(second, &second_woken, None, &also_done));
         (0..TICKS)
             .map(|_| {
                 thread::sleep(PAUSE);
                 let started = Instant::now();
-                wake_first.send(()).ok()?;
+                wake_first.send(OUTSIDE).ok()?;
                 let is_stacked = [ends.recv().ok()??, ends.recv().ok()??].contains(&true);
                 Some(Tick { elapsed: started.elapsed(), is_stacked })
             })
@@ -85,24 +87,16 @@ fn ticks(pins: Option<[usize; 2]>) -> Option<Vec<Tick>> {
     })
 }
 
-/// The thread that is woken from outside, wakes the other and works.
-fn begin_ticks(pin: Option<usize>, woken: &Receiver<()>, next: &Sender<usize>, done: &Sender<Option<bool>>) {
-    let is_placed = pin.is_none_or(pin_to);
-    for () in woken {
-        // The other thread is there until this one ends.
-        let _ = next.send(sched_getcpu());
-        work();
-        let _ = done.send(is_placed.then_some(false));
-    }
-}
-
-/// The other one: it was stacked if it runs where its waker was when that woke it.
-fn join_ticks(pin: Option<usize>, woken: &Receiver<usize>, done: &Sender<Option<bool>>) {
+/// A thread that is woken, wakes the `next`, if there is one, and works. It was stacked if it runs where its waker was
+/// when that woke it.
+fn tick(pin: Option<usize>, woken: &Receiver<usize>, next: Option<&Sender<usize>>, done: &Sender<Option<bool>>) {
     let is_placed = pin.is_none_or(pin_to);
     for waker in woken {
-        let is_stacked = sched_getcpu() == waker;
+        let here = sched_getcpu();
+        // The other thread is there until this one ends.
+        let _ = next.map(|next| next.send(here));
         work();
-        let _ = done.send(is_placed.then_some(is_stacked));
+        let _ = done.send(is_placed.then_some(here == waker));
     }
 }
 

@@ -66,8 +66,7 @@ impl Personal {
     }
 
     /// These words, and parts of them: of a host its first name, of an address what is before the `@`.
-    #[must_use]
-    pub fn new(words: impl IntoIterator<Item = String>, allowed: &[String]) -> Self {
+    pub(crate) fn new(words: impl IntoIterator<Item = String>, allowed: &[String]) -> Self {
         let mut all = BTreeSet::new();
         for word in words {
             let word = word.trim().to_lowercase();
@@ -85,8 +84,7 @@ impl Personal {
     }
 
     /// The first such word that stands in a text by itself, and not in another word.
-    #[must_use]
-    pub fn find(&self, text: &str) -> Option<&str> {
+    pub(crate) fn find(&self, text: &str) -> Option<&str> {
         let text = text.to_ascii_lowercase();
         self.words.iter().map(String::as_str).find(|word| place(&text, word).is_some())
     }

@@ -38,8 +38,7 @@ pub enum Step {
 
 impl Step {
     /// Its name, as in the file.
-    #[must_use]
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         self.into()
     }
 

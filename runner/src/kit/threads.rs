@@ -22,8 +22,7 @@ pub struct Threads {
 
 impl Threads {
     /// For a host with so many cores and CPUs that trials may use; a quota may leave fewer CPUs than cores.
-    #[must_use]
-    pub fn of(cores: usize, cpus: usize) -> Self {
+    pub(crate) fn of(cores: usize, cpus: usize) -> Self {
         let cpus = cpus.max(1);
         let cores = cores.clamp(1, cpus);
         let crowded = (cpus <= SMALL).then_some(2 * cpus);

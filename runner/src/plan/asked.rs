@@ -14,21 +14,7 @@ use crate::host::Host;
 pub const PRICE: &str = "price";
 
 /// How the CPU frequency is treated.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    clap::ValueEnum,
-    strum::Display,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Mode {
@@ -169,8 +155,7 @@ pub struct AskedMachine {
 
 impl AskedMachine {
     /// CPUs that its operating system has: hardware threads of all cores.
-    #[must_use]
-    pub fn cpus(&self) -> usize {
+    pub(crate) fn cpus(&self) -> usize {
         self.cores * self.hardware_threads.unwrap_or(1)
     }
 }
@@ -254,8 +239,7 @@ const MOST_NAMES: usize = 1 << 12;
 
 impl Asked {
     /// Why no plan can be made of this, if it cannot.
-    #[must_use]
-    pub fn fault(&self) -> Option<String> {
+    pub(crate) fn fault(&self) -> Option<String> {
         let counted = self.instrument.as_ref().map_or(0, |it| it.branches.len());
         let names = self.branches.len().saturating_add(1).saturating_add(counted);
         let kinds = self.workloads.len().saturating_mul(self.threads.len().saturating_add(1));
@@ -280,14 +264,12 @@ impl Asked {
     }
 
     /// What stands before a heading: which simulated machine it is about; nothing on hosts.
-    #[must_use]
-    pub fn heading(&self) -> String {
+    pub(crate) fn heading(&self) -> String {
         self.machine.as_ref().map_or(String::new(), |it| format!("simulated {}: ", it.name))
     }
 
     /// CPUs that trials have: the simulated machine's, or what this process may use of the host.
-    #[must_use]
-    pub fn cpus(&self) -> usize {
+    pub(crate) fn cpus(&self) -> usize {
         self.machine.as_ref().map_or_else(Host::usable_cpus, AskedMachine::cpus)
     }
 
@@ -303,8 +285,7 @@ impl Asked {
     }
 
     /// Whether trials under this name are counted instead of timed.
-    #[must_use]
-    pub fn is_instrumented(&self, name: &str) -> bool {
+    pub(crate) fn is_instrumented(&self, name: &str) -> bool {
         self.instrument.as_ref().is_some_and(|it| it.branches.iter().any(|known| known == name))
     }
 

@@ -16,8 +16,7 @@ impl Id {
     ///
     /// # Panics
     /// If the value has no JSON form (a map whose keys are not strings); ours all have.
-    #[must_use]
-    pub fn of(value: &impl Serialize) -> Self {
+    pub(crate) fn of(value: &impl Serialize) -> Self {
         let mut hasher = Hasher(Sha256::new());
         serde_json::to_writer(&mut hasher, value).expect("identities are made of plain values");
         let digest = hasher.0.finalize();

@@ -164,8 +164,7 @@ impl Record {
     }
 
     /// The one of [`Asked::workloads`] that it is of.
-    #[must_use]
-    pub fn load(&self, asked: &Asked) -> Option<usize> {
+    pub(crate) fn load(&self, asked: &Asked) -> Option<usize> {
         asked.workloads.iter().position(|load| {
             load.workload == self.workload && load.size == self.size && load.parameters == self.parameters
         })

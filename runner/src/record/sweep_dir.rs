@@ -120,8 +120,7 @@ impl SweepDir {
     }
 
     /// All sweeps in a folder, oldest first.
-    #[must_use]
-    pub fn all(parent: &Path) -> Vec<Self> {
+    pub(crate) fn all(parent: &Path) -> Vec<Self> {
         let folders = folders_in(parent).into_iter().map(|path| Self { path });
         folders.filter(Self::has_manifest).collect()
     }
@@ -141,20 +140,17 @@ impl SweepDir {
     }
 
     /// The folder.
-    #[must_use]
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Its name.
-    #[must_use]
-    pub fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
     /// The file of trials: compressed in a finished sweep.
-    #[must_use]
-    pub fn trials(&self) -> PathBuf {
+    pub(crate) fn trials(&self) -> PathBuf {
         trials_file::of(&self.path)
     }
 

@@ -317,8 +317,7 @@ impl Appender {
     }
 
     /// Where half a line of an earlier run was put, if there was one.
-    #[must_use]
-    pub fn torn(&self) -> Option<&Path> {
+    pub(crate) fn torn(&self) -> Option<&Path> {
         self.torn.as_deref()
     }
 

@@ -59,8 +59,7 @@ pub struct Terminal {
 
 impl Terminal {
     /// That of this process's standard output; no colour if `NO_COLOR` is set.
-    #[must_use]
-    pub fn of_stdout() -> Self {
+    pub(crate) fn of_stdout() -> Self {
         let wants_none = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let is_terminal = std::io::stdout().is_terminal();
         let columns = Table::new().width().filter(|_| is_terminal).map(usize::from);
@@ -78,14 +77,12 @@ pub struct Column {
 
 impl Column {
     /// Words, to the left.
-    #[must_use]
-    pub fn text(title: impl Into<Cow<'static, str>>) -> Self {
+    pub(crate) fn text(title: impl Into<Cow<'static, str>>) -> Self {
         Self { title: title.into(), is_figure: false, width: 0 }
     }
 
     /// Numbers, to the right.
-    #[must_use]
-    pub fn number(title: impl Into<Cow<'static, str>>) -> Self {
+    pub(crate) fn number(title: impl Into<Cow<'static, str>>) -> Self {
         Self { title: title.into(), is_figure: true, width: 0 }
     }
 
@@ -107,8 +104,7 @@ const GAP: u16 = 2;
 
 impl TextTable {
     /// No rows yet.
-    #[must_use]
-    pub fn new(columns: impl Into<Vec<Column>>) -> Self {
+    pub(crate) fn new(columns: impl Into<Vec<Column>>) -> Self {
         Self { columns: columns.into(), rows: Vec::new() }
     }
 
@@ -127,8 +123,7 @@ impl TextTable {
 
     /// The table, ending with a line end. [`Format::Json`] and [`Format::Csv`] are for [`data`]; here they are taken as
     /// [`Format::Table`].
-    #[must_use]
-    pub fn text(&self, format: Format, terminal: Terminal) -> String {
+    pub(crate) fn text(&self, format: Format, terminal: Terminal) -> String {
         let is_markdown = format == Format::Markdown;
         let mut table = Table::new();
         table.load_style(if is_markdown { presets::ASCII_MARKDOWN } else { presets::NOTHING });

@@ -63,8 +63,7 @@ pub struct BuildBar {
 
 impl BuildBar {
     /// Of so many builds, so many at a time.
-    #[must_use]
-    pub fn new(all: usize, at_once: usize) -> Self {
+    pub(crate) fn new(all: usize, at_once: usize) -> Self {
         let bar = bar(target(), all, 0);
         if bar.is_hidden() && all > 0 {
             let beside = if at_once > 1 { format!(", {at_once} at a time") } else { String::new() };
@@ -116,8 +115,7 @@ pub struct Progress {
 
 impl Progress {
     /// Progress of a plan of which the trials `done` were recorded by earlier runs.
-    #[must_use]
-    pub fn new(plan: &Plan, done: &HashSet<Id>) -> Self {
+    pub(crate) fn new(plan: &Plan, done: &HashSet<Id>) -> Self {
         let there = plan.trials().filter(|trial| done.contains(&trial.id)).count();
         let bar = bar(target(), plan.len(), there);
         Self { bar, last_line: Instant::now(), failed: 0 }
@@ -195,8 +193,7 @@ pub(crate) fn headline(asked: &Asked, plan: &Plan) -> String {
 }
 
 /// A number and its noun in the right form.
-#[must_use]
-pub fn count(number: usize, one: &str, many: &str) -> String {
+pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, kill_process_group, setrlimit, waitid};
@@ -63,8 +63,14 @@ pub fn run(command: &mut Command, input: &[u8], limit: Option<Limit>) -> io::Res
     let (mut child, started) = spawn(command)?;
     let group = Pid::from_child(&child);
     let watched = Watched::new(group);
-    let stdin = child.stdin.take();
-    let readers = Readers::start(&mut child);
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let stdout = thread::spawn(move || {
+        let mut text = Vec::new();
+        // What could be read until an error is judged like any other output.
+        let _ = stdout.map(|pipe| pipe.take(STDOUT_LIMIT).read_to_end(&mut text));
+        text
+    });
+    let stderr = thread::spawn(move || stderr.map(read_tail).unwrap_or_default());
     if let Some(mut stdin) = stdin {
         // A process that ends without reading its input tells why by its exit code.
         let _ = stdin.write_all(input);
@@ -76,7 +82,7 @@ pub fn run(command: &mut Command, input: &[u8], limit: Option<Limit>) -> io::Res
     let status = child.wait()?;
     let is_timed_out = is_beyond_wall || status.signal() == Some(Signal::XCPU.as_raw());
     drop(watched);
-    let (stdout, stderr) = readers.join();
+    let (stdout, stderr) = (stdout.join().unwrap_or_default(), stderr.join().unwrap_or_default());
     Ok(Finished { status, stdout, stderr, elapsed, is_timed_out, is_interrupted: interrupt::is_requested() })
 }
 
@@ -144,33 +150,6 @@ fn keep_within(command: &mut Command, limit: Duration) {
     // nothing, takes no lock, and captures plain numbers.
     unsafe {
         command.pre_exec(set);
-    }
-}
-
-struct Readers {
-    stdout: JoinHandle<Vec<u8>>,
-    stderr: JoinHandle<String>,
-}
-
-impl Readers {
-    fn start(child: &mut Child) -> Self {
-        let stdout = child.stdout.take();
-        let stderr = child.stderr.take();
-        Self {
-            stdout: thread::spawn(move || {
-                let mut text = Vec::new();
-                if let Some(pipe) = stdout {
-                    // What could be read until an error is judged like any other output.
-                    let _ = pipe.take(STDOUT_LIMIT).read_to_end(&mut text);
-                }
-                text
-            }),
-            stderr: thread::spawn(move || stderr.map(read_tail).unwrap_or_default()),
-        }
-    }
-
-    fn join(self) -> (Vec<u8>, String) {
-        (self.stdout.join().unwrap_or_default(), self.stderr.join().unwrap_or_default())
     }
 }
 

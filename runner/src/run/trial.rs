@@ -56,8 +56,7 @@ pub struct Subprocesses {
 impl Subprocesses {
     /// Binaries by branch and layout, the longest time a trial may take, and the checkout whose place is left out of
     /// what failing processes print.
-    #[must_use]
-    pub fn new(binaries: BTreeMap<String, Vec<PathBuf>>, limit: Duration, checkout: Checkout) -> Self {
+    pub(crate) fn new(binaries: BTreeMap<String, Vec<PathBuf>>, limit: Duration, checkout: Checkout) -> Self {
         Self { binaries, limit, checkout }
     }
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use cargo_metadata::{Dependency, DependencyKind, Metadata, Package, PackageId, TargetKind};
-use toml::{Table, Value};
+use serde_json::{Value, json};
 
 use crate::build::edits::copy_folder;
 use crate::record::digest;
@@ -48,12 +48,8 @@ impl Rewritten {
     /// The entry by which a workspace takes the copy in place of what cargo would take.
     #[must_use]
     pub fn patch(&self) -> (String, Value) {
-        let text = |text: String| Value::String(text);
-        let patch = Table::from_iter([
-            ("package".to_owned(), text(self.name.clone())),
-            ("path".to_owned(), text(self.folder.display().to_string())),
-        ]);
-        (format!("{}-{}", self.name, self.version.replace(['.', '+'], "_")), Value::Table(patch))
+        let patch = json!({ "package": self.name, "path": self.folder });
+        (format!("{}-{}", self.name, self.version.replace(['.', '+'], "_")), patch)
     }
 }
 
@@ -179,71 +175,57 @@ fn texts(package: &Package) -> Result<BTreeMap<PathBuf, String>> {
 
 /// The copy's `Cargo.toml`: what cargo made of the original, which may take parts of itself from a workspace.
 fn manifest(package: &Package, copies: &BTreeMap<&Path, PathBuf>, facade: &Path) -> Result<String> {
-    let text = |text: &str| Value::String(text.to_owned());
-    let mut about = Table::from_iter([
-        ("name".to_owned(), text(&package.name)),
-        ("version".to_owned(), text(&package.version.to_string())),
-        ("edition".to_owned(), text(package.edition.as_str())),
-    ]);
-    about.extend(package.links.iter().map(|links| ("links".to_owned(), text(links))));
-    let mut manifest = Table::new();
+    let mut manifest = json!({
+        "package": { "name": package.name, "version": package.version, "edition": package.edition.as_str() },
+        "dependencies": { FACADE: { "path": facade } },
+    });
+    if let Some(links) = &package.links {
+        manifest["package"]["links"] = links.as_str().into();
+    }
     for target in &package.targets {
-        let path = target.src_path.as_std_path().strip_prefix(folder(package));
-        let path = text(&path.unwrap_or(target.src_path.as_std_path()).display().to_string());
+        let path = target.src_path.as_std_path();
+        let path = path.strip_prefix(folder(package)).unwrap_or(path);
         if target.kind.contains(&TargetKind::CustomBuild) {
-            about.insert("build".to_owned(), path);
+            manifest["package"]["build"] = json!(path);
         } else if target.kind.contains(&TargetKind::Lib) {
-            let library = [("name".to_owned(), text(&target.name)), ("path".to_owned(), path)];
-            manifest.insert("lib".to_owned(), Value::Table(Table::from_iter(library)));
+            manifest["lib"] = json!({ "name": target.name, "path": path });
         }
     }
     // A build script may read what its author put there.
-    let read = Value::try_from(&package.metadata).ok().filter(Value::is_table);
-    about.extend(read.map(|it| ("metadata".to_owned(), it)));
-    manifest.insert("package".to_owned(), Value::Table(about));
+    if toml::Value::try_from(&package.metadata).is_ok_and(|it| it.is_table()) {
+        manifest["package"]["metadata"] = package.metadata.clone();
+    }
     // A feature of the crate that is not linked turns nothing on.
     let is_answered = |on: &str| on.trim_start_matches("dep:").split(['?', '/']).next() == Some(ANSWERED);
-    let features = package.features.iter().map(|(name, on)| {
-        let on = on.iter().filter(|it| !is_answered(it)).map(|it| text(it));
-        (name.clone(), Value::Array(on.collect()))
-    });
-    manifest.insert("features".to_owned(), Value::Table(features.collect()));
+    for (name, on) in &package.features {
+        manifest["features"][name] = on.iter().filter(|it| !is_answered(it)).map(String::as_str).collect();
+    }
     for dependency in package.dependencies.iter().filter(|it| it.name != ANSWERED) {
         let kind = match dependency.kind {
             DependencyKind::Normal => "dependencies",
             DependencyKind::Build => "build-dependencies",
             _ => continue,
         };
-        let mut place = &mut manifest;
-        if let Some(target) = &dependency.target {
-            place = table(table(place, "target"), &target.to_string());
-        }
+        let place = match &dependency.target {
+            Some(target) => &mut manifest["target"][target.to_string()],
+            None => &mut manifest,
+        };
         let name = dependency.rename.as_ref().unwrap_or(&dependency.name);
-        table(place, kind).insert(name.clone(), wanted(dependency, copies));
+        place[kind][name] = wanted(dependency, copies);
     }
-    let facade = Table::from_iter([("path".to_owned(), text(&facade.display().to_string()))]);
-    table(&mut manifest, "dependencies").insert(FACADE.to_owned(), Value::Table(facade));
     toml::to_string_pretty(&manifest).context("the copy's Cargo.toml cannot be written as TOML")
 }
 
-fn table<'t>(table: &'t mut Table, key: &str) -> &'t mut Table {
-    let inner = table.entry(key).or_insert_with(|| Value::Table(Table::new()));
-    inner.as_table_mut().expect("only tables are put there")
-}
-
 fn wanted(dependency: &Dependency, copies: &BTreeMap<&Path, PathBuf>) -> Value {
-    let text = |text: &str| Value::String(text.to_owned());
-    let features = dependency.features.iter().map(|it| text(it)).collect();
-    let mut wanted = Table::from_iter([
-        ("package".to_owned(), text(&dependency.name)),
-        ("version".to_owned(), text(&dependency.req.to_string())),
-        ("optional".to_owned(), Value::Boolean(dependency.optional)),
-        ("default-features".to_owned(), Value::Boolean(dependency.uses_default_features)),
-        ("features".to_owned(), Value::Array(features)),
-    ]);
+    let mut wanted = json!({
+        "package": dependency.name,
+        "version": dependency.req,
+        "optional": dependency.optional,
+        "default-features": dependency.uses_default_features,
+        "features": dependency.features,
+    });
     if let Some(path) = &dependency.path {
-        let copy = copies.get(path.as_std_path()).map_or(path.as_std_path(), PathBuf::as_path);
-        wanted.insert("path".to_owned(), text(&copy.display().to_string()));
+        wanted["path"] = json!(copies.get(path.as_std_path()).map_or(path.as_std_path(), PathBuf::as_path));
     }
-    Value::Table(wanted)
+    wanted
 }

@@ -19,8 +19,7 @@ static KNOWN: Mutex<BTreeMap<PathBuf, Functions>> = Mutex::new(BTreeMap::new());
 
 /// `simulated`, its places by `shown` and with the functions that they are in; `root` is the checkout, and `target` the
 /// folder in which the copies lie.
-#[must_use]
-pub fn named(mut simulated: Simulated, root: &Path, target: &Path) -> Simulated {
+pub(crate) fn named(mut simulated: Simulated, root: &Path, target: &Path) -> Simulated {
     for wait in &mut simulated.waits {
         let written_at = wait.written_at.iter_mut().filter(|place| !place.starts_with('('));
         for place in std::iter::once(&mut wait.at).chain(written_at) {

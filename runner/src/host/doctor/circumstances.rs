@@ -62,8 +62,7 @@ pub struct Circumstances {
 
 impl Circumstances {
     /// Looks around. Takes about two seconds, since it starts a few programs and lets threads work in ticks.
-    #[must_use]
-    pub fn of(checkout: &Checkout, setup: &Setup, usable_cpus: usize) -> Self {
+    pub(crate) fn of(checkout: &Checkout, setup: &Setup, usable_cpus: usize) -> Self {
         let tree = setup.tree();
         let prepared = setup.prepare();
         Self {

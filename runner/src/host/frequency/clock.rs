@@ -118,60 +118,38 @@ mod chains {
     /// cores of 64-bit ARM.
     pub(super) const MULTIPLY_CYCLES: RangeInclusive<u8> = if cfg!(target_arch = "aarch64") { 2..=5 } else { 3..=3 };
 
-    pub(super) fn adds() -> Option<()> {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: works on the named registers and the flags alone, touches no memory, and ends when the count, which
-        // is above 0, has come down to 0.
-        unsafe {
-            std::arch::asm!(
-                "2:", ".rept 64", "add {x}, {y}", ".endr", "dec {rounds}", "jnz 2b",
-                x = inout(reg) 1_u64 => _, y = in(reg) 3_u64,
-                rounds = inout(reg) u64::from(ADD_ROUNDS) => _,
-                options(nomem, nostack),
-            );
-        }
-        #[cfg(target_arch = "aarch64")]
-        // SAFETY: as above.
-        unsafe {
-            std::arch::asm!(
-                "2:", ".rept 64", "add {x}, {x}, {y}", ".endr",
-                "subs {rounds}, {rounds}, #1", "b.ne 2b",
-                x = inout(reg) 1_u64 => _, y = in(reg) 3_u64,
-                rounds = inout(reg) u64::from(ADD_ROUNDS) => _,
-                options(nomem, nostack),
-            );
-        }
-        is_written()
+    /// A function that runs a chain of one instruction; `None` if it is not written for this architecture.
+    macro_rules! chain {
+        ($name:ident, $rounds:ident, $x86_64:literal, $aarch64:literal) => {
+            pub(super) fn $name() -> Option<()> {
+                #[cfg(target_arch = "x86_64")]
+                // SAFETY: works on the named registers and the flags alone, touches no memory, and ends when the count,
+                // which is above 0, has come down to 0.
+                unsafe {
+                    std::arch::asm!(
+                        "2:", ".rept 64", $x86_64, ".endr", "dec {rounds}", "jnz 2b",
+                        x = inout(reg) 1_u64 => _, y = in(reg) 3_u64,
+                        rounds = inout(reg) u64::from($rounds) => _,
+                        options(nomem, nostack),
+                    );
+                }
+                #[cfg(target_arch = "aarch64")]
+                // SAFETY: as above.
+                unsafe {
+                    std::arch::asm!(
+                        "2:", ".rept 64", $aarch64, ".endr", "subs {rounds}, {rounds}, #1", "b.ne 2b",
+                        x = inout(reg) 1_u64 => _, y = in(reg) 3_u64,
+                        rounds = inout(reg) u64::from($rounds) => _,
+                        options(nomem, nostack),
+                    );
+                }
+                cfg!(any(target_arch = "x86_64", target_arch = "aarch64")).then_some(())
+            }
+        };
     }
 
-    pub(super) fn multiplies() -> Option<()> {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: as in `adds`.
-        unsafe {
-            std::arch::asm!(
-                "2:", ".rept 64", "imul {x}, {y}", ".endr", "dec {rounds}", "jnz 2b",
-                x = inout(reg) 1_u64 => _, y = in(reg) 3_u64,
-                rounds = inout(reg) u64::from(MULTIPLY_ROUNDS) => _,
-                options(nomem, nostack),
-            );
-        }
-        #[cfg(target_arch = "aarch64")]
-        // SAFETY: as in `adds`.
-        unsafe {
-            std::arch::asm!(
-                "2:", ".rept 64", "mul {x}, {x}, {y}", ".endr",
-                "subs {rounds}, {rounds}, #1", "b.ne 2b",
-                x = inout(reg) 1_u64 => _, y = in(reg) 3_u64,
-                rounds = inout(reg) u64::from(MULTIPLY_ROUNDS) => _,
-                options(nomem, nostack),
-            );
-        }
-        is_written()
-    }
-
-    fn is_written() -> Option<()> {
-        cfg!(any(target_arch = "x86_64", target_arch = "aarch64")).then_some(())
-    }
+    chain!(adds, ADD_ROUNDS, "add {x}, {y}", "add {x}, {x}, {y}");
+    chain!(multiplies, MULTIPLY_ROUNDS, "imul {x}, {y}", "mul {x}, {x}, {y}");
 }
 
 #[cfg(test)]

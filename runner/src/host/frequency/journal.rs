@@ -48,8 +48,7 @@ struct Before {
 
 impl Entry {
     /// An entry for a fix that begins now.
-    #[must_use]
-    pub fn now(tree: &Tree, khz: u64, before: &[(Knob, Vec<u8>)]) -> Self {
+    pub(crate) fn now(tree: &Tree, khz: u64, before: &[(Knob, Vec<u8>)]) -> Self {
         Self {
             schema: SCHEMA,
             sysfs: tree.root().to_owned(),
@@ -69,8 +68,7 @@ impl Entry {
     }
 
     /// What was in which file.
-    #[must_use]
-    pub fn before(&self) -> Vec<(Knob, Vec<u8>)> {
+    pub(crate) fn before(&self) -> Vec<(Knob, Vec<u8>)> {
         let knobs = self.before.iter().filter_map(|before| {
             // Files that no fix changes are refused when the journal is read.
             Some((Knob::from_path(&before.file)?, before.content.clone().into_bytes()))
@@ -185,8 +183,7 @@ impl Journal {
     }
 
     /// The file.
-    #[must_use]
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 }

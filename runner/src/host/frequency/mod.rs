@@ -72,14 +72,12 @@ impl Setup {
     }
 
     /// The files that are set.
-    #[must_use]
-    pub fn tree(&self) -> &Tree {
+    pub(crate) fn tree(&self) -> &Tree {
         &self.tree
     }
 
     /// Where what was there is kept.
-    #[must_use]
-    pub fn journal(&self) -> &Path {
+    pub(crate) fn journal(&self) -> &Path {
         &self.journal
     }
 

@@ -133,35 +133,26 @@ fn most_without_boost(tree: &Tree, policy: &Policy, driver: Driver) -> Result<u6
             policy.driver
         ))
     };
-    let base = || {
-        let file = "base_frequency";
-        let path = format!("cpufreq/policy{number}/{file}");
-        tree.number(number, file).ok_or_else(|| missing(&path).into())
-    };
+    let of_policy =
+        |file: &str| tree.number(number, file).ok_or_else(|| missing(&format!("cpufreq/policy{number}/{file}")).into());
     let nominal = || {
         let cpu = policy.cpus[0]; // policies without a CPU are left out by `Tree::policies`
         let file = "acpi_cppc/nominal_freq"; // in MHz
         let mhz = tree.number_of_cpu(cpu, file).filter(|mhz| *mhz > 0);
         mhz.map(|mhz| mhz * 1000).ok_or_else(|| missing(&format!("cpu{cpu}/{file}")).into())
     };
-    let hardware = || {
-        let file = "cpuinfo_max_freq";
-        let path = format!("cpufreq/policy{number}/{file}");
-        tree.number(number, file).ok_or_else(|| missing(&path).into())
-    };
     match driver {
-        Driver::IntelPstate | Driver::IntelCpufreq => base(),
+        Driver::IntelPstate | Driver::IntelCpufreq => of_policy("base_frequency"),
         Driver::AmdPstateEpp | Driver::AmdPstate | Driver::Cppc => nominal(),
         Driver::AcpiCpufreq => {
             let listed = available(tree, number);
-            let path = format!("cpufreq/policy{number}/{AVAILABLE}");
             let (Some(&top), next) = (listed.last(), listed.iter().rev().nth(1)) else {
-                return Err(missing(&path).into());
+                return Err(missing(&format!("cpufreq/policy{number}/{AVAILABLE}")).into());
             };
             // ACPI tables of Intel hosts name turbo as 1 MHz above the highest frequency without it.
             Ok(next.copied().filter(|next| next + 1000 == top).unwrap_or(top))
         }
-        Driver::Listed => available(tree, number).last().copied().map_or_else(hardware, Ok),
+        Driver::Listed => available(tree, number).last().copied().map_or_else(|| of_policy("cpuinfo_max_freq"), Ok),
     }
 }
 

@@ -56,8 +56,7 @@ pub struct Row {
 
 impl Status {
     /// Reads and measures; changes nothing.
-    #[must_use]
-    pub fn of(setup: &Setup) -> Self {
+    pub(crate) fn of(setup: &Setup) -> Self {
         let tree = setup.tree();
         let policies = tree.policies();
         let prepared = setup.prepare();

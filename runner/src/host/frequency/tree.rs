@@ -140,8 +140,7 @@ impl Tree {
     }
 
     /// The folder.
-    #[must_use]
-    pub fn root(&self) -> &Path {
+    pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
