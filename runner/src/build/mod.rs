@@ -417,7 +417,7 @@ impl<'a> Builder<'a> {
         let done = subprocess::run(&mut command, b"", None)
             .context("`cargo` cannot be run; install Rust by rustup and put ~/.cargo/bin into PATH")?;
         if done.is_interrupted {
-            bail!(Stop::Interrupted("interrupted while building; nothing was measured".to_owned()));
+            bail!(interrupt::while_building());
         }
         if !done.status.success() {
             let output = subprocess::last_lines(&done.stderr, STDERR_LINES).unwrap_or_default();

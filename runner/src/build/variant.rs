@@ -39,9 +39,7 @@ pub(crate) fn who_are_you(branch: &Branch, binary: &Path, machine: Option<&Machi
         ..smallest_request()
     };
     let ended = trial::ask(binary, &request, LIMIT).filter(|_| !interrupt::is_requested());
-    let Some(ended) = ended else {
-        bail!(Stop::Interrupted("interrupted while building; nothing was measured".to_owned()))
-    };
+    let ended = ended.ok_or_else(interrupt::while_building)?;
     let outcome = ended.result.map_err(|failure| {
         let tail = failure.stderr_tail.map(|tail| format!(":\n{tail}")).unwrap_or_default();
         Stop::BuildFailed(format!(
@@ -81,7 +79,7 @@ pub(crate) fn which_workloads(branch: &Branch, binary: &Path, programs: Programs
     let ended = subprocess::run(Command::new(binary).args(["list", "--json"]), b"", Some(Limit::Wall(LIMIT)))
         .with_context(|| format!("branch `{}`: the binary cannot be started", branch.name))?;
     if ended.is_interrupted {
-        bail!(Stop::Interrupted("interrupted while building; nothing was measured".to_owned()))
+        bail!(interrupt::while_building())
     }
     let mut ours: BTreeMap<_, _> = files.iter().flat_map(|file| by_name(file.text.as_bytes())).collect();
     ours.retain(|name, _| programs.has(name));

@@ -4,7 +4,6 @@ use std::io::{self, Write};
 
 use anyhow::Result;
 use clap::Args;
-use comfy_table::{ColumnConstraint, Table, Width, presets};
 use manycore::Machine;
 use protocol::{Description, Size};
 use serde_json::{Value, json};
@@ -16,7 +15,7 @@ use crate::config::{Branch, Config};
 use crate::options::ListFormat;
 use crate::options::project::Project;
 use crate::plan::is_free;
-use crate::report::table::json;
+use crate::report::table::{json, labelled};
 use crate::stop::Exit;
 
 /// Arguments of `list`.
@@ -103,38 +102,30 @@ fn print_branches(out: &mut impl Write, config: &Config) -> io::Result<()> {
     writeln!(out)
 }
 
-/// Columns of the terminal that a workload takes: its labels, and what stands behind them.
-const WIDTHS: [u16; 2] = [24, 56];
-
 fn print_workloads(out: &mut impl Write, workloads: &[Description]) -> io::Result<()> {
     let sizes = Size::ALL.map(Size::name).join(" · ");
     writeln!(out, "WORKLOADS ({sizes}; `--parameter NAME=VALUE` overrides)\n")?;
     for workload in workloads {
         writeln!(out, "{}", workload.name)?;
-        let mut table = Table::new();
-        table.load_style(presets::NOTHING).force_no_tty();
-        table.add_row(["    does", workload.summary]);
-        table.add_row(["    stresses", workload.stresses]);
+        let mut rows: Vec<(String, String)> = Vec::new();
+        let mut add = |label: &str, what: String| rows.push((format!("    {label}"), what));
+        add("does", workload.summary.to_owned());
+        add("stresses", workload.stresses.to_owned());
         if let Some(unit) = workload.charge {
-            table.add_row(["    simulated", &format!("yes; `--machine NAME` prices its work by `{unit}`")]);
+            add("simulated", format!("yes; `--machine NAME` prices its work by `{unit}`"));
         }
         if let Some(input) = workload.input {
-            table.add_row(["    --input FILE", input]);
+            add("--input FILE", input.to_owned());
         }
         for parameter in workload.parameters {
             let values = Size::ALL.map(|size| workload.parameters_of(size).remove(parameter.name).unwrap_or_default());
             let is_the_same = values.iter().all(|value| *value == values[0]);
             let values = if is_the_same { values[0].clone() } else { values.join(" · ") };
             let (name, summary, accepts) = (parameter.name, parameter.summary, parameter.accepts);
-            table.add_row([format!("    {name}"), format!("{values} ({summary}; {accepts})")]);
+            add(name, format!("{values} ({summary}; {accepts})"));
         }
-        for (column, width) in table.column_iter_mut().zip(WIDTHS) {
-            column.set_padding((0, 1));
-            column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(width)));
-        }
-        for line in table.lines() {
-            writeln!(out, "{}", line.trim_end())?;
-        }
+        let rows = rows.iter().map(|(label, what)| (label.as_str(), what.as_str()));
+        write!(out, "{}", labelled(rows, [24, 79], ""))?;
     }
     Ok(())
 }

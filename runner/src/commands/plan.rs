@@ -11,7 +11,7 @@ use crate::options::meaning::{asked, builds};
 use crate::options::project::Project;
 use crate::plan;
 use crate::plan::estimate;
-use crate::report::table::{Terminal, wrapped};
+use crate::report::table::{Terminal, labelled};
 use crate::run::progress::{count, human};
 use crate::stop::Exit;
 
@@ -112,17 +112,9 @@ fn print(facts: &[Fact]) -> Result<Exit> {
 type Fact = (&'static str, String);
 
 fn shown(facts: &[Fact], look: Terminal) -> String {
-    let width = look.columns.map_or(usize::MAX, |columns| columns.saturating_sub(LABEL));
-    let text = |(what, says): &Fact| {
-        let lines: Vec<String> = says.lines().map(|line| wrapped(line, width, "  ")).collect();
-        let beside = lines.join("\n").replace('\n', &format!("\n{:LABEL$}", ""));
-        format!("{what:LABEL$}{beside}\n")
-    };
-    facts.iter().map(text).collect()
+    let rows = facts.iter().map(|(what, says)| (*what, says.as_str()));
+    labelled(rows, [12, look.columns.unwrap_or(usize::MAX)], "  ")
 }
-
-/// Columns before what a fact says.
-const LABEL: usize = 12;
 
 fn workloads(asked: &plan::Asked) -> Vec<String> {
     let line = |(index, load): (usize, &plan::Load)| {

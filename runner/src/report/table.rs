@@ -185,6 +185,20 @@ pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> String {
     textwrap::fill(text, options.word_splitter(WordSplitter::NoHyphenation))
 }
 
+/// Labels, and beside them what they stand for, in lines of at most so many characters.
+pub(crate) fn labelled<'a>(
+    rows: impl IntoIterator<Item = (&'a str, &'a str)>,
+    [label, columns]: [usize; 2],
+    indent: &str,
+) -> String {
+    let text = |(what, says): (&str, &str)| {
+        let lines: Vec<String> = says.lines().map(|line| wrapped(line, columns - label, indent)).collect();
+        let beside = lines.join("\n").replace('\n', &format!("\n{:label$}", ""));
+        format!("{what:label$}{beside}").trim_end().to_owned() + "\n"
+    };
+    rows.into_iter().map(text).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

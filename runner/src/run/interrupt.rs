@@ -5,6 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use anyhow::{Context as _, Result};
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use crate::stop::Stop;
+
 /// Shared between the signal handler's thread and the threads that wait for a process.
 static STATE: Mutex<State> = Mutex::new(State { is_installed: false, is_requested: false, groups: Vec::new() });
 
@@ -41,6 +43,11 @@ pub fn install() -> Result<()> {
 /// Whether somebody asked to stop.
 pub(crate) fn is_requested() -> bool {
     state().is_requested
+}
+
+/// Why builds end after such a request.
+pub(crate) fn while_building() -> Stop {
+    Stop::Interrupted("interrupted while building; nothing was measured".to_owned())
 }
 
 /// While it lives, an interrupt kills this process group.

@@ -163,16 +163,6 @@ fn a_file_that_cannot_be_meant_is_refused_with_its_line() {
 }
 
 #[test]
-fn edits_are_for_one_release() {
-    let text =
-        "published = \"1.13.0\"\nchange = \"\"\n[[edit]]\nfile = \"a\"\nitem = \"a\"\nwas = \"0\"\ndelete = true";
-    let edits = Edits::parse(text, "edits.toml").unwrap();
-    edits.expect("1.13.0").unwrap();
-    let message = edits.expect("1.14.0").unwrap_err().to_string();
-    assert!(message.contains("written for rayon-core 1.13.0, not for 1.14.0"), "{message}");
-}
-
-#[test]
 fn a_copy_has_the_edits_and_what_is_right_there_already_keeps_its_time() {
     let [from, to] = [(); 2].map(|()| tempfile::tempdir().unwrap());
     fs::create_dir_all(from.path().join("src")).unwrap();

@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use comfy_table::{ColumnConstraint, Table, Width, presets};
-
-use super::{Diagnosis, Severity};
+use super::{Diagnosis, Finding, Severity};
+use crate::report::table::labelled;
 use crate::run::progress::count;
 
 impl fmt::Display for Severity {
@@ -19,25 +18,14 @@ impl fmt::Display for Severity {
 
 impl fmt::Display for Diagnosis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut table = Table::new();
-        table.load_style(presets::NOTHING).force_no_tty();
-        for finding in &self.findings {
-            table.add_row([finding.severity.to_string().as_str(), &finding.id]);
-            for (label, text) in [("seen", &finding.seen), ("matters", &finding.why), ("remedy", &finding.remedy)] {
-                table.add_row([label, text.as_str()]);
-            }
-            table.add_row(["", ""]);
-        }
-        for (index, clause) in self.in_order.iter().enumerate() {
-            table.add_row([if index == 0 { "in order" } else { "" }, clause.as_str()]);
-        }
-        for (column, width) in table.column_iter_mut().zip([10, 70]) {
-            column.set_padding((0, 1));
-            column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(width)));
-        }
-        for line in table.lines() {
-            writeln!(f, "{}", line.trim_end())?;
-        }
+        let findings: Vec<(String, &Finding)> = self.findings.iter().map(|it| (it.severity.to_string(), it)).collect();
+        let findings = findings.iter().flat_map(|(severity, it)| {
+            let Finding { id, seen, why, remedy, .. } = it;
+            [(severity.as_str(), id.as_str()), ("seen", seen), ("matters", why), ("remedy", remedy), ("", "")]
+        });
+        let labels = std::iter::once("in order").chain(std::iter::repeat(""));
+        let in_order = labels.zip(self.in_order.iter().map(String::as_str));
+        f.write_str(&labelled(findings.chain(in_order), [10, 79], ""))?;
         let these = |severity, one: &str| {
             let number = self.findings.iter().filter(|it| it.severity == severity).count();
             count(number, one, &format!("{one}s"))

@@ -5,9 +5,9 @@ use std::path::Path;
 use anyhow::{Result, bail};
 
 use super::backend::Backend;
-use super::journal::{Entry, Journal};
+use super::journal::{Before, Entry, Journal};
 use super::recipe::{Recipe, USERSPACE};
-use super::tree::{Kind, Knob, Tree, trimmed};
+use super::tree::{Kind, Knob, Tree};
 use crate::stop::Stop;
 
 /// A fixed frequency. Dropped, it puts back what was there; also while a panic unwinds.
@@ -25,11 +25,12 @@ impl Held {
     /// # Errors
     /// [`Stop::HostNotFit`] with the file that refused or says another value.
     pub fn begin(tree: Tree, backend: Box<dyn Backend>, recipe: Recipe, journal: &Path) -> Result<Self> {
-        let mut before = Vec::new();
-        for knob in tree.knobs(&tree.policies()) {
-            before.push((knob, tree.read(knob)?));
-        }
-        let entry = Entry::now(&tree, recipe.khz, &before);
+        let knobs = tree.knobs(&tree.policies()).into_iter();
+        let before = knobs.map(|file| {
+            let content = String::from_utf8_lossy(&tree.read(file)?).into_owned();
+            Ok(Before { file, content })
+        });
+        let entry = Entry::now(&tree, recipe.khz, before.collect::<Result<_>>()?);
         let journal = Some(Journal::create(journal, entry)?);
         let mut held = Self { tree, backend, recipe, journal };
         let Err(error) = held.apply().and_then(|()| held.verify()) else { return Ok(held) };
@@ -132,8 +133,7 @@ impl Drop for Held {
 /// # Errors
 /// [`Stop::HostNotFit`] with every file that is not as it was; the journal then stays.
 pub fn put_back(tree: &Tree, backend: &mut dyn Backend, journal: Journal) -> Result<()> {
-    let before = journal.entry.before();
-    let mut restore = Restore { tree, backend, before: &before, troubles: Vec::new() };
+    let mut restore = Restore { tree, backend, before: &journal.entry.before, troubles: Vec::new() };
     restore.run();
     let troubles = restore.troubles;
     if troubles.is_empty() {
@@ -150,7 +150,7 @@ pub fn put_back(tree: &Tree, backend: &mut dyn Backend, journal: Journal) -> Res
 struct Restore<'a> {
     tree: &'a Tree,
     backend: &'a mut dyn Backend,
-    before: &'a [(Knob, Vec<u8>)],
+    before: &'a [Before],
     troubles: Vec<String>,
 }
 
@@ -158,12 +158,12 @@ impl Restore<'_> {
     /// Lower limits down, out of the way of everything; then governors, boost, preferences; limits after those, since
     /// without boost the kernel cuts the upper ones; requests at the end.
     fn run(&mut self) {
-        for (knob, _) in self.before {
+        for Before { file: knob, .. } in self.before {
             if let (Kind::Min, Some(policy)) = (knob.kind, knob.policy)
                 && self.differs_anywhere(policy)
                 && let Some(lowest) = self.tree.text(policy, "cpuinfo_min_freq")
             {
-                self.set(*knob, lowest.as_bytes());
+                self.set(*knob, &lowest);
             }
         }
         let kinds = [
@@ -175,16 +175,16 @@ impl Restore<'_> {
             &[Kind::Speed],
         ];
         for kinds in kinds {
-            for (knob, content) in self.before {
+            for Before { file: knob, content } in self.before {
                 if kinds.contains(&knob.kind) && self.is_ours(*knob) && self.differs(*knob, content) {
                     self.set(*knob, content);
                 }
             }
         }
-        for (knob, content) in self.before {
+        for Before { file: knob, content } in self.before {
             if self.is_ours(*knob) && self.differs(*knob, content) {
                 let path = self.tree.path(*knob);
-                let was = trimmed(content);
+                let was = content.trim();
                 self.troubles.push(match self.tree.value(*knob) {
                     Ok(is) => format!("{} is `{is}`, was `{was}`", path.display()),
                     Err(error) => format!("{error:#}, was `{was}`"),
@@ -198,25 +198,25 @@ impl Restore<'_> {
         let governor = |policy| Knob::of(policy, Kind::Governor);
         knob.kind != Kind::Speed
             || knob.policy.is_some_and(|policy| {
-                let before = self.before.iter().find(|(knob, _)| *knob == governor(policy));
-                before.is_some_and(|(_, content)| trimmed(content) == USERSPACE)
+                let before = self.before.iter().find(|it| it.file == governor(policy));
+                before.is_some_and(|it| it.content.trim() == USERSPACE)
             })
     }
 
-    fn differs(&self, knob: Knob, content: &[u8]) -> bool {
-        self.tree.read(knob).ok().as_deref() != Some(content)
+    fn differs(&self, knob: Knob, content: &str) -> bool {
+        self.tree.read(knob).ok().as_deref() != Some(content.as_bytes())
     }
 
     fn differs_anywhere(&self, policy: u32) -> bool {
-        let mut own = self.before.iter().filter(|(knob, _)| knob.policy == Some(policy));
-        own.any(|(knob, content)| self.is_ours(*knob) && self.differs(*knob, content))
+        let mut own = self.before.iter().filter(|it| it.file.policy == Some(policy));
+        own.any(|it| self.is_ours(it.file) && self.differs(it.file, &it.content))
     }
 
     /// The comparison at the end reports what is refused here, unless the setting came right all the same.
-    fn set(&mut self, knob: Knob, content: &[u8]) {
-        if let Err(error) = self.backend.set(self.tree, knob, content)
-            && self.tree.read(knob).ok().as_deref() != Some(content)
-            && self.before.iter().any(|(other, was)| *other == knob && was == content)
+    fn set(&mut self, knob: Knob, content: &str) {
+        if let Err(error) = self.backend.set(self.tree, knob, content.as_bytes())
+            && self.differs(knob, content)
+            && self.before.iter().any(|it| it.file == knob && it.content == content)
         {
             self.troubles.push(format!("{error:#}"));
         }

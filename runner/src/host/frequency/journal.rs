@@ -34,46 +34,24 @@ pub struct Entry {
     /// The frequency that was set, in kHz.
     pub khz: u64,
     /// What was there.
-    before: Vec<Before>,
+    pub before: Vec<Before>,
 }
 
+/// What was in a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Before {
-    /// Path below `sysfs`.
-    file: String,
-    /// Its content, end of line included.
-    content: String,
+pub struct Before {
+    /// Which.
+    pub file: Knob,
+    /// Its content, end of line included. The kernel shows these files in ASCII.
+    pub content: String,
 }
 
 impl Entry {
     /// An entry for a fix that begins now.
-    pub(crate) fn now(tree: &Tree, khz: u64, before: &[(Knob, Vec<u8>)]) -> Self {
-        Self {
-            schema: SCHEMA,
-            sysfs: tree.root().to_owned(),
-            boot: boot(),
-            process: std::process::id(),
-            since: jiff::Timestamp::now().to_string(),
-            khz,
-            before: before
-                .iter()
-                .map(|(knob, content)| Before {
-                    file: knob.to_string(),
-                    // The kernel shows these files in ASCII.
-                    content: String::from_utf8_lossy(content).into_owned(),
-                })
-                .collect(),
-        }
-    }
-
-    /// What was in which file.
-    pub(crate) fn before(&self) -> Vec<(Knob, Vec<u8>)> {
-        let knobs = self.before.iter().filter_map(|before| {
-            // Files that no fix changes are refused when the journal is read.
-            Some((Knob::from_path(&before.file)?, before.content.clone().into_bytes()))
-        });
-        knobs.collect()
+    pub(crate) fn now(tree: &Tree, khz: u64, before: Vec<Before>) -> Self {
+        let (sysfs, since) = (tree.root().to_owned(), jiff::Timestamp::now().to_string());
+        Self { schema: SCHEMA, sysfs, boot: boot(), process: std::process::id(), since, khz, before }
     }
 
     /// Whether the system was started anew since, which has undone the fix.
@@ -163,9 +141,6 @@ impl Journal {
         if entry.schema != SCHEMA {
             bail!(damaged(format!("`schema` is {}, known: {SCHEMA}", entry.schema)));
         }
-        if let Some(stray) = entry.before.iter().find(|before| Knob::from_path(&before.file).is_none()) {
-            bail!(damaged(format!("`file` is `{}`, which no fix changes", stray.file)));
-        }
         if entry.sysfs != tree.root() {
             bail!(Stop::HostNotFit(format!(
                 "{shown}: `sysfs` is {}, not {}; name that folder with --sysfs, or another journal with \
@@ -209,12 +184,13 @@ mod tests {
     use super::*;
     use crate::host::frequency::tree::Kind;
 
-    const BEFORE: (Knob, &[u8]) = (Knob { policy: Some(0), kind: Kind::Governor }, b"schedutil\n");
+    fn before() -> Vec<Before> {
+        vec![Before { file: Knob::of(0, Kind::Governor), content: "schedutil\n".to_owned() }]
+    }
 
     fn made(folder: &Path) -> (Tree, PathBuf, Journal) {
         let (tree, path) = (Tree::at(folder), folder.join("journal"));
-        let entry = Entry::now(&tree, 2_000_000, &[(BEFORE.0, BEFORE.1.to_vec())]);
-        let journal = Journal::create(&path, entry).unwrap();
+        let journal = Journal::create(&path, Entry::now(&tree, 2_000_000, before())).unwrap();
         (tree, path, journal)
     }
 
@@ -228,17 +204,10 @@ mod tests {
         let (tree, path, journal) = made(folder.path());
         drop(journal);
         let found = Journal::open(&path, &tree).unwrap().unwrap();
-        assert_eq!(found.entry.before(), [(BEFORE.0, BEFORE.1.to_vec())]);
+        assert_eq!(found.entry.before, before());
         assert!(!found.entry.is_of_earlier_boot());
         found.delete().unwrap();
         assert!(Journal::open(&path, &tree).unwrap().is_none());
-    }
-
-    #[test]
-    fn a_journal_that_is_held_is_left_alone() {
-        let folder = tempfile::tempdir().unwrap();
-        let (tree, path, _journal) = made(folder.path());
-        assert!(message(Journal::open(&path, &tree)).contains("another runner holds"));
     }
 
     #[test]

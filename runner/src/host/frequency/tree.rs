@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use serde::{Deserialize, Serialize};
 
 use crate::host::cpu_list;
 use crate::stop::Stop;
@@ -61,8 +62,9 @@ impl Kind {
     }
 }
 
-/// One file that can be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// One file that can be written; in a journal, its path below the tree's root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct Knob {
     /// The policy whose file it is; `None` for one of the host.
     pub policy: Option<u32>,
@@ -82,16 +84,26 @@ impl Knob {
     pub fn of_host(kind: Kind) -> Self {
         Self { policy: None, kind }
     }
+}
 
-    /// The knob with this path below the tree's root, as [`Knob`] prints it. Nothing else can be named, so a damaged
-    /// journal cannot lead outside.
-    pub(crate) fn from_path(path: &str) -> Option<Self> {
-        if let Some(kind) = Kind::OF_HOST.into_iter().find(|kind| kind.file() == path) {
-            return Some(Self::of_host(kind));
-        }
-        let (policy, file) = path.strip_prefix("cpufreq/policy")?.split_once('/')?;
-        let kind = Kind::OF_POLICY.into_iter().find(|kind| kind.file() == file)?;
-        Some(Self::of(policy.parse().ok()?, kind)).filter(|knob| knob.to_string() == path)
+impl From<Knob> for String {
+    fn from(knob: Knob) -> Self {
+        knob.to_string()
+    }
+}
+
+impl TryFrom<String> for Knob {
+    type Error = String;
+
+    /// Nothing but what a fix changes can be named, so a damaged journal cannot lead outside.
+    fn try_from(path: String) -> Result<Self, String> {
+        let of_policy = || {
+            let (policy, file) = path.strip_prefix("cpufreq/policy")?.split_once('/')?;
+            let kind = Kind::OF_POLICY.into_iter().find(|kind| kind.file() == file)?;
+            Some(Self::of(policy.parse().ok()?, kind)).filter(|knob| knob.to_string() == path)
+        };
+        let of_host = Kind::OF_HOST.into_iter().find(|kind| kind.file() == path).map(Self::of_host);
+        of_host.or_else(of_policy).ok_or_else(|| format!("`file` is `{path}`, which no fix changes"))
     }
 }
 
