@@ -44,26 +44,21 @@ fn in_folder(folder: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::testing::MadeUp;
 
-    #[test]
-    fn flags_for_the_compiler_are_told_and_tokens_are_not() {
-        let root = tempfile::tempdir().unwrap();
-        let folder = root.path().join(".cargo");
-        fs::create_dir(&folder).unwrap();
-        let config = "[alias]\nx = 'run'\n[registry]\ntoken = 'secret'\n[build]\njobs = 3\n\
-                      rustflags = ['-Ctarget-cpu=native']\n[target.x86_64-unknown-linux-gnu]\nlinker = 'clang'\n";
-        fs::write(folder.join("config.toml"), config).unwrap();
-        let said = about_code(root.path()).remove("0 checkout").unwrap();
-        assert!(said.contains("-Ctarget-cpu=native") && said.contains("linker = \"clang\""), "{said}");
-        assert!(!said.contains("secret") && !said.contains("jobs") && !said.contains("alias"), "{said}");
+    /// What a checkout says with this file.
+    fn said(config: &str) -> Option<String> {
+        let root = MadeUp::new(&[(".cargo/config.toml", config)]);
+        about_code(&root.host().path("")).remove("0 checkout")
     }
 
     #[test]
-    fn a_file_that_says_nothing_about_code_is_left_out() {
-        let root = tempfile::tempdir().unwrap();
-        let folder = root.path().join(".cargo");
-        fs::create_dir(&folder).unwrap();
-        fs::write(folder.join("config.toml"), "[build]\njobs = 3\n[alias]\nx = 'run'\n").unwrap();
-        assert_eq!(about_code(root.path()).get("0 checkout"), None);
+    fn flags_for_the_compiler_are_told_and_tokens_and_files_without_flags_are_not() {
+        let other = "[alias]\nx = 'run'\n[registry]\ntoken = 'secret'\n[build]\njobs = 3\n";
+        assert_eq!(said(other), None);
+        let flags = "rustflags = ['-Ctarget-cpu=native']\n[target.x86_64-unknown-linux-gnu]\nlinker = 'clang'";
+        let said = said(&format!("{other}{flags}")).unwrap();
+        assert!(said.contains("-Ctarget-cpu=native") && said.contains("linker = \"clang\""), "{said}");
+        assert!(!said.contains("secret") && !said.contains("jobs") && !said.contains("alias"), "{said}");
     }
 }

@@ -21,6 +21,10 @@ fn metadata(on: &[&str]) -> (Metadata, Package) {
     (metadata, package)
 }
 
+fn checkout() -> Checkout {
+    Checkout::find(Path::new(env!("CARGO_MANIFEST_DIR")).parent()).unwrap()
+}
+
 fn branch(source: Source) -> Branch {
     Branch::new("mine".to_owned(), source)
 }
@@ -50,8 +54,7 @@ fn features_may_switch_on_what_they_are_built_on() {
 #[test]
 fn a_branch_is_built_again_in_the_target_folder_where_it_was_built() {
     let root = tempfile::tempdir().unwrap();
-    let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
-    let checkout = Checkout::find(checkout).unwrap();
+    let checkout = checkout();
     let builder = Builder { folder: root.path().to_owned(), ..Builder::new(&checkout, root.path(), 1).unwrap() };
     let mine = branch(Source::Fork { features: BTreeSet::new() });
     fs::create_dir_all(builder.target(0).join("release")).unwrap();
@@ -71,16 +74,15 @@ fn few_builds_share_one_target_folder_and_many_take_no_more_than_there_are_cpus(
 
 #[test]
 fn a_program_is_built_with_no_more_workloads_than_are_needed() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let checkout = Checkout::find(Some(root)).unwrap();
+    let checkout = checkout();
     let fork = branch(Source::Fork { features: BTreeSet::new() });
     let linked = |programs| {
         let recipe = Recipe {
             checkout: &checkout,
-            config_folder: root,
+            config_folder: checkout.root(),
             layouts: 0,
             programs,
-            edited: root.to_owned(),
+            edited: PathBuf::new(),
             machine: None,
         };
         let manifest: toml::Table = recipe.manifest(&fork, &[]).unwrap().parse().unwrap();
@@ -94,7 +96,7 @@ fn a_program_is_built_with_no_more_workloads_than_are_needed() {
 #[test]
 fn edits_are_read_before_anything_is_built_and_are_part_of_what_is_built() {
     let root = tempfile::tempdir().unwrap();
-    let checkout = Checkout::find(Path::new(env!("CARGO_MANIFEST_DIR")).parent()).unwrap();
+    let checkout = checkout();
     let builder = Builder::new(&checkout, root.path(), 1).unwrap();
     let mine = branch(Source::Edited { version: "1.13.0".to_owned(), edits: "edits.toml".into() });
     let refusal = || builder.check_folder(&mine).unwrap_err().to_string();

@@ -10,7 +10,7 @@ use crate::options::folder;
 use crate::options::project::Project;
 use crate::record::sweep_dir::SweepDir;
 use crate::report::python::Python;
-use crate::stop::{Exit, Stop};
+use crate::stop::Exit;
 
 /// Arguments of `report`.
 #[derive(Debug, Args)]
@@ -19,7 +19,7 @@ pub(crate) struct ReportArgs {
     #[arg(default_value = "latest")]
     sweep: String,
     /// Folder to write [default: results/reports/SWEEP]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
     output: Option<PathBuf>,
 }
 
@@ -31,10 +31,6 @@ Example:
   cargo runner report latest";
 
 pub(crate) fn run(project: &Project, arguments: &ReportArgs) -> Result<Exit> {
-    if let Some(output) = &arguments.output {
-        folder(&output.display().to_string())
-            .map_err(|why| Stop::BadInput(format!("--output {}: {why}", output.display())))?;
-    }
     let sweep = SweepDir::find(&project.checkout, &project.checkout.sweeps(), &arguments.sweep)?;
     let usual = || project.checkout.root().join("results/reports").join(sweep.name());
     draw(project, &sweep, &arguments.output.clone().unwrap_or_else(usual))

@@ -13,6 +13,7 @@ use crate::config::experiments;
 use crate::config::machines;
 use crate::host::Host;
 use crate::host::here;
+use crate::kit::threads;
 use crate::options::meaning::asked;
 use crate::options::project::Project;
 use crate::options::selection;
@@ -126,8 +127,7 @@ pub(super) fn measure(project: &Project, arguments: &SweepArgs, predicted: &Swee
     measurement.jobs = None;
     measurement.selection.experiment = Some(EXPERIMENT.to_owned());
     measurement.selection.instrument = Some(COUNTED);
-    let threads = prediction.asked.threads.iter().map(usize::to_string);
-    measurement.selection.threads = Some(threads.collect::<Vec<_>>().join(","));
+    measurement.selection.threads = Some(threads::list(&prediction.asked.threads));
     let newest = || SweepDir::newest(&parent, |manifest| is_measurement(manifest, &prediction));
     measurement.resume = newest().map(|sweep| project.reference_to(&sweep));
     let config = branches(project, arguments)?;

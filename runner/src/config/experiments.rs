@@ -7,10 +7,9 @@ use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 use serde_spanned::Spanned;
 
-use crate::config::ConfigError;
 use crate::config::catalogue;
-use crate::config::fault::FileText;
 use crate::config::pick::{no_such, pick_grouped};
+use crate::config::{ConfigError, FileText};
 use crate::options::selection::{self, PlacementChoice};
 use crate::plan::{AskedExperiment, Figure, Load};
 use crate::stop::Stop;

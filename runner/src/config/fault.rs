@@ -23,9 +23,9 @@ impl ConfigError {
 }
 
 /// Turns byte offsets into lines, and faults into errors.
-pub(super) struct FileText<'a> {
-    pub(super) file: &'a str,
-    pub(super) text: &'a str,
+pub(crate) struct FileText<'a> {
+    pub(crate) file: &'a str,
+    pub(crate) text: &'a str,
 }
 
 impl FileText<'_> {
@@ -33,7 +33,7 @@ impl FileText<'_> {
         1 + self.text[..offset.min(self.text.len())].matches('\n').count()
     }
 
-    pub(super) fn at(&self, offset: usize, message: String) -> ConfigError {
+    pub(crate) fn at(&self, offset: usize, message: String) -> ConfigError {
         self.at_line(self.line(offset), message)
     }
 

@@ -22,6 +22,7 @@ pub use branch::{Branch, Config, INSTRUMENT, INSTRUMENTED_SUFFIX, Source, TWIN_S
 pub use check::parse;
 pub use claims::{Claim, Expectation, Quantity};
 pub use fault::ConfigError;
+pub(crate) use fault::FileText;
 pub use features::Features;
 
 impl Config {

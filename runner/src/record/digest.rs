@@ -43,19 +43,18 @@ pub(crate) fn identity(value: &impl Serialize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::testing::MadeUp;
 
     #[test]
     fn a_change_anywhere_below_changes_the_digest_of_a_folder() {
-        let folder = tempfile::tempdir().unwrap();
-        let deep = folder.path().join("a/b");
-        std::fs::create_dir_all(&deep).unwrap();
-        std::fs::write(deep.join("one"), "1").unwrap();
-        let digest = || of_tree(folder.path()).unwrap();
+        let made_up = MadeUp::new(&[("a/b/one", "1")]);
+        let folder = made_up.host().path("");
+        let digest = || of_tree(&folder).unwrap();
         let before = digest();
         assert_eq!(before, digest());
-        std::fs::write(deep.join("one"), "2").unwrap();
+        made_up.write("a/b/one", "2");
         let changed = digest();
-        std::fs::rename(deep.join("one"), deep.join("two")).unwrap();
+        std::fs::rename(folder.join("a/b/one"), folder.join("a/b/two")).unwrap();
         let names = [before, changed, digest()];
         assert!(names[0] != names[1] && names[1] != names[2], "{names:?}");
     }

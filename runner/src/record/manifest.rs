@@ -42,7 +42,7 @@ pub struct Manifest {
     pub instrumented: Vec<MeasuredBranch>,
     /// Whether the branches were named on the command line (`compare`), so that `branches.toml` has no say in them;
     /// left out if not.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_ad_hoc: bool,
     /// Name of the baseline's A/A twin, if it runs.
     pub twin: Option<String>,
@@ -63,11 +63,6 @@ pub struct Manifest {
     pub trials_planned: usize,
     /// One entry for every time the sweep was started or resumed, and came to an orderly end.
     pub runs: Vec<Run>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde calls")]
-fn is_false(flag: &bool) -> bool {
-    !flag
 }
 
 /// A shard in a merged sweep. Its own manifest and host facts are in `shards/<number>-of-<count>/`.

@@ -4,16 +4,12 @@ use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
-use assert_cmd::assert::{Assert, OutputAssertExt as _};
+use assert_cmd::assert::OutputAssertExt as _;
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::{contains, is_match};
 use tempfile::TempDir;
 
-use crate::common;
-
-fn run(folder: &TempDir, arguments: &[&str]) -> Assert {
-    common::runner(folder.path()).args(arguments).assert()
-}
+use crate::common::{self, run};
 
 fn folder() -> TempDir {
     tempfile::tempdir().unwrap()

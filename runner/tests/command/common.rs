@@ -1,7 +1,13 @@
 //! What the tests of the command share.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use assert_cmd::assert::{Assert, OutputAssertExt as _};
+use runner::record::trials_file::{self, Text};
+use serde_json::Value;
+use tempfile::TempDir;
 
 /// The checkout that this runner belongs to.
 pub(crate) fn root() -> PathBuf {
@@ -15,4 +21,19 @@ pub(crate) fn runner(temporary: &Path) -> Command {
     command.current_dir(root()).env("TMPDIR", temporary).env("NO_COLOR", "1");
     command.env(runner::record::sweep_dir::HOST_LOCK, temporary.join("host.lock"));
     command
+}
+
+/// What comes of `cargo runner` with these arguments.
+pub(crate) fn run(folder: &TempDir, arguments: &[&str]) -> Assert {
+    runner(folder.path()).args(arguments).assert()
+}
+
+/// The lines of a sweep's records.
+pub(crate) fn text(sweep: &Path) -> String {
+    Text::open(&trials_file::of(sweep)).and_then(io::read_to_string).unwrap()
+}
+
+/// The records of a sweep.
+pub(crate) fn records(sweep: &Path) -> Vec<Value> {
+    text(sweep).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }

@@ -1,16 +1,10 @@
 //! `compare` as its user meets it: branches in a word, and a page that others can believe.
 
-use assert_cmd::assert::{Assert, OutputAssertExt as _};
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
 use serde_json::Value;
-use tempfile::TempDir;
 
-use crate::common;
-
-fn run(folder: &TempDir, arguments: &[&str]) -> Assert {
-    common::runner(folder.path()).args(arguments).assert()
-}
+use crate::common::run;
 
 #[test]
 fn a_comparison_prints_medians_ratios_what_the_analysis_says_and_how_to_repeat_it() {

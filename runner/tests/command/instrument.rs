@@ -1,17 +1,16 @@
 //! Real instrumented builds, end to end: counted, gone on with, and traced.
 
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::PathBuf;
 use std::sync::LazyLock;
-use std::{fs, io};
 
 use assert_cmd::assert::{Assert, OutputAssertExt as _};
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
-use runner::record::trials_file::{self, Text};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::common;
+use crate::common::{self, records, text};
 
 /// 1 thread count × (master, its twin, packed) + 1 sequential, 2 trials each.
 const TIMED: usize = 8;
@@ -43,15 +42,6 @@ fn copy() -> (TempDir, PathBuf) {
         fs::copy(file.path(), to.join(file.file_name())).unwrap();
     }
     (folder, to)
-}
-
-fn text(sweep: &Path) -> String {
-    io::read_to_string(Text::open(&trials_file::of(sweep)).unwrap()).unwrap()
-}
-
-fn records(sweep: &Path) -> Vec<Value> {
-    let text = text(sweep);
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 fn resume(folder: &TempDir) -> Assert {

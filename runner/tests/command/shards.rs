@@ -1,26 +1,18 @@
 //! A sweep in shards, merged again; and what `merge` refuses.
 
 use std::collections::BTreeSet;
-use std::io;
 use std::path::{Path, PathBuf};
 
-use assert_cmd::assert::{Assert, OutputAssertExt as _};
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
-use runner::record::trials_file::{self, Text};
-use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::common;
+use crate::common::{records, run};
 
 /// 1 workload × (2 thread counts × (master, twin) + sequential) × 4 trials.
 const PLANNED: usize = 20;
 
 const ASKED: [&str; 7] = ["--preset", "smoke", "--branches", "master", "--workloads", "quicksort", "--trials=4"];
-
-fn run(folder: &TempDir, arguments: &[&str]) -> Assert {
-    common::runner(folder.path()).args(arguments).assert()
-}
 
 fn shown(path: &Path) -> String {
     path.display().to_string()
@@ -34,11 +26,6 @@ fn shard(folder: &TempDir, shard: &str, more: &[&str]) -> PathBuf {
     own
 }
 
-fn trials(sweep: &Path) -> Vec<Value> {
-    let text = io::read_to_string(Text::open(&trials_file::of(sweep)).unwrap()).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
 #[test]
 fn merged_shards_are_the_whole_plan_and_can_be_shown() {
     let folder = tempfile::tempdir().unwrap();
@@ -48,7 +35,7 @@ fn merged_shards_are_the_whole_plan_and_can_be_shown() {
     let stdout = String::from_utf8(merged.get_output().stdout.clone()).unwrap();
     let sweep = PathBuf::from(stdout.trim());
 
-    let records = trials(&sweep);
+    let records = records(&sweep);
     let identities: BTreeSet<&str> = records.iter().map(|record| record["trial"].as_str().unwrap()).collect();
     assert_eq!((records.len(), identities.len()), (PLANNED, PLANNED));
     let blocks: Vec<u64> = records.iter().map(|record| record["block"].as_u64().unwrap()).collect();

@@ -1,13 +1,12 @@
 //! Sweeps on simulated machines: what is refused, and that one plan gives the same records.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::Path;
-use std::{fs, io};
 
 use assert_cmd::assert::{Assert, OutputAssertExt as _};
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
-use runner::record::trials_file::{self, Text};
 use serde_json::Value;
 
 use crate::common;
@@ -190,8 +189,7 @@ fn records(parent: &Path, jobs: &str) -> Vec<Value> {
         .success()
         .stdout(contains("waits:   cargo runner analysis lines "));
     let sweep = fs::read_dir(&output).unwrap().next().unwrap().unwrap().path();
-    let text = Text::open(&trials_file::of(&sweep)).and_then(io::read_to_string).unwrap();
-    let mut records: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mut records = common::records(&sweep);
     for record in &mut records {
         for field in ["started_at", "process_ns"] {
             record.as_object_mut().unwrap().remove(field).unwrap();

@@ -12,6 +12,7 @@ use std::path::{Component, Path};
 use serde::Deserialize;
 use serde_spanned::Spanned;
 
+use crate::config::FileText;
 use crate::config::pick::plain;
 use crate::stop::Stop;
 pub(crate) use apply::copy_folder;
@@ -106,10 +107,8 @@ impl Edits {
     }
 
     fn parse(text: &str, shown: &str) -> Result<Self, Stop> {
-        let wrong = |at: usize, message: &str| {
-            let line = 1 + text[..at.min(text.len())].matches('\n').count();
-            Stop::BadInput(format!("{shown}:{line}: {message}"))
-        };
+        let place = FileText { file: shown, text };
+        let wrong = |at: usize, message: &str| Stop::BadInput(place.at(at, message.to_owned()).to_string());
         let written: WrittenFile = toml::from_str(text)
             .map_err(|error| wrong(error.span().unwrap_or_default().start, &plain(error.message())))?;
         if written.edit.is_empty() {

@@ -63,18 +63,18 @@ mod tests {
     use protocol::LineWait;
 
     use super::*;
+    use crate::run::testing::MadeUp;
 
     #[test]
     fn a_place_is_told_by_the_crates_own_file_and_the_function() {
-        let target = tempfile::tempdir().unwrap();
-        let source = target.path().join(FOLDER).join("0123/pool/src/lib.rs");
-        fs::create_dir_all(source.parent().unwrap()).unwrap();
-        fs::write(source, "struct Pool;\n\nimpl Pool {\n    fn wake() {\n    }\n}\n").unwrap();
+        let source = "struct Pool;\n\nimpl Pool {\n    fn wake() {\n    }\n}\n";
+        let made_up = MadeUp::new(&[(&format!("{FOLDER}/0123/pool/src/lib.rs"), source)]);
+        let target = made_up.host().path("");
         let at = |line| format!("{FOLDER}/0123/pool/src/lib.rs:{line}:9");
         let wait = |at| LineWait { at, written_at: None, transfers: 1, waited_ns: 1 };
         let waits = vec![wait(at(4)), wait(at(1)), wait("elsewhere.rs:1:1".to_owned())];
         let simulated = Simulated { accesses: 0, spent_ns: BTreeMap::new(), waits };
-        let told = named(simulated, target.path(), target.path()).waits;
+        let told = named(simulated, &target, &target).waits;
         assert_eq!(
             told.iter().map(|wait| wait.at.as_str()).collect::<Vec<_>>(),
             ["pool/src/lib.rs:4:9 (Pool::wake)", "pool/src/lib.rs:1:9", "elsewhere.rs:1:1"]

@@ -41,14 +41,14 @@ pub(super) fn measure(project: &Project, arguments: &SweepArgs, command: &SweepC
         tell!("resuming: {} trials are there, {} are missing", done.len(), plan.len() - done.len());
     }
     let started_at = Timestamp::now();
-    let mut run = Run {
+    // Written now, so that a run which is killed has left its trace; replaced at its end.
+    let run = Run {
         started_at: started_at.to_string(),
         ended_at: started_at.to_string(),
         end: "killed".to_owned(),
         builds_ns: nanoseconds(building),
         ..Run::default()
     };
-    // Written now, so that a run which is killed has left its trace; replaced at its end.
     manifest.runs.push(run.clone());
     sweep.write_manifest(&manifest)?;
     let setup = arguments.selection.frequency.setup();
@@ -73,7 +73,8 @@ pub(super) fn measure(project: &Project, arguments: &SweepArgs, command: &SweepC
         Ok(tally) if tally.is_interrupted => "interrupted",
         Ok(_) => "finished",
     };
-    run = Run {
+    manifest.runs.pop();
+    manifest.runs.push(Run {
         ended_at: Timestamp::now().to_string(),
         end: end.to_owned(),
         trials: tally.trials,
@@ -84,9 +85,7 @@ pub(super) fn measure(project: &Project, arguments: &SweepArgs, command: &SweepC
         clocking_ns: nanoseconds(tally.clocking),
         writing_ns: nanoseconds(tally.writing),
         ..run
-    };
-    manifest.runs.pop();
-    manifest.runs.push(run);
+    });
     let noted = sweep.write_manifest(&manifest);
     result?;
     noted?;

@@ -73,6 +73,29 @@ impl Status {
                 .map(|Clock { ghz, slowest_ghz, fastest_ghz }| [ghz, slowest_ghz, fastest_ghz]),
         }
     }
+
+    fn table(&self) -> Table {
+        let mut table = Table::new();
+        table.load_style(presets::NOTHING).force_no_tty();
+        table.set_header(["policy", "CPUs", "driver", "governor", "min kHz", "max kHz", "now kHz", "boost", "EPP"]);
+        let number = |khz: Option<u64>| khz.map_or_else(|| "-".to_owned(), |khz| khz.to_string());
+        let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
+        for row in &self.policies {
+            let cpus: Vec<String> = row.cpus.iter().map(ToString::to_string).collect();
+            table.add_row([
+                row.policy.to_string(),
+                cpus.join(","),
+                row.driver.clone(),
+                text(&row.governor),
+                number(row.min_khz),
+                number(row.max_khz),
+                number(row.current_khz),
+                text(&row.boost),
+                text(&row.epp),
+            ]);
+        }
+        table
+    }
 }
 
 fn row(tree: &Tree, policy: &Policy) -> Row {
@@ -121,30 +144,5 @@ impl fmt::Display for Status {
                 writeln!(f, "measured clock: unknown, since the two ways to measure do not agree")
             }
         }
-    }
-}
-
-impl Status {
-    fn table(&self) -> Table {
-        let mut table = Table::new();
-        table.load_style(presets::NOTHING).force_no_tty();
-        table.set_header(["policy", "CPUs", "driver", "governor", "min kHz", "max kHz", "now kHz", "boost", "EPP"]);
-        let number = |khz: Option<u64>| khz.map_or_else(|| "-".to_owned(), |khz| khz.to_string());
-        let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
-        for row in &self.policies {
-            let cpus: Vec<String> = row.cpus.iter().map(ToString::to_string).collect();
-            table.add_row([
-                row.policy.to_string(),
-                cpus.join(","),
-                row.driver.clone(),
-                text(&row.governor),
-                number(row.min_khz),
-                number(row.max_khz),
-                number(row.current_khz),
-                text(&row.boost),
-                text(&row.epp),
-            ]);
-        }
-        table
     }
 }
