@@ -26,6 +26,7 @@ use crate::build::workspace::{Recipe, SHUFFLE, WHOLE, WHOLE_TABLE, strayed_from_
 use crate::config::catalogue::Programs;
 use crate::config::checkout::{Checkout, Commit, commit_of};
 use crate::config::{Branch, Source};
+use crate::plan::id::Id;
 use crate::record::digest;
 use crate::record::manifest::{Receipt, Toolchain};
 use crate::record::whole_file::write_if_changed;
@@ -197,10 +198,9 @@ impl<'a> Builder<'a> {
         let contents = branches.iter().filter_map(|branch| self.content(branch));
         let contents = contents.collect::<std::io::Result<Vec<_>>>();
         let shared = folders.into_iter().map(digest::of_tree).collect::<std::io::Result<Vec<_>>>();
-        Ok(digest::identity(&(
-            shared.context("the sources of protocol/, workloads/ and rayon-fork/ cannot be read")?,
-            contents.context("a branch's working tree or its edits cannot be read")?,
-        )))
+        let shared = shared.context("the sources of protocol/, workloads/ and rayon-fork/ cannot be read")?;
+        let contents = contents.context("a branch's working tree or its edits cannot be read")?;
+        Ok(Id::of(&(shared, contents)).to_string())
     }
 
     /// Keeps other runners from writing the same workspaces until it is dropped: shards on several machines may share

@@ -87,14 +87,9 @@ pub(crate) fn which_workloads(branch: &Branch, binary: &Path, programs: Programs
         ours.insert(whole.name.to_owned(), serde_json::to_value(whole)?);
     }
     let theirs = by_name(&ended.stdout);
-    let mut differing = Vec::new();
-    for (name, description) in ours.iter().chain(&theirs) {
-        if (ours.get(name), theirs.get(name)) != (Some(description), Some(description)) {
-            differing.push(format!("`{name}`"));
-        }
-    }
-    differing.sort_unstable();
-    differing.dedup();
+    let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
+    let differing = names.into_iter().filter(|name| ours.get(*name) != theirs.get(*name));
+    let differing: Vec<String> = differing.map(|name| format!("`{name}`")).collect();
     if differing.is_empty() {
         return Ok(());
     }

@@ -28,11 +28,9 @@ impl Builder<'_> {
         let layouts = *self.recipe.layouts_of(&branch.source).end();
         for program in self.recipe.programs.whole() {
             let folder = self.prepare_whole(branch, program)?;
-            let mut features: Vec<String> = Vec::new();
-            if cfg!(target_arch = "x86_64") && !program.x86_64_features.is_empty() {
-                let all = program.x86_64_features.join(",+");
-                features.push(format!("--config=build.rustflags=['-Ctarget-feature=+{all}']"));
-            }
+            let all = program.x86_64_features.join(",+");
+            let has_features = cfg!(target_arch = "x86_64") && !all.is_empty();
+            let features = has_features.then(|| format!("--config=build.rustflags=['-Ctarget-feature=+{all}']"));
             let shuffled = self.folder_of_layouts(branch, program, layouts);
             let linker = format!("-Clinker={}", shuffled.join(LINKER).display());
             let mut to_link = vec![];

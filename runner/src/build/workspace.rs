@@ -20,6 +20,7 @@ use crate::build::rewriting::Rewritten;
 use crate::config::catalogue::Programs;
 use crate::config::checkout::Checkout;
 use crate::config::{Branch, Source, git};
+use crate::plan::id::Id;
 use crate::record::digest;
 use crate::record::whole_file::write_if_changed;
 
@@ -80,7 +81,7 @@ impl Recipe<'_> {
         match source {
             Source::Fork { .. } => Some(self.checkout.root().join("rayon-fork")),
             Source::Path { path, .. } => Some(self.config_folder.join(path)),
-            Source::Edited { .. } => Some(self.edited.join(digest::identity(source)).join("rayon-core")),
+            Source::Edited { .. } => Some(self.edited.join(Id::of(source).to_string()).join("rayon-core")),
             Source::Published { .. } | Source::Git { .. } => None,
         }
     }
@@ -192,7 +193,7 @@ impl Recipe<'_> {
             (_, None) => None,
         };
         for (name, patch) in rewritten.iter().map(Rewritten::patch) {
-            manifest["patch"]["crates-io"][name] = patch;
+            manifest["patch"]["crates-io"][name] = serde_json::to_value(patch)?;
         }
         if let Some(patch) = patch.filter(|_| rewritten.is_empty()) {
             manifest["patch"]["crates-io"]["rayon-core"] = patch;

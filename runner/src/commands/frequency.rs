@@ -68,11 +68,11 @@ fn status(setup: &Setup, format: ListFormat) -> Result<Exit> {
 
 fn fix(setup: &Setup) -> Result<Exit> {
     interrupt::install()?;
-    if setup.journal().exists() {
+    if setup.journal.exists() {
         bail!(Stop::HostNotFit(format!(
             "the frequency is fixed already, or a fix was never undone ({}); run `cargo runner frequency \
              restore` first",
-            setup.journal().display()
+            setup.journal.display()
         )));
     }
     let held = setup.fix()?;
@@ -82,12 +82,12 @@ fn fix(setup: &Setup) -> Result<Exit> {
     }
     let khz = held.khz();
     if let Some(knob) = held.boost_left_on() {
-        let path = setup.tree().path(knob);
+        let path = setup.tree.path(knob);
         tell!("note: {} still allows boost, which this backend cannot forbid", path.display());
     }
     held.leave_fixed();
     tell!("all CPUs are set to {khz} kHz; `cargo runner frequency restore` puts back what was there");
-    if setup.tree().is_system() {
+    if setup.tree.is_system() {
         tell!("{}", delivered(khz));
     }
     tell!("note: a sweep puts it back too when it begins; `sweep --mode fixed` fixes by itself");

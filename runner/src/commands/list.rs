@@ -1,6 +1,7 @@
 //! `list`: branches, workloads, experiments and simulated machines.
 
-use std::io::{self, Write};
+use std::fmt::{self, Write as _};
+use std::io::Write as _;
 
 use anyhow::Result;
 use clap::Args;
@@ -39,40 +40,28 @@ enum ListWhat {
 
 pub(crate) fn run(project: &Project, arguments: &ListArgs) -> Result<Exit> {
     let wants = |what| arguments.what.is_none_or(|wanted| wanted == what);
-    let config = wants(ListWhat::Branches).then(|| project.config()).transpose()?;
-    let workloads = catalogue::all();
-    let experiments = wants(ListWhat::Experiments).then(|| experiments::read(project.checkout.root())).transpose()?;
-    let machines = wants(ListWhat::Machines).then(|| machines::all(project.checkout.root())).transpose()?;
-    let mut out = io::stdout().lock();
-    if arguments.format == ListFormat::Json {
-        let mut all = json!({});
-        if let Some(config) = &config {
-            all["branches"] = serde_json::to_value(&config.branches)?;
-        }
-        if wants(ListWhat::Workloads) {
-            all["workloads"] = serde_json::to_value(workloads)?;
-        }
-        if let Some(experiments) = &experiments {
-            all["experiments"] = serde_json::to_value(experiments)?;
-        }
-        if let Some(machines) = &machines {
-            all["machines"] = machines.iter().map(machine).collect();
-        }
-        out.write_all(json(&all)?.as_bytes())?;
-        return Ok(Exit::Good);
-    }
-    if let Some(config) = &config {
-        print_branches(&mut out, config)?;
+    let (mut data, mut text) = (json!({}), String::new());
+    if wants(ListWhat::Branches) {
+        let config = project.config()?;
+        data["branches"] = serde_json::to_value(&config.branches)?;
+        tell_branches(&mut text, &config)?;
     }
     if wants(ListWhat::Workloads) {
-        print_workloads(&mut out, workloads)?;
+        data["workloads"] = serde_json::to_value(catalogue::all())?;
+        tell_workloads(&mut text, catalogue::all())?;
     }
-    if let Some(experiments) = &experiments {
-        print_experiments(&mut out, experiments)?;
+    if wants(ListWhat::Experiments) {
+        let experiments = experiments::read(project.checkout.root())?;
+        data["experiments"] = serde_json::to_value(&experiments)?;
+        tell_experiments(&mut text, &experiments)?;
     }
-    if let Some(machines) = &machines {
-        print_machines(&mut out, machines)?;
+    if wants(ListWhat::Machines) {
+        let machines = machines::all(project.checkout.root())?;
+        data["machines"] = machines.iter().map(machine).collect();
+        tell_machines(&mut text, &machines)?;
     }
+    let text = if arguments.format == ListFormat::Json { json(&data)? } else { text };
+    std::io::stdout().write_all(text.as_bytes())?;
     Ok(Exit::Good)
 }
 
@@ -83,7 +72,7 @@ fn mark(branch: &Branch) -> String {
     group.into_iter().chain(baseline).collect()
 }
 
-fn print_branches(out: &mut impl Write, config: &Config) -> io::Result<()> {
+fn tell_branches(out: &mut String, config: &Config) -> fmt::Result {
     writeln!(
         out,
         "BRANCHES ({}; `--branches` takes names, `group:NAME`, and `all`, which are those without a group)\n",
@@ -102,7 +91,7 @@ fn print_branches(out: &mut impl Write, config: &Config) -> io::Result<()> {
     writeln!(out)
 }
 
-fn print_workloads(out: &mut impl Write, workloads: &[Description]) -> io::Result<()> {
+fn tell_workloads(out: &mut String, workloads: &[Description]) -> fmt::Result {
     let sizes = Size::ALL.map(Size::name).join(" · ");
     writeln!(out, "WORKLOADS ({sizes}; `--parameter NAME=VALUE` overrides)\n")?;
     for workload in workloads {
@@ -130,7 +119,7 @@ fn print_workloads(out: &mut impl Write, workloads: &[Description]) -> io::Resul
     Ok(())
 }
 
-fn print_experiments(out: &mut impl Write, experiments: &[Experiment]) -> io::Result<()> {
+fn tell_experiments(out: &mut String, experiments: &[Experiment]) -> fmt::Result {
     writeln!(out, "\nEXPERIMENTS (`sweep --experiment NAME`; options override what they set)\n")?;
     for it in experiments {
         writeln!(out, "{}", it.name)?;
@@ -167,7 +156,7 @@ fn machine(it: &Machine) -> Value {
     })
 }
 
-fn print_machines(out: &mut impl Write, machines: &[Machine]) -> io::Result<()> {
+fn tell_machines(out: &mut String, machines: &[Machine]) -> fmt::Result {
     writeln!(out, "\nMACHINES (simulated; `--machine` takes these names)\n")?;
     for it in machines {
         writeln!(out, "{}", it.name)?;

@@ -8,6 +8,7 @@ use clap::Args;
 use crate::options::folder;
 use crate::options::project::Project;
 use crate::record::sweep_dir::SweepDir;
+use crate::record::trials_file;
 use crate::run::progress::count;
 use crate::stop::Exit;
 
@@ -29,7 +30,7 @@ Example:
 pub(crate) fn run(project: &Project, arguments: &RepairArgs) -> Result<Exit> {
     let parent = project.sweeps(arguments.output.as_deref());
     let sweep = SweepDir::find(&project.checkout, &parent, &arguments.sweep)?;
-    match sweep.repair()? {
+    match trials_file::repair(sweep.path())? {
         None => tell!("{} has no broken line; nothing was changed", sweep.name()),
         Some((lines, aside)) => tell!(
             "{} of {} set aside in {}; every record is kept. `cargo runner sweep --resume {}` runs what is missing",

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::thread::{MembarrierCommand, membarrier_query};
 
-use crate::record::digest;
+use crate::plan::id::Id;
 
 /// Reads facts below a root folder: `/` in a sweep, a made-up tree in tests.
 #[derive(Clone, Debug)]
@@ -101,7 +101,7 @@ impl Host {
             self.read("etc/machine-id").or_else(|_| self.read("proc/sys/kernel/hostname")).unwrap_or_default();
         // A virtual machine may be moved to another generation of processors that bear the same name.
         let processor = ["model name", "cpu family", "model"].map(|field| self.cpu_field(field).unwrap_or_default());
-        digest::identity(&("sweep-host", machine, processor))[..6].to_owned()
+        Id::of(&("sweep-host", machine, processor)).to_string()[..6].to_owned()
     }
 
     /// CPUs this process may use, by affinity and CPU quota; at least 1.

@@ -3,10 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::plan::id::Id;
 use crate::record::whole_file::files_below;
 
 /// Digest of some bytes, 64 hexadecimal digits.
@@ -30,14 +28,6 @@ pub(crate) fn of_tree(root: &Path) -> io::Result<String> {
     let mut files = places.map(file).collect::<io::Result<Vec<_>>>()?;
     files.sort();
     Ok(of_bytes(&serde_json::to_vec(&files)?))
-}
-
-/// [`Id`] of a value, as text.
-///
-/// # Panics
-/// As [`Id::of`].
-pub(crate) fn identity(value: &impl Serialize) -> String {
-    Id::of(value).to_string()
 }
 
 #[cfg(test)]

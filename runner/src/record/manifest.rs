@@ -11,7 +11,6 @@ use crate::config::{Claim, Source};
 use crate::plan::id::Id;
 use crate::plan::{self, Asked, Shard};
 use crate::record::Record;
-use crate::record::digest;
 use crate::record::schema::check_schema;
 use crate::stop::Stop;
 
@@ -244,7 +243,7 @@ pub(crate) fn sweep_name(created_at: Timestamp, host: &str, checkout: &Commit) -
 pub(crate) fn identities<'a>(builds: impl IntoIterator<Item = &'a MeasuredBranch>) -> BTreeMap<String, String> {
     let identity = |branch: &MeasuredBranch| match &branch.receipt {
         Some(receipt) if receipt.layouts_sha256.is_empty() => receipt.binary_sha256.clone(),
-        Some(receipt) => digest::identity(&(&receipt.binary_sha256, &receipt.layouts_sha256)),
+        Some(receipt) => Id::of(&(&receipt.binary_sha256, &receipt.layouts_sha256)).to_string(),
         None => format!("unbuilt: {}", branch.source),
     };
     builds.into_iter().map(|branch| (branch.name.clone(), identity(branch))).collect()

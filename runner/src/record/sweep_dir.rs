@@ -188,14 +188,6 @@ impl SweepDir {
         Records::open(self.trials())
     }
 
-    /// Sets aside the lines of the file of trials that are no records, and says how many and where.
-    ///
-    /// # Errors
-    /// [`Stop::HostNotFit`] if another process appends to this sweep; disk errors.
-    pub fn repair(&self) -> Result<Option<(usize, PathBuf)>> {
-        trials_file::repair(&self.path)
-    }
-
     /// Opens the trials for appending and keeps everybody else out until it is dropped. What a killed run left of its
     /// last line is set aside first.
     pub(crate) fn appender(&self) -> Result<Appender> {

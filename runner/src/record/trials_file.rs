@@ -265,7 +265,7 @@ pub(crate) fn repair(folder: &Path) -> Result<Option<(usize, PathBuf)>> {
     let path = &appender.path;
     let broken = broken_lines(path.clone())?;
     if broken.is_empty() {
-        return Ok(appender.torn().map(|aside| (1, aside.to_owned())));
+        return Ok(appender.torn.map(|aside| (1, aside)));
     }
     let describe = || format!("{} cannot be repaired; it is as it was", path.display());
     let text = std::fs::read(path).with_context(describe)?;
@@ -279,7 +279,7 @@ pub(crate) fn repair(folder: &Path) -> Result<Option<(usize, PathBuf)>> {
     sound.extend_from_slice(&text[at..]);
     let place = set_aside(path, &aside)?;
     whole_file::write(path, |file| file.write_all(&sound)).with_context(describe)?;
-    Ok(Some((broken.len() + usize::from(appender.torn().is_some()), place)))
+    Ok(Some((broken.len() + usize::from(appender.torn.is_some()), place)))
 }
 
 /// The open end of `trials.jsonl`.
@@ -290,7 +290,8 @@ pub struct Appender {
     _lock: File,
     file: File,
     path: PathBuf,
-    torn: Option<PathBuf>,
+    /// Where half a line of an earlier run was put, if there was one.
+    pub(crate) torn: Option<PathBuf>,
 }
 
 impl Appender {
@@ -314,11 +315,6 @@ impl Appender {
         };
         file.seek(SeekFrom::End(0)).with_context(describe)?;
         Ok(Self { _lock: lock, file, path, torn })
-    }
-
-    /// Where half a line of an earlier run was put, if there was one.
-    pub(crate) fn torn(&self) -> Option<&Path> {
-        self.torn.as_deref()
     }
 
     /// Compresses the records of a sweep that has no trials left to run.
@@ -455,7 +451,7 @@ mod tests {
                 let appender = Appender::open(folder.path()).unwrap();
                 assert_eq!(std::fs::read(&path).unwrap(), whole.as_bytes());
                 let aside = std::fs::read(folder.path().join("trials.torn-1")).unwrap_or_default();
-                assert_eq!((appender.torn().is_some(), aside), (length > 0, torn));
+                assert_eq!((appender.torn.is_some(), aside), (length > 0, torn));
             }
         }
     }

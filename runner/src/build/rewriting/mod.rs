@@ -14,7 +14,7 @@ use cargo_metadata::{Dependency, DependencyKind, Metadata, Package, PackageId, T
 use serde_json::{Value, json};
 
 use crate::build::edits::copy_folder;
-use crate::record::digest;
+use crate::plan::id::Id;
 use crate::record::whole_file::files_below;
 use crate::stop::Stop;
 
@@ -47,9 +47,9 @@ pub struct Rewritten {
 impl Rewritten {
     /// The entry by which a workspace takes the copy in place of what cargo would take.
     #[must_use]
-    pub fn patch(&self) -> (String, Value) {
-        let patch = json!({ "package": self.name, "path": self.folder });
-        (format!("{}-{}", self.name, self.version.replace(['.', '+'], "_")), patch)
+    pub fn patch(&self) -> (String, toml::Value) {
+        let patch = [("package", self.name.clone()), ("path", self.folder.display().to_string())];
+        (format!("{}-{}", self.name, self.version.replace(['.', '+'], "_")), toml::Value::from(BTreeMap::from(patch)))
     }
 }
 
@@ -94,7 +94,7 @@ fn copy_of(package: &Package, below: &Path) -> PathBuf {
             below.join("registry").join(format!("{}-{}", package.name, package.version))
         }
         _ => {
-            let place = digest::identity(&folder(package).display().to_string());
+            let place = Id::of(&folder(package).display().to_string()).to_string();
             let name = folder(package).file_name().unwrap_or(package.name.as_str().as_ref());
             below.join(&place[..12]).join(name)
         }

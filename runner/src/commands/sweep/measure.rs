@@ -30,7 +30,7 @@ use crate::stop::{Exit, Stop};
 pub(super) fn measure(project: &Project, arguments: &SweepArgs, command: &SweepCommand, ready: Ready) -> Result<Exit> {
     let Ready { sweep, mut manifest, plan, binaries, inputs, building } = ready;
     let mut appender = sweep.appender()?;
-    if let Some(torn) = appender.torn() {
+    if let Some(torn) = &appender.torn {
         let torn = project.checkout.shown(torn);
         tell!("note: the last line of trials.jsonl was torn; it is set aside in {torn} and run again");
     }

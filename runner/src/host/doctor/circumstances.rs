@@ -63,7 +63,7 @@ pub struct Circumstances {
 impl Circumstances {
     /// Looks around. Takes about two seconds, since it starts a few programs and lets threads work in ticks.
     pub(crate) fn of(checkout: &Checkout, setup: &Setup, usable_cpus: usize) -> Self {
-        let tree = setup.tree();
+        let tree = &setup.tree;
         let prepared = setup.prepare();
         Self {
             fixable: match prepared {

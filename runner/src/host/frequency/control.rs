@@ -62,7 +62,7 @@ impl Controller {
 
     /// On a made-up tree the clock is another one's.
     fn compares_clock(&self) -> bool {
-        self.setup.tree().is_system()
+        self.setup.tree.is_system()
     }
 
     fn check_clock(&self, held: &Held) -> Result<()> {
@@ -77,7 +77,7 @@ impl Controller {
             }
         }
         let left = held.boost_left_on().map_or(String::new(), |knob| {
-            format!("; {} allows boost, and this backend cannot forbid it", self.setup.tree().path(knob).display())
+            format!("; {} allows boost, and this backend cannot forbid it", self.setup.tree.path(knob).display())
         });
         bail!(Stop::HostNotFit(format!(
             "all CPUs were set to {} kHz and read back so, but {}{left}",
@@ -94,7 +94,7 @@ impl Controller {
     }
 
     fn state(&self, clocks: [Option<Clock>; 2]) -> FreqState {
-        if self.setup.tree().policies().is_empty() {
+        if self.setup.tree.policies().is_empty() {
             return FreqState::Uncontrolled;
         }
         if self.mode == Mode::Dynamic {

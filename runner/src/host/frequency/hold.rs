@@ -143,7 +143,7 @@ pub fn put_back(tree: &Tree, backend: &mut dyn Backend, journal: Journal) -> Res
         "the frequency settings are not all as they were: {}. Mend the cause, then run `cargo runner \
          frequency restore` ({} keeps what was there)",
         troubles.join("; "),
-        journal.path().display()
+        journal.path.display()
     )))
 }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::tree::{Knob, Tree};
 use crate::host::Host;
-use crate::record::digest;
+use crate::plan::id::Id;
 use crate::record::whole_file::check_locked;
 use crate::stop::Stop;
 
@@ -50,7 +50,7 @@ pub struct Before {
 impl Entry {
     /// An entry for a fix that begins now.
     pub(crate) fn now(tree: &Tree, khz: u64, before: Vec<Before>) -> Self {
-        let (sysfs, since) = (tree.root().to_owned(), jiff::Timestamp::now().to_string());
+        let (sysfs, since) = (tree.root.clone(), jiff::Timestamp::now().to_string());
         Self { schema: SCHEMA, sysfs, boot: boot(), process: std::process::id(), since, khz, before }
     }
 
@@ -68,14 +68,14 @@ fn boot() -> String {
 /// Where the journal of a tree lies unless told otherwise: one for the host, so that it is found from every checkout,
 /// and outside of all results.
 pub(crate) fn default_path(tree: &Tree) -> PathBuf {
-    let identity = digest::identity(&("frequency journal", Host::default().id(), tree.root()));
+    let identity = Id::of(&("frequency journal", Host::default().id(), &tree.root)).to_string();
     Path::new("/var/tmp").join(format!("work-stealing-sweep-frequency-{}.json", &identity[..8]))
 }
 
 /// A journal on disk. While it is open no other process can open it.
 #[derive(Debug)]
 pub struct Journal {
-    path: PathBuf,
+    pub(super) path: PathBuf,
     /// Locked; the lock ends with the process, however it ends.
     _file: File,
     /// The content.
@@ -141,12 +141,12 @@ impl Journal {
         if entry.schema != SCHEMA {
             bail!(damaged(format!("`schema` is {}, known: {SCHEMA}", entry.schema)));
         }
-        if entry.sysfs != tree.root() {
+        if entry.sysfs != tree.root {
             bail!(Stop::HostNotFit(format!(
                 "{shown}: `sysfs` is {}, not {}; name that folder with --sysfs, or another journal with \
                  --frequency-journal",
                 entry.sysfs.display(),
-                tree.root().display()
+                tree.root.display()
             )));
         }
         Ok(Some(Self { path: path.to_owned(), _file: file, entry }))
@@ -155,11 +155,6 @@ impl Journal {
     /// Deletes it: everything is back.
     pub(crate) fn delete(self) -> Result<()> {
         fs::remove_file(&self.path).with_context(|| format!("{} cannot be deleted", self.path.display()))
-    }
-
-    /// The file.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
     }
 }
 

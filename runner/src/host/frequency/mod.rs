@@ -56,9 +56,11 @@ pub struct ClockReading {
 /// Where and how the frequency is set.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    tree: Tree,
+    /// The files that are set.
+    pub(crate) tree: Tree,
     backend: Choice,
-    journal: PathBuf,
+    /// Where what was there is kept.
+    pub(crate) journal: PathBuf,
 }
 
 impl Setup {
@@ -69,16 +71,6 @@ impl Setup {
         let tree = sysfs.map(Tree::at).unwrap_or_default();
         let journal = journal.map_or_else(|| journal::default_path(&tree), Path::to_owned);
         Self { tree, backend, journal }
-    }
-
-    /// The files that are set.
-    pub(crate) fn tree(&self) -> &Tree {
-        &self.tree
-    }
-
-    /// Where what was there is kept.
-    pub(crate) fn journal(&self) -> &Path {
-        &self.journal
     }
 
     /// What would be written, and by what.

@@ -49,7 +49,7 @@ pub fn recipe(tree: &Tree, used: &[usize]) -> Result<Recipe> {
     if policies.is_empty() {
         bail!(Stop::HostNotFit(format!(
             "the host shows no frequency control (no policy in {}/cpufreq), as is usual in a virtual machine",
-            tree.root().display()
+            tree.root.display()
         )));
     }
     let mut drivers = Vec::new();
@@ -98,7 +98,7 @@ fn check_capacities(tree: &Tree, policies: &[Policy], used: &[usize]) -> Result<
         bail!(Stop::HostNotFit(format!(
             "CPUs of unequal capacity would share the trials (cpu{first}: {capacity}, cpu{other}: {differs}; \
              {}/cpu*/cpu_capacity); choose equal ones, for example with `taskset --cpu-list`",
-            tree.root().display()
+            tree.root.display()
         )));
     }
     Ok(())
@@ -129,7 +129,7 @@ fn most_without_boost(tree: &Tree, policy: &Policy, driver: Driver) -> Result<u6
         Stop::HostNotFit(format!(
             "{}/{file} says no frequency, so the highest one without boost is not known (driver `{}`); \
              start Linux with `intel_pstate=disable` or `amd_pstate=disable`: another driver may list it",
-            tree.root().display(),
+            tree.root.display(),
             policy.driver
         ))
     };
@@ -195,7 +195,7 @@ fn governor(tree: &Tree, policy: &Policy, driver: Driver) -> Result<&'static str
     bail!(Stop::HostNotFit(format!(
         "{}/cpufreq/policy{}/{file}: `{offered}` has no `{PERFORMANCE}`; load it with \
          `modprobe cpufreq_{PERFORMANCE}`",
-        tree.root().display(),
+        tree.root.display(),
         policy.number
     )))
 }

@@ -57,12 +57,12 @@ pub struct Row {
 impl Status {
     /// Reads and measures; changes nothing.
     pub(crate) fn of(setup: &Setup) -> Self {
-        let tree = setup.tree();
+        let tree = &setup.tree;
         let policies = tree.policies();
         let prepared = setup.prepare();
         let host = Kind::OF_HOST.into_iter().map(Knob::of_host);
         Self {
-            sysfs: tree.root().display().to_string(),
+            sysfs: tree.root.display().to_string(),
             policies: policies.iter().map(|policy| row(tree, policy)).collect(),
             host: host.filter_map(|knob| Some((knob.to_string(), tree.value_if_any(knob)?))).collect(),
             fixable_khz: prepared.as_ref().ok().map(|(recipe, _)| recipe.khz),

@@ -130,7 +130,7 @@ pub struct Policy {
 /// The files below one folder: [`SYSTEM`], or one made up for a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
-    root: PathBuf,
+    pub(super) root: PathBuf,
 }
 
 impl Default for Tree {
@@ -149,11 +149,6 @@ impl Tree {
     /// Whether these are the files of this host's kernel, so that they say something about its clock.
     pub(crate) fn is_system(&self) -> bool {
         self.root == Path::new(SYSTEM)
-    }
-
-    /// The folder.
-    pub(crate) fn root(&self) -> &Path {
-        &self.root
     }
 
     /// The file of a knob.

@@ -140,12 +140,6 @@ impl Summary {
     }
 }
 
-impl<'a> Extend<&'a Record> for Summary {
-    fn extend<T: IntoIterator<Item = &'a Record>>(&mut self, records: T) {
-        records.into_iter().for_each(|record| self.add(record));
-    }
-}
-
 impl Cell {
     fn add(&mut self, record: &Record) {
         self.oversubscribed = record.oversubscribed;

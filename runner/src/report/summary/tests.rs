@@ -24,7 +24,9 @@ pub(crate) fn asked() -> Asked {
 
 pub(super) fn summary(asked: &Asked, records: &[Record]) -> Summary {
     let mut summary = Summary::new(asked);
-    summary.extend(records);
+    for record in records {
+        summary.add(record);
+    }
     summary
 }
 
