@@ -1,6 +1,7 @@
 //! From the file as written to the file as used; the only place that knows what a row may say.
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
 
 use serde_spanned::Spanned;
 
@@ -31,16 +32,16 @@ pub fn parse(file: &str, text: &str) -> Result<Config, ConfigError> {
     for row in written.branch {
         let line = place.line(row.span().start);
         let row = row.into_inner();
-        let checked = check_row(&place, &row, line, &names)?;
-        let without = without_each(&place, &row, &checked)?;
+        let at = Row { place: &place, name: row.name.get_ref() };
+        let checked = check_row(&at, &row, line, &names)?;
+        let without = without_each(&at, &row, &checked)?;
         if let (true, Some(mark)) = (checked.baseline, &row.baseline) {
             if let Some((other, other_line)) = &baseline {
-                return Err(place.at(
-                    mark.span().start,
+                return Err(at.wrong(
+                    mark,
                     format!(
-                        "branch `{}`: `baseline = true` although `{other}` (line {other_line}) is \
-                         the baseline already; keep one of the two",
-                        checked.name
+                        "`baseline = true` although `{other}` (line {other_line}) is the baseline already; keep one of \
+                         the two"
                     ),
                 ));
             }
@@ -69,29 +70,35 @@ pub fn parse(file: &str, text: &str) -> Result<Config, ConfigError> {
     Ok(Config { branches })
 }
 
-fn check_row(place: &FileText<'_>, row: &wire::Branch, line: usize, names: &[String]) -> Result<Branch, ConfigError> {
-    let name = row.name.get_ref();
-    check_name(name).map_err(|why| place.at(row.name.span().start, format!("branch `{name}`: {why}")))?;
+/// Where errors of a row belong.
+struct Row<'a> {
+    place: &'a FileText<'a>,
+    name: &'a str,
+}
+
+impl Row<'_> {
+    /// What is wrong with something that is written in the row.
+    fn wrong<T>(&self, written: &Spanned<T>, why: impl Display) -> ConfigError {
+        self.place.at(written.span().start, format!("branch `{}`: {why}", self.name))
+    }
+}
+
+fn check_row(at: &Row<'_>, row: &wire::Branch, line: usize, names: &[String]) -> Result<Branch, ConfigError> {
+    check_name(at.name).map_err(|why| at.wrong(&row.name, why))?;
     Ok(Branch {
         baseline: row.baseline.as_ref().is_some_and(|mark| *mark.get_ref()),
-        group: check_group(place, name, "group", row.group.as_ref())?,
+        group: check_group(at, "group", row.group.as_ref())?,
         hypothesis: row.hypothesis.clone(),
-        claims: check_claims(place, name, &row.claims, names)?,
-        ..Branch::new(name.clone(), check_source(place, row, line)?)
+        claims: row.claims.iter().map(|claim| check_claim(at, claim.get_ref(), names)).collect::<Result<_, _>>()?,
+        ..Branch::new(at.name.to_owned(), check_source(at, row, line)?)
     })
 }
 
 /// The name of a group, given as `key`.
-fn check_group(
-    place: &FileText<'_>,
-    branch: &str,
-    key: &str,
-    group: Option<&Spanned<String>>,
-) -> Result<Option<String>, ConfigError> {
+fn check_group(at: &Row<'_>, key: &str, group: Option<&Spanned<String>>) -> Result<Option<String>, ConfigError> {
     let Some(written) = group else { return Ok(None) };
     let group = written.get_ref();
-    check_name(group)
-        .map_err(|why| place.at(written.span().start, format!("branch `{branch}`: `{key} = \"{group}\"`: {why}")))?;
+    check_name(group).map_err(|why| at.wrong(written, format!("`{key} = \"{group}\"`: {why}")))?;
     Ok(Some(group.clone()))
 }
 
@@ -109,11 +116,11 @@ fn names(row: &wire::Branch) -> Vec<String> {
 }
 
 /// The further branches of a row: its own without each of its features.
-fn without_each(place: &FileText<'_>, row: &wire::Branch, whole: &Branch) -> Result<Vec<Branch>, ConfigError> {
+fn without_each(at: &Row<'_>, row: &wire::Branch, whole: &Branch) -> Result<Vec<Branch>, ConfigError> {
     let name = &whole.name;
-    let group = check_group(place, name, "without-each", row.without_each.as_ref())?;
+    let group = check_group(at, "without-each", row.without_each.as_ref())?;
     let (Some(written), Some(_)) = (&row.without_each, &group) else { return Ok(Vec::new()) };
-    let wrong = |why: String| place.at(written.span().start, format!("branch `{name}`: `without-each`{why}"));
+    let wrong = |why: String| at.wrong(written, format!("`without-each`{why}"));
     let Source::Fork { features } = &whole.source else {
         return Err(wrong(" goes with `fork` only; remove it".to_owned()));
     };
@@ -162,9 +169,7 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn check_source(place: &FileText<'_>, row: &wire::Branch, line: usize) -> Result<Source, ConfigError> {
-    let name = row.name.get_ref();
-    let wrong = |at: usize, message: String| place.at(at, format!("branch `{name}`: {message}"));
+fn check_source(at: &Row<'_>, row: &wire::Branch, line: usize) -> Result<Source, ConfigError> {
     let given: Vec<&str> = [
         ("published", row.published.is_some()),
         ("fork", row.fork.is_some()),
@@ -180,7 +185,7 @@ fn check_source(place: &FileText<'_>, row: &wire::Branch, line: usize) -> Result
         } else {
             format!("{} sources (`{}`); keep one", given.len(), given.join("`, `"))
         };
-        return Err(place.at_line(line, format!("branch `{name}`: {message}")));
+        return Err(at.place.at_line(line, format!("branch `{}`: {message}", at.name)));
     };
     for (key, span) in [
         ("edits", row.edits.as_ref().map(Spanned::span)),
@@ -200,7 +205,8 @@ fn check_source(place: &FileText<'_>, row: &wire::Branch, line: usize) -> Result
                 ("published", "features") => "a published release is measured as it is; remove it",
                 _ => "it goes with `git` only; remove it",
             };
-            return Err(wrong(span.start, format!("`{key}` does not go with `{kind}`; {remedy}")));
+            let written = Spanned::new(span, ());
+            return Err(at.wrong(&written, format!("`{key}` does not go with `{kind}`; {remedy}")));
         }
     }
     let free_features = || {
@@ -208,7 +214,7 @@ fn check_source(place: &FileText<'_>, row: &wire::Branch, line: usize) -> Result
         listed.iter().map(|feature| feature.get_ref().clone()).collect::<BTreeSet<_>>()
     };
     if let Some(version) = &row.published {
-        check_version(version.get_ref()).map_err(|why| wrong(version.span().start, why))?;
+        check_version(version.get_ref()).map_err(|why| at.wrong(version, why))?;
         let version = version.get_ref().clone();
         return Ok(match &row.edits {
             Some(edits) => Source::Edited { version, edits: edits.get_ref().into() },
@@ -218,21 +224,20 @@ fn check_source(place: &FileText<'_>, row: &wire::Branch, line: usize) -> Result
     if let Some(features) = &row.fork {
         return check_fork(features)
             .map(|features| Source::Fork { features })
-            .map_err(|(at, why)| wrong(at.unwrap_or(row.name.span().start), why));
+            .map_err(|(feature, why)| at.wrong(feature.unwrap_or(&row.name), why));
     }
     if let Some(path) = &row.path {
         return Ok(Source::Path { path: path.get_ref().into(), features: free_features() });
     }
     let Some(url) = &row.git else { unreachable!("one of four sources is given") };
     let Some(rev) = &row.rev else {
-        return Err(wrong(
-            url.span().start,
-            "`git` without `rev`; name the commit, because a branch that moves cannot be compared".to_owned(),
-        ));
+        return Err(
+            at.wrong(url, "`git` without `rev`; name the commit, because a branch that moves cannot be compared")
+        );
     };
     if !git::is_commit(rev.get_ref()) {
-        return Err(wrong(
-            rev.span().start,
+        return Err(at.wrong(
+            rev,
             format!(
                 "`rev = \"{}\"` is no commit; write its number of 7 to 40 hexadecimal digits, because a branch or \
                  tag that moves cannot be compared",
@@ -254,12 +259,13 @@ pub(super) fn check_version(version: &str) -> Result<(), String> {
         .map_err(|error| format!("published = \"{version}\" is no exact version ({error}); write it like \"1.13.0\""))
 }
 
-pub(super) fn check_fork(features: &[Spanned<String>]) -> Result<BTreeSet<String>, (Option<usize>, String)> {
+/// With an error, the feature that it is about, unless it is about all of them together.
+pub(super) fn check_fork(features: &[Spanned<String>]) -> Result<BTreeSet<String>, (Option<&Spanned<String>>, String)> {
     let fork = Features::of_the_fork();
     let known = &fork.names;
     let mut checked = BTreeSet::new();
     for feature in features {
-        let (at, name) = (Some(feature.span().start), feature.get_ref());
+        let (at, name) = (Some(feature), feature.get_ref());
         if !known.contains(name) {
             let list = known.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
             let hint = hint(name, known.iter().map(String::as_str));
@@ -272,49 +278,31 @@ pub(super) fn check_fork(features: &[Spanned<String>]) -> Result<BTreeSet<String
     fork.refusal(&checked).map_or(Ok(checked), |why| Err((None, why)))
 }
 
-/// Checks the claims of one row; `branches` are all names of the file.
-fn check_claims(
-    place: &FileText<'_>,
-    branch: &str,
-    claims: &[Spanned<wire::Claim>],
-    branches: &[String],
-) -> Result<Vec<Claim>, ConfigError> {
-    let check = |written: &Spanned<wire::Claim>| {
-        let claim = written.get_ref();
-        let wrong = |at: usize, why: String| place.at(at, format!("branch `{branch}`: {why}"));
-        if let Some(against) = &claim.against {
-            let other = against.get_ref();
-            if other == branch || !branches.contains(other) {
-                let known: Vec<&str> = branches.iter().map(String::as_str).filter(|name| *name != branch).collect();
-                return Err(wrong(
-                    against.span().start,
-                    format!("`against = \"{other}\"` is no other branch; known: {}", known.join(", ")),
-                ));
-            }
+/// Checks a claim of a row; `branches` are all names of the file.
+fn check_claim(at: &Row<'_>, claim: &wire::Claim, branches: &[String]) -> Result<Claim, ConfigError> {
+    if let Some(against) = &claim.against {
+        let other = against.get_ref();
+        if other == at.name || !branches.contains(other) {
+            let known: Vec<&str> = branches.iter().map(String::as_str).filter(|name| *name != at.name).collect();
+            let known = known.join(", ");
+            return Err(at.wrong(against, format!("`against = \"{other}\"` is no other branch; known: {known}")));
         }
-        let workloads = match &claim.workloads {
-            None => Vec::new(),
-            Some(list) => {
-                let known = catalogue::names();
-                pick("`workloads`", "workload", list.get_ref(), &known)
-                    .map_err(|error| wrong(list.span().start, error.to_string()))?
-                    .into_iter()
-                    .map(str::to_owned)
-                    .collect()
-            }
-        };
-        if let Some(threads) = &claim.threads {
-            check_threads(threads.get_ref()).map_err(|why| wrong(threads.span().start, why))?;
-        }
-        Ok(Claim {
-            expect: claim.expect,
-            against: claim.against.as_ref().map(|name| name.get_ref().clone()),
-            workloads,
-            threads: claim.threads.as_ref().map(|range| range.get_ref().clone()),
-            quantity: claim.quantity,
-        })
+    }
+    let workloads = match &claim.workloads {
+        None => Vec::new(),
+        Some(list) => pick("`workloads`", "workload", list.get_ref(), &catalogue::names())
+            .map_err(|error| at.wrong(list, error))?,
     };
-    claims.iter().map(check).collect()
+    if let Some(threads) = &claim.threads {
+        check_threads(threads.get_ref()).map_err(|why| at.wrong(threads, why))?;
+    }
+    Ok(Claim {
+        expect: claim.expect,
+        against: claim.against.as_ref().map(|name| name.get_ref().clone()),
+        workloads: workloads.into_iter().map(str::to_owned).collect(),
+        threads: claim.threads.as_ref().map(|range| range.get_ref().clone()),
+        quantity: claim.quantity,
+    })
 }
 
 /// One thread count or a range whose ends may be left out, each end a number, `cores` or `cpus`.

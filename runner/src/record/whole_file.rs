@@ -28,7 +28,8 @@ pub(crate) fn write(
     sync_folder(folder)
 }
 
-fn folder_of(path: &Path) -> &Path {
+/// The folder that a file is in, also of one that is named without it.
+pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 

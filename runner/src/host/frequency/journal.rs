@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::tree::{Knob, Tree};
 use crate::host::Host;
 use crate::plan::id::Id;
-use crate::record::whole_file::check_locked;
+use crate::record::whole_file::{check_locked, folder_of, sync_folder};
 use crate::stop::Stop;
 
 /// Version of the file's format.
@@ -160,8 +160,7 @@ impl Journal {
 
 /// All or nothing: under its name the file is complete, locked, and on the disk.
 fn write(path: &Path, entry: &Entry) -> io::Result<File> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
+    let folder = folder_of(path);
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     serde_json::to_writer_pretty(&mut file, entry)?;
     file.write_all(b"\n")?;
@@ -170,7 +169,7 @@ fn write(path: &Path, entry: &Entry) -> io::Result<File> {
     file.as_file().lock()?;
     file.as_file().sync_all()?;
     let file = file.persist_noclobber(path)?;
-    File::open(folder)?.sync_all()?;
+    sync_folder(folder)?;
     Ok(file)
 }
 
