@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use manycore::{Machine, SYSTEM};
-use protocol::{Description, MachineRequest, Placement, ScaledPrice};
+use protocol::{Description, MachineRequest, ScaledPrice};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -213,24 +213,6 @@ pub fn workloads(list: &str) -> Result<String> {
         tell!("note: without {}, which do not run on simulated machines", left.join(", "));
     }
     Ok(kept.join(","))
-}
-
-/// Thread counts of a sweep: what is asked for in so many words, though threads share cores then; of other lists those
-/// that have CPUs.
-pub(crate) fn threads(machine: &AskedMachine, mut all: Vec<usize>, are_typed: bool) -> Vec<usize> {
-    all.retain(|&threads| are_typed || threads <= machine.cpus());
-    all
-}
-
-/// Where workers run: none is pinned, so an experiment's other placements are left out.
-///
-/// # Errors
-/// [`Stop::BadInput`] if they are to be pinned in so many words.
-pub fn placements(typed: &[Placement]) -> Result<Vec<Placement>> {
-    if typed.contains(&Placement::Pinned) {
-        bail!(Stop::BadInput("--placement pinned: simulated machines pin no worker; leave it out".to_owned()));
-    }
-    Ok(vec![Placement::Free])
 }
 
 /// What a trial's process gets.

@@ -104,14 +104,6 @@ fn a_misspelt_feature_is_named_with_its_line_and_the_likely_one() {
 }
 
 #[test]
-fn a_second_branch_of_the_same_name_is_refused() {
-    assert_eq!(
-        fault("[[branch]]\nname = \"master\"\nfork = []\n"),
-        "branches.toml:7: branch `master`: the name is taken by line 2; give every branch its own"
-    );
-}
-
-#[test]
 fn two_baselines_are_refused() {
     let message = fault("[[branch]]\nname = \"x\"\nfork = []\nbaseline = true\n");
     assert!(message.starts_with("branches.toml:9: branch `x`"), "{message}");

@@ -144,16 +144,6 @@ mod tests {
     }
 
     #[test]
-    fn throttled_time_of_the_newer_interface_is_in_microseconds() {
-        let root = MadeUp::new(&[
-            ("proc/self/cgroup", "0::/"),
-            ("sys/fs/cgroup/cpu.stat", "usage_usec 5\nnr_throttled 2\nthrottled_usec 30"),
-        ]);
-        let throttled = root.host().throttled("sys/fs/cgroup/cpu.stat");
-        assert_eq!(throttled, Some(Throttled { periods: 2, ns: 30_000 }));
-    }
-
-    #[test]
     fn no_limit_is_none() {
         let root = MadeUp::new(&[
             ("proc/self/cgroup", "0::/../..\n1:cpu:/"),

@@ -60,15 +60,19 @@ pub(crate) fn asked(
     let threads = match &machine {
         None => selection::threads(threads, host.cores(), Host::usable_cpus())?,
         Some(machine) => {
-            let threads = selection::threads(threads, machine.cores, machine.cpus())?;
-            machines::threads(machine, threads, selection.threads.is_some())
+            let mut threads = selection::threads(threads, machine.cores, machine.cpus())?;
+            // What is asked for in so many words runs, though threads share cores then; of other lists what has CPUs.
+            threads.retain(|&threads| selection.threads.is_some() || threads <= machine.cpus());
+            threads
         }
     };
-    let placements = if machine.is_some() {
-        let typed = selection.placement.map(PlacementChoice::placements);
-        machines::placements(&typed.unwrap_or_default())?
-    } else {
-        selection.placement.unwrap_or(start.placement).placements()
+    let placements = match (&machine, selection.placement) {
+        (None, typed) => typed.unwrap_or(start.placement),
+        (Some(_), Some(PlacementChoice::Pinned | PlacementChoice::Both)) => {
+            bail!(Stop::BadInput("--placement pinned: simulated machines pin no worker; leave it out".to_owned()))
+        }
+        // An experiment's other placements are left out.
+        (Some(_), _) => PlacementChoice::Free,
     };
     let trials = selection.trials.unwrap_or(start.trials);
     let is_timed = preset != Some(Preset::Smoke) && start.figure != Figure::Answers;
@@ -82,7 +86,7 @@ pub(crate) fn asked(
         threads,
         modes: modes(selection)?,
         machine,
-        placements,
+        placements: placements.placements(),
         trials,
         warmup_iterations: start.warmup_iterations,
         iterations: selection.iterations.unwrap_or(start.iterations),

@@ -60,16 +60,6 @@ fn every_block_has_each_branch_once_and_differs_in_the_branch_only() {
 }
 
 #[test]
-fn counts_are_those_of_the_definition() {
-    let plan = order(&asked(), &identities());
-    // 2 workloads × (3 thread counts × 4 names + 1 sequential) cells, 3 trials each.
-    assert_eq!(plan.cells(), 2 * (3 * 4 + 1));
-    assert_eq!(plan.len(), plan.cells() * 3);
-    let ids: HashSet<Id> = plan.trials().map(|trial| trial.id).collect();
-    assert_eq!(ids.len(), plan.len());
-}
-
-#[test]
 fn a_block_has_one_layout_but_for_the_twin_and_a_cell_goes_through_all() {
     let asked = Asked { layouts: 3, ..asked() };
     let plan = order(&asked, &identities());
