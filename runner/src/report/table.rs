@@ -192,7 +192,8 @@ pub(crate) fn labelled<'a>(
     indent: &str,
 ) -> String {
     let text = |(what, says): (&str, &str)| {
-        let lines: Vec<String> = says.lines().map(|line| wrapped(line, columns - label, indent)).collect();
+        let lines: Vec<String> =
+            says.lines().map(|line| wrapped(line, columns.saturating_sub(label), indent)).collect();
         let beside = lines.join("\n").replace('\n', &format!("\n{:label$}", ""));
         format!("{what:label$}{beside}").trim_end().to_owned() + "\n"
     };

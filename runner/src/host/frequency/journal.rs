@@ -182,10 +182,11 @@ mod tests {
         vec![Before { file: Knob::of(0, Kind::Governor), content: "schedutil\n".to_owned() }]
     }
 
-    fn made(folder: &Path) -> (Tree, PathBuf, Journal) {
+    /// A journal that nobody holds.
+    fn made(folder: &Path) -> (Tree, PathBuf) {
         let (tree, path) = (Tree::at(folder), folder.join("journal"));
-        let journal = Journal::create(&path, Entry::now(&tree, 2_000_000, before())).unwrap();
-        (tree, path, journal)
+        Journal::create(&path, Entry::now(&tree, 2_000_000, before())).unwrap();
+        (tree, path)
     }
 
     fn message(result: Result<Option<Journal>>) -> String {
@@ -195,8 +196,7 @@ mod tests {
     #[test]
     fn a_journal_that_nobody_holds_says_what_was_there() {
         let folder = tempfile::tempdir().unwrap();
-        let (tree, path, journal) = made(folder.path());
-        drop(journal);
+        let (tree, path) = made(folder.path());
         let found = Journal::open(&path, &tree).unwrap().unwrap();
         assert_eq!(found.entry.before, before());
         assert!(!found.entry.is_of_earlier_boot());
@@ -207,17 +207,16 @@ mod tests {
     #[test]
     fn a_second_journal_is_refused() {
         let folder = tempfile::tempdir().unwrap();
-        let (_, path, journal) = made(folder.path());
-        let error = Journal::create(&path, journal.entry.clone()).unwrap_err();
+        let (tree, path) = made(folder.path());
+        let error = Journal::create(&path, Entry::now(&tree, 2_000_000, before())).unwrap_err();
         assert!(error.to_string().contains("Nothing was changed"), "{error}");
     }
 
     #[test]
     fn a_journal_of_another_start_of_the_system_is_known_as_such() {
         let folder = tempfile::tempdir().unwrap();
-        let (tree, path, journal) = made(folder.path());
+        let (tree, path) = made(folder.path());
         let text = fs::read_to_string(&path).unwrap().replace(&boot(), "another start");
-        drop(journal);
         fs::write(&path, text).unwrap();
         let found = Journal::open(&path, &tree).unwrap().unwrap();
         assert!(found.entry.is_of_earlier_boot());
@@ -231,8 +230,7 @@ mod tests {
             ("cpufreq/policy0/scaling_governor", "../../etc/passwd", "which no fix changes"),
         ] {
             let folder = tempfile::tempdir().unwrap();
-            let (tree, path, journal) = made(folder.path());
-            drop(journal);
+            let (tree, path) = made(folder.path());
             let text = fs::read_to_string(&path).unwrap();
             assert!(text.contains(old), "{text}");
             fs::write(&path, text.replace(old, new)).unwrap();
@@ -244,8 +242,7 @@ mod tests {
     #[test]
     fn a_journal_of_another_tree_is_not_applied_here() {
         let folder = tempfile::tempdir().unwrap();
-        let (_, path, journal) = made(folder.path());
-        drop(journal);
+        let (_, path) = made(folder.path());
         let message = message(Journal::open(&path, &Tree::default()));
         assert!(message.contains("`sysfs` is"), "{message}");
     }
