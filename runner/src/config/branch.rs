@@ -73,7 +73,8 @@ impl Branch {
 
     /// The same branch as a build that counts events; `None` unless it is of the fork, since no other rayon-core can
     /// count.
-    pub(crate) fn instrumented(&self) -> Option<Self> {
+    #[must_use]
+    pub fn instrumented(&self) -> Option<Self> {
         let Source::Fork { features } = &self.source else { return None };
         let mut features = features.clone();
         features.insert(INSTRUMENT.to_owned());
