@@ -139,6 +139,9 @@ pub(super) fn here(project: &Project, care: Care) -> Result<()> {
     Ok(())
 }
 
+/// The least price that the file's four digits can tell.
+const LEAST_NS: f64 = 0.0001;
+
 /// Measures the units of work.
 fn work(project: &Project, output: &Path, of: Of, care: Care) -> Result<()> {
     let root = project.checkout.root();
@@ -166,7 +169,8 @@ fn work(project: &Project, output: &Path, of: Of, care: Care) -> Result<()> {
         for _ in 0..care.processes {
             times.extend(cpu_ns(&ask(&native, &unit.request(care, None))?));
         }
-        let ns = of.pick(times) as f64 / charged;
+        // A run that is over before the clock's next tick takes none, and no price may be 0.
+        let ns = (of.pick(times) as f64 / charged).max(LEAST_NS);
         let busy = while_busy(&host);
         let Unit { name, workload, .. } = unit;
         let size = unit.request(care, None).size;
