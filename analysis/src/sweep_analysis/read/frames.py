@@ -10,8 +10,8 @@ from sweep_analysis.read.schema import CELL, CELL_SET, PANEL, POOL_CELL, TRIALS
 
 
 def _same(names: Sequence[str]) -> dict[str, pl.DataType]:
-    """The columns of `TRIALS` with these names, in this order."""
-    return {name: TRIALS[name] for name in names}
+    """The columns of `TRIALS` with these names, in this order; frames that have few rows keep words as they are."""
+    return {name: pl.String() if TRIALS[name] == pl.Categorical else TRIALS[name] for name in names}
 
 
 def _of(same: Sequence[str], **own: type[pl.DataType]) -> pl.Schema:
@@ -39,6 +39,7 @@ TIMES = _of(
     ghz=pl.Float64,  # measured clock, mean of before and after; null if neither was measured
     cycles_per_unit=pl.Float64,  # wall time per unit of work times the clock; null without one
 )
+TIMES.update((name, TRIALS[name]) for name in (*CELL, "freq_state", "work_unit"))
 """One row per good trial: see `speedup.trial_times`."""
 
 SPEEDUPS = _of(

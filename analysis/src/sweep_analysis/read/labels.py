@@ -108,7 +108,7 @@ def capital(text: str) -> str:
 
 def parameter(name: str) -> pl.Expr:
     """The value of one parameter from the column `parameters`; null where it is not there."""
-    return pl.col("parameters").str.extract(rf"(?:^| ){name}=(\S+)")
+    return pl.col("parameters").cast(pl.String).str.extract(rf"(?:^| ){name}=(\S+)")
 
 
 def without(parameters: str, names: frozenset[str]) -> str:

@@ -133,7 +133,7 @@ def _changed(asked: Asked, workload: str, against: str, branches: list[str]) -> 
         )
     ).sort("mode", maintain_order=True)
     if name != "all":
-        has = [pl.col("parameters").str.contains(it, literal=True) for it in parameters]
+        has = [pl.col("parameters").cast(pl.String).str.contains(it, literal=True) for it in parameters]
         rows = rows.filter(pl.col("workload") == name, *has)
     if threads:
         rows = rows.filter(threads=int(threads))

@@ -12,7 +12,7 @@ import polars as pl
 
 from sweep_analysis.read.labels import QUANTITY_NAMES, capital, count, listed, percent, with_panel, without_size
 from sweep_analysis.read.load import CHECKOUT
-from sweep_analysis.read.schema import PARALLEL, POOL_CELL
+from sweep_analysis.read.schema import PARALLEL, POOL_CELL, WORDS
 from sweep_analysis.report.asked import Asked
 from sweep_analysis.say.averages import gained_and_lost, pooled_threads
 from sweep_analysis.stats.analysis import Analysis
@@ -109,7 +109,7 @@ def _trials(analysis: Analysis, what: str) -> pl.DataFrame:
     else:
         kind, _, quantile = what.partition("/")
         told = trial_waits(analysis.sweep).filter(kind=kind, quantile=quantile).with_columns(us="wait_us").collect()
-    return told.select(*POOL_CELL, "program", "us")
+    return told.select(*POOL_CELL, "program", "us").cast(WORDS)
 
 
 def _with_states(rows: pl.DataFrame, trials: pl.DataFrame | None) -> pl.DataFrame:
@@ -168,7 +168,7 @@ def _cells(asked: Asked) -> str:
     )
     if found.is_empty():
         raise asked.refused(f"`{branch}` is nowhere compared with `{against}`", "name branches that the sweep has")
-    times = without_size(with_panel(asked.sweep.times.filter(program=PARALLEL, branch=against)))
+    times = without_size(with_panel(asked.sweep.times.filter(program=PARALLEL, branch=against).cast(WORDS)))
     busy = times.group_by("panel", "threads").agg(pl.col("cpus_busy").median().round(2))
     wide = (
         found.select("panel", "threads", "quantity", change=pl.Series(map(_with_interval, found.rows(named=True))))

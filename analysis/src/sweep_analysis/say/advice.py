@@ -19,7 +19,7 @@ from typing import Any
 import polars as pl
 
 from sweep_analysis.read.labels import QUANTITY_NAMES, capital, count, percent, with_panel
-from sweep_analysis.read.schema import PANEL, PARALLEL, PLACE
+from sweep_analysis.read.schema import PANEL, PARALLEL, PLACE, WORDS
 from sweep_analysis.say.averages import beside_the_mean
 from sweep_analysis.say.headline import SHOWN, change, headline, why_unjudged
 from sweep_analysis.stats.claims import CELL_MARGIN, MARGIN
@@ -142,7 +142,7 @@ def _not_excluded(judgement: Judgement, branch: str) -> str | None:
     # What some branch waited for has to be judged of this one, too.
     places = judgement.rows.select("quantity", *place).drop_nulls("threads").drop_nulls("workload")
     ran = judgement.sweep.trials.filter(pl.col("program") == PARALLEL).with_columns(pl.col("input").fill_null(""))
-    planned = pl.concat([ran.select(pl.lit("time").alias("quantity"), *place).collect(), places]).unique()
+    planned = pl.concat([ran.select(pl.lit("time").alias("quantity"), *place).unique().cast(WORDS).collect(), places]).unique()
     judged = rows.filter(pl.col("ratio_high").is_not_null(), pl.col("band").is_not_null())
     missing = planned.join(judged, on=["quantity", *place], how="anti", nulls_equal=True).sort(
         pl.col("quantity").cast(pl.Enum(JUDGED)), *place

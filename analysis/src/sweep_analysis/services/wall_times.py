@@ -9,7 +9,7 @@ from importlib import resources
 import polars as pl
 
 from sweep_analysis.read.labels import HERE, PUBLISHED, parameter
-from sweep_analysis.read.schema import PARALLEL
+from sweep_analysis.read.schema import PARALLEL, WORDS
 from sweep_analysis.stats.location import described
 from sweep_analysis.stats.units import by_unit
 
@@ -142,7 +142,7 @@ def _measured(times: pl.DataFrame, figure: str) -> pl.DataFrame:
         return pl.DataFrame(schema=WALL_POINTS)
     wall = by_unit(own.lazy(), "elapsed_ns")
     middle, low, high = described(wall.values)
-    cpu = own.group_by("parameters", "threads", "branch").agg(cpu_ms=pl.col("cpu_ns").median() / 1e6)
+    cpu = own.group_by("parameters", "threads", "branch").agg(cpu_ms=pl.col("cpu_ns").median() / 1e6).cast(WORDS)
     rows = [
         {
             "origin": HERE,

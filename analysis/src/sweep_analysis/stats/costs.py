@@ -31,7 +31,7 @@ def costs(times: pl.LazyFrame, cpus: int | None) -> pl.DataFrame:
         middle, low, high = described(units.values)
         at = np.argwhere(units.pairs > 0)
         found = units.cells.select(CELL_SET)[at[:, 0]].with_columns(
-            pl.Series("branch", [units.branches[row] for row in at[:, 1]], dtype=pl.String),
+            pl.Series("branch", [units.branches[row] for row in at[:, 1]], dtype=pl.Categorical),
             *(
                 pl.Series(f"{name}{end}", values[at[:, 0], at[:, 1]], dtype=pl.Float64).fill_nan(None)
                 for end, values in (("", middle), ("_low", low), ("_high", high))

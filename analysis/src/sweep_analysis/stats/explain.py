@@ -8,7 +8,7 @@ import polars as pl
 from scipy import stats
 
 from sweep_analysis.read.labels import with_panel
-from sweep_analysis.read.schema import PLACE, POOL_CELL
+from sweep_analysis.read.schema import PLACE, POOL_CELL, WORDS
 from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.compare import compare
 
@@ -50,6 +50,7 @@ def explain(analysis: Analysis, plain: str) -> Explanation:
         analysis.times.filter((pl.col("program") == "parallel") & (pl.col("branch") == plain))
         .group_by(PLACE)
         .agg(pl.col("ns_per_unit").median().alias("plain_ns"))
+        .cast(WORDS)
     )
     simulated = analysis.sweep.machine is not None
     compared = compare(analysis.times.lazy(), plain, simulated=simulated).filter(pl.col("level") == "cell")

@@ -10,7 +10,7 @@ import polars as pl
 
 from sweep_analysis.read.frames import HANGS
 from sweep_analysis.read.load import Sweep
-from sweep_analysis.read.schema import PARALLEL, PLACE
+from sweep_analysis.read.schema import PARALLEL, PLACE, WORDS
 
 NOBODY, PUSHER, SLEEPER = "nobody", "the thread that pushes", "the thread that goes to sleep"
 """Who fences, so that a job on a worker's own deque is not missed: see the sleep protocol's README, section 9."""
@@ -40,6 +40,7 @@ def hangs(sweep: Sweep) -> pl.DataFrame:
             units.sum().alias("units"),
             pl.col("work_unit").drop_nulls().first().alias("unit"),
         )
+        .cast(WORDS)
         .collect()
     )
     order = pl.DataFrame({"branch": sweep.branches, "fenced_by": [_fenced_by(sweep, name) for name in sweep.branches]})

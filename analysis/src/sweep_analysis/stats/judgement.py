@@ -96,7 +96,7 @@ def _failures(sweep: Sweep, baseline: str | None) -> pl.DataFrame:
     return (
         counted.filter((pl.col("failed") > 0) & ~own)
         .join(base, on=PANEL, how="left", nulls_equal=True)
-        .with_columns(pl.col("outcome").list.join(", ").alias("outcomes"), beyond.alias("is_beyond_baseline"))
+        .with_columns(pl.col("outcome").cast(pl.List(pl.String)).list.join(", ").alias("outcomes"), beyond.alias("is_beyond_baseline"))
         .sort("branch", *PANEL)
         .select(pl.col(name).cast(kind) for name, kind in FAILURES.items())
     )

@@ -10,7 +10,7 @@ import polars as pl
 
 from sweep_analysis.read.frames import LATENCIES
 from sweep_analysis.read.load import Sweep
-from sweep_analysis.read.schema import PARALLEL, POOL_CELL
+from sweep_analysis.read.schema import PARALLEL, POOL_CELL, WORDS
 
 KINDS = {
     "latency": "until the work was done",
@@ -83,6 +83,7 @@ def tradeoffs(waits: pl.DataFrame, times: pl.DataFrame, quantile: str) -> pl.Dat
         times.filter(pl.col("program") == PARALLEL)
         .group_by(key)
         .agg((pl.col("cpu_ns_per_unit").median() / NS_PER_US).alias("cpu_us"))
+        .cast(WORDS)
     )
     chosen = waits.filter((pl.col("kind") == "latency") & (pl.col("quantile") == quantile))
     return chosen.select(*key, "oversubscribed", "wait_us").join(spent, on=key).sort(key)

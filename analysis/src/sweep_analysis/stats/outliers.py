@@ -11,7 +11,7 @@ import polars as pl
 from scipy import special
 
 from sweep_analysis.read.frames import OUTLIER_SHARES, OUTLIERS
-from sweep_analysis.read.schema import CELL, PARALLEL
+from sweep_analysis.read.schema import CELL, PARALLEL, WORDS
 from sweep_analysis.stats.deviations import beside_cell
 from sweep_analysis.stats.location import CONFIDENCE
 
@@ -68,6 +68,7 @@ def shares(labelled: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
     counted = (
         asked.group_by("branch", maintain_order=True)
         .agg(pl.len().alias("trials"))
+        .cast(WORDS)
         .join(found, on="branch", how="left", maintain_order="left")
         .with_columns(pl.col("labelled", "slow").fill_null(0))
     )

@@ -86,7 +86,7 @@ def sensitivity(times: pl.LazyFrame, baseline: str | None) -> pl.DataFrame:
     In:  rows of `frames.TIMES` of a sweep whose loads have the parameter `price`.
     Out: rows of `frames.SENSITIVITY`, one per cell set, branch and quantity; none if no price was changed.
     """
-    words = pl.col("parameters")
+    words = pl.col("parameters").cast(pl.String)
     bare = words.str.replace(r" ?\bprice=\S+", "").str.strip_chars()
     priced = times.with_columns(bare, price=words.str.extract(r"(?:^| )price=(\S+)"))
     ratios = [_price_ratios(priced, baseline, quantity) for quantity in ("time", "cpu")]
