@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -110,19 +111,37 @@ def parse(file: Path) -> Records:
         counted = [record for record in records if record.branch.endswith(INSTRUMENTED_SUFFIX)]
         for record in counted:
             record.branch = record.branch.removesuffix(INSTRUMENTED_SUFFIX)
-        parts["trials"].append(_trials(timed))
-        parts["iterations"].append(_iterations(timed))
-        parts["counted"].append(_trials(counted))
-        parts["events"].append(_events(counted))
-        parts["metrics"].append(_metrics(timed))
-        parts["spent"].append(_spent(timed))
-        parts["line_waits"].append(_line_waits(timed))
+        _add(parts["trials"], _trials(timed))
+        _add(parts["iterations"], _iterations(timed))
+        _add(parts["counted"], _trials(counted))
+        _add(parts["events"], _events(counted))
+        _add(parts["metrics"], _metrics(timed))
+        _add(parts["spent"], _spent(timed))
+        _add(parts["line_waits"], _line_waits(timed))
     if not parts["trials"]:
         raise InputError(file, "no trial was recorded", "run the sweep, or resume it with `--resume`")
-    whole = {name: pl.concat(frames, rechunk=False).lazy() for name, frames in parts.items()}
+    whole = {name: _whole(frames) for name, frames in parts.items()}
     identities = pl.concat([whole[name].select("trial") for name in ("trials", "counted")])
     _refuse_repeated(file, identities.collect()["trial"])
     return Records(**whole, notes=notes)
+
+
+def _add(parts: list[pl.DataFrame], part: pl.DataFrame) -> None:
+    """Keep rows in little memory: integers as short as they can be, columns without a value as such."""
+    if not parts:
+        parts.append(part.clear())  # For its types.
+    if part.height:
+        parts.append(part.select(it.cast(pl.Null) if it.null_count() == it.len() else it.shrink_dtype() for it in part))
+
+
+def _whole(parts: list[pl.DataFrame]) -> pl.LazyFrame:
+    """All parts, as they are kept; a query gives the columns that it asks for their types again."""
+    types = parts.pop(0).schema
+    if not parts:
+        return pl.LazyFrame(schema=types)
+    whole = pl.concat(parts, how="vertical_relaxed", rechunk=True)
+    parts.clear()
+    return whole.lazy().cast({name: kind for name, kind in types.items() if whole.schema[name] != kind})
 
 
 def _whole_lines(file: Path, notes: list[str]) -> Iterator[tuple[int, bytes]]:
@@ -205,10 +224,8 @@ def _check(record: Trial, where: str) -> None:
 def _check_iterations(file: Path, batch: list[tuple[int, bytes]], records: list[Trial]) -> None:
     """Refuse iterations without time or work, and absurd times; one look at all of a batch, for there may be many."""
     everything = [it for record in records for it in record.iterations]
-    least = min((min(it.elapsed_ns, it.work_units) for it in everything), default=1)
-    least_cpu = min((min(it.user_ns, it.system_ns) for it in everything), default=0)
-    most = max((max(it.elapsed_ns, it.user_ns, it.system_ns) for it in everything), default=0)
-    if least > 0 and least_cpu >= 0 and most < _MOST_NS:
+    least, most = ([end(map(attrgetter(name), everything), default=1) for name in _TIMED] for end in (min, max))
+    if min(least[0], least[3]) > 0 and min(least[1:3]) >= 0 and max(most[:3]) < _MOST_NS:
         return
     for (number, _), record in zip(batch, records, strict=True):
         for index, iteration in enumerate(record.iterations):
@@ -235,7 +252,7 @@ def _refuse_repeated(file: Path, trials: pl.Series) -> None:
 
 def _trials(records: list[Trial]) -> pl.DataFrame:
     """Rows of `schema.TRIALS`."""
-    columns: dict[str, list[Any]] = {name: [getattr(record, name) for record in records] for name in _PLAIN}
+    columns: dict[str, list[Any]] = {name: list(map(attrgetter(name), records)) for name in _PLAIN}
     columns["parameters"] = [
         " ".join(f"{name}={value}" for name, value in sorted(record.parameters.items())) for record in records
     ]
@@ -256,7 +273,7 @@ def _iterations(records: list[Trial]) -> pl.DataFrame:
         "iteration": np.arange(len(flat), dtype=np.int64) - starts,
     }
     for name in _TIMED:
-        columns[name] = np.fromiter((getattr(it, name) for it in flat), np.int64, len(flat))
+        columns[name] = np.fromiter(map(attrgetter(name), flat), np.int64, len(flat))
     return pl.DataFrame(columns, schema=ITERATIONS)
 
 

@@ -229,12 +229,15 @@ def _design_cautions(analysis: Analysis) -> list[str]:
 def _coarse_clocks(sweep: Sweep) -> list[str]:
     """Where times take only a few values, because the clock counts in large steps; empty if none does."""
     found = []
+    # One number stands for the cell, as it comes to stand beside every iteration.
+    cells = sweep.trials.select("trial", "workload", at=pl.int_range(pl.len(), dtype=pl.UInt32).first().over(CELL))
     for name, what in (("elapsed_ns", "wall time"), ("cpu_ns", "CPU time")):
         steps = (
             sweep.iterations.with_columns(cpu_ns=pl.col("user_ns") + pl.col("system_ns"))
+            .select("trial", name)
             .filter(pl.col(name) > 0)
-            .join(sweep.trials.select("trial", *CELL), on="trial")
-            .group_by(CELL)
+            .join(cells, on="trial")
+            .group_by("at", "workload")
             .agg(
                 pl.len().alias("readings"),
                 pl.col(name).n_unique().alias("distinct"),

@@ -142,8 +142,9 @@ def _blocks(times: pl.LazyFrame) -> pl.LazyFrame:
 
 def _in_blocks(times: pl.LazyFrame) -> pl.LazyFrame:
     """Trials of blocks of several, with `excess`: their log time beside the cell, less that of the block's others."""
-    beside = times.filter(pl.len().over(CELL) > 1).with_columns(beside_cell("ns_per_unit").alias("value"))
-    return deviations(beside, ["block"], 2).rename({"deviation": "excess"})
+    beside = times.filter(pl.len().over(CELL) > 1)
+    values = beside.select("block", "position", beside_cell("ns_per_unit").alias("value"))
+    return deviations(values, ["block"], 2).rename({"deviation": "excess"})
 
 
 def _no_dependence(one: Floats, other: Floats, groups: int) -> float:

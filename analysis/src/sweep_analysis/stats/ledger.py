@@ -8,7 +8,7 @@ import polars as pl
 
 from sweep_analysis.read.frames import LEDGER
 from sweep_analysis.read.load import Sweep
-from sweep_analysis.read.schema import CELL_SET, PARALLEL, TWIN_SUFFIX
+from sweep_analysis.read.schema import CELL, CELL_SET, PARALLEL, TWIN_SUFFIX
 from sweep_analysis.stats.bursts import bursts
 from sweep_analysis.stats.outliers import outliers
 from sweep_analysis.stats.speedup import with_time_outs
@@ -23,7 +23,7 @@ def ledger(sweep: Sweep, times: pl.LazyFrame, baseline: str | None) -> pl.DataFr
     torn = [_row("records", note, None, 1, None) for note in sweep.notes if "torn" in note]
     rows = torn + _trials(sweep)
     frame = times.collect()
-    pool = frame.filter(pl.col("program") == PARALLEL)
+    pool = frame.select(*CELL, "block").filter(pl.col("program") == PARALLEL)
     rows += _pairs(pool, baseline) + _cells(pool)
     struck = 0 if sweep.machine else bursts(with_time_outs(sweep, frame).lazy(), "ns_per_unit").height
     if struck:

@@ -114,10 +114,10 @@ def _between(times: pl.LazyFrame) -> pl.DataFrame:
 
 def _within(times: pl.LazyFrame, iterations: pl.LazyFrame) -> pl.DataFrame:
     """How far iterations are from the others of their trial, a list per cell."""
+    asked = times.filter(pl.col("iterations") >= FEWEST_TO_DEVIATE).select(*CELL, "trial")
     logs = iterations.select("trial", (pl.col("elapsed_ns") / pl.col("work_units")).log().alias("value"))
     return (
-        times.select(*CELL, "trial")
-        .join(deviations(logs, ["trial"], FEWEST_TO_DEVIATE), on="trial")
+        asked.join(deviations(logs.join(asked, on="trial", how="semi"), ["trial"], FEWEST_TO_DEVIATE), on="trial")
         .group_by(CELL)
         .agg(pl.col("deviation").alias("values"))
         .collect()

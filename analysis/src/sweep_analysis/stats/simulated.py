@@ -33,6 +33,8 @@ def spent_shares(sweep: Sweep) -> pl.DataFrame:
     Out: rows of `frames.SPENT_SHARES`, one per cell of the pool's program and key of `SPENT_ON`; none if the sweep was
          measured.
     """
+    if sweep.machine is None:  # Else all trials would be joined with nothing.
+        return pl.DataFrame(schema=SPENT_SHARES)
     spent = (
         sweep.spent.join(_trials(sweep), on="trial").group_by([*POOL_CELL, "spent_on"]).agg(pl.col("spent_ns").sum())
     )
@@ -52,6 +54,8 @@ def line_wait_rates(sweep: Sweep) -> pl.DataFrame:
     Out: rows of `frames.LINE_WAIT_RATES`, one per cell of the pool's program and pair of lines; none if the sweep was
          measured. Pairs that never waited are left out.
     """
+    if sweep.machine is None:
+        return pl.DataFrame(schema=LINE_WAIT_RATES)
     pair = [*POOL_CELL, "at", "written_at"]
     waits = sweep.line_waits.join(_trials(sweep), on="trial").group_by(pair).agg(pl.col("waited_ns", "transfers").sum())
     spent = sweep.spent.join(_trials(sweep), on="trial").group_by(POOL_CELL).agg(all_ns=pl.col("spent_ns").sum())
