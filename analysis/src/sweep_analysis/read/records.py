@@ -131,7 +131,8 @@ def _add(parts: list[pl.DataFrame], part: pl.DataFrame) -> None:
     if not parts:
         parts.append(part.clear())  # For its types.
     if part.height:
-        parts.append(part.select(it.cast(pl.Null) if it.null_count() == it.len() else it.shrink_dtype() for it in part))
+        filled = part.with_columns(it.cast(pl.Null) for it in part if it.null_count() == it.len())
+        parts.append(filled.with_columns(it.shrink_dtype() for it in filled if it.dtype.is_integer()))
 
 
 def _whole(parts: list[pl.DataFrame]) -> pl.LazyFrame:
