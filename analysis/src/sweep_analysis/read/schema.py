@@ -161,8 +161,8 @@ TRIALS = pl.Schema(
 )
 """One row per line of `trials.jsonl`, failed ones included: every field of it that holds one value."""
 
-WORDS: dict[type[pl.DataType], type[pl.DataType]] = {pl.Categorical: pl.String}
-"""For `cast`: from many trials to few rows, which stand beside names and other tables."""
+WORDS = pl.col(pl.Categorical).cast(pl.String)
+"""All words as strings, as frames of few rows have them, which were made of trials."""
 
 ITERATIONS = pl.Schema(
     {

@@ -109,7 +109,7 @@ def _trials(analysis: Analysis, what: str) -> pl.DataFrame:
     else:
         kind, _, quantile = what.partition("/")
         told = trial_waits(analysis.sweep).filter(kind=kind, quantile=quantile).with_columns(us="wait_us").collect()
-    return told.select(*POOL_CELL, "program", "us").cast(WORDS)
+    return told.select(*POOL_CELL, "program", "us").with_columns(WORDS)
 
 
 def _with_states(rows: pl.DataFrame, trials: pl.DataFrame | None) -> pl.DataFrame:
@@ -168,7 +168,7 @@ def _cells(asked: Asked) -> str:
     )
     if found.is_empty():
         raise asked.refused(f"`{branch}` is nowhere compared with `{against}`", "name branches that the sweep has")
-    times = without_size(with_panel(asked.sweep.times.filter(program=PARALLEL, branch=against).cast(WORDS)))
+    times = without_size(with_panel(asked.sweep.times.filter(program=PARALLEL, branch=against).with_columns(WORDS)))
     busy = times.group_by("panel", "threads").agg(pl.col("cpus_busy").median().round(2))
     wide = (
         found.select("panel", "threads", "quantity", change=pl.Series(map(_with_interval, found.rows(named=True))))

@@ -142,7 +142,8 @@ def _not_excluded(judgement: Judgement, branch: str) -> str | None:
     # What some branch waited for has to be judged of this one, too.
     places = judgement.rows.select("quantity", *place).drop_nulls("threads").drop_nulls("workload")
     ran = judgement.sweep.trials.filter(pl.col("program") == PARALLEL).with_columns(pl.col("input").fill_null(""))
-    planned = pl.concat([ran.select(pl.lit("time").alias("quantity"), *place).unique().cast(WORDS).collect(), places]).unique()
+    timed = ran.select(pl.lit("time").alias("quantity"), *place).unique().with_columns(WORDS).collect()
+    planned = pl.concat([timed, places]).unique()
     judged = rows.filter(pl.col("ratio_high").is_not_null(), pl.col("band").is_not_null())
     missing = planned.join(judged, on=["quantity", *place], how="anti", nulls_equal=True).sort(
         pl.col("quantity").cast(pl.Enum(JUDGED)), *place

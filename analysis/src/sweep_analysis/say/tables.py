@@ -52,7 +52,7 @@ def write(frame: pl.DataFrame, file: Path, label: str = "") -> None:
     """Write `frame` in the format that the ending of `file` names, one of `SUFFIXES`; `label` stands below Markdown."""
     writers: dict[str, Callable[[], object]] = {
         ".csv": lambda: frame.write_csv(file),
-        ".parquet": lambda: frame.cast(WORDS).write_parquet(file),
+        ".parquet": lambda: frame.with_columns(WORDS).write_parquet(file),
         ".md": lambda: file.write_text(_readable(frame) + (label and f"\n{label}\n"), encoding="utf-8"),
     }
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -142,7 +142,7 @@ def _measured(times: pl.DataFrame, figure: str) -> pl.DataFrame:
         return pl.DataFrame(schema=WALL_POINTS)
     wall = by_unit(own.lazy(), "elapsed_ns")
     middle, low, high = described(wall.values)
-    cpu = own.group_by("parameters", "threads", "branch").agg(cpu_ms=pl.col("cpu_ns").median() / 1e6).cast(WORDS)
+    cpu = own.group_by("parameters", "threads", "branch").agg(cpu_ms=pl.col("cpu_ns").median() / 1e6)
     rows = [
         {
             "origin": HERE,
@@ -158,7 +158,7 @@ def _measured(times: pl.DataFrame, figure: str) -> pl.DataFrame:
         for row, branch in enumerate(wall.branches)
         if wall.pairs[at, row]
     ]
-    frame = pl.DataFrame(rows).join(cpu, on=["parameters", "threads", "branch"])
+    frame = pl.DataFrame(rows).join(cpu.with_columns(WORDS), on=["parameters", "threads", "branch"])
     known = frame.with_columns(
         pl.col("threads").cast(pl.String), *(pl.col(it).fill_nan(None) for it in ("low", "high"))
     )

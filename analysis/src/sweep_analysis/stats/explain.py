@@ -50,7 +50,7 @@ def explain(analysis: Analysis, plain: str) -> Explanation:
         analysis.times.filter((pl.col("program") == "parallel") & (pl.col("branch") == plain))
         .group_by(PLACE)
         .agg(pl.col("ns_per_unit").median().alias("plain_ns"))
-        .cast(WORDS)
+        .with_columns(WORDS)
     )
     simulated = analysis.sweep.machine is not None
     compared = compare(analysis.times.lazy(), plain, simulated=simulated).filter(pl.col("level") == "cell")

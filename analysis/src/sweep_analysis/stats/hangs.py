@@ -40,7 +40,7 @@ def hangs(sweep: Sweep) -> pl.DataFrame:
             units.sum().alias("units"),
             pl.col("work_unit").drop_nulls().first().alias("unit"),
         )
-        .cast(WORDS)
+        .with_columns(WORDS)
         .collect()
     )
     order = pl.DataFrame({"branch": sweep.branches, "fenced_by": [_fenced_by(sweep, name) for name in sweep.branches]})

@@ -82,12 +82,12 @@ def judged_of(sweep: Sweep, times: pl.DataFrame | None = None, baseline: str | N
 
 def _failures(sweep: Sweep, baseline: str | None) -> pl.DataFrame:
     """Rows of `frames.FAILURES`: where trials of the pool's program failed, the baseline's own beside them."""
-    failed = pl.col("outcome") != "ok"
+    failed, kinds = pl.col("outcome") != "ok", pl.col("outcome").cast(pl.String)
     counted = (
         sweep.trials.filter(pl.col("program") == PARALLEL)
         .with_columns(pl.col("input").fill_null(""))
         .group_by([*PANEL, "branch"])
-        .agg(failed.sum().alias("failed"), pl.len().alias("trials"), pl.col("outcome").filter(failed).unique().sort())
+        .agg(failed.sum().alias("failed"), pl.len().alias("trials"), kinds.filter(failed).unique().sort())
         .collect()
     )
     own = pl.col("branch").is_in([baseline or "", f"{baseline}{TWIN_SUFFIX}"])
@@ -96,7 +96,7 @@ def _failures(sweep: Sweep, baseline: str | None) -> pl.DataFrame:
     return (
         counted.filter((pl.col("failed") > 0) & ~own)
         .join(base, on=PANEL, how="left", nulls_equal=True)
-        .with_columns(pl.col("outcome").cast(pl.List(pl.String)).list.join(", ").alias("outcomes"), beyond.alias("is_beyond_baseline"))
+        .with_columns(pl.col("outcome").list.join(", ").alias("outcomes"), beyond.alias("is_beyond_baseline"))
         .sort("branch", *PANEL)
         .select(pl.col(name).cast(kind) for name, kind in FAILURES.items())
     )

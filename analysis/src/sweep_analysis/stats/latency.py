@@ -83,7 +83,7 @@ def tradeoffs(waits: pl.DataFrame, times: pl.DataFrame, quantile: str) -> pl.Dat
         times.filter(pl.col("program") == PARALLEL)
         .group_by(key)
         .agg((pl.col("cpu_ns_per_unit").median() / NS_PER_US).alias("cpu_us"))
-        .cast(WORDS)
+        .with_columns(WORDS)
     )
     chosen = waits.filter((pl.col("kind") == "latency") & (pl.col("quantile") == quantile))
     return chosen.select(*key, "oversubscribed", "wait_us").join(spent, on=key).sort(key)

@@ -68,7 +68,7 @@ def shares(labelled: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
     counted = (
         asked.group_by("branch", maintain_order=True)
         .agg(pl.len().alias("trials"))
-        .cast(WORDS)
+        .with_columns(WORDS)
         .join(found, on="branch", how="left", maintain_order="left")
         .with_columns(pl.col("labelled", "slow").fill_null(0))
     )

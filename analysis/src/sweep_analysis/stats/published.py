@@ -171,7 +171,8 @@ def _values(analysis: Analysis, series: Series, figure: Figure) -> list[float]:
 
 def _cell(rows: pl.DataFrame, figure: Figure, branch: str) -> pl.DataFrame:
     words = sorted(set(figure.parameters.split()))
-    has_words = pl.col("parameters").cast(pl.String).str.split(" ").list.set_intersection(words).list.len() == len(words)
+    own = pl.col("parameters").cast(pl.String).str.split(" ")
+    has_words = own.list.set_intersection(words).list.len() == len(words)
     is_pool = pl.col("program") == PARALLEL if "program" in rows.columns else True
     return rows.filter(is_pool, pl.col("branch") == branch, pl.col("threads") == figure.threads).filter(has_words)
 

@@ -83,7 +83,8 @@ def validation(simulated: Sweep, measured: Sweep) -> Validation:
 
 def _times(sweep: Sweep, name: str) -> pl.DataFrame:
     """The median time of each cell of the pool's program, in ms; the A/A twin is no cell of its own."""
-    times = trial_times(sweep).filter(pl.col("program") == PARALLEL, ~pl.col("branch").cast(pl.String).str.ends_with(TWIN_SUFFIX))
+    is_twin = pl.col("branch").cast(pl.String).str.ends_with(TWIN_SUFFIX)
+    times = trial_times(sweep).filter(pl.col("program") == PARALLEL, ~is_twin)
     median = (pl.col("elapsed_ns").median() / 1e6).alias(f"{name}_ms")
     return times.group_by(POOL_CELL).agg(median).collect()
 
