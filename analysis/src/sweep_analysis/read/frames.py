@@ -39,8 +39,8 @@ TIMES = _of(
     ghz=pl.Float64,  # measured clock, mean of before and after; null if neither was measured
     cycles_per_unit=pl.Float64,  # wall time per unit of work times the clock; null without one
 )
+"""One row per good trial: see `speedup.trial_times`. There may be a million, so words are kept as in `TRIALS`."""
 TIMES.update((name, TRIALS[name]) for name in (*CELL, "freq_state", "work_unit"))
-"""One row per good trial: see `speedup.trial_times`."""
 
 SPEEDUPS = _of(
     POOL_CELL,
