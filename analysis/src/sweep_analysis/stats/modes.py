@@ -76,6 +76,7 @@ def several_modes(values: Floats, rng: np.random.Generator) -> tuple[float, floa
 
     `values` are logs of times. 1 if the coefficient or the size of the smaller mode speaks against two.
     """
+    values = np.sort(values)  # A query gives them in any order, and what is drawn depends on it.
     if values.size > MOST_VALUES:
         values = rng.choice(values, MOST_VALUES, replace=False)
     if np.ptp(values) == 0 or _coefficient(values) <= UNIFORM_COEFFICIENT:
