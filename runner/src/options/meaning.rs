@@ -8,8 +8,9 @@ use crate::config::experiments::{self, Experiment};
 use crate::config::machines;
 use crate::config::{Branch, Config};
 use crate::host::Host;
+use crate::options::preset::Preset;
 use crate::options::project::Project;
-use crate::options::selection::{self, PlacementChoice, Preset};
+use crate::options::selection::{self, PlacementChoice};
 use crate::plan::{self, Asked, Figure, Instrument, Load, Mode};
 use crate::stop::Stop;
 

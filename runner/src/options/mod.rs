@@ -2,6 +2,7 @@
 
 pub(crate) mod frequency;
 pub(crate) mod meaning;
+pub(crate) mod preset;
 pub(crate) mod project;
 pub mod selection;
 
@@ -14,8 +15,9 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::config::checkout::Checkout;
+use crate::options::preset::Preset;
 use crate::options::project::Project;
-use crate::options::selection::{PlacementChoice, Preset};
+use crate::options::selection::PlacementChoice;
 use crate::plan::{Mode, Shard};
 use crate::report::table::json;
 

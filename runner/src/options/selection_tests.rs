@@ -4,6 +4,7 @@ use clap::ValueEnum as _;
 
 use super::*;
 use crate::config::pick::pick;
+use crate::options::preset::Preset;
 
 const KNOWN: [&str; 4] = ["master", "packed", "split", "split-padded"];
 
