@@ -115,8 +115,8 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
         if let Some(twin) = demand.before_scan {
             return twin(demand);
         }
-        // ORDERING: SeqCst fence, pairs with the one in `clear_demand`. The worker is counted, the demand set next: who clears
-        // it later finds a sleeper.
+        // ORDERING: SeqCst fence, pairs with the one in `clear_demand`. The worker is counted, the demand set next: who
+        // clears it later finds a sleeper.
         fence(Ordering::SeqCst);
         demand.word.swap(1, Ordering::Relaxed);
         // ORDERING: SeqCst fence, pairs with the one in `after_search`. The demand is set, the counts are read next: a
