@@ -27,9 +27,9 @@ struct Bound {
 }
 
 const BOUNDS: [Bound; 5] = [
-    Bound { what: "lines of runner/src", size: Size::Lines("runner/src/", &["rs"]), most: 21_395, goal: 17_500 },
-    Bound { what: "lines of analysis/src", size: Size::Lines("analysis/src/", &["py"]), most: 13_317, goal: 11_000 },
-    Bound { what: "lines of Rust and Python", size: Size::Lines("", &["rs", "py"]), most: 117_334, goal: 88_000 },
+    Bound { what: "lines of runner/src", size: Size::Lines("runner/src/", &["rs"]), most: 21_426, goal: 17_500 },
+    Bound { what: "lines of analysis/src", size: Size::Lines("analysis/src/", &["py"]), most: 13_318, goal: 11_000 },
+    Bound { what: "lines of Rust and Python", size: Size::Lines("", &["rs", "py"]), most: 117_365, goal: 88_000 },
     Bound { what: "words of documents", size: Size::Words, most: 35_198, goal: 28_000 },
     Bound { what: "bytes of all files", size: Size::Bytes, most: 20_000_000, goal: 20_000_000 },
 ];

@@ -289,9 +289,22 @@ mod tests {
     }
 
     #[test]
+    fn a_refusal_keeps_its_message() {
+        let failure = ask_script(r#"echo '{"failure":"refused","message":"no such size"}'; exit 2"#);
+        assert_eq!((failure.ending, failure.reason.as_str()), (Ending::Refused, "no such size"));
+    }
+
+    #[test]
     fn success_without_an_outcome_is_bad_output() {
         let failure = ask_script("echo hello");
         assert_eq!(failure.ending, Ending::BadOutput);
         assert!(failure.reason.contains("hello"), "{}", failure.reason);
+    }
+
+    #[test]
+    fn a_panic_is_a_crash_with_the_end_of_its_message() {
+        let failure = ask_script("echo 'thread main panicked' >&2; exit 101");
+        assert_eq!(failure.ending, Ending::Crash);
+        assert_eq!(failure.stderr_tail.as_deref(), Some("thread main panicked"));
     }
 }
