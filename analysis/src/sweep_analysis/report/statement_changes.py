@@ -26,16 +26,16 @@ def _change(asked: Asked) -> str:
     row = _changed(asked, workload, against, [branch]).filter(quantity=quantity).row(0, named=True)
     hidden = beside_the_mean(asked.comparisons, row)
     where = _where(asked, row)
-    which = "in the first sweep, " if len(asked.sweeps) > 1 else ""
-    more = f" {capital(which + '; '.join(hidden))}." if hidden else ""
     row, days, doubt = _of_days(asked, row)
-    days += "; " if days else ""
-    doubt = f"; {doubt}" if doubt else ""
+    which = "in the first sweep, " if days else ""
+    more = f" {capital(which + '; '.join(hidden))}." if hidden else ""
+    days = days or ("" if asked.sweep.sweep.machine else "one sweep")
+    notes = "".join(f"; {note}" for note in (doubt, days) if note)
     size = percent(row["time_ratio"])[1:]
     equal = asked.sweep.sweep.replicates.equal
     return (
         f"`{branch}` takes {size} {'less' if row['time_ratio'] < 1 else 'more'} {QUANTITY_NAMES[row['quantity']]} than "
-        f"`{against}` {where} (95 % interval {_interval(row)}; {equal} differ by up to {_band(row)}{doubt}; {days}"
+        f"`{against}` {where} (95 % interval {_interval(row)}; {equal} differ by up to {_band(row)}{notes}; "
         f"{asked.source()[1:-1]}).{more}"
     )
 
@@ -48,17 +48,17 @@ def _effect(asked: Asked) -> str:
     hidden = gained_and_lost(asked.comparisons, row) if workload == "all" else []
     where = _where(asked, row)
     row, days, doubt = _of_days(asked, row)
-    each = f"; {days}" if len(asked.sweeps) > 1 else ""
-    hidden = [f"in the first, {hidden[0]}", *hidden[1:]] if hidden and each else hidden
+    if days:
+        hidden[:1] = [f"in the first, {it}" for it in hidden[:1]]
+    each = f"; {days}" if days else ""
     told = f"{percent(row['time_ratio'])} {QUANTITY_NAMES[quantity]} {where} ({_interval(row)}{each})"
     return "; ".join([told, *hidden, *([doubt] if doubt else [])])
 
 
 def _of_days(asked: Asked, row: dict[str, Any]) -> tuple[dict[str, Any], str, str]:
-    """A row of the first sweep, pooled with the second if there is one; on which days; and what doubt is left."""
+    """A row of the first sweep, pooled with the second if there is one; then their days; and what doubt is left."""
     if len(asked.sweeps) == 1:
-        days = "" if asked.sweep.sweep.machine else "one sweep"
-        return row, days, verdict(row, asked.sweep.sweep) if row["verdict"] in (UNCLEAR, UNJUDGED) else ""
+        return row, "", verdict(row, asked.sweep.sweep) if row["verdict"] in (UNCLEAR, UNJUDGED) else ""
     others = asked.sweeps[1].judgement.comparisons
     again = matching(others, row)
     if again is None or row["ratio_low"] is None:

@@ -155,7 +155,8 @@ def _sensitivity(asked: Asked) -> str:
 def _ranged(row: dict[str, Any]) -> str:
     threads = count(row["threads"], "thread")
     by = row["flips"].replace("*0.5", " halved").replace("*2", " doubled").split(", ")
-    turned = f", by {', '.join(by) if len(by) <= MOST_NAMED else f'{len(by)} of them'}" if row["flips"] else ""
+    named = ", ".join(by) if len(by) <= MOST_NAMED else f"{len(by)} of them"
+    turned = f", by {named}" if row["flips"] else ""
     return f"`{row['workload']}` with {threads} ({percent(row['least'])} to {percent(row['most'])}{turned})"
 
 
