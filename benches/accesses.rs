@@ -1,4 +1,5 @@
-//! Accesses per second of the host, by cores of the machine: all on lines of their own, and all on one line.
+//! Accesses per second of the host, by cores of the machine: all on lines of their own, and all on
+//! one line.
 
 use std::hint::black_box;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! The deque of lazily shared jobs beside crossbeam's: one owner that pushes and pops, alone and with a thief that steals all it
-//! can.
+//! The deque of lazily shared jobs beside crossbeam's: one owner that pushes and pops, alone and
+//! with a thief that steals all it can.
 
 use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -79,14 +79,38 @@ fn benchmark(criterion: &mut Criterion) {
             black_box(ours.answer());
         };
         let answering = || round(answer, || ours.pop());
-        measure(criterion, "alone", &format!("{name}, private"), private, None);
-        measure(criterion, "alone", &format!("{name}, answering"), answering, None);
-        measure(criterion, "one-thief", &format!("{name}, answering"), answering, Some(&steal));
+        measure(
+            criterion,
+            "alone",
+            &format!("{name}, private"),
+            private,
+            None,
+        );
+        measure(
+            criterion,
+            "alone",
+            &format!("{name}, answering"),
+            answering,
+            None,
+        );
+        measure(
+            criterion,
+            "one-thief",
+            &format!("{name}, answering"),
+            answering,
+            Some(&steal),
+        );
         let expose = || {
             stealer.expose_for_owner();
             steal();
         };
-        measure(criterion, "one-thief", &format!("{name}, exposed"), private, Some(&expose));
+        measure(
+            criterion,
+            "one-thief",
+            &format!("{name}, exposed"),
+            private,
+            Some(&expose),
+        );
     }
 }
 

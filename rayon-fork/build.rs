@@ -1,16 +1,21 @@
-//! Refuses features that exclude each other. Which do, and why, is in `Cargo.toml`, where the runner and xtask read it,
-//! too.
+//! Refuses features that exclude each other. Which do, and why, is in `Cargo.toml`, where the
+//! runner and xtask read it, too.
 
 use std::{env, fs, process};
 
 fn main() {
-    let manifest = fs::read_to_string("Cargo.toml").expect("Cargo runs this in the package's folder");
+    let manifest =
+        fs::read_to_string("Cargo.toml").expect("Cargo runs this in the package's folder");
     let is_on = |feature: &str| env::var_os(variable(feature)).is_some();
     let packings = strings(&manifest, "packings");
     let mut chosen = packings.iter().filter(|packing| is_on(packing));
     let packing = chosen.next().unwrap_or(&packings[0]);
     if let Some(other) = chosen.next() {
-        refuse(packing, other, "both are packings of the counters, of which there is one");
+        refuse(
+            packing,
+            other,
+            "both are packings of the counters, of which there is one",
+        );
     }
     for row in strings(&manifest, "exclusive").chunks_exact(3) {
         if is_on(row[0]) && is_on(row[1]) {
@@ -18,10 +23,19 @@ fn main() {
         }
     }
     // For a test: the words of which the variant's name is made.
-    let other: Vec<_> = strings(&manifest, "other").into_iter().map(variable).collect();
+    let other: Vec<_> = strings(&manifest, "other")
+        .into_iter()
+        .map(variable)
+        .collect();
     let features = env::vars()
         .filter(|(name, _)| !other.contains(name))
-        .filter_map(|(name, _)| Some(name.strip_prefix("CARGO_FEATURE_")?.to_lowercase().replace('_', "-")));
+        .filter_map(|(name, _)| {
+            Some(
+                name.strip_prefix("CARGO_FEATURE_")?
+                    .to_lowercase()
+                    .replace('_', "-"),
+            )
+        });
     let words: Vec<_> = features.chain([(*packing).to_owned()]).collect();
     println!("cargo::rustc-env=FORK_VARIANT={}", words.join(" "));
     println!("cargo::rerun-if-changed=build.rs");
@@ -34,13 +48,17 @@ fn variable(feature: &str) -> String {
 }
 
 fn refuse(one: &str, other: &str, reason: &str) -> ! {
-    eprintln!("error: features `{one}` and `{other}` of rayon-core exclude each other: {reason}; keep one");
+    eprintln!(
+        "error: features `{one}` and `{other}` of rayon-core exclude each other: {reason}; keep one"
+    );
     process::exit(1)
 }
 
 /// All strings in the list `key` of the manifest, which ends with a line of its own.
 pub(crate) fn strings<'m>(manifest: &'m str, key: &str) -> Vec<&'m str> {
-    let (_, list) = manifest.split_once(&format!("\n{key} = [\n")).expect("a list of that name");
+    let (_, list) = manifest
+        .split_once(&format!("\n{key} = [\n"))
+        .expect("a list of that name");
     let (list, _) = list.split_once("\n]").expect("an end of the list");
     list.split('"').skip(1).step_by(2).collect()
 }

@@ -14,12 +14,19 @@ fn main() {
         named.len() == 1,
         "a program has one rival, named by a feature of {}; here: {}",
         RIVALS.join(", "),
-        if named.is_empty() { "none".to_owned() } else { named.join(", ") }
+        if named.is_empty() {
+            "none".to_owned()
+        } else {
+            named.join(", ")
+        }
     );
     #[cfg(feature = "openmp")]
     {
         println!("cargo::rerun-if-changed=src/openmp.c");
-        cc::Build::new().file("src/openmp.c").flag("-fopenmp").compile("rival_openmp");
+        cc::Build::new()
+            .file("src/openmp.c")
+            .flag("-fopenmp")
+            .compile("rival_openmp");
         println!("cargo::rustc-link-lib=gomp");
     }
 }

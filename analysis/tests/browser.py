@@ -59,7 +59,11 @@ def visit(page: Path, probe: str, *, dark: bool = False) -> Visit:
     program = chromium()
     assert program is not None
     harness = page.with_name("harness.html")
-    text = HARNESS.replace("@PAGE@", page.name).replace("@PHONE@", str(PHONE)).replace("@DESK@", str(DESK))
+    text = (
+        HARNESS.replace("@PAGE@", page.name)
+        .replace("@PHONE@", str(PHONE))
+        .replace("@DESK@", str(DESK))
+    )
     harness.write_text(text.replace("@PROBE@", probe), encoding="utf-8")
     command = [
         program,

@@ -13,6 +13,9 @@ import made_up
 def ordinary_sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Ten branches, two workloads; one branch takes 10 % less time on one of them."""
     truth = made_up.Truth(
-        workloads={"quicksort": 0.2, "tsp": 0.05}, effects={("split-counters-cache-padded", "tsp"): 0.9}
+        workloads={"quicksort": 0.2, "tsp": 0.05},
+        effects={("split-counters-cache-padded", "tsp"): 0.9},
     )
-    return made_up.write_sweep(tmp_path_factory.mktemp("sweeps") / "2026-01-01-madeup-0000000", truth)
+    return made_up.write_sweep(
+        tmp_path_factory.mktemp("sweeps") / "2026-01-01-madeup-0000000", truth
+    )

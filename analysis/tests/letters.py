@@ -35,9 +35,14 @@ def texts(svg: str) -> list[Text]:
             words = " ".join(lines)
             size = float(element.get("font-size", "11px").removesuffix("px"))
             width = LETTER * size * max(map(len, lines), default=0)
-            left = x - {"start": 0, "middle": 0.5, "end": 1}[element.get("text-anchor", "start")] * width
+            left = (
+                x
+                - {"start": 0, "middle": 0.5, "end": 1}[element.get("text-anchor", "start")] * width
+            )
             if words and element.get("opacity", "1") != "0":
-                found.append(Text(words, left, left + width, y - 0.7 * size, y + size * (len(lines) - 1)))
+                found.append(
+                    Text(words, left, left + width, y - 0.7 * size, y + size * (len(lines) - 1))
+                )
         for child in element:
             walk(child, x, y)
 
@@ -52,5 +57,8 @@ def overlaps(svg: str) -> list[tuple[str, str]]:
         (one.words, other.words)
         for number, one in enumerate(all_of_them)
         for other in all_of_them[number + 1 :]
-        if one.left < other.right and other.left < one.right and one.top < other.bottom and other.top < one.bottom
+        if one.left < other.right
+        and other.left < one.right
+        and one.top < other.bottom
+        and other.top < one.bottom
     ]

@@ -1,6 +1,7 @@
 """Writes made-up sweeps with known truth in the format that the runner writes.
 
-Nothing here was measured. Every number follows from a `Truth`, so a test can ask whether the analysis finds it.
+Nothing here was measured. Every number follows from a `Truth`, so a test can ask whether the
+analysis finds it.
 """
 
 from __future__ import annotations
@@ -45,48 +46,44 @@ COUNTED_UNITS = 2000
 class Truth:
     """What is true in a made-up sweep.
 
-    Attributes:
-        branches: names, the baseline first.
-        workloads: serial fraction (Amdahl) of each workload by its name.
-        threads: thread counts.
-        cpus: CPUs of the made-up host; more threads give no more speed.
-        trials: trials of each cell.
-        iterations: timed iterations of each trial.
-        effects: factor on the time of (branch, workload); 1 where absent.
-        trial_noise: standard deviation of the trial's log-time.
-        iteration_noise: standard deviation of the iteration's log-time inside a trial.
-        block_noise: standard deviation of what all trials of a block share.
-        drift: log-time gained from the first to the last trial of the sweep.
-        place_effect: log-time gained from the first to the last trial of each block.
-        clock_noise: standard deviation of the log of the clock that all trials of a block share; work takes the same
+    Attributes: branches: names, the baseline first. workloads: serial fraction (Amdahl) of each
+        workload by its name. threads: thread counts. cpus: CPUs of the made-up host; more threads
+        give no more speed. trials: trials of each cell. iterations: timed iterations of each trial.
+        effects: factor on the time of (branch, workload); 1 where absent. trial_noise: standard
+        deviation of the trial's log-time. iteration_noise: standard deviation of the iteration's
+        log-time inside a trial. block_noise: standard deviation of what all trials of a block
+        share. drift: log-time gained from the first to the last trial of the sweep. place_effect:
+        log-time gained from the first to the last trial of each block. clock_noise: standard
+        deviation of the log of the clock that all trials of a block share; work takes the same
             cycles at any clock.
-        layouts: builds of each branch, with which trials take turns; None: as many as trials.
-        twin: whether the baseline runs a second time.
-        sequential: whether the sequential program runs.
-        sequential_ns: time of the sequential program in ns.
-        fails: whether the trial of (branch, workload, threads, replicate) fails, and how.
-        state: factor on the time of the trial of (branch, workload, threads, replicate).
-        work_units: units done by one iteration, from its elapsed time (`None`: always 1000).
-        counts: events that one worker of a branch counts in its first counted trial; in the second twice as many, and
+        layouts: builds of each branch, with which trials take turns; None: as many as trials. twin:
+        whether the baseline runs a second time. sequential: whether the sequential program runs.
+        sequential_ns: time of the sequential program in ns. fails: whether the trial of (branch,
+        workload, threads, replicate) fails, and how. state: factor on the time of the trial of
+        (branch, workload, threads, replicate). work_units: units done by one iteration, from its
+        elapsed time (`None`: always 1000). counts: events that one worker of a branch counts in its
+        first counted trial; in the second twice as many, and
             so on. Threads outside count each event once, likewise. Absent branches are not counted.
-        counted_trials: counted trials of each of their cells.
-        modes: clock in GHz by threads, for each frequency mode; work takes the same cycles at any clock. A thread count
+        counted_trials: counted trials of each of their cells. modes: clock in GHz by threads, for
+        each frequency mode; work takes the same cycles at any clock. A thread count
             without a clock has none measured, and the nominal one.
-        pinned: factor on the time of each workload's pool where its workers are pinned, 1 where absent; `None` if no
-            trial is pinned.
-        waits_ns: figures in ns that trials of a branch tell beside their time, by name; the second trial tells twice as
-            much, and so on.
-        cpu_share: CPU time over wall time of each busy thread.
-        features: features of a branch of the fork, by its name.
-        machine: name of the simulated machine, of `cpus` cores; None if the host was measured.
-        spent: shares of the cores' time in what they did, in trials of the pool on a simulated machine.
-        waits: what `trials.jsonl` says of lines of source that waited, in the first trial of a branch; in the second
+        pinned: factor on the time of each workload's pool where its workers are pinned, 1 where
+            absent; `None` if no trial is pinned.
+        waits_ns: figures in ns that trials of a branch tell beside their time, by name; the second
+            trial tells twice as much, and so on.
+        cpu_share: CPU time over wall time of each busy thread. features: features of a branch of
+        the fork, by its name. machine: name of the simulated machine, of `cpus` cores; None if the
+        host was measured. spent: shares of the cores' time in what they did, in trials of the pool
+        on a simulated machine. waits: what `trials.jsonl` says of lines of source that waited, in
+        the first trial of a branch; in the second
             twice as much, and so on.
         seed: seed of the noise.
     """
 
     branches: list[str] = field(default_factory=lambda: list(STUDY_BRANCHES))
-    workloads: dict[str, float] = field(default_factory=lambda: {"quicksort": 0.2, "tsp": 0.05, "packets": 0.1})
+    workloads: dict[str, float] = field(
+        default_factory=lambda: {"quicksort": 0.2, "tsp": 0.05, "packets": 0.1}
+    )
     threads: list[int] = field(default_factory=lambda: [1, 2, 4, 8])
     cpus: int = 4
     trials: int = 5
@@ -145,7 +142,9 @@ def write_sweep(folder: Path, truth: Truth) -> Path:
 
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
-    ".zst": lambda lines: zstd.compress(lines, options={zstd.CompressionParameter.checksum_flag: 1}),
+    ".zst": lambda lines: zstd.compress(
+        lines, options={zstd.CompressionParameter.checksum_flag: 1}
+    ),
     ".gz": gzip.compress,
 }
 """How the runner compresses the records of a finished sweep, and how it did before, by the ending of their file."""
@@ -181,7 +180,9 @@ def manifest(name: str, truth: Truth) -> dict[str, Any]:
                 "baseline": branch == baseline,
                 "hypothesis": f"what {branch} was expected to do",
                 **(
-                    {"source": {"kind": "fork", "features": truth.features[branch]}} if branch in truth.features else {}
+                    {"source": {"kind": "fork", "features": truth.features[branch]}}
+                    if branch in truth.features
+                    else {}
                 ),
             }
             for branch in truth.branches
@@ -209,7 +210,13 @@ def host(truth: Truth) -> dict[str, Any]:
 
 
 def _machine(truth: Truth) -> dict[str, Any]:
-    return {"name": truth.machine, "title": "made up", "cores": truth.cpus, "sha256": "0" * 64, "charges_ns": {}}
+    return {
+        "name": truth.machine,
+        "title": "made up",
+        "cores": truth.cpus,
+        "sha256": "0" * 64,
+        "charges_ns": {},
+    }
 
 
 def _simulated(truth: Truth, place: dict[str, Any], times: list[int]) -> dict[str, Any]:
@@ -219,13 +226,20 @@ def _simulated(truth: Truth, place: dict[str, Any], times: list[int]) -> dict[st
     factor = place["replicate"] + 1
     return {
         "accesses": 1000,
-        "spent_ns": {name: round(total * share) if is_pool else 0 for name, share in truth.spent.items()},
-        "waits": [it | {name: it[name] * factor for name in ("transfers", "waited_ns")} for it in waits],
+        "spent_ns": {
+            name: round(total * share) if is_pool else 0 for name, share in truth.spent.items()
+        },
+        "waits": [
+            it | {name: it[name] * factor for name in ("transfers", "waited_ns")} for it in waits
+        ],
     }
 
 
 def records(truth: Truth) -> list[dict[str, Any]]:
-    """All lines of `trials.jsonl`, in the order of measurement: replicate, then cell set, then random branch."""
+    """All lines of `trials.jsonl`, in the order of measurement.
+
+    Replicate, then cell set, then random branch.
+    """
     rng = np.random.default_rng(truth.seed)
     baseline = truth.branches[0]
     visits = [
@@ -239,7 +253,9 @@ def records(truth: Truth) -> list[dict[str, Any]]:
             *(("parallel", threads) for threads in truth.threads),
         ]
     ]
-    clocks = np.random.default_rng([truth.seed, 1])  # apart: other noise is the same with and without
+    clocks = np.random.default_rng(
+        [truth.seed, 1]
+    )  # apart: other noise is the same with and without
     lines = []
     for block, (replicate, mode, placement, workload, threads, program) in enumerate(visits):
         shared = rng.normal(0, truth.block_noise)
@@ -248,7 +264,11 @@ def records(truth: Truth) -> list[dict[str, Any]]:
         if program == "sequential":
             contestants = [baseline]
         for position, branch in enumerate(rng.permutation(contestants).tolist()):
-            true_ns = truth.sequential_ns if program == "sequential" else truth.time_ns(branch, workload, threads)
+            true_ns = (
+                truth.sequential_ns
+                if program == "sequential"
+                else truth.time_ns(branch, workload, threads)
+            )
             if program == "parallel":
                 true_ns *= truth.state(branch, workload, threads, replicate)
             if placement == "pinned" and program == "parallel":
@@ -259,7 +279,9 @@ def records(truth: Truth) -> list[dict[str, Any]]:
             noise = rng.normal(0, truth.trial_noise)
             log_ns = np.log(true_ns * slowness) + shared + drift + place_effect + noise
             times = np.exp(log_ns + rng.normal(0, truth.iteration_noise, truth.iterations))
-            failure = truth.fails(branch, workload, threads, replicate) if program == "parallel" else None
+            failure = (
+                truth.fails(branch, workload, threads, replicate) if program == "parallel" else None
+            )
             lines.append(
                 _record(
                     truth,
@@ -307,18 +329,29 @@ def counted_records(truth: Truth, first_block: int) -> list[dict[str, Any]]:
             events = {
                 "iterations": truth.iterations,
                 "work_units": COUNTED_UNITS,
-                "workers": [{name: number * (replicate + 1) for name, number in counts.items()}] * threads,
+                "workers": [{name: number * (replicate + 1) for name, number in counts.items()}]
+                * threads,
                 "outside": dict.fromkeys(counts, replicate + 1),
             }
             record = _record(truth, place, [], failure)
-            lines.append(record | {"warmup": []} | ({} if failure else {"usage": None, "events": events}))
+            lines.append(
+                record | {"warmup": []} | ({} if failure else {"usage": None, "events": events})
+            )
     return lines
 
 
-def _record(truth: Truth, place: dict[str, Any], times: list[int], failure: str | None) -> dict[str, Any]:
-    cell = "-".join(str(place[name]) for name in ("branch", "program", "workload", "threads", "mode"))
+def _record(
+    truth: Truth, place: dict[str, Any], times: list[int], failure: str | None
+) -> dict[str, Any]:
+    cell = "-".join(
+        str(place[name]) for name in ("branch", "program", "workload", "threads", "mode")
+    )
     cell += "-pinned" if place.get("placement") == "pinned" else ""
-    waits = {} if failure or place["program"] == "sequential" else truth.waits_ns.get(place["branch"], {})
+    waits = (
+        {}
+        if failure or place["program"] == "sequential"
+        else truth.waits_ns.get(place["branch"], {})
+    )
     clock = place.pop("clock", None)
     ghz = truth.modes[place["mode"]].get(place["threads"], NOMINAL_GHZ if clock else None)
     ghz = ghz * clock if ghz and clock else ghz
@@ -363,7 +396,10 @@ def _record(truth: Truth, place: dict[str, Any], times: list[int], failure: str 
             "minor_faults": 3,
             "major_faults": 0,
         },
-        "metrics": {name: {"value": ns * (place["replicate"] + 1), "unit": "ns"} for name, ns in waits.items()},
+        "metrics": {
+            name: {"value": ns * (place["replicate"] + 1), "unit": "ns"}
+            for name, ns in waits.items()
+        },
         "load_before": 0.1,
         "steal_ns": 0,
         "ghz_before": ghz,

@@ -18,14 +18,18 @@ from sweep_analysis.say.cautions import cautions
 from sweep_analysis.stats.analysis import analyse
 
 
-def test_speedup_prints_csv_of_the_default_definition(ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_speedup_prints_csv_of_the_default_definition(
+    ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["speedup", str(ordinary_sweep)]) == 0
     frame = pl.read_csv(io.StringIO(capsys.readouterr().out))
     assert set(frame["definition"]) == {"sequential"}
     assert frame.height == 2 * 4 * 11
 
 
-def test_compare_prints_verdicts_as_markdown(ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_prints_verdicts_as_markdown(
+    ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["compare", str(ordinary_sweep), "--level", "workload", "--format", "md"]) == 0
     lines = capsys.readouterr().out.splitlines()
     faster = [line for line in lines if line.endswith("| faster |")]
@@ -33,7 +37,9 @@ def test_compare_prints_verdicts_as_markdown(ordinary_sweep: Path, capsys: pytes
     assert "| split-counters-cache-padded |" in faster[0]
 
 
-def test_compare_as_json_adds_the_cautions(ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_as_json_adds_the_cautions(
+    ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["compare", str(ordinary_sweep), "--level", "pooled", "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert {row["level"] for row in found["comparisons"]} == {"workload", "threads", "overall"}
@@ -42,7 +48,9 @@ def test_compare_as_json_adds_the_cautions(ordinary_sweep: Path, capsys: pytest.
     assert found["cautions"] == cautions(analyse(read_sweep(ordinary_sweep)))
 
 
-def test_compare_takes_another_baseline(ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_takes_another_baseline(
+    ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["compare", str(ordinary_sweep), "--baseline", "packed", "--level", "overall"]) == 0
     frame = pl.read_csv(io.StringIO(capsys.readouterr().out))
     verdicts = dict(zip(frame["branch"], frame["verdict"], strict=True))
@@ -50,13 +58,24 @@ def test_compare_takes_another_baseline(ordinary_sweep: Path, capsys: pytest.Cap
     assert verdicts["master"] != "not judged"
 
 
-def test_compare_takes_cpu_time_instead_of_wall_time(ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_takes_cpu_time_instead_of_wall_time(
+    ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     ratios = []
     for quantity in ("time", "cpu"):
-        assert main(["compare", str(ordinary_sweep), "--level", "overall", "--quantity", quantity]) == 0
+        assert (
+            main(["compare", str(ordinary_sweep), "--level", "overall", "--quantity", quantity])
+            == 0
+        )
         frame = pl.read_csv(io.StringIO(capsys.readouterr().out))
         ratios.append(
-            dict(zip(frame["branch"], zip(frame["time_ratio"], frame["cpu_ratio"], strict=True), strict=True))
+            dict(
+                zip(
+                    frame["branch"],
+                    zip(frame["time_ratio"], frame["cpu_ratio"], strict=True),
+                    strict=True,
+                )
+            )
         )
     by_time, by_cpu = ratios
     assert by_cpu["packed"][0] == pytest.approx(by_time["packed"][1], rel=1e-9)
@@ -75,14 +94,27 @@ def test_export_writes_the_tables_alone(ordinary_sweep: Path, tmp_path: Path, fo
     assert main(["export", str(ordinary_sweep), "--output", str(tmp_path), "--format", form]) == 0
     names = {"trials", "speedups", "comparisons", "comparisons-cpu", "failures", "events", "lines"}
     names |= {"latencies", "clocks", "residuals", "claims", "costs", "outliers", "ledger"}
-    names |= {"places", "claim-details", "outlier-shares", "modes", "placements", "spent", "line-waits", "sensitivity"}
-    assert {file.name for file in tmp_path.iterdir()} == {f"{name}.{form}" for name in names} | {"provenance.json"}
+    names |= {
+        "places",
+        "claim-details",
+        "outlier-shares",
+        "modes",
+        "placements",
+        "spent",
+        "line-waits",
+        "sensitivity",
+    }
+    assert {file.name for file in tmp_path.iterdir()} == {f"{name}.{form}" for name in names} | {
+        "provenance.json"
+    }
     told = json.loads((tmp_path / "provenance.json").read_text())
     assert set(told["rows"]) == names
     assert told["host"]["cpu"] == "Made-up CPU"
 
 
-def test_bad_input_ends_with_code_2_and_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_input_ends_with_code_2_and_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["report", str(tmp_path / "absent"), "--output", str(tmp_path / "report")]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -91,7 +123,9 @@ def test_bad_input_ends_with_code_2_and_one_line(tmp_path: Path, capsys: pytest.
     assert not (tmp_path / "report").exists()
 
 
-def test_a_definition_without_reference_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_definition_without_reference_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "speedup-master-2-threads.csv").write_text("name,time_ns\nTSP,100\n")
     assert main(["speedup", str(tmp_path), "--layout", "study"]) == 2
     assert "no speed-up against the sequential program" in capsys.readouterr().err
@@ -103,9 +137,25 @@ def test_the_study_layout_gets_a_report(tmp_path: Path, capsys: pytest.CaptureFi
     for branch, factor in (("sequential", 80), ("master", 50), ("split-counters", 45)):
         for threads in (1, 2):
             rows = [f"TSP,{factor + run}" for run in range(5)]
-            (folder / f"speedup-{branch}-{threads}-threads.csv").write_text("\n".join(["name,time", *rows]) + "\n")
+            (folder / f"speedup-{branch}-{threads}-threads.csv").write_text(
+                "\n".join(["name,time", *rows]) + "\n"
+            )
     output = tmp_path / "report"
-    assert main(["report", str(folder), "--layout", "study", "--time-unit", "ms", "--output", str(output)]) == 0
+    assert (
+        main(
+            [
+                "report",
+                str(folder),
+                "--layout",
+                "study",
+                "--time-unit",
+                "ms",
+                "--output",
+                str(output),
+            ]
+        )
+        == 0
+    )
     captured = capsys.readouterr()
     assert captured.out == f"{output / 'index.html'}\n"
     assert "branches ran one after another" in captured.err
@@ -175,9 +225,14 @@ def test_speedups_and_comparisons_come_in_three_quantities(
         assert json.loads(capsys.readouterr().out)[TABLES[command]]
 
 
-def test_a_quantity_that_was_not_measured_is_refused(ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_quantity_that_was_not_measured_is_refused(
+    ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["compare", str(ordinary_sweep), "--quantity", "cycles"]) == 2
-    assert "no trial has the quantity `cycles`; sweep again with a runner that measures" in capsys.readouterr().err
+    assert (
+        "no trial has the quantity `cycles`; sweep again with a runner that measures"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,7 @@
-"""Sweeps with something missing: a message with its remedy and exit code 2, or a result that says what is missing."""
+"""Sweeps with something missing.
+
+A message with its remedy and exit code 2, or a result that says what is missing.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,10 @@ def test_an_older_or_newer_format_is_refused_with_line_and_remedy(
     file = folder / "trials.jsonl"
     file.write_text(file.read_text().replace('"schema": 1', '"schema": 0'))
     message = refused(capsys, command[0], str(folder), *command[1:])
-    assert "trials.jsonl:1: field `schema` is 0, this analysis reads 1; use the analysis of the commit" in message
+    assert (
+        "trials.jsonl:1: field `schema` is 0, this analysis reads 1; use the analysis of the commit"
+        in message
+    )
 
 
 def test_a_file_torn_in_the_middle_is_refused_and_one_torn_at_its_end_is_noted(
@@ -70,23 +76,32 @@ def test_a_file_torn_in_the_middle_is_refused_and_one_torn_at_its_end_is_noted(
     assert "trials.jsonl:" in refused(capsys, "table", str(folder), "costs")
 
 
-def test_one_branch_has_speed_ups_and_nothing_to_compare(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_branch_has_speed_ups_and_nothing_to_compare(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = sweep(tmp_path, branches=["master"], twin=False)
     assert main(["speedup", str(folder)]) == 0
     capsys.readouterr()
     message = refused(capsys, "compare", str(folder))
-    assert "`master` is the only branch with good trials, so there is nothing to compare; sweep with" in message
+    assert (
+        "`master` is the only branch with good trials, so there is nothing to compare; sweep with"
+        in message
+    )
 
 
 def test_a_baseline_that_failed_everywhere_is_named_with_those_that_could_stand_in(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = sweep(tmp_path, fails=lambda branch, *_: "crash" if branch == "master" else None, sequential=False)
+    folder = sweep(
+        tmp_path, fails=lambda branch, *_: "crash" if branch == "master" else None, sequential=False
+    )
     message = refused(capsys, "compare", str(folder))
     assert "baseline `master` has no trial; choose one with `--baseline`: packed" in message
 
 
-def test_a_manifest_without_a_baseline_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_manifest_without_a_baseline_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = sweep(tmp_path, twin=False)
     change_manifest(folder, branches=[])
     message = refused(capsys, "compare", str(folder))
@@ -107,15 +122,22 @@ def test_a_sweep_whose_every_trial_failed_says_so_or_has_no_rows(
         assert captured.err.startswith("error: ")
 
 
-def test_the_ledger_of_a_failed_sweep_counts_every_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_ledger_of_a_failed_sweep_counts_every_failure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = sweep(tmp_path, fails=lambda *_: "timeout", sequential=False)
     assert main(["table", str(folder), "ledger"]) == 0
     assert "trials,failed: timeout,packed,10,10" in capsys.readouterr().out
 
 
-def test_a_sweep_without_claims_says_where_they_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sweep_without_claims_says_where_they_are_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     message = refused(capsys, "table", str(sweep(tmp_path)), "claims")
-    assert "manifest.json: no branch claims anything; give branches `claims` in branches.toml" in message
+    assert (
+        "manifest.json: no branch claims anything; give branches `claims` in branches.toml"
+        in message
+    )
 
 
 def test_a_merged_sweep_of_two_machines_says_what_mixes_them(tmp_path: Path) -> None:

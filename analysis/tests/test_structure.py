@@ -20,11 +20,19 @@ def imports_of(files: dict[str, str]) -> Imports:
     """What each module imports of the package. In: source by dotted name."""
     found: Imports = {}
     for name, source in files.items():
-        froms = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom) and node.module]
+        froms = [
+            node
+            for node in ast.walk(ast.parse(source))
+            if isinstance(node, ast.ImportFrom) and node.module
+        ]
         wholes = {
-            f"{node.module}.{alias.name}".removeprefix("sweep_analysis.") for node in froms for alias in node.names
+            f"{node.module}.{alias.name}".removeprefix("sweep_analysis.")
+            for node in froms
+            for alias in node.names
         }
-        found[name] = {whole if whole in files else whole.rpartition(".")[0] for whole in wholes} & set(files)
+        found[name] = {
+            whole if whole in files else whole.rpartition(".")[0] for whole in wholes
+        } & set(files)
     return found
 
 
@@ -33,12 +41,17 @@ def climbing(imports: Imports) -> list[str]:
     floor = {folder: height for height, folders in enumerate(FLOORS) for folder in folders}
     pairs = [(one, other) for one, others in imports.items() for other in others]
     folders = [(one, other, one.partition(".")[0], other.partition(".")[0]) for one, other in pairs]
-    return [f"{one} imports {other}" for one, other, a, b in folders if a != b and floor[a] <= floor[b]]
+    return [
+        f"{one} imports {other}" for one, other, a, b in folders if a != b and floor[a] <= floor[b]
+    ]
 
 
 def modules() -> dict[str, str]:
     files = [file for file in ROOT.rglob("*.py") if file.name != "__init__.py"]
-    return {".".join(file.relative_to(ROOT).with_suffix("").parts): file.read_text(encoding="utf-8") for file in files}
+    return {
+        ".".join(file.relative_to(ROOT).with_suffix("").parts): file.read_text(encoding="utf-8")
+        for file in files
+    }
 
 
 def test_imports_go_down_the_floors() -> None:

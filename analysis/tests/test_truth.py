@@ -1,6 +1,9 @@
-"""The judge on made-up sweeps of known truth: `cargo xtask truth` in small, with limits that a wrong method fails.
+"""The judge on made-up sweeps of known truth.
 
-So few sweeps tell only large mistakes: limits are three standard errors and more from what is promised.
+`cargo xtask truth` in small, with limits that a wrong method fails.
+
+So few sweeps tell only large mistakes: limits are three standard errors and more from what is
+promised.
 """
 
 from __future__ import annotations
@@ -18,7 +21,9 @@ FALSE = 17.0
 """Per cent of so many null sweeps with a false claim; more than 4 of 24 happen once in 170 times at a rate of 5 %."""
 
 
-@pytest.mark.parametrize("name", ["quiet", "all-pareto", "bursts", "autocorrelated", "drift", "unlike", "four-layouts"])
+@pytest.mark.parametrize(
+    "name", ["quiet", "all-pareto", "bursts", "autocorrelated", "drift", "unlike", "four-layouts"]
+)
 def test_equal_branches_are_rarely_told_apart_and_intervals_cover(name: str) -> None:
     found = truth.rates(truth.results(truth.CASES[name], SWEEPS))
     assert found["any false claim"] < FALSE
@@ -32,17 +37,23 @@ def test_two_modes_and_a_lone_noisy_branch_make_few_claims(name: str) -> None:
     assert truth.rates(truth.results(truth.CASES[name], SWEEPS))["any false claim"] < FALSE
 
 
-@pytest.mark.parametrize("name", ["few-layouts", "one-layout", "one-trial", "two-trials", "three-trials"])
+@pytest.mark.parametrize(
+    "name", ["few-layouts", "one-layout", "one-trial", "two-trials", "three-trials"]
+)
 def test_too_few_builds_are_not_judged(name: str) -> None:
     assert not any(result.is_judged for result in truth.results(truth.CASES[name], 2))
 
 
-@pytest.mark.parametrize("name", ["5 % faster", "5 % faster, pareto", "5 % faster, all-pareto", "5 % faster, bursts"])
+@pytest.mark.parametrize(
+    "name", ["5 % faster", "5 % faster, pareto", "5 % faster, all-pareto", "5 % faster, bursts"]
+)
 def test_five_per_cent_is_found_in_clean_and_in_heavy_tails(name: str) -> None:
     assert truth.rates(truth.results(truth.CASES[name], SWEEPS))["found, overall"] > 70
 
 
-@pytest.mark.parametrize("name", [name for name, case in truth.CASES.items() if case.fails is not None])
+@pytest.mark.parametrize(
+    "name", [name for name, case in truth.CASES.items() if case.fails is not None]
+)
 def test_no_branch_is_advised_against_a_failure(name: str) -> None:
     found = truth.results(truth.CASES[name], SWEEPS // 2)
     assert not any(result.advised == truth.TRIED for result in found if result.fails)
@@ -69,7 +80,10 @@ def test_ratios_of_builds_of_unequal_luck_are_rarely_said_to_drift(name: str) ->
 
 
 def test_a_simulated_change_without_noise_is_found() -> None:
-    assert truth.rates(truth.results(truth.CASES["simulated, exactly 20 % faster"], 2))["found, cell"] == 100
+    assert (
+        truth.rates(truth.results(truth.CASES["simulated, exactly 20 % faster"], 2))["found, cell"]
+        == 100
+    )
 
 
 def test_two_sweeps_together_know_what_one_does_not() -> None:

@@ -1,8 +1,11 @@
-"""Made-up sweeps of known truth through the real functions: how often intervals cover, verdicts err, and advice hurts.
+"""Made-up sweeps of known truth through the real functions.
 
-`cargo xtask truth` prints the table; `test_truth.py` asks the same of fewer sweeps. Nothing here was measured: every
-time follows from a `Case`. A sweep has ten branches and the A/A twin, three workloads on four thread counts, and, as
-the runner does it, as many builds of a branch as trials, the twin running the baseline's builds in another order.
+How often intervals cover, verdicts err, and advice hurts.
+
+`cargo xtask truth` prints the table; `test_truth.py` asks the same of fewer sweeps. Nothing here
+was measured: every time follows from a `Case`. A sweep has ten branches and the A/A twin, three
+workloads on four thread counts, and, as the runner does it, as many builds of a branch as trials,
+the twin running the baseline's builds in another order.
 
 Run in `analysis/`: `PYTHONPATH=src:tests python tests/truth.py [--sweeps N] [CASE ...]`.
 """
@@ -76,17 +79,29 @@ def even_modes(rng: Rng, shape: tuple[int, ...]) -> Floats:
 
 def bursts(rng: Rng, shape: tuple[int, ...]) -> Floats:
     """In one block of seven, half of the trials meet a burst of other work and take half as long again."""
-    return quiet(rng, shape) + (rng.random((*shape[:1], 1, *shape[2:])) < 0.15) * (rng.random(shape) < 0.5) * 0.4
+    return (
+        quiet(rng, shape)
+        + (rng.random((*shape[:1], 1, *shape[2:])) < 0.15) * (rng.random(shape) < 0.5) * 0.4
+    )
 
 
 def autocorrelated(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """Noise that remembers: each trial has 0.9 of what the one before it had, in the order of measurement."""
-    trials = np.moveaxis(np.zeros(shape), (2, 0, 1), (0, 1, 2))  # replicate, cell, branch: the order in which they run
+    """Noise that remembers.
+
+    Each trial has 0.9 of what the one before it had, in the order of measurement.
+    """
+    trials = np.moveaxis(
+        np.zeros(shape), (2, 0, 1), (0, 1, 2)
+    )  # replicate, cell, branch: the order in which they run
     flat = rng.normal(0, 2 * NOISE * np.sqrt(1 - 0.9**2), trials.size)
     for at in range(1, flat.size):
         flat[at] += 0.9 * flat[at - 1]
-    order = rng.permuted(np.tile(np.arange(shape[1]), (shape[2] * shape[0], 1)), axis=1)  # random order in each block
-    inside = np.take_along_axis(flat.reshape(-1, shape[1]), order, axis=1).reshape(shape[2], shape[0], shape[1])
+    order = rng.permuted(
+        np.tile(np.arange(shape[1]), (shape[2] * shape[0], 1)), axis=1
+    )  # random order in each block
+    inside = np.take_along_axis(flat.reshape(-1, shape[1]), order, axis=1).reshape(
+        shape[2], shape[0], shape[1]
+    )
     return np.moveaxis(inside, 0, 2)
 
 
@@ -152,19 +167,16 @@ def unlike(rng: Rng, shape: tuple[int, ...]) -> Floats:
 class Case:
     """What is true in a made-up sweep.
 
-    Attributes:
-        name: as the command line calls it.
-        noise: noise of every trial's log-time; cells by branches by replicates.
-        layouts: builds of each branch; replicates take turns with them.
-        trials: replicates.
-        builds: log-time that a build costs; workloads by branches by builds.
-        effect: factor on the time of `TRIED`, by workload, or by workload and threads; 1 where absent.
-        waits: factor on what `TRIED` waits, by workload; workloads that are not named tell no waits.
-        claims: what is claimed of `TRIED` on all workloads; `UNTRUE` ones are not so.
-        crash: branches all of whose trials of one workload crash.
-        is_simulated: whether the trials ran on a simulated machine, where builds are seeds.
-        fails: whether trials of `TRIED` fail, cells by replicates, and how; drawn after the times are known.
-        others: branches beside the baseline, its twin and `TRIED`, all equal to the baseline.
+    Attributes: name: as the command line calls it. noise: noise of every trial's log-time; cells by
+        branches by replicates. layouts: builds of each branch; replicates take turns with them.
+        trials: replicates. builds: log-time that a build costs; workloads by branches by builds.
+        effect: factor on the time of `TRIED`, by workload, or by workload and threads; 1 where
+        absent. waits: factor on what `TRIED` waits, by workload; workloads that are not named tell
+        no waits. claims: what is claimed of `TRIED` on all workloads; `UNTRUE` ones are not so.
+        crash: branches all of whose trials of one workload crash. is_simulated: whether the trials
+        ran on a simulated machine, where builds are seeds. fails: whether trials of `TRIED` fail,
+        cells by replicates, and how; drawn after the times are known. others: branches beside the
+        baseline, its twin and `TRIED`, all equal to the baseline.
     """
 
     name: str
@@ -189,7 +201,10 @@ class Case:
 
 
 def slowest_fail(_: Rng, times: Floats) -> Bools:
-    """What takes longest fails: three of seven trials of each cell, so that what is left looks quick."""
+    """What takes longest fails.
+
+    Three of seven trials of each cell, so that what is left looks quick.
+    """
     late: Bools = np.argsort(np.argsort(times, axis=1), axis=1) >= times.shape[1] - 3
     return late
 
@@ -238,11 +253,17 @@ NULLS = [
 """Sweeps of equal branches."""
 
 
-def everywhere(factor: float, at: int | None = None, otherwise: float = 1.0) -> dict[str | tuple[str, int], float]:
+def everywhere(
+    factor: float, at: int | None = None, otherwise: float = 1.0
+) -> dict[str | tuple[str, int], float]:
     """The same effect on each workload, or on each at so many threads."""
     if at is None:
         return dict.fromkeys(WORKLOADS, factor)
-    return {(name, threads): factor if threads == at else otherwise for name in WORKLOADS for threads in THREADS}
+    return {
+        (name, threads): factor if threads == at else otherwise
+        for name in WORKLOADS
+        for threads in THREADS
+    }
 
 
 LOSS_ELSEWHERE = everywhere(0.9) | {"tsp": 1.05}
@@ -263,23 +284,62 @@ EFFECTS = [
     Case("5 % faster, bursts, 14 layouts", bursts, layouts=14, trials=14, effect=everywhere(0.95)),
     Case("5 % faster, 14 trials", trials=14, effect=everywhere(0.95)),
     Case("5 % slower", effect=everywhere(1.05)),
-    Case("10 % faster on one, 3 % slower on two", effect={"quicksort": 0.9, "tsp": 1.03, "packets": 1.03}),
+    Case(
+        "10 % faster on one, 3 % slower on two",
+        effect={"quicksort": 0.9, "tsp": 1.03, "packets": 1.03},
+    ),
     Case("5 % faster, hangs on one workload", effect=everywhere(0.95), fails=tsp_hangs),
-    Case("10 % faster, crashes on one workload", effect=everywhere(0.9), fails=tsp_hangs, failure="crash"),
-    Case("10 % faster, now and then a crash", effect=everywhere(0.9), fails=now_and_then, failure="crash"),
+    Case(
+        "10 % faster, crashes on one workload",
+        effect=everywhere(0.9),
+        fails=tsp_hangs,
+        failure="crash",
+    ),
+    Case(
+        "10 % faster, now and then a crash",
+        effect=everywhere(0.9),
+        fails=now_and_then,
+        failure="crash",
+    ),
     Case("equal, the slowest trials time out", fails=slowest_fail),
     Case("equal, the slowest trials crash", fails=slowest_fail, failure="crash"),
     Case("10 % faster in one trial", trials=1, effect=everywhere(0.9)),
     Case("10 % faster in two trials", trials=2, effect=everywhere(0.9)),
     Case("5 % faster, outliers", outliers, effect=everywhere(0.95)),
     Case("5 % slower on one", effect=LOSS_ELSEWHERE),
-    Case("5 % slower on one, another branch crashes there", effect=LOSS_ELSEWHERE, crash=("equal-0",), failure="crash"),
-    Case("5 % slower on one, the baseline crashes there", effect=LOSS_ELSEWHERE, crash=(BASELINE,), failure="crash"),
-    Case("5 % slower on one, the twin crashes there", effect=LOSS_ELSEWHERE, crash=(TWIN,), failure="crash"),
+    Case(
+        "5 % slower on one, another branch crashes there",
+        effect=LOSS_ELSEWHERE,
+        crash=("equal-0",),
+        failure="crash",
+    ),
+    Case(
+        "5 % slower on one, the baseline crashes there",
+        effect=LOSS_ELSEWHERE,
+        crash=(BASELINE,),
+        failure="crash",
+    ),
+    Case(
+        "5 % slower on one, the twin crashes there",
+        effect=LOSS_ELSEWHERE,
+        crash=(TWIN,),
+        failure="crash",
+    ),
     Case("10 % faster, but 4 % slower at 4 threads", effect=everywhere(1.04, 4, 0.9)),
-    Case("10 % faster, but 6 % slower on one at 4 threads", effect=everywhere(0.9) | {("tsp", 4): 1.06}),
-    Case("10 % faster, waits 20 % more on one", effect=everywhere(0.9), waits={"tsp": 1.2, "packets": 1.0}),
-    Case("10 % faster, and waits 10 % less", effect=everywhere(0.9), waits={"tsp": 0.9, "packets": 0.9}),
+    Case(
+        "10 % faster, but 6 % slower on one at 4 threads",
+        effect=everywhere(0.9) | {("tsp", 4): 1.06},
+    ),
+    Case(
+        "10 % faster, waits 20 % more on one",
+        effect=everywhere(0.9),
+        waits={"tsp": 1.2, "packets": 1.0},
+    ),
+    Case(
+        "10 % faster, and waits 10 % less",
+        effect=everywhere(0.9),
+        waits={"tsp": 0.9, "packets": 0.9},
+    ),
     Case(
         "gains pay for losses",
         effect={"quicksort": 0.9, "tsp": 1.11},
@@ -295,7 +355,13 @@ EFFECTS = [
         trials=14,
     ),
     Case("equal, but waits 18 % more on one", waits={"tsp": 1.18}, claims=("equal", "no-slower")),
-    Case("simulated, exactly 20 % faster", none, builds=none, effect=everywhere(0.8), is_simulated=True),
+    Case(
+        "simulated, exactly 20 % faster",
+        none,
+        builds=none,
+        effect=everywhere(0.8),
+        is_simulated=True,
+    ),
     Case("simulated, exactly equal", none, builds=none, is_simulated=True),
 ]
 """Sweeps in which one branch differs."""
@@ -309,10 +375,14 @@ def sweep_of(case: Case, seed: int) -> tuple[Sweep, pl.DataFrame]:
     cells = [(workload, threads) for workload in WORKLOADS for threads in THREADS]
     shape = (len(cells), len(names), case.trials)
     layout = np.arange(case.trials) % case.layouts
-    builds = case.builds(rng, (len(WORKLOADS), len(names), case.layouts)).repeat(len(THREADS), axis=0)
+    builds = case.builds(rng, (len(WORKLOADS), len(names), case.layouts)).repeat(
+        len(THREADS), axis=0
+    )
     offsets = builds[:, :, layout]
     offsets[:, 1] = builds[:, 0][:, (layout + 1) % case.layouts]
-    shared = rng.normal(0, 0 if case.is_simulated else 0.05, (shape[0], 1, shape[2]))  # by all trials of a block
+    shared = rng.normal(
+        0, 0 if case.is_simulated else 0.05, (shape[0], 1, shape[2])
+    )  # by all trials of a block
     logs = np.log(50e6) + shared + offsets + case.noise(rng, shape)
     logs[:, 2] += np.log([case.factor(*cell) for cell in cells])[:, None]
     failed = np.zeros(shape, dtype=bool)
@@ -320,7 +390,9 @@ def sweep_of(case: Case, seed: int) -> tuple[Sweep, pl.DataFrame]:
         failed[:, 2] = case.fails(rng, logs[:, 2])
     for name in case.crash:
         failed[:, names.index(name)] |= tsp_hangs(rng, logs[:, 2])
-    cpu = logs + rng.normal(0, 0 if case.is_simulated else NOISE / 4, shape)  # CPU time goes with wall time, nearly
+    cpu = logs + rng.normal(
+        0, 0 if case.is_simulated else NOISE / 4, shape
+    )  # CPU time goes with wall time, nearly
     waits = np.log(1e5) + rng.normal(0, NOISE, shape)
     waits[:, 2] += np.log([case.factor(*cell, "p50") for cell in cells])[:, None]
     waits[[workload not in case.waits for workload, _ in cells]] = np.nan
@@ -347,9 +419,15 @@ def sweep_of(case: Case, seed: int) -> tuple[Sweep, pl.DataFrame]:
             "elapsed_ns": np.exp(logs).ravel(),
             "cpu_ns_per_unit": np.exp(cpu).ravel() / 1000,
             "p50_ns": pl.Series(np.exp(waits).ravel()).fill_nan(None),
-            "p99_ns": pl.Series(3 * np.exp(waits + rng.normal(0, NOISE / 4, shape)).ravel()).fill_nan(None),
+            "p99_ns": pl.Series(
+                3 * np.exp(waits + rng.normal(0, NOISE / 4, shape)).ravel()
+            ).fill_nan(None),
         }
-    ).with_columns(ns_per_unit=pl.col("elapsed_ns") / 1000, iterations=pl.lit(1), freq_state=pl.lit("uncontrolled"))
+    ).with_columns(
+        ns_per_unit=pl.col("elapsed_ns") / 1000,
+        iterations=pl.lit(1),
+        freq_state=pl.lit("uncontrolled"),
+    )
     times = _with_schema(frame.filter(outcome="ok"), TIMES)
     machine = {"machine": {"name": "made-up"}} if case.is_simulated else {}
     manifest = {
@@ -375,17 +453,15 @@ def _with_schema(frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
 class Result:
     """What the analysis made of one sweep.
 
-    Attributes:
-        covered: share of intervals that hold the truth, by level; NaN without intervals. Where one branch alone is
+    Attributes: covered: share of intervals that hold the truth, by level; NaN without intervals.
+        Where one branch alone is
             noisy, of its intervals.
-        false_claims: claims on branches, or in a direction, that are not true.
-        found: whether the effect of `TRIED` was claimed, by level; of workloads and cells the share.
-        advised: the branch that should be merged.
-        fails: whether a trial of `TRIED` failed.
-        is_judged: whether anything was.
-        detectable: what the analysis says could have been found overall, as a ratio.
-        held: the claims of the case that are said to be held.
-        drifts: share of pooled rows said to drift by `compare.DRIFT_ALPHA`; NaN where it was not looked for.
+        false_claims: claims on branches, or in a direction, that are not true. found: whether the
+        effect of `TRIED` was claimed, by level; of workloads and cells the share. advised: the
+        branch that should be merged. fails: whether a trial of `TRIED` failed. is_judged: whether
+        anything was. detectable: what the analysis says could have been found overall, as a ratio.
+        held: the claims of the case that are said to be held. drifts: share of pooled rows said to
+        drift by `compare.DRIFT_ALPHA`; NaN where it was not looked for.
     """
 
     covered: dict[str, float]
@@ -435,18 +511,33 @@ def tried(case: Case, seed: int) -> Result:
 
 
 def _truth(case: Case, row: dict[str, Any]) -> float:
-    """The ratio that a row of `frames.COMPARISONS` should have; pooled rows hold the cells of several workers."""
+    """The ratio that a row of `frames.COMPARISONS` should have.
+
+    Pooled rows hold the cells of several workers.
+    """
     if row["branch"] != TRIED:
         return 1.0
     several = THREADS[1:] if row["threads"] is None else [row["threads"]]
-    told = [name for name in WORKLOADS if row["quantity"] not in ("p50", "p99") or name in case.waits]
+    told = [
+        name for name in WORKLOADS if row["quantity"] not in ("p50", "p99") or name in case.waits
+    ]
     known = [name for name in told if name != "tsp" or not {BASELINE, TWIN} & {*case.crash}]
     names = [row["workload"]] if row["workload"] else known
-    return float(np.exp(np.mean([np.log(case.factor(name, at, row["quantity"])) for name in names for at in several])))
+    return float(
+        np.exp(
+            np.mean(
+                [np.log(case.factor(name, at, row["quantity"])) for name in names for at in several]
+            )
+        )
+    )
 
 
 def _held(case: Case, sweep: Sweep, times: pl.DataFrame) -> tuple[str, ...]:
-    checked = check_claims(sweep, times.lazy()).claims if case.claims else pl.DataFrame({"verdict": [], "expect": []})
+    checked = (
+        check_claims(sweep, times.lazy()).claims
+        if case.claims
+        else pl.DataFrame({"verdict": [], "expect": []})
+    )
     return tuple(checked.filter(pl.col("verdict") == HELD)["expect"])
 
 
@@ -486,7 +577,16 @@ def rates(found: list[Result]) -> dict[str, float]:
     }
 
 
-NOISES = ("quiet", "all-pareto", "bursts", "autocorrelated", "drift", "unlike", "four-layouts", "far-modes")
+NOISES = (
+    "quiet",
+    "all-pareto",
+    "bursts",
+    "autocorrelated",
+    "drift",
+    "unlike",
+    "four-layouts",
+    "far-modes",
+)
 """Cases in which it is asked how often a change is found that is said to be found."""
 
 
@@ -494,11 +594,15 @@ LEAST_FOUND = 65
 """Per cent of sweeps in which it must be found."""
 
 
-def detectable_is_found(case: Case, sweeps: int, workers: ProcessPoolExecutor | None = None) -> tuple[float, float]:
+def detectable_is_found(
+    case: Case, sweeps: int, workers: ProcessPoolExecutor | None = None
+) -> tuple[float, float]:
     """The change that the analysis says it finds four times in five, in per cent, and how often it finds it."""
     asked = results(case, sweeps, workers)
     ratio = float(np.mean([it.detectable for it in asked if it.detectable is not None]))
-    found = results(replace(case, name=f"{case.name}, found", effect=everywhere(ratio)), sweeps, workers)
+    found = results(
+        replace(case, name=f"{case.name}, found", effect=everywhere(ratio)), sweeps, workers
+    )
     return 100 * (ratio - 1), 100 * float(np.mean([it.found["overall"] for it in found]))
 
 
@@ -515,21 +619,35 @@ def of_two_sweeps(seed: int) -> tuple[float, float]:
         moved = times.select("branch", "workload").unique(maintain_order=True)
         moved = moved.with_columns(luck=pl.Series(np.exp(rng.normal(0, BETWEEN, moved.height))))
         moved = moved.with_columns(
-            pl.when(pl.col("branch").is_in([BASELINE, TWIN])).then(1.0).otherwise("luck").alias("luck")
+            pl.when(pl.col("branch").is_in([BASELINE, TWIN]))
+            .then(1.0)
+            .otherwise("luck")
+            .alias("luck")
         )
-        there = times.join(moved, on=["branch", "workload"]).with_columns(pl.col("ns_per_unit") * pl.col("luck"))
+        there = times.join(moved, on=["branch", "workload"]).with_columns(
+            pl.col("ns_per_unit") * pl.col("luck")
+        )
         judged.append(judged_of(sweep, there.drop("luck")).rows.filter(quantity="time"))
     first, second = judged
     rows = first.filter(level="workload").rows(named=True)
-    pooled = [together(first, second, row, again) for row in rows if (again := matching(second, row)) is not None]
-    holds = [float(np.mean([it["ratio_low"] <= 1 <= it["ratio_high"] for it in part])) for part in (rows, pooled)]
+    pooled = [
+        together(first, second, row, again)
+        for row in rows
+        if (again := matching(second, row)) is not None
+    ]
+    holds = [
+        float(np.mean([it["ratio_low"] <= 1 <= it["ratio_high"] for it in part]))
+        for part in (rows, pooled)
+    ]
     return holds[0], holds[1]
 
 
 CALIBRATIONS = {
     "equal, quiet": Case("calibration, equal", others=0, layouts=11, trials=11),
     "equal, 25 % noise": Case("calibration, noisy", noise_of_a_quarter, others=0),
-    "one workload +15 %, 10 % noise": Case("calibration, off", noise_of_a_tenth, effect={"tsp": 1.15}, others=0),
+    "one workload +15 %, 10 % noise": Case(
+        "calibration, off", noise_of_a_tenth, effect={"tsp": 1.15}, others=0
+    ),
     "one workload +15 %, quiet": Case("calibration, plainly off", effect={"tsp": 1.15}, others=0),
 }
 
@@ -550,8 +668,12 @@ def goals_missed(name: str, found: list[Result], their_rates: dict[str, float]) 
         if shares.size:
             least = 93 - 300 * shares.std() / np.sqrt(shares.size)
             if their_rates[f"covered, {level}"] < least:
-                missed.append(f"{name}: intervals of a {level} hold the truth in less than 95 ± 2 %")
-    if name in NULL_NAMES and their_rates["any false claim"] > 5 + 300 * np.sqrt(0.05 * 0.95 / size):
+                missed.append(
+                    f"{name}: intervals of a {level} hold the truth in less than 95 ± 2 %"
+                )
+    if name in NULL_NAMES and their_rates["any false claim"] > 5 + 300 * np.sqrt(
+        0.05 * 0.95 / size
+    ):
         missed.append(f"{name}: more than 5 % of null sweeps have a claim")
     if their_rates["advised against a failure"] > 0:
         missed.append(f"{name}: a branch is advised though it fails")
@@ -590,7 +712,9 @@ def _table(names: list[str], sweeps: int, workers: ProcessPoolExecutor) -> list[
     for name in names:
         found = results(CASES[name], sweeps, workers)
         of_case = rates(found)
-        cells = ["–" if np.isnan(of_case[column]) else f"{of_case[column]:.1f}" for column in columns]
+        cells = [
+            "–" if np.isnan(of_case[column]) else f"{of_case[column]:.1f}" for column in columns
+        ]
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
         missed += goals_missed(name, found, of_case)
     return missed
@@ -599,8 +723,12 @@ def _table(names: list[str], sweeps: int, workers: ProcessPoolExecutor) -> list[
 def main(arguments: list[str] | None = None) -> int:
     """Print the tables; 1 if a goal is missed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
-    parser.add_argument("cases", nargs="*", metavar="CASE", help=f"default: all; known: {', '.join(CASES)}")
-    parser.add_argument("--sweeps", type=int, default=200, metavar="N", help="sweeps a case (default: %(default)s)")
+    parser.add_argument(
+        "cases", nargs="*", metavar="CASE", help=f"default: all; known: {', '.join(CASES)}"
+    )
+    parser.add_argument(
+        "--sweeps", type=int, default=200, metavar="N", help="sweeps a case (default: %(default)s)"
+    )
     asked = parser.parse_args(arguments)
     unknown = [name for name in asked.cases if name not in CASES]
     if unknown:
@@ -610,21 +738,39 @@ def main(arguments: list[str] | None = None) -> int:
     with ProcessPoolExecutor() as workers:
         missed = _table(asked.cases or list(CASES), asked.sweeps, workers)
         if not asked.cases:
-            told = {name: detectable_is_found(CASES[name], asked.sweeps, workers) for name in NOISES}
-            rates = [f"{name} {change:.1f} % in {found:.0f} %" for name, (change, found) in told.items()]
-            print(f"\nChange that is said to be found four times in five, and how often it is: {', '.join(rates)}.\n")
+            told = {
+                name: detectable_is_found(CASES[name], asked.sweeps, workers) for name in NOISES
+            }
+            rates = [
+                f"{name} {change:.1f} % in {found:.0f} %" for name, (change, found) in told.items()
+            ]
+            print(
+                f"\nChange that is said to be found four times in five, and how often it is: {', '.join(rates)}.\n"
+            )
             missed += [
                 f"{name}: what is said to be found is in {it[1]:.0f} %"
                 for name, it in told.items()
                 if it[1] < LEAST_FOUND
             ]
-            shares = np.array(list(workers.map(of_two_sweeps, range(asked.sweeps), chunksize=10))).mean(axis=0)
-            print(f"Sweeps that differ: one covers {100 * shares[0]:.0f} %, two together {100 * shares[1]:.0f} %.\n")
-            missed += ["two sweeps together hold the truth in less than 95 ± 2 %"] if shares[1] < 0.93 else []
+            shares = np.array(
+                list(workers.map(of_two_sweeps, range(asked.sweeps), chunksize=10))
+            ).mean(axis=0)
+            print(
+                f"Sweeps that differ: one covers {100 * shares[0]:.0f} %, two together {100 * shares[1]:.0f} %.\n"
+            )
+            missed += (
+                ["two sweeps together hold the truth in less than 95 ± 2 %"]
+                if shares[1] < 0.93
+                else []
+            )
             print(f"| calibration of | {EQUAL} | {OFF} | {OPEN} |\n|---|---:|---:|---:|")
             for name, case in CALIBRATIONS.items():
-                answers = list(workers.map(calibrated, repeat(case), range(asked.sweeps), chunksize=10))
-                shares = [100 * answers.count(answer) / len(answers) for answer in (EQUAL, OFF, OPEN)]
+                answers = list(
+                    workers.map(calibrated, repeat(case), range(asked.sweeps), chunksize=10)
+                )
+                shares = [
+                    100 * answers.count(answer) / len(answers) for answer in (EQUAL, OFF, OPEN)
+                ]
                 print(f"| {name} | {' | '.join(f'{share:.0f}' for share in shares)} |")
     print(f"\nGoals missed: {'; '.join(missed) or 'none'}.")
     print(f"{time.monotonic() - begin:.0f} s", file=sys.stderr)

@@ -1,7 +1,8 @@
 //! What each primitive of the pool costs by itself, on pools of several sizes.
 //!
-//! For people who work on a hot path: `cargo bench -p benches --bench primitives -- join` before and after a change.
-//! Comparing variants is the runner's business, which builds each by itself and takes turns.
+//! For people who work on a hot path: `cargo bench -p benches --bench primitives -- join` before
+//! and after a change. Comparing variants is the runner's business, which builds each by itself and
+//! takes turns.
 
 mod install;
 mod join;
@@ -25,8 +26,13 @@ fn on_every_pool(
     work: impl Fn(&mut criterion::Bencher<'_>, &ThreadPool),
 ) {
     for threads in THREADS {
-        let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("a small pool can be built");
-        group.bench_function(BenchmarkId::new(name, threads), |bencher| work(bencher, &pool));
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .expect("a small pool can be built");
+        group.bench_function(BenchmarkId::new(name, threads), |bencher| {
+            work(bencher, &pool);
+        });
     }
 }
 

@@ -9,8 +9,8 @@ use rayon_core::{ThreadPool, join};
 
 use crate::on_every_pool;
 
-/// Long enough for every worker to give up searching: a guess, some hundred times what a few dozen rounds of yielding
-/// take.
+/// Long enough for every worker to give up searching: a guess, some hundred times what a few dozen
+/// rounds of yielding take.
 const IDLE: Duration = Duration::from_millis(2);
 
 pub(crate) fn benchmarks(criterion: &mut Criterion) {
@@ -22,7 +22,11 @@ pub(crate) fn benchmarks(criterion: &mut Criterion) {
         bencher.iter_custom(|runs| after_idling(runs, || broadcast(pool)));
     });
     on_every_pool(&mut group, "install-and-join", |bencher, pool| {
-        bencher.iter_custom(|runs| after_idling(runs, || pool.install(|| join(|| black_box(1), || black_box(2)).0)));
+        bencher.iter_custom(|runs| {
+            after_idling(runs, || {
+                pool.install(|| join(|| black_box(1), || black_box(2)).0)
+            })
+        });
     });
 }
 

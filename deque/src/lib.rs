@@ -1,8 +1,9 @@
-//! A work-stealing deque whose values are its owner's alone until somebody asks for them: [`Worker`] and [`Stealer`].
+//! A work-stealing deque whose values are its owner's alone until somebody asks for them:
+//! [`Worker`] and [`Stealer`].
 //!
-//! Names are those of crossbeam-deque where they mean the same. Beyond those an owner [answers](Worker::answer) who
-//! asks for values, a thief [exposes them for it](Stealer::expose_for_owner), and who makes a deque chooses its
-//! [fences](Fence).
+//! Names are those of crossbeam-deque where they mean the same. Beyond those an owner
+//! [answers](Worker::answer) who asks for values, a thief [exposes them for
+//! it](Stealer::expose_for_owner), and who makes a deque chooses its [fences](Fence).
 
 use std::marker::PhantomData;
 use std::ptr;
@@ -17,7 +18,10 @@ use self::sync::modelled::Fences;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-#[allow(clippy::allow_attributes_without_reason, reason = "shared with a crate of older Rust")]
+#[allow(
+    clippy::allow_attributes_without_reason,
+    reason = "shared with a crate of older Rust"
+)]
 #[allow(dead_code, reason = "the scheduler needs more of it")]
 #[path = "../../rayon-fork/src/deque"]
 mod deque {
@@ -44,8 +48,9 @@ mod hooks {
     pub(crate) fn count_if(_happened: bool, _event: Event) {}
 }
 
-/// What fits into two words. Thieves copy values while the owner may write over them, and throw away what they copied
-/// unless it was still there; two words are what the deque can copy so. Put anything larger into a [`Box`].
+/// What fits into two words. Thieves copy values while the owner may write over them, and throw
+/// away what they copied unless it was still there; two words are what the deque can copy so. Put
+/// anything larger into a [`Box`].
 pub trait TwoWords {
     /// The value as words.
     fn into_words(self) -> [*mut (); 2];
@@ -54,7 +59,8 @@ pub trait TwoWords {
     ///
     /// # Safety
     ///
-    /// The words are from one call of [`into_words`](Self::into_words) of this type, and are given back once.
+    /// The words are from one call of [`into_words`](Self::into_words) of this type, and are given
+    /// back once.
     unsafe fn from_words(words: [*mut (); 2]) -> Self;
 }
 
@@ -86,7 +92,8 @@ impl TwoWords for [usize; 2] {
 /// A value in a deque. No code of `T` runs while the deque changes.
 struct Words<T> {
     words: [*mut (); 2],
-    /// `T` may not vary: what goes in at one end of a deque comes out at another, whose type is written elsewhere.
+    /// `T` may not vary: what goes in at one end of a deque comes out at another, whose type is
+    /// written elsewhere.
     value: PhantomData<fn(T) -> T>,
 }
 
@@ -96,7 +103,10 @@ unsafe impl<T: Send> Send for Words<T> {}
 impl<T: TwoWords> Words<T> {
     #[inline]
     fn of(value: T) -> Self {
-        Self { words: value.into_words(), value: PhantomData }
+        Self {
+            words: value.into_words(),
+            value: PhantomData,
+        }
     }
 
     #[inline]
@@ -114,15 +124,20 @@ impl<T> terms::TwoWords for Words<T> {
 
     #[inline]
     unsafe fn from_words(words: [*mut (); 2]) -> Self {
-        Self { words, value: PhantomData }
+        Self {
+            words,
+            value: PhantomData,
+        }
     }
 }
 
-/// Who pays for order between the owner, who pops, and a thief that [exposes for it](Stealer::expose_for_owner).
+/// Who pays for order between the owner, who pops, and a thief that [exposes for
+/// it](Stealer::expose_for_owner).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fence {
-    /// The thief, by the system call `membarrier`, where there is one and the kernel permits it; a push and a pop then
-    /// have no fence. Else both, as with [`Full`](Self::Full). Decided and, if need be, changed while the program runs.
+    /// The thief, by the system call `membarrier`, where there is one and the kernel permits it; a
+    /// push and a pop then have no fence. Else both, as with [`Full`](Self::Full). Decided and, if
+    /// need be, changed while the program runs.
     #[default]
     Cheapest,
     /// Both: every push and every pop is a full fence, and a thief makes no system call.
@@ -194,13 +209,17 @@ impl<T: TwoWords> Worker<T> {
             Fence::Cheapest => Fences::cheapest(),
             Fence::Full => Fences::full(),
         };
-        Self { deque: on_demand::Deque::new(fences) }
+        Self {
+            deque: on_demand::Deque::new(fences),
+        }
     }
 
     /// An end for thieves.
     #[must_use]
     pub fn stealer(&self) -> Stealer<T> {
-        Stealer { stealer: self.deque.stealer() }
+        Stealer {
+            stealer: self.deque.stealer(),
+        }
     }
 
     /// Adds a value, which is private.
@@ -215,9 +234,10 @@ impl<T: TwoWords> Worker<T> {
         self.deque.pop().map(Words::value)
     }
 
-    /// Somebody asks for values: makes the older half of the private ones public, at least one, if none is; for a while
-    /// after a thief had to do so, all of them. Call it after a push, while a flag of yours says that thieves look for
-    /// values; of an empty deque it says [`Answer::HasPublic`].
+    /// Somebody asks for values: makes the older half of the private ones public, at least one, if
+    /// none is; for a while after a thief had to do so, all of them. Call it after a push, while a
+    /// flag of yours says that thieves look for values; of an empty deque it says
+    /// [`Answer::HasPublic`].
     ///
     /// ```
     /// use on_demand_deque::{Answer, Steal, Worker};
@@ -259,7 +279,9 @@ pub struct Stealer<T: TwoWords> {
 
 impl<T: TwoWords> Clone for Stealer<T> {
     fn clone(&self) -> Self {
-        Self { stealer: self.stealer.clone() }
+        Self {
+            stealer: self.stealer.clone(),
+        }
     }
 }
 
@@ -274,11 +296,12 @@ impl<T: TwoWords> Stealer<T> {
         }
     }
 
-    /// Makes the older half of the private values public, at least one, if none is: for thieves of an owner that does
-    /// not push, and so does not [answer](Worker::answer). `true` if there are public values now.
+    /// Makes the older half of the private values public, at least one, if none is: for thieves of
+    /// an owner that does not push, and so does not [answer](Worker::answer). `true` if there are
+    /// public values now.
     ///
-    /// With [`Fence::Cheapest`] this interrupts every CPU on which a thread of the process runs, so it is for thieves
-    /// that would go to sleep otherwise.
+    /// With [`Fence::Cheapest`] this interrupts every CPU on which a thread of the process runs, so
+    /// it is for thieves that would go to sleep otherwise.
     ///
     /// ```
     /// use on_demand_deque::{Steal, Worker};
@@ -305,7 +328,8 @@ impl<T: TwoWords> Stealer<T> {
         self.stealer.has_public()
     }
 
-    /// Whether no value is in it, private or public. A thread that is about to sleep must know of private ones.
+    /// Whether no value is in it, private or public. A thread that is about to sleep must know of
+    /// private ones.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.stealer.is_empty()

@@ -1,6 +1,10 @@
-//! What the deque takes from the machine: the scheduler's pairs of fences, and the standard library.
+//! What the deque takes from the machine: the scheduler's pairs of fences, and the standard
+//! library.
 
-#[allow(clippy::allow_attributes_without_reason, reason = "shared with a crate of older Rust")]
+#[allow(
+    clippy::allow_attributes_without_reason,
+    reason = "shared with a crate of older Rust"
+)]
 #[allow(dead_code, reason = "the scheduler needs more of it")]
 #[allow(unused_imports, reason = "likewise")]
 #[path = "../../rayon-fork/src/sync"]
@@ -18,14 +22,20 @@ mod machine {
     pub(crate) use std::time::Instant;
     pub(crate) use std::{hint, thread};
 
-    pub(crate) use super::shared::asymmetric::{prepare_heavy_fences, registers_at_once, try_heavy_fence};
+    pub(crate) use super::shared::asymmetric::{
+        prepare_heavy_fences, registers_at_once, try_heavy_fence,
+    };
 }
 
 pub(crate) mod modelled {
-    pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicU64 as Unmodelled, AtomicUsize, Ordering, fence};
+    pub(crate) use std::sync::atomic::{
+        AtomicPtr, AtomicU64, AtomicU64 as Unmodelled, AtomicUsize, Ordering, fence,
+    };
     use std::sync::{MutexGuard, TryLockError};
 
-    pub(crate) use super::shared::asymmetric::{light_fence, try_heavy_fence, wait_for_grace_period};
+    pub(crate) use super::shared::asymmetric::{
+        light_fence, try_heavy_fence, wait_for_grace_period,
+    };
     pub(crate) use super::shared::fences::Fences;
 
     /// A mutex that takes no notice of panics.

@@ -1,7 +1,8 @@
 //! Atomics of the size and alignment of the real ones, each access priced.
 //!
-//! Orderings are those of sequential consistency whatever is asked for, since accesses happen one after another; what a
-//! store costs follows from the store buffer: a `SeqCst` store waits until it is empty, as on x86-64.
+//! Orderings are those of sequential consistency whatever is asked for, since accesses happen one
+//! after another; what a store costs follows from the store buffer: a `SeqCst` store waits until it
+//! is empty, as on x86-64.
 
 use std::panic::Location;
 pub use std::sync::atomic::Ordering;
@@ -76,7 +77,8 @@ macro_rules! atomic {
                 self.0.swap(value, Relaxed)
             }
 
-            /// Sets the value if it is `current`; returns the one before, as an error if it was another.
+            /// Sets the value if it is `current`; returns the one before, as an error if it was
+            /// another.
             ///
             /// # Errors
             /// The value, if it is not `current`.

@@ -34,8 +34,15 @@ pub struct Receiver<T>(Arc<Shared<T>>);
 /// A channel without bound.
 #[must_use]
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
-    let state = State { messages: VecDeque::new(), senders: 1, has_receiver: true };
-    let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() });
+    let state = State {
+        messages: VecDeque::new(),
+        senders: 1,
+        has_receiver: true,
+    };
+    let shared = Arc::new(Shared {
+        state: Mutex::new(state),
+        changed: Condvar::new(),
+    });
     (Sender(Arc::clone(&shared)), Receiver(shared))
 }
 
@@ -83,7 +90,11 @@ impl<T> Receiver<T> {
     pub fn recv(&self) -> Result<T, RecvError> {
         let is_early = |state: &mut State<T>| state.messages.is_empty() && state.senders > 0;
         let state = self.0.changed.wait_while(self.0.lock(), is_early);
-        state.expect("it is never poisoned").messages.pop_front().ok_or(RecvError)
+        state
+            .expect("it is never poisoned")
+            .messages
+            .pop_front()
+            .ok_or(RecvError)
     }
 
     /// As [`Self::recv`], for so long at most.
@@ -96,10 +107,17 @@ impl<T> Receiver<T> {
     #[track_caller]
     pub fn recv_timeout(&self, time: Duration) -> Result<T, RecvTimeoutError> {
         let is_early = |state: &mut State<T>| state.messages.is_empty() && state.senders > 0;
-        let state = self.0.changed.wait_timeout_while(self.0.lock(), time, is_early);
+        let state = self
+            .0
+            .changed
+            .wait_timeout_while(self.0.lock(), time, is_early);
         let (mut state, _) = state.expect("it is never poisoned");
         let is_over = state.senders == 0;
-        let none = if is_over { RecvTimeoutError::Disconnected } else { RecvTimeoutError::Timeout };
+        let none = if is_over {
+            RecvTimeoutError::Disconnected
+        } else {
+            RecvTimeoutError::Timeout
+        };
         state.messages.pop_front().ok_or(none)
     }
 
@@ -111,7 +129,11 @@ impl<T> Receiver<T> {
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
         let mut state = self.0.lock();
         let is_over = state.senders == 0;
-        let none = if is_over { TryRecvError::Disconnected } else { TryRecvError::Empty };
+        let none = if is_over {
+            TryRecvError::Disconnected
+        } else {
+            TryRecvError::Empty
+        };
         state.messages.pop_front().ok_or(none)
     }
 

@@ -18,7 +18,8 @@ pub(crate) const LARGEST: usize = 16 << 10;
 /// Sizes of such objects: all multiples of 16 up to 256, then powers of two.
 const CLASSES: usize = 16 + 6;
 
-/// Free objects of one size that a thread keeps for itself: as many as the GNU C library's threads do.
+/// Free objects of one size that a thread keeps for itself: as many as the GNU C library's threads
+/// do.
 const CACHED: usize = 7;
 
 /// The size class of `bytes`, at most [`LARGEST`].
@@ -32,7 +33,11 @@ pub(crate) fn class_of(bytes: usize) -> usize {
 
 /// Bytes of an object of `class`.
 fn size_of_class(class: usize) -> usize {
-    if class < 16 { (class + 1) * 16 } else { 512 << (class - 16) }
+    if class < 16 {
+        (class + 1) * 16
+    } else {
+        512 << (class - 16)
+    }
 }
 
 /// What is known of a chunk.
@@ -67,12 +72,22 @@ fn region() -> MutexGuard<'static, Region> {
         // SAFETY: a new mapping at an address that the kernel chooses overlaps nothing.
         let mapped = unsafe {
             let protection = ProtFlags::READ | ProtFlags::WRITE;
-            mmap_anonymous(ptr::null_mut(), REGION, protection, MapFlags::PRIVATE | MapFlags::NORESERVE)
+            mmap_anonymous(
+                ptr::null_mut(),
+                REGION,
+                protection,
+                MapFlags::PRIVATE | MapFlags::NORESERVE,
+            )
         };
         let base = mapped.expect("address space for the simulated heap") as usize;
         let base = base.next_multiple_of(CHUNK);
         BASE.store(base, std::sync::atomic::Ordering::Release);
-        Mutex::new(Region { base, chunks: Vec::new(), free: Vec::new(), runs: 0 })
+        Mutex::new(Region {
+            base,
+            chunks: Vec::new(),
+            free: Vec::new(),
+            runs: 0,
+        })
     });
     region.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -98,11 +113,15 @@ struct FreeList {
 }
 
 impl FreeList {
-    const EMPTY: Self = Self { first: ptr::null_mut(), length: 0 };
+    const EMPTY: Self = Self {
+        first: ptr::null_mut(),
+        length: 0,
+    };
 
     #[expect(clippy::cast_ptr_alignment, reason = "objects are aligned to 16")]
     fn push(&mut self, object: *mut u8) {
-        // SAFETY: a free object is this module's own, at least 16 bytes long and aligned to as much.
+        // SAFETY: a free object is this module's own, at least 16 bytes long and aligned to as
+        // much.
         unsafe { object.cast::<*mut u8>().write(self.first) };
         self.first = object;
         self.length += 1;
@@ -148,7 +167,12 @@ impl RunHeap {
     pub(crate) fn new() -> Self {
         let mut region = region();
         region.runs += 1;
-        Self { run: region.runs, threads: Vec::new(), chunks: Vec::new(), large: BTreeMap::new() }
+        Self {
+            run: region.runs,
+            threads: Vec::new(),
+            chunks: Vec::new(),
+            large: BTreeMap::new(),
+        }
     }
 
     /// Room for one more thread.
@@ -173,19 +197,29 @@ impl RunHeap {
     /// New chunks, one after the other.
     fn new_chunks(&mut self, thread: usize, class: usize, chunks: usize) -> usize {
         let mut region = region();
-        let chunk = Chunk { run: self.run, thread, class, live: 0, chunks };
+        let chunk = Chunk {
+            run: self.run,
+            thread,
+            class,
+            live: 0,
+            chunks,
+        };
         let reused = if chunks == 1 { region.free.pop() } else { None };
         let number = reused.unwrap_or(region.chunks.len());
         match reused {
             Some(number) => region.chunks[number] = chunk,
             None => region.chunks.extend(std::iter::repeat_n(chunk, chunks)),
         }
-        assert!(region.chunks.len() < REGION / CHUNK - 1, "the simulated heap is full");
+        assert!(
+            region.chunks.len() < REGION / CHUNK - 1,
+            "the simulated heap is full"
+        );
         self.chunks.push(number);
         region.base + number * CHUNK
     }
 
-    /// A free object of the thread's cache or arena; what to do with the arena's lock is the caller's.
+    /// A free object of the thread's cache or arena; what to do with the arena's lock is the
+    /// caller's.
     pub(crate) fn take(&mut self, thread: usize, class: usize) -> *mut u8 {
         let heap = &mut self.threads[thread];
         let object = heap.cached[class].pop().or_else(|| heap.free[class].pop());
@@ -213,12 +247,20 @@ impl RunHeap {
     /// A large object, of `chunk`, is free.
     pub(crate) fn give_back_large(&mut self, chunk: Chunk, object: *mut u8) {
         if self.run == chunk.run {
-            self.large.entry(chunk.chunks).or_default().push(object as usize);
+            self.large
+                .entry(chunk.chunks)
+                .or_default()
+                .push(object as usize);
         }
     }
 
     /// `thread` frees an object of `chunk`. The lock of its arena, if it goes back there.
-    pub(crate) fn give_back(&mut self, thread: usize, chunk: Chunk, object: *mut u8) -> Option<usize> {
+    pub(crate) fn give_back(
+        &mut self,
+        thread: usize,
+        chunk: Chunk,
+        object: *mut u8,
+    ) -> Option<usize> {
         if self.run != chunk.run {
             return None;
         }

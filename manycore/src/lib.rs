@@ -1,9 +1,9 @@
-//! Simulated machines of many cores: threads as coroutines on one thread of the host, every access to shared memory
-//! priced, time what the prices add up to.
+//! Simulated machines of many cores: threads as coroutines on one thread of the host, every access
+//! to shared memory priced, time what the prices add up to.
 //!
-//! A program takes its atomics, locks and threads from here in place of the standard library's, and [`run`] runs it on
-//! a [`Machine`]. What is simulated and what is not is in `manycore/README.md`; which published figures it meets, in
-//! `results/PUBLISHED.md`.
+//! A program takes its atomics, locks and threads from here in place of the standard library's, and
+//! [`run`] runs it on a [`Machine`]. What is simulated and what is not is in `manycore/README.md`;
+//! which published figures it meets, in `results/PUBLISHED.md`.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -65,8 +65,8 @@ pub struct Finished<R> {
     pub turns: u64,
 }
 
-/// Runs `main`, and every thread that it starts, on `machine`, as an operating system would that runs nothing else.
-/// When `main` returns, the program is over, as a process is.
+/// Runs `main`, and every thread that it starts, on `machine`, as an operating system would that
+/// runs nothing else. When `main` returns, the program is over, as a process is.
 ///
 /// The same program, machine, mode and `seed` give the same result.
 ///
@@ -84,12 +84,13 @@ pub fn run<R: 'static>(
     run_watched(machine, mode, seed, Duration::from_mins(5), main)
 }
 
-/// [`run`], but ends the process with an error and [`STALLED`] if for so long, in time of the host, no core has taken a
-/// turn.
+/// [`run`], but ends the process with an error and [`STALLED`] if for so long, in time of the host,
+/// no core has taken a turn.
 ///
-/// That happens if a core holds a lock of the standard library while it gives its turn away, and another core wants
-/// that lock: all cores are one thread of the host, which then waits for itself. It also happens if a core works for so
-/// long without an access to shared memory, for which a longer limit is the remedy.
+/// That happens if a core holds a lock of the standard library while it gives its turn away, and
+/// another core wants that lock: all cores are one thread of the host, which then waits for itself.
+/// It also happens if a core works for so long without an access to shared memory, for which a
+/// longer limit is the remedy.
 ///
 /// # Errors
 /// As [`run`].
@@ -114,20 +115,26 @@ pub fn run_watched<R: 'static>(
     let (elapsed, accesses, turns) = engine.totals();
     let result = place.lock().unwrap_or_else(PoisonError::into_inner).take();
     match result.expect("the run is over, so `main` returned") {
-        Ok(result) => Ok(Finished { result, elapsed, accesses, turns }),
+        Ok(result) => Ok(Finished {
+            result,
+            elapsed,
+            accesses,
+            turns,
+        }),
         Err(panic) => resume_unwind(panic),
     }
 }
 
-/// Charges work that took, or would have taken, so many picoseconds at the machine's reference frequency, alone on its
-/// core.
+/// Charges work that took, or would have taken, so many picoseconds at the machine's reference
+/// frequency, alone on its core.
 pub fn work(time: Picoseconds) {
     engine::work(time);
 }
 
-/// Charges work that moves `bytes` between the core and its socket's memory meanwhile: it takes `time` as by [`work`],
-/// or as long as the core's bandwidth needs, or the socket's, which those who move bytes at that time share; whichever
-/// ends last. Bytes are moved in pieces of [`PIECE_BYTES`]; what does not fill one is kept for the next.
+/// Charges work that moves `bytes` between the core and its socket's memory meanwhile: it takes
+/// `time` as by [`work`], or as long as the core's bandwidth needs, or the socket's, which those
+/// who move bytes at that time share; whichever ends last. Bytes are moved in pieces of
+/// [`PIECE_BYTES`]; what does not fill one is kept for the next.
 pub fn work_moving(time: Picoseconds, bytes: u64) {
     engine::work_moving(time, bytes);
 }
@@ -138,8 +145,9 @@ pub fn touch(address: usize, bytes: usize, is_written: bool) {
     engine::touch(address, bytes, is_written, Location::caller());
 }
 
-/// Charges taking over `bytes` of plain memory from `address` on, whose writes nobody announced: they come from the
-/// core whose stack they are in, or if they are a box, from the one that allocated it.
+/// Charges taking over `bytes` of plain memory from `address` on, whose writes nobody announced:
+/// they come from the core whose stack they are in, or if they are a box, from the one that
+/// allocated it.
 #[track_caller]
 pub fn take_over(address: usize, bytes: usize, is_boxed: bool) {
     engine::take_over(address, bytes, is_boxed, Location::caller());
@@ -151,8 +159,8 @@ pub fn read_modify_write(address: usize) {
     engine::access(address, engine::Access::ReadModifyWrite, Location::caller());
 }
 
-/// Calls `step` as a part of the simulation itself: what it allocates is the host's and costs nothing. It must make no
-/// access to memory that cores share, and not panic.
+/// Calls `step` as a part of the simulation itself: what it allocates is the host's and costs
+/// nothing. It must make no access to memory that cores share, and not panic.
 pub fn on_host<R>(step: impl FnOnce() -> R) -> R {
     engine::on_host(step)
 }

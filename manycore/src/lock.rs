@@ -24,16 +24,17 @@ const WAITED_FOR: u32 = 2;
 /// How often a thread looks again before it blocks, as the standard library's does.
 const SPINS: u32 = 100;
 
-/// A mutual exclusion lock in three states (U. Drepper, "Futexes Are Tricky", the third mutex), which spins first, as
-/// the standard library's does on Linux: for as long as somebody has it and nobody waits. It is never poisoned.
+/// A mutual exclusion lock in three states (U. Drepper, "Futexes Are Tricky", the third mutex),
+/// which spins first, as the standard library's does on Linux: for as long as somebody has it and
+/// nobody waits. It is never poisoned.
 #[derive(Debug, Default)]
 pub struct Mutex<T: ?Sized> {
     state: AtomicU32,
     value: UnsafeCell<T>,
 }
 
-// SAFETY: as of `std::sync::Mutex`: at most one guard exists at a time, so a value that can be sent can be lent to one
-// thread after another.
+// SAFETY: as of `std::sync::Mutex`: at most one guard exists at a time, so a value that can be sent
+// can be lent to one thread after another.
 unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
 // SAFETY: as above.
 unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
@@ -46,7 +47,10 @@ impl<T> Mutex<T> {
     /// A free lock around `value`.
     #[must_use]
     pub const fn new(value: T) -> Self {
-        Self { state: AtomicU32::new(FREE), value: UnsafeCell::new(value) }
+        Self {
+            state: AtomicU32::new(FREE),
+            value: UnsafeCell::new(value),
+        }
     }
 
     /// The value.
@@ -69,23 +73,34 @@ impl<T: ?Sized> Mutex<T> {
     /// Never: it is not poisoned.
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
-        let taken = self.state.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed);
+        let taken = self
+            .state
+            .compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed);
         if taken.is_err() {
             self.lock_contended(Location::caller());
         }
-        Ok(MutexGuard { lock: self, at: Location::caller() })
+        Ok(MutexGuard {
+            lock: self,
+            at: Location::caller(),
+        })
     }
 
     fn lock_contended(&self, at: &'static Location<'static>) {
         let mut state = self.spin(at);
         if state == FREE {
-            match self.state.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed) {
+            match self
+                .state
+                .compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed)
+            {
                 Ok(_) => return,
                 Err(now) => state = now,
             }
         }
         while state == WAITED_FOR || self.state.swap_at(WAITED_FOR, at) != FREE {
-            assert!(!engine::running().is_null(), "a lock of a simulation is taken, and nobody runs who frees it");
+            assert!(
+                !engine::running().is_null(),
+                "a lock of a simulation is taken, and nobody runs who frees it"
+            );
             let is_taken = || self.state.load_at(at) == WAITED_FOR;
             engine::block_for_a_lock(self.address(), is_taken, at);
             state = self.spin(at);
@@ -115,8 +130,14 @@ impl<T: ?Sized> Mutex<T> {
     /// If somebody has it.
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
-        match self.state.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed) {
-            Ok(_) => Ok(MutexGuard { lock: self, at: Location::caller() }),
+        match self
+            .state
+            .compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed)
+        {
+            Ok(_) => Ok(MutexGuard {
+                lock: self,
+                at: Location::caller(),
+            }),
             Err(_) => Err(TryLockError::WouldBlock),
         }
     }
@@ -181,7 +202,9 @@ impl Condvar {
     /// A condition variable on which nobody waits.
     #[must_use]
     pub const fn new() -> Self {
-        Self { notifications: AtomicU32::new(0) }
+        Self {
+            notifications: AtomicU32::new(0),
+        }
     }
 
     fn address(&self) -> usize {
@@ -216,7 +239,8 @@ impl Condvar {
         let seen = self.notifications.load(Ordering::Relaxed);
         drop(guard);
         let is_unchanged = || self.notifications.load(Ordering::Relaxed) == seen;
-        let is_woken = engine::block_for(self.address(), Some(time), is_unchanged, Location::caller());
+        let is_woken =
+            engine::block_for(self.address(), Some(time), is_unchanged, Location::caller());
         let guard = lock.lock().unwrap_or_else(PoisonError::into_inner);
         Ok((guard, WaitTimeoutResult(!is_woken)))
     }
@@ -303,7 +327,11 @@ impl Barrier {
     /// A barrier for so many threads; 0 are as 1.
     #[must_use]
     pub const fn new(threads: usize) -> Self {
-        Self { threads, come: Mutex::new((0, 0)), all_have_come: Condvar::new() }
+        Self {
+            threads,
+            come: Mutex::new((0, 0)),
+            all_have_come: Condvar::new(),
+        }
     }
 
     /// Blocks until all have come.

@@ -14,14 +14,17 @@ impl Number {
     }
 
     pub(crate) fn get(&self) -> usize {
-        // Relaxed, here and below: nothing but the number itself passes from one thread of the host to another, and the
-        // exchange lets only one of them give it.
+        // Relaxed, here and below: nothing but the number itself passes from one thread of the host
+        // to another, and the exchange lets only one of them give it.
         let number = self.0.load(Ordering::Relaxed);
         if number != 0 {
             return number;
         }
         let new = GIVEN.fetch_add(1, Ordering::Relaxed) + 1;
-        match self.0.compare_exchange(0, new, Ordering::Relaxed, Ordering::Relaxed) {
+        match self
+            .0
+            .compare_exchange(0, new, Ordering::Relaxed, Ordering::Relaxed)
+        {
             Ok(_) => new,
             Err(number) => number,
         }

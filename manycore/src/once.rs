@@ -1,4 +1,5 @@
-//! What is done once in each run: a run is a program of its own, and finds nothing of another's in its statics.
+//! What is done once in each run: a run is a program of its own, and finds nothing of another's in
+//! its statics.
 
 use std::cell::OnceCell;
 use std::marker::PhantomData;
@@ -8,8 +9,8 @@ use crate::engine;
 use crate::lock::Mutex;
 use crate::number::Number;
 
-/// A cell that is written once in each run: a run is a program of its own, and finds none of another's values in its
-/// statics. Whoever comes while it is being written waits.
+/// A cell that is written once in each run: a run is a program of its own, and finds none of
+/// another's values in its statics. Whoever comes while it is being written waits.
 pub struct OnceLock<T> {
     number: Number,
     value: PhantomData<T>,
@@ -23,17 +24,22 @@ struct OfRun<T> {
     is_set: AtomicBool,
 }
 
-// SAFETY: as of `std::sync::OnceLock`: the value is written under the lock before `is_set`, and only read after it.
+// SAFETY: as of `std::sync::OnceLock`: the value is written under the lock before `is_set`, and
+// only read after it.
 unsafe impl<T: Send + Sync> Sync for OnceLock<T> {}
 
 impl<T: 'static> OnceLock<T> {
     /// An empty cell.
     #[must_use]
     pub const fn new() -> Self {
-        Self { number: Number::new(), value: PhantomData }
+        Self {
+            number: Number::new(),
+            value: PhantomData,
+        }
     }
 
-    /// What it is in this run; nothing outside a simulation. It stays when the run is over: a reference may, too.
+    /// What it is in this run; nothing outside a simulation. It stays when the run is over: a
+    /// reference may, too.
     fn of_run(&self) -> Option<&'static OfRun<T>> {
         let once = engine::of_run(self.number.get(), || {
             Box::leak(Box::new(OfRun::<T> {
@@ -49,7 +55,10 @@ impl<T: 'static> OnceLock<T> {
     #[track_caller]
     pub fn get(&self) -> Option<&T> {
         let once = self.of_run()?;
-        once.is_set.load(Ordering::Acquire).then(|| once.value.get()).flatten()
+        once.is_set
+            .load(Ordering::Acquire)
+            .then(|| once.value.get())
+            .flatten()
     }
 
     /// The value; `make` makes it if it is not there.
@@ -58,7 +67,9 @@ impl<T: 'static> OnceLock<T> {
     /// If `make` does, or comes back here; and outside a simulation.
     #[track_caller]
     pub fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
-        let once = self.of_run().expect("a simulation runs: the cell is one of its program");
+        let once = self
+            .of_run()
+            .expect("a simulation runs: the cell is one of its program");
         if !once.is_set.load(Ordering::Acquire) {
             let _guard = once.lock.lock();
             once.value.get_or_init(make);

@@ -11,8 +11,8 @@ use crate::lock::{LockResult, TryLockError, TryLockResult};
 /// Somebody has a [`RwLock`] to write.
 const WRITTEN: u32 = u32::MAX;
 
-/// A lock for one that writes or many that read. Who waits blocks at once, and those who came first have no right of
-/// way. It is never poisoned.
+/// A lock for one that writes or many that read. Who waits blocks at once, and those who came first
+/// have no right of way. It is never poisoned.
 #[derive(Debug, Default)]
 pub struct RwLock<T: ?Sized> {
     /// How many read, or [`WRITTEN`].
@@ -21,8 +21,8 @@ pub struct RwLock<T: ?Sized> {
     value: UnsafeCell<T>,
 }
 
-// SAFETY: as of `std::sync::RwLock`: who writes is alone, so a value that can be sent can be lent to one thread after
-// another.
+// SAFETY: as of `std::sync::RwLock`: who writes is alone, so a value that can be sent can be lent
+// to one thread after another.
 unsafe impl<T: ?Sized + Send> Send for RwLock<T> {}
 // SAFETY: as above, and threads that read share the value, which can be shared.
 unsafe impl<T: ?Sized + Send + Sync> Sync for RwLock<T> {}
@@ -41,7 +41,11 @@ impl<T> RwLock<T> {
     #[must_use]
     pub const fn new(value: T) -> Self {
         let [state, waiting] = [const { AtomicU32::new(0) }; 2];
-        Self { state, waiting, value: UnsafeCell::new(value) }
+        Self {
+            state,
+            waiting,
+            value: UnsafeCell::new(value),
+        }
     }
 
     /// The value.
@@ -81,8 +85,12 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
         let next = |state: u32| (state != WRITTEN).then(|| state + 1);
-        let taken = self.state.fetch_update(Ordering::Acquire, Ordering::Relaxed, next);
-        taken.map(|_| RwLockReadGuard(self)).map_err(|_| TryLockError::WouldBlock)
+        let taken = self
+            .state
+            .fetch_update(Ordering::Acquire, Ordering::Relaxed, next);
+        taken
+            .map(|_| RwLockReadGuard(self))
+            .map_err(|_| TryLockError::WouldBlock)
     }
 
     /// Takes it to write if nobody reads or writes.
@@ -91,8 +99,12 @@ impl<T: ?Sized> RwLock<T> {
     /// If somebody does.
     #[track_caller]
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
-        let taken = self.state.compare_exchange(0, WRITTEN, Ordering::Acquire, Ordering::Relaxed);
-        taken.map(|_| RwLockWriteGuard(self)).map_err(|_| TryLockError::WouldBlock)
+        let taken = self
+            .state
+            .compare_exchange(0, WRITTEN, Ordering::Acquire, Ordering::Relaxed);
+        taken
+            .map(|_| RwLockWriteGuard(self))
+            .map_err(|_| TryLockError::WouldBlock)
     }
 
     /// The value, by exclusive access.
@@ -115,7 +127,11 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     fn take(&self, next: impl Fn(u32) -> Option<u32>) {
         let at = Location::caller();
-        while self.state.fetch_update(Ordering::Acquire, Ordering::Relaxed, &next).is_err() {
+        while self
+            .state
+            .fetch_update(Ordering::Acquire, Ordering::Relaxed, &next)
+            .is_err()
+        {
             self.waiting.fetch_add(1, Ordering::Relaxed);
             let is_taken = || next(self.state.load_at(at)).is_none();
             engine::block_for_a_lock(self.address(), is_taken, at);
@@ -155,7 +171,8 @@ impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
 
 impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
     fn drop(&mut self) {
-        self.0.free(self.0.state.fetch_sub(1, Ordering::Release) == 1);
+        self.0
+            .free(self.0.state.fetch_sub(1, Ordering::Release) == 1);
     }
 }
 

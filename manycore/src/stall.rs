@@ -10,8 +10,8 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-/// Exit code of a process whose simulation has stalled. The line of standard error that begins with `error: ` says
-/// where.
+/// Exit code of a process whose simulation has stalled. The line of standard error that begins with
+/// `error: ` says where.
 pub const STALLED: i32 = 4;
 
 /// What the thread of the simulation tells its watcher.
@@ -34,7 +34,8 @@ impl Progress {
     #[inline]
     pub(crate) fn access(&self, at: &'static Location<'static>) {
         // Relaxed, as above; what the pointer points to was there before the program began.
-        self.at.store(ptr::from_ref(at).cast_mut(), Ordering::Relaxed);
+        self.at
+            .store(ptr::from_ref(at).cast_mut(), Ordering::Relaxed);
     }
 }
 
@@ -54,8 +55,8 @@ pub(crate) struct Watch {
     thread: Option<thread::JoinHandle<()>>,
 }
 
-/// How often a watcher looks before it gives up. A process that was stopped meanwhile, or got no CPU, has been looked
-/// at once less often for each look that fell into that time.
+/// How often a watcher looks before it gives up. A process that was stopped meanwhile, or got no
+/// CPU, has been looked at once less often for each look that fell into that time.
 const LOOKS: u32 = 10;
 
 /// Ends the process if the simulation that begins on this thread takes no turn for so long.
@@ -75,7 +76,10 @@ pub(crate) fn watch(limit: Duration) -> Watch {
             turns = now;
         }
     });
-    Watch { over: Some(over), thread: Some(thread) }
+    Watch {
+        over: Some(over),
+        thread: Some(thread),
+    }
 }
 
 fn give_up(thread: &str, limit: Duration, progress: &Progress) -> ! {

@@ -28,10 +28,19 @@ pub struct StuckThread {
 impl fmt::Display for Stuck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "deadlock: every thread is blocked")?;
-        for StuckThread { core, thread, at, since } in &self.threads {
+        for StuckThread {
+            core,
+            thread,
+            at,
+            since,
+        } in &self.threads
+        {
             let name = thread.as_deref().unwrap_or("unnamed");
             let since = *since as f64 / 1e6;
-            write!(f, "\n  core {core:>4}  {name:<20} since {since:.3} µs at {at}")?;
+            write!(
+                f,
+                "\n  core {core:>4}  {name:<20} since {since:.3} µs at {at}"
+            )?;
         }
         Ok(())
     }

@@ -39,7 +39,10 @@ impl<T> JoinHandle<T> {
     #[must_use]
     #[track_caller]
     pub fn is_finished(&self) -> bool {
-        self.packet.result.lock().is_ok_and(|result| result.is_some())
+        self.packet
+            .result
+            .lock()
+            .is_ok_and(|result| result.is_some())
     }
 
     /// Blocks until the thread has ended.
@@ -56,7 +59,11 @@ impl<T> JoinHandle<T> {
             if let Some(result) = result.take() {
                 return result;
             }
-            result = self.packet.is_done.wait(result).expect("it is never poisoned");
+            result = self
+                .packet
+                .is_done
+                .wait(result)
+                .expect("it is never poisoned");
         }
     }
 }
@@ -94,21 +101,29 @@ impl Builder {
     ///
     /// # Panics
     /// Never: no lock of a simulation is poisoned.
-    pub fn spawn<T: 'static>(self, body: impl FnOnce() -> T + 'static) -> io::Result<JoinHandle<T>> {
+    pub fn spawn<T: 'static>(
+        self,
+        body: impl FnOnce() -> T + 'static,
+    ) -> io::Result<JoinHandle<T>> {
         // SAFETY: what lives for ever outlives every thread.
         unsafe { self.spawn_unchecked(body, || ()) }
     }
 
-    /// [`Self::spawn`] of a `body` that borrows; `after` is called when the thread holds nothing of it any more.
+    /// [`Self::spawn`] of a `body` that borrows; `after` is called when the thread holds nothing of
+    /// it any more.
     ///
     /// # Safety
-    /// What `body` and its result borrow lives until `after` has been called, or the thread could not be started.
+    /// What `body` and its result borrow lives until `after` has been called, or the thread could
+    /// not be started.
     unsafe fn spawn_unchecked<'a, T: 'a>(
         self,
         body: impl FnOnce() -> T + 'a,
         after: impl FnOnce() + 'a,
     ) -> io::Result<JoinHandle<T>> {
-        let packet = Arc::new(Packet { result: Mutex::new(None), is_done: Condvar::new() });
+        let packet = Arc::new(Packet {
+            result: Mutex::new(None),
+            is_done: Condvar::new(),
+        });
         let of_thread = Arc::clone(&packet);
         // What the standard library keeps of a thread has no price of its own.
         let token = crate::on_host(|| Arc::new(AtomicU32::new(EMPTY)));
@@ -133,13 +148,22 @@ impl Builder {
         let body: Box<dyn FnOnce() + 'static> = unsafe { std::mem::transmute(body) };
         let name = crate::on_host(|| self.name.clone());
         let started = engine::spawn(name, body);
-        let thread = |number| Thread { id: ThreadId(number), name: self.name, token };
-        started.map(|number| JoinHandle { packet, thread: thread(number) }).ok_or_else(|| {
-            io::Error::other(format!(
-                "a simulated machine has at most {} threads at a time; start fewer",
-                engine::MOST_THREADS
-            ))
-        })
+        let thread = |number| Thread {
+            id: ThreadId(number),
+            name: self.name,
+            token,
+        };
+        started
+            .map(|number| JoinHandle {
+                packet,
+                thread: thread(number),
+            })
+            .ok_or_else(|| {
+                io::Error::other(format!(
+                    "a simulated machine has at most {} threads at a time; start fewer",
+                    engine::MOST_THREADS
+                ))
+            })
     }
 }
 
@@ -151,7 +175,8 @@ pub fn spawn<T: 'static>(body: impl FnOnce() -> T + 'static) -> JoinHandle<T> {
     Builder::new().spawn(body).expect("room for a thread")
 }
 
-/// Lets those run that wait for this core. Until the thread is charged for work again, what it does is search.
+/// Lets those run that wait for this core. Until the thread is charged for work again, what it does
+/// is search.
 pub fn yield_now() {
     engine::begin_search();
     engine::yield_now();
@@ -194,7 +219,11 @@ fn token() -> Arc<AtomicU32> {
 #[must_use]
 pub fn current() -> Thread {
     let id = ThreadId(engine::thread_number());
-    Thread { id, name: engine::thread_name(), token: token() }
+    Thread {
+        id,
+        name: engine::thread_name(),
+        token: token(),
+    }
 }
 
 /// Blocks until somebody has called [`Thread::unpark`] since the last time.
@@ -290,8 +319,8 @@ pub struct Scope<'scope> {
     borrows: PhantomData<Cell<&'scope ()>>,
 }
 
-/// Calls `body` with a scope for threads, and waits for them all, also when `body` panics. Unlike the standard
-/// library's, it takes no notice of threads that panic.
+/// Calls `body` with a scope for threads, and waits for them all, also when `body` panics. Unlike
+/// the standard library's, it takes no notice of threads that panic.
 ///
 /// # Panics
 /// With what `body` panics with.
@@ -306,7 +335,10 @@ pub fn scope<'scope, R>(body: impl FnOnce(&Scope<'scope>) -> R) -> R {
         }
     }
     let unfinished = Arc::new(Unfinished::default());
-    let scope = Scope { unfinished: Arc::clone(&unfinished), borrows: PhantomData };
+    let scope = Scope {
+        unfinished: Arc::clone(&unfinished),
+        borrows: PhantomData,
+    };
     let _waits = Waits(unfinished);
     body(&scope)
 }
@@ -317,7 +349,9 @@ impl<'scope> Scope<'scope> {
     /// # Panics
     /// If there are thousands of threads.
     pub fn spawn<T: 'scope>(&self, body: impl FnOnce() -> T + 'scope) -> JoinHandle<T> {
-        Builder::new().spawn_scoped(self, body).expect("room for a thread")
+        Builder::new()
+            .spawn_scoped(self, body)
+            .expect("room for a thread")
     }
 }
 
@@ -333,15 +367,17 @@ impl Builder {
     ) -> io::Result<JoinHandle<T>> {
         let of_thread = Arc::clone(&scope.unfinished);
         scope.unfinished.change(|threads| *threads += 1);
-        // SAFETY: what `body` borrows lives for `'scope`, and `scope` does not return before the thread has counted
-        // itself off.
-        let thread = unsafe { self.spawn_unchecked(body, move || of_thread.change(|threads| *threads -= 1)) };
+        // SAFETY: what `body` borrows lives for `'scope`, and `scope` does not return before the
+        // thread has counted itself off.
+        let thread = unsafe {
+            self.spawn_unchecked(body, move || of_thread.change(|threads| *threads -= 1))
+        };
         thread.inspect_err(|_| scope.unfinished.change(|threads| *threads -= 1))
     }
 }
 
-/// A value of which every thread of a simulation has its own. Outside one, threads of the host share none: each of them
-/// has its own as well.
+/// A value of which every thread of a simulation has its own. Outside one, threads of the host
+/// share none: each of them has its own as well.
 pub struct Local<T: 'static> {
     make: fn() -> T,
     number: Number,
@@ -355,7 +391,11 @@ impl<T: 'static> Local<T> {
     /// Made by [`crate::core_local!`].
     #[doc(hidden)]
     pub const fn new(make: fn() -> T, outside: Outside<T>) -> Self {
-        Self { make, number: Number::new(), outside }
+        Self {
+            make,
+            number: Number::new(),
+            outside,
+        }
     }
 
     /// Calls `visit` with this thread's value, which is made at the first call.
@@ -363,7 +403,8 @@ impl<T: 'static> Local<T> {
     /// # Panics
     /// If the thread ends and has dropped it.
     pub fn with<R>(&'static self, visit: impl FnOnce(&T) -> R) -> R {
-        self.try_with(visit).expect("the thread has not dropped its values")
+        self.try_with(visit)
+            .expect("the thread has not dropped its values")
     }
 
     /// [`Self::with`] if the value is there.
@@ -373,7 +414,10 @@ impl<T: 'static> Local<T> {
     ///
     /// # Panics
     /// Never: a value has the type of its place.
-    pub fn try_with<R>(&'static self, visit: impl FnOnce(&T) -> R) -> std::result::Result<R, AccessError> {
+    pub fn try_with<R>(
+        &'static self,
+        visit: impl FnOnce(&T) -> R,
+    ) -> std::result::Result<R, AccessError> {
         if engine::running().is_null() {
             let visit = Cell::new(Some(visit));
             let result = Cell::new(None);
@@ -387,7 +431,11 @@ impl<T: 'static> Local<T> {
         let value = engine::local(self.number.get(), make).ok_or(AccessError)?;
         // SAFETY: the value is boxed and stays until its thread ends; this thread runs this code.
         let value = unsafe { &*value };
-        Ok(visit(value.downcast_ref().expect("the number is this place's own")))
+        Ok(visit(
+            value
+                .downcast_ref()
+                .expect("the number is this place's own"),
+        ))
     }
 }
 

@@ -64,7 +64,10 @@ impl AddAssign<Duration> for Instant {
 impl Sub for Instant {
     type Output = Duration;
     fn sub(self, earlier: Self) -> Duration {
-        #[expect(clippy::suspicious_arithmetic_impl, reason = "the clock is finer than a `Duration`")]
+        #[expect(
+            clippy::suspicious_arithmetic_impl,
+            reason = "the clock is finer than a `Duration`"
+        )]
         Duration::from_nanos(self.0.saturating_sub(earlier.0) / NANOSECOND)
     }
 }

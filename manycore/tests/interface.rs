@@ -24,7 +24,8 @@ fn threads_of_a_scope_borrow_and_give_back_what_they_return_or_panic_with() {
     let (sum, panic) = simulate(3, || {
         let numbers = [1, 2, 3];
         thread::scope(|threads| {
-            let halves = [0..1, 1..3].map(|part| threads.spawn(|| numbers[part].iter().sum::<i32>()));
+            let halves =
+                [0..1, 1..3].map(|part| threads.spawn(|| numbers[part].iter().sum::<i32>()));
             let panics = threads.spawn(|| panic!("on purpose"));
             let sum: i32 = halves.into_iter().map(|half| half.join().unwrap()).sum();
             (sum, *panics.join().unwrap_err().downcast::<&str>().unwrap())
@@ -53,8 +54,16 @@ fn a_result_that_nobody_asks_for_is_dropped_before_its_scope_returns() {
 #[test]
 fn a_thread_knows_its_number_and_the_name_it_was_given() {
     simulate(2, || {
-        let tell = || (thread::current().id(), thread::current().name().map(str::to_owned));
-        let named = thread::Builder::new().name("named".to_owned()).spawn(tell).unwrap();
+        let tell = || {
+            (
+                thread::current().id(),
+                thread::current().name().map(str::to_owned),
+            )
+        };
+        let named = thread::Builder::new()
+            .name("named".to_owned())
+            .spawn(tell)
+            .unwrap();
         let (first, second) = (named.join().unwrap(), thread::spawn(tell).join().unwrap());
         assert_eq!((first.1.as_deref(), second.1), (Some("named"), None));
         assert!(first.0 != second.0 && first.0 != thread::current().id());
@@ -148,11 +157,16 @@ fn cores_that_panic_at_the_same_time_do_not_end_the_process() {
                     let panic = catch_unwind(AssertUnwindSafe(|| -> () { body() })).unwrap_err();
                     *panic.downcast::<String>().unwrap()
                 };
-                (0..20).map(text).all(|text| text.starts_with(&format!("thread {i} ")))
+                (0..20)
+                    .map(text)
+                    .all(|text| text.starts_with(&format!("thread {i} ")))
             }
         };
         let threads: Vec<_> = (0..8).map(|i| thread::spawn(body(i))).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect::<Vec<_>>()
     });
     assert_eq!(texts, [true; 8]);
 }

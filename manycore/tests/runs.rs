@@ -1,4 +1,5 @@
-//! How runs go and how they end: the same each time, with panics told, deadlocks named, and room for a thousand cores.
+//! How runs go and how they end: the same each time, with panics told, deadlocks named, and room
+//! for a thousand cores.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +12,9 @@ use manycore::{FrequencyMode, Machine, WaitedFor, core_local, run, thread};
 static HEAP: manycore::Heap = manycore::Heap;
 
 fn simulate<R: 'static>(cores: usize, main: impl FnOnce() -> R + 'static) -> R {
-    run(&Machine::free(cores), FrequencyMode::Fixed, 1, main).unwrap().result
+    run(&Machine::free(cores), FrequencyMode::Fixed, 1, main)
+        .unwrap()
+        .result
 }
 
 /// A word on lines of its own.
@@ -41,14 +44,19 @@ fn a_busy_run(seed: u64, hardware_threads: usize) -> String {
                 }
             }
         };
-        let threads: Vec<_> = (0..32).map(|_| thread::spawn(body(Arc::clone(&words)))).collect();
+        let threads: Vec<_> = (0..32)
+            .map(|_| thread::spawn(body(Arc::clone(&words))))
+            .collect();
         for thread in threads {
             thread.join().unwrap();
         }
         format!("{:?}\n{:?}", manycore::spent(), manycore::waits())
     });
     let finished = finished.unwrap();
-    format!("{} {} {}", finished.elapsed, finished.turns, finished.result)
+    format!(
+        "{} {} {}",
+        finished.elapsed, finished.turns, finished.result
+    )
 }
 
 #[test]
@@ -69,13 +77,21 @@ fn waits_name_the_line_of_source_and_the_one_that_wrote() {
         let word = Arc::new(Padded::default());
         let reader = Arc::clone(&word);
         word.0.store(1, Ordering::Relaxed);
-        thread::spawn(move || reader.0.load(Ordering::Relaxed)).join().unwrap();
+        thread::spawn(move || reader.0.load(Ordering::Relaxed))
+            .join()
+            .unwrap();
         manycore::waits()
     });
     let waits = waits.unwrap().result;
     let (reads, writes) = (line!() - 4, line!() - 5);
-    let wait = waits.iter().find(|wait| wait.at.line() == reads).expect("the reader waited");
-    assert!(matches!(wait.on, WaitedFor::Line(Some(place)) if place.line() == writes), "{wait:?}");
+    let wait = waits
+        .iter()
+        .find(|wait| wait.at.line() == reads)
+        .expect("the reader waited");
+    assert!(
+        matches!(wait.on, WaitedFor::Line(Some(place)) if place.line() == writes),
+        "{wait:?}"
+    );
     assert_eq!((wait.times, wait.waited), (1, 20_000));
 }
 
@@ -112,7 +128,9 @@ fn a_panic_may_unwind_across_turns_of_other_cores() {
                 panic!("on purpose");
             }
         };
-        let threads: Vec<_> = (0..8).map(|_| thread::spawn(panics(Arc::clone(&word)))).collect();
+        let threads: Vec<_> = (0..8)
+            .map(|_| thread::spawn(panics(Arc::clone(&word))))
+            .collect();
         assert!(threads.into_iter().all(|thread| thread.join().is_err()));
         word.0.load(Ordering::Relaxed)
     });
@@ -130,11 +148,13 @@ fn a_deadlock_is_an_error_with_every_cores_place() {
     let stuck = run(&Machine::free(4), FrequencyMode::Fixed, 1, || {
         let locks = Arc::new((Mutex::new(()), Mutex::new(())));
         let both = Arc::clone(&locks);
-        let other = thread::Builder::new().name("other".to_owned()).spawn(move || {
-            let _one = both.1.lock();
-            thread::sleep(Duration::from_micros(1));
-            let _two = both.0.lock();
-        });
+        let other = thread::Builder::new()
+            .name("other".to_owned())
+            .spawn(move || {
+                let _one = both.1.lock();
+                thread::sleep(Duration::from_micros(1));
+                let _two = both.0.lock();
+            });
         let _one = locks.0.lock();
         thread::sleep(Duration::from_micros(1));
         let _two = locks.1.lock();
@@ -142,7 +162,12 @@ fn a_deadlock_is_an_error_with_every_cores_place() {
     });
     let text = stuck.unwrap_err().to_string();
     assert!(text.contains("deadlock: every thread is blocked"), "{text}");
-    for part in ["other", "main", &format!("{}:{}", file!(), line!() - 9), "core    0"] {
+    for part in [
+        "other",
+        "main",
+        &format!("{}:{}", file!(), line!() - 9),
+        "core    0",
+    ] {
         assert!(text.contains(part), "no `{part}` in {text}");
     }
 }
@@ -151,14 +176,22 @@ fn a_deadlock_is_an_error_with_every_cores_place() {
 fn a_lock_of_the_standard_library_that_is_held_over_a_turn_is_told_and_ends_the_process() {
     const MARK: &str = "MANYCORE_TEST_STALLS";
     if std::env::var_os(MARK).is_none() {
-        let name = "a_lock_of_the_standard_library_that_is_held_over_a_turn_is_told_and_ends_the_process";
+        let name =
+            "a_lock_of_the_standard_library_that_is_held_over_a_turn_is_told_and_ends_the_process";
         let mut again = std::process::Command::new(std::env::current_exe().unwrap());
-        let output = again.args([name, "--exact"]).env(MARK, "1").output().unwrap();
+        let output = again
+            .args([name, "--exact"])
+            .env(MARK, "1")
+            .output()
+            .unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(manycore::STALLED), "{said}");
         let stands_still = format!("the simulation on thread `{name}` stands still");
         assert!(said.contains(&stands_still), "{said}");
-        assert!(said.contains("the last access to shared memory: manycore/"), "{said}");
+        assert!(
+            said.contains("the last access to shared memory: manycore/"),
+            "{said}"
+        );
         return;
     }
     let limit = Duration::from_millis(200);
@@ -176,21 +209,35 @@ fn a_lock_of_the_standard_library_that_is_held_over_a_turn_is_told_and_ends_the_
             thread.join().unwrap();
         }
     };
-    drop(manycore::run_watched(&Machine::free(2), FrequencyMode::Fixed, 1, limit, body));
+    drop(manycore::run_watched(
+        &Machine::free(2),
+        FrequencyMode::Fixed,
+        1,
+        limit,
+        body,
+    ));
 }
 
 #[test]
 fn thousands_of_threads_are_refused() {
     let error = simulate(2, || {
         let wait = || thread::sleep(Duration::from_secs(1));
-        (0..10_000).find_map(|_| thread::Builder::new().spawn(wait).err()).unwrap().to_string()
+        (0..10_000)
+            .find_map(|_| thread::Builder::new().spawn(wait).err())
+            .unwrap()
+            .to_string()
     });
-    assert_eq!(error, "a simulated machine has at most 8192 threads at a time; start fewer");
+    assert_eq!(
+        error,
+        "a simulated machine has at most 8192 threads at a time; start fewer"
+    );
 }
 
 #[test]
 fn a_core_whose_thread_has_ended_takes_another() {
-    let cores = simulate(1, || [(); 3].map(|()| thread::spawn(manycore::current_core).join().unwrap()));
+    let cores = simulate(1, || {
+        [(); 3].map(|()| thread::spawn(manycore::current_core).join().unwrap())
+    });
     assert_eq!(cores, [Some(0); 3]);
 }
 
@@ -217,7 +264,11 @@ fn every_thread_has_its_own_locals_and_drops_them_at_its_end() {
     });
     assert_eq!((in_threads, in_main), (vec![1, 1, 1], 0));
     assert_eq!(DROPPED.load(Ordering::Relaxed), 4);
-    assert_eq!((add(), add()), (0, 1), "outside a simulation, the host's thread has one");
+    assert_eq!(
+        (add(), add()),
+        (0, 1),
+        "outside a simulation, the host's thread has one"
+    );
 }
 
 #[test]
@@ -232,8 +283,13 @@ fn a_cell_is_made_once_however_many_come_at_once() {
                 })
             }
         };
-        let threads: Vec<_> = (0..16).map(|_| thread::spawn(get(Arc::clone(&cell)))).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap()).sum::<usize>()
+        let threads: Vec<_> = (0..16)
+            .map(|_| thread::spawn(get(Arc::clone(&cell))))
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .sum::<usize>()
     });
     assert_eq!(made, 16);
 }
@@ -278,7 +334,9 @@ fn a_thousand_cores_pass_a_baton_around() {
                 turn.0.fetch_add(1, Ordering::Release);
             }
         };
-        let threads: Vec<_> = (0..cores).map(|i| thread::spawn(body(i, Arc::clone(&turn)))).collect();
+        let threads: Vec<_> = (0..cores)
+            .map(|i| thread::spawn(body(i, Arc::clone(&turn))))
+            .collect();
         for thread in threads {
             thread.join().unwrap();
         }

@@ -1,8 +1,8 @@
 //! How far two CPUs are from each other: how long a cache line takes from one to the other.
 //!
-//! Of a real machine this is a constant. A hypervisor moves its guests' CPUs about, from two threads of one core to two
-//! sockets and back, and what shares lines between threads, as pools do, gets several times slower or faster by it. No
-//! other number of the guest shows that.
+//! Of a real machine this is a constant. A hypervisor moves its guests' CPUs about, from two
+//! threads of one core to two sockets and back, and what shares lines between threads, as pools do,
+//! gets several times slower or faster by it. No other number of the guest shows that.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -12,7 +12,8 @@ use std::time::Instant;
 use crate::affinity::pin_to;
 use crate::stats::median;
 
-/// Round trips of one window: some 40 µs, less than a time slice, so that few windows are interrupted.
+/// Round trips of one window: some 40 µs, less than a time slice, so that few windows are
+/// interrupted.
 const ROUND_TRIPS: u32 = 100;
 
 /// Windows of a measurement. Their median counts, as interrupts lengthen single ones.
@@ -40,8 +41,9 @@ pub fn measure(cpus: [usize; 2]) -> Option<f64> {
         start.wait();
         are_pinned.load(Ordering::Relaxed)
     };
-    // Relaxed, here and below: the number in the line carries no other data, and a thread that waits for one reads
-    // until it is there. How long the line takes does not depend on the ordering.
+    // Relaxed, here and below: the number in the line carries no other data, and a thread that
+    // waits for one reads until it is there. How long the line takes does not depend on the
+    // ordering.
     let wait_for = |number| {
         while line.0.load(Ordering::Relaxed) != number {
             std::hint::spin_loop();
@@ -81,7 +83,9 @@ mod tests {
 
     #[test]
     fn a_line_takes_longer_than_a_cycle_from_one_cpu_to_another() {
-        let [here, there, ..] = allowed_cpus()[..] else { return };
+        let [here, there, ..] = allowed_cpus()[..] else {
+            return;
+        };
         let ns = measure([here, there]).unwrap();
         assert!(ns > 1.0, "{ns}");
     }

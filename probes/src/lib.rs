@@ -1,5 +1,5 @@
-//! Measures what accesses, fences, sleeps and wakes cost on the machine that runs it: the prices that a simulated
-//! machine of `manycore` charges, by the keys of its file.
+//! Measures what accesses, fences, sleeps and wakes cost on the machine that runs it: the prices
+//! that a simulated machine of `manycore` charges, by the keys of its file.
 //!
 //! A crate of its own, so that it is optimized where the program that asks is not.
 
@@ -15,10 +15,12 @@ mod system;
 use price::on;
 pub use price::{Cpu, Price};
 
-/// Times that everything is measured; the median counts, as what disturbs a host lasts longer than a window.
+/// Times that everything is measured; the median counts, as what disturbs a host lasts longer than
+/// a window.
 const ROUNDS: usize = 5;
 
-/// Every price that can be measured with `cpus`, in some seconds; others are left out. Measure while nothing else runs.
+/// Every price that can be measured with `cpus`, in some seconds; others are left out. Measure
+/// while nothing else runs.
 #[must_use]
 pub fn all(cpus: &[Cpu]) -> Vec<Price> {
     medians(cpus, ROUNDS)
@@ -27,19 +29,40 @@ pub fn all(cpus: &[Cpu]) -> Vec<Price> {
 fn medians(cpus: &[Cpu], rounds: usize) -> Vec<Price> {
     let rounds: Vec<Vec<Price>> = (0..rounds).map(|_| round(cpus)).collect();
     let median_of = |price: &Price| {
-        let values = rounds.iter().flatten().filter(|it| it.key == price.key).map(|it| it.value);
+        let values = rounds
+            .iter()
+            .flatten()
+            .filter(|it| it.key == price.key)
+            .map(|it| it.value);
         let value = stats::median(&mut values.collect::<Vec<f64>>())?;
-        Some(Price { value, ..price.clone() })
+        Some(Price {
+            value,
+            ..price.clone()
+        })
     };
-    rounds.iter().max_by_key(|round| round.len()).into_iter().flatten().filter_map(median_of).collect()
+    rounds
+        .iter()
+        .max_by_key(|round| round.len())
+        .into_iter()
+        .flatten()
+        .filter_map(median_of)
+        .collect()
 }
 
 fn round(cpus: &[Cpu]) -> Vec<Price> {
-    let Some(first) = cpus.first() else { return Vec::new() };
+    let Some(first) = cpus.first() else {
+        return Vec::new();
+    };
     let own = on(first.number, own::prices).unwrap_or_default();
-    let value = |key: &str| own.iter().find(|price| price.key == key).map(|price| price.value);
+    let value = |key: &str| {
+        own.iter()
+            .find(|price| price.key == key)
+            .map(|price| price.value)
+    };
     let lines = value("hit-ns").zip(value("read-modify-write-ns"));
-    let lines = lines.map(|(hit, rmw)| lines::prices(cpus, hit, rmw)).unwrap_or_default();
+    let lines = lines
+        .map(|(hit, rmw)| lines::prices(cpus, hit, rmw))
+        .unwrap_or_default();
     let mut prices = [own, lines, system::prices(cpus), memory::prices(cpus)].concat();
     prices.retain(|price| price.value.is_finite());
     prices
@@ -53,15 +76,31 @@ mod tests {
     #[test]
     fn every_probe_gives_a_finite_price_that_is_not_negative_and_has_a_source() {
         let numbers = allowed_cpus().into_iter();
-        let cpus: Vec<Cpu> = numbers.map(|number| Cpu { number, cluster: 0, socket: 0 }).take(2).collect();
+        let cpus: Vec<Cpu> = numbers
+            .map(|number| Cpu {
+                number,
+                cluster: 0,
+                socket: 0,
+            })
+            .take(2)
+            .collect();
         let prices = medians(&cpus, 2);
         assert!(prices.len() >= 7, "{prices:?}");
         for (place, price) in prices.iter().enumerate() {
             assert!(price.value.is_finite() && price.value >= 0.0, "{price:?}");
             assert!(!price.how.is_empty(), "{price:?}");
-            assert!(prices[..place].iter().all(|other| other.key != price.key), "{price:?} twice");
+            assert!(
+                prices[..place].iter().all(|other| other.key != price.key),
+                "{price:?} twice"
+            );
         }
-        let always = ["hit-ns", "read-modify-write-ns", "fence-ns", "pause-ns", "yield-ns"];
+        let always = [
+            "hit-ns",
+            "read-modify-write-ns",
+            "fence-ns",
+            "pause-ns",
+            "yield-ns",
+        ];
         for key in always {
             let price = prices.iter().find(|price| price.key == key).expect(key);
             assert!(price.value > 0.0, "{price:?}");
@@ -71,9 +110,19 @@ mod tests {
     #[test]
     fn a_cpu_that_may_not_be_used_gives_no_price_and_no_hang() {
         assert_eq!(all(&[]), []);
-        let absent = Cpu { number: usize::MAX, cluster: 0, socket: 0 };
+        let absent = Cpu {
+            number: usize::MAX,
+            cluster: 0,
+            socket: 0,
+        };
         let measured = medians(&[absent, absent], 1);
-        assert!(measured.iter().all(|price| price.value.is_finite()), "{measured:?}");
-        assert!(measured.iter().all(|price| price.key != "hit-ns"), "{measured:?}");
+        assert!(
+            measured.iter().all(|price| price.value.is_finite()),
+            "{measured:?}"
+        );
+        assert!(
+            measured.iter().all(|price| price.key != "hit-ns"),
+            "{measured:?}"
+        );
     }
 }

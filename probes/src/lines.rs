@@ -1,9 +1,9 @@
 //! Prices of lines that go from one core to another.
 //!
-//! Both measurements are solved for the prices by what the same loops take on a simulated machine. Of one way of a
-//! ping-pong, the store takes the line from the reader, and the next reader fetches it as soon as the store lets go:
-//! `way = transfer × (1 + occupancy) + 3 hits`. Of adding by turns, each waits until the line is let go: `add =
-//! transfer × occupancy + read-modify-write`.
+//! Both measurements are solved for the prices by what the same loops take on a simulated machine.
+//! Of one way of a ping-pong, the store takes the line from the reader, and the next reader fetches
+//! it as soon as the store lets go: `way = transfer × (1 + occupancy) + 3 hits`. Of adding by
+//! turns, each waits until the line is let go: `add = transfer × occupancy + read-modify-write`.
 
 use std::hint::black_box;
 use std::sync::Barrier;
@@ -36,7 +36,11 @@ const BY_PING_PONG: &str = "one way of a ping-pong, solved for the transfer";
 pub(crate) fn prices(cpus: &[Cpu], hit: f64, read_modify_write: f64) -> Vec<Price> {
     let way = |is_so: fn(&Cpu, &Cpu) -> bool| {
         let one = cpus.first()?;
-        let others = cpus.iter().skip(1).filter(|other| is_so(one, other)).take(PAIRS);
+        let others = cpus
+            .iter()
+            .skip(1)
+            .filter(|other| is_so(one, other))
+            .take(PAIRS);
         let ways = others.filter_map(|it| core_to_core::measure([one.number, it.number]));
         median(&mut ways.collect::<Vec<f64>>())
     };
@@ -50,10 +54,24 @@ pub(crate) fn prices(cpus: &[Cpu], hit: f64, read_modify_write: f64) -> Vec<Pric
     let own = 3.0 * hit;
     let held = (add - read_modify_write).clamp(0.0, (way - own).max(0.0) / 2.0);
     let transfer = way - own - held;
-    let occupancy = if transfer > 0.0 { held / transfer } else { return Vec::new() };
-    let of = |key, way: Option<f64>| way.map(|way| Price::new(key, (way - own) / (1.0 + occupancy), BY_PING_PONG));
-    let transfers = [of("transfer-cluster-ns", near), of("transfer-socket-ns", socket), of("transfer-far-ns", far)];
-    let occupancy = Price::new("occupancy", occupancy, "two CPUs that add to one word, and the ping-pong");
+    let occupancy = if transfer > 0.0 {
+        held / transfer
+    } else {
+        return Vec::new();
+    };
+    let of = |key, way: Option<f64>| {
+        way.map(|way| Price::new(key, (way - own) / (1.0 + occupancy), BY_PING_PONG))
+    };
+    let transfers = [
+        of("transfer-cluster-ns", near),
+        of("transfer-socket-ns", socket),
+        of("transfer-far-ns", far),
+    ];
+    let occupancy = Price::new(
+        "occupancy",
+        occupancy,
+        "two CPUs that add to one word, and the ping-pong",
+    );
     transfers.into_iter().flatten().chain([occupancy]).collect()
 }
 
@@ -77,9 +95,16 @@ fn added_by_two(cpus: [usize; 2]) -> Option<f64> {
     };
     let (one, other) = thread::scope(|scope| {
         let other = scope.spawn(|| add(cpus[1]));
-        (scope.spawn(|| add(cpus[0])).join().ok().flatten(), other.join().ok().flatten())
+        (
+            scope.spawn(|| add(cpus[0])).join().ok().flatten(),
+            other.join().ok().flatten(),
+        )
     });
     // Who began a window alone was alone for some of it; the later one was not.
-    let mut slower: Vec<f64> = one?.into_iter().zip(other?).map(|(a, b)| a.max(b)).collect();
+    let mut slower: Vec<f64> = one?
+        .into_iter()
+        .zip(other?)
+        .map(|(a, b)| a.max(b))
+        .collect();
     median(&mut slower)
 }

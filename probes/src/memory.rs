@@ -23,20 +23,35 @@ const WINDOWS: usize = 9;
 const READINGS: usize = 3;
 
 pub(crate) fn prices(cpus: &[Cpu]) -> Vec<Price> {
-    let Some(first) = cpus.first() else { return Vec::new() };
+    let Some(first) = cpus.first() else {
+        return Vec::new();
+    };
     let lines = WORDS / LINE;
     let mut buffer = vec![0_usize; WORDS];
-    // Each line names another, no two the same, and all are in one circle: a full period of a linear congruence.
+    // Each line names another, no two the same, and all are in one circle: a full period of a
+    // linear congruence.
     for (line, words) in buffer.chunks_exact_mut(LINE).enumerate() {
         words[0] = (line * 1_664_525 + 1_013_904_223) % lines;
     }
     let mut prices = Vec::new();
     if let Some(fetched) = on(first.number, || fetched_ns(&buffer)) {
-        prices.push(Price::new("memory-ns", fetched, "lines of 256 MiB in a random circle"));
+        prices.push(Price::new(
+            "memory-ns",
+            fetched,
+            "lines of 256 MiB in a random circle",
+        ));
     }
-    let socket: Vec<usize> = cpus.iter().filter(|cpu| cpu.socket == first.socket).map(|cpu| cpu.number).collect();
+    let socket: Vec<usize> = cpus
+        .iter()
+        .filter(|cpu| cpu.socket == first.socket)
+        .map(|cpu| cpu.number)
+        .collect();
     if let Some(rate) = gigabytes_per_second(&buffer, &socket[..1]) {
-        prices.push(Price::new("core-gigabytes-per-second", rate, "one core sums up 256 MiB"));
+        prices.push(Price::new(
+            "core-gigabytes-per-second",
+            rate,
+            "one core sums up 256 MiB",
+        ));
     }
     if let Some(rate) = gigabytes_per_second(&buffer, &socket) {
         let how = "all cores of a socket sum up 256 MiB, each from another place on";
@@ -75,12 +90,26 @@ fn gigabytes_per_second(buffer: &[usize], cpus: &[usize]) -> Option<f64> {
         is_pinned.then_some(times)
     };
     let times: Vec<Vec<f64>> = thread::scope(|scope| {
-        let threads: Vec<_> = (0..cpus.len()).map(|place| scope.spawn(move || read(place))).collect();
-        threads.into_iter().map(|it| it.join().ok().flatten()).collect::<Option<_>>()
+        let threads: Vec<_> = (0..cpus.len())
+            .map(|place| scope.spawn(move || read(place)))
+            .collect();
+        threads
+            .into_iter()
+            .map(|it| it.join().ok().flatten())
+            .collect::<Option<_>>()
     })?;
-    let slowest = |round| times.iter().map(|of: &Vec<f64>| of[round]).fold(0.0, f64::max);
+    let slowest = |round| {
+        times
+            .iter()
+            .map(|of: &Vec<f64>| of[round])
+            .fold(0.0, f64::max)
+    };
     let bytes = (size_of_val(buffer) * cpus.len()) as f64;
-    median(&mut (0..READINGS).map(|round| bytes / slowest(round)).collect::<Vec<f64>>())
+    median(
+        &mut (0..READINGS)
+            .map(|round| bytes / slowest(round))
+            .collect::<Vec<f64>>(),
+    )
 }
 
 fn sum(words: &[usize]) -> usize {

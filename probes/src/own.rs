@@ -1,4 +1,5 @@
-//! Prices of a core that works alone: accesses to lines that it has, fences, spin hints, allocations.
+//! Prices of a core that works alone: accesses to lines that it has, fences, spin hints,
+//! allocations.
 
 use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
@@ -25,8 +26,9 @@ struct Word(AtomicU64);
 pub(crate) fn prices() -> Vec<Price> {
     let ring: Vec<AtomicU64> = (0..PLACES).map(AtomicU64::new).collect();
     let (begin, end, other) = (Word::default(), Word::default(), Word::default());
-    // Relaxed, here and below: no other thread reaches these words, and what a load or store takes does not depend on
-    // it where the processor orders both anyway; where it does not, a pool's accesses cost a little more.
+    // Relaxed, here and below: no other thread reaches these words, and what a load or store takes
+    // does not depend on it where the processor orders both anyway; where it does not, a pool's
+    // accesses cost a little more.
     let (load, store) = (
         |word: &AtomicU64| word.load(Ordering::Relaxed),
         |word: &AtomicU64, value| word.store(value, Ordering::Relaxed),
@@ -48,12 +50,30 @@ pub(crate) fn prices() -> Vec<Price> {
         fence(Ordering::SeqCst);
     });
     let pause = each_ns(TIMES / 10, spin_loop);
-    let boxed = each_ns(TIMES, || drop(black_box(Box::new(black_box(Job::default())))));
+    let boxed = each_ns(TIMES, || {
+        drop(black_box(Box::new(black_box(Job::default()))));
+    });
     vec![
-        Price::new("hit-ns", hit, "a load or store of a loop that pushes into a ring"),
-        Price::new("read-modify-write-ns", add - hit, "fetch-add of an own line, less a hit"),
-        Price::new("fence-ns", fenced - hit, "a store to an own line and a fence, less a hit"),
+        Price::new(
+            "hit-ns",
+            hit,
+            "a load or store of a loop that pushes into a ring",
+        ),
+        Price::new(
+            "read-modify-write-ns",
+            add - hit,
+            "fetch-add of an own line, less a hit",
+        ),
+        Price::new(
+            "fence-ns",
+            fenced - hit,
+            "a store to an own line and a fence, less a hit",
+        ),
         Price::new("pause-ns", pause, "spin hints in a row"),
-        Price::new("allocation-ns", boxed / 2.0, "a box of 48 bytes, made and freed, halved"),
+        Price::new(
+            "allocation-ns",
+            boxed / 2.0,
+            "a box of 48 bytes, made and freed, halved",
+        ),
     ]
 }

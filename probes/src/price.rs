@@ -18,7 +18,11 @@ pub struct Price {
 
 impl Price {
     pub(crate) fn new(key: &'static str, value: f64, how: &'static str) -> Self {
-        Self { key, value: value.max(0.0), how }
+        Self {
+            key,
+            value: value.max(0.0),
+            how,
+        }
     }
 }
 
@@ -35,7 +39,12 @@ pub struct Cpu {
 
 /// What `body` returns in a thread on `cpu`; `None` if that may not be used.
 pub(crate) fn on<R: Send>(cpu: usize, body: impl FnOnce() -> R + Send) -> Option<R> {
-    std::thread::scope(|scope| scope.spawn(|| pin_to(cpu).then(body)).join().expect("a probe does not panic"))
+    std::thread::scope(|scope| {
+        scope
+            .spawn(|| pin_to(cpu).then(body))
+            .join()
+            .expect("a probe does not panic")
+    })
 }
 
 /// Windows of a measurement. Their median counts: interrupts lengthen some.

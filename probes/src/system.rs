@@ -39,13 +39,31 @@ const FENCES: u32 = 200;
 const DELAYED: u32 = 20_000;
 
 pub(crate) fn prices(cpus: &[Cpu]) -> Vec<Price> {
-    let Some(first) = cpus.first() else { return Vec::new() };
+    let Some(first) = cpus.first() else {
+        return Vec::new();
+    };
     let mut prices = on(first.number, || {
         vec![
-            Price::new("yield-ns", each_ns(1_000, thread::yield_now), "yields that find no other"),
-            Price::new("switch-ns", switched_ns(), "two threads of one CPU that yield in turns, each yield"),
-            Price::new("call-ns", called_ns(), "a futex call that finds nobody to wake"),
-            Price::new("spawn-ns", spawned_ns(), "starting a thread, until the call returns"),
+            Price::new(
+                "yield-ns",
+                each_ns(1_000, thread::yield_now),
+                "yields that find no other",
+            ),
+            Price::new(
+                "switch-ns",
+                switched_ns(),
+                "two threads of one CPU that yield in turns, each yield",
+            ),
+            Price::new(
+                "call-ns",
+                called_ns(),
+                "a futex call that finds nobody to wake",
+            ),
+            Price::new(
+                "spawn-ns",
+                spawned_ns(),
+                "starting a thread, until the call returns",
+            ),
         ]
     })
     .unwrap_or_default();
@@ -107,12 +125,19 @@ struct Woken {
 }
 
 fn sleeps(cpus: [usize; 2]) -> Option<Vec<Price>> {
-    let seen: Vec<Woken> = SLEEPS.iter().map(|(sleep, times)| woken(cpus, *sleep, *times)).collect::<Option<_>>()?;
+    let seen: Vec<Woken> = SLEEPS
+        .iter()
+        .map(|(sleep, times)| woken(cpus, *sleep, *times))
+        .collect::<Option<_>>()?;
     let (shallow, deep) = (&seen[0], &seen[seen.len() - 1]);
     // The price and its jitter have the measured median and quartiles, as far as jitter may go.
     let spread = shallow.resume[2] - shallow.resume[0];
     let [_, middle, _] = shallow.resume;
-    let jitter = if spread < middle / 3.0 { 2.0 * spread / (middle - spread) } else { 1.0 };
+    let jitter = if spread < middle / 3.0 {
+        2.0 * spread / (middle - spread)
+    } else {
+        1.0
+    };
     let least = |middle: f64| middle / (1.0 + jitter / 2.0);
     let between = (shallow.resume[1].max(1.0) * deep.resume[1].max(1.0)).sqrt();
     let is_deep = |woken: &Woken| woken.resume[1] > between;
@@ -120,25 +145,49 @@ fn sleeps(cpus: [usize; 2]) -> Option<Vec<Price>> {
     let still = seen.iter().rposition(|woken| !is_deep(woken)).unwrap_or(0);
     let how = "a thread that slept by a futex, of 50 µs";
     // It polls if threads come back sooner from it.
-    let short: Vec<(Duration, Woken)> =
-        SHORT.iter().map(|sleep| Some((*sleep, woken(cpus, *sleep, SHORT_TIMES)?))).collect::<Option<_>>()?;
-    let polled = short.iter().rfind(|(_, woken)| woken.resume[1] < 0.7 * middle);
+    let short: Vec<(Duration, Woken)> = SHORT
+        .iter()
+        .map(|sleep| Some((*sleep, woken(cpus, *sleep, SHORT_TIMES)?)))
+        .collect::<Option<_>>()?;
+    let polled = short
+        .iter()
+        .rfind(|(_, woken)| woken.resume[1] < 0.7 * middle);
     let poll = polled.map_or(0.0, |(sleep, _)| sleep.as_nanos() as f64);
     let soon = &short[0].1;
     Some(vec![
-        Price::new("block-ns", shallow.block, "CPU time of a thread for one sleep by a futex"),
+        Price::new(
+            "block-ns",
+            shallow.block,
+            "CPU time of a thread for one sleep by a futex",
+        ),
         Price::new("wake-ns", shallow.wake, "a futex call that wakes a thread"),
-        Price::new("wake-polling-ns", soon.wake, "a futex call that wakes a thread after 5 µs"),
+        Price::new(
+            "wake-polling-ns",
+            soon.wake,
+            "a futex call that wakes a thread after 5 µs",
+        ),
         Price::new("resume-ns", least(middle), how),
-        Price::new("poll-ns", poll, "of sleeps of 5 and 20 µs, the longest from which threads come back sooner"),
-        Price::new("resume-polling-ns", least(soon.resume[1].min(middle)), "the same, of 5 µs"),
+        Price::new(
+            "poll-ns",
+            poll,
+            "of sleeps of 5 and 20 µs, the longest from which threads come back sooner",
+        ),
+        Price::new(
+            "resume-polling-ns",
+            least(soon.resume[1].min(middle)),
+            "the same, of 5 µs",
+        ),
         Price::new("jitter", jitter.clamp(0.0, 1.0), "quartiles of the same"),
         Price::new(
             "deep-after-ns",
             SLEEPS[still].0.as_nanos() as f64,
             "of sleeps of 50 µs to 20 ms, the longest from which threads still come back soon",
         ),
-        Price::new("deep-resume-ns", least(deep.resume[1].max(middle)), "a thread that slept by a futex, of 20 ms"),
+        Price::new(
+            "deep-resume-ns",
+            least(deep.resume[1].max(middle)),
+            "a thread that slept by a futex, of 20 ms",
+        ),
     ])
 }
 
@@ -156,7 +205,8 @@ fn woken(cpus: [usize; 2], sleep: Duration, times: u32) -> Option<Woken> {
         are_pinned.load(Ordering::Relaxed)
     };
     let flags = futex::Flags::PRIVATE;
-    // Relaxed, here and below: the words count rounds and carry no other data; a stale one is read again.
+    // Relaxed, here and below: the words count rounds and carry no other data; a stale one is read
+    // again.
     thread::scope(|scope| {
         let sleeper = scope.spawn(|| {
             may_start(cpus[1]).then(|| {
@@ -200,9 +250,16 @@ fn woken(cpus: [usize; 2], sleep: Duration, times: u32) -> Option<Woken> {
         });
         let (stamps, mut costs) = sleeper.join().ok()??;
         let calls = waker.join().ok()??;
-        let slept = || calls.iter().zip(&stamps).filter(|((.., did_sleep), _)| *did_sleep);
+        let slept = || {
+            calls
+                .iter()
+                .zip(&stamps)
+                .filter(|((.., did_sleep), _)| *did_sleep)
+        };
         let calling = slept().map(|((begun, ended, _), _)| nanoseconds(*begun, *ended));
-        let mut resumes: Vec<f64> = slept().map(|((_, ended, _), ran)| nanoseconds(*ended, *ran)).collect();
+        let mut resumes: Vec<f64> = slept()
+            .map(|((_, ended, _), ran)| nanoseconds(*ended, *ran))
+            .collect();
         resumes.sort_by(f64::total_cmp);
         let quarter = |part: usize| resumes.get(resumes.len() * part / 4).copied();
         Some(Woken {
@@ -265,8 +322,20 @@ fn heavy_fences(cpus: [usize; 2]) -> Option<Vec<Price>> {
     // So many fences came while the other was delayed.
     let fences = interrupted / beside.max(1.0);
     Some(vec![
-        Price::new("heavy-fence-ns", alone, "membarrier while no other thread runs"),
-        Price::new("heavy-fence-per-core-ns", beside - alone, "the same beside a running thread"),
-        Price::new("interrupt-ns", (interrupted - undisturbed) / fences.max(1.0), "what that thread loses by each"),
+        Price::new(
+            "heavy-fence-ns",
+            alone,
+            "membarrier while no other thread runs",
+        ),
+        Price::new(
+            "heavy-fence-per-core-ns",
+            beside - alone,
+            "the same beside a running thread",
+        ),
+        Price::new(
+            "interrupt-ns",
+            (interrupted - undisturbed) / fences.max(1.0),
+            "what that thread loses by each",
+        ),
     ])
 }

@@ -1,7 +1,7 @@
 //! What there is to know of a workload without running it.
 //!
-//! A workload declares its description as a constant. Tools read it as JSON from a catalogue, which lives as long as
-//! the program that reads it.
+//! A workload declares its description as a constant. Tools read it as JSON from a catalogue, which
+//! lives as long as the program that reads it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -32,9 +32,13 @@ pub struct Description {
     /// How long an iteration takes on any host, where the parameters say so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lasts: Option<Lasts>,
-    /// What its leaves charge to a simulated machine: the name of a price in `workloads/charges.toml`. `None` for
-    /// workloads that only run on a host.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "for_ever::optional_text")]
+    /// What its leaves charge to a simulated machine: the name of a price in
+    /// `workloads/charges.toml`. `None` for workloads that only run on a host.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "for_ever::optional_text"
+    )]
     pub charge: Option<&'static str>,
     /// Every parameter it accepts.
     #[serde(deserialize_with = "for_ever::slice")]
@@ -61,12 +65,29 @@ type Overrides = &'static [(&'static str, &'static str)];
 impl SizeOverrides {
     /// All four sizes.
     #[must_use]
-    pub const fn all(tiny: Overrides, small: Overrides, medium: Overrides, large: Overrides) -> [Self; 4] {
+    pub const fn all(
+        tiny: Overrides,
+        small: Overrides,
+        medium: Overrides,
+        large: Overrides,
+    ) -> [Self; 4] {
         [
-            Self { size: Size::Tiny, overrides: tiny },
-            Self { size: Size::Small, overrides: small },
-            Self { size: Size::Medium, overrides: medium },
-            Self { size: Size::Large, overrides: large },
+            Self {
+                size: Size::Tiny,
+                overrides: tiny,
+            },
+            Self {
+                size: Size::Small,
+                overrides: small,
+            },
+            Self {
+                size: Size::Medium,
+                overrides: medium,
+            },
+            Self {
+                size: Size::Large,
+                overrides: large,
+            },
         ]
     }
 }
@@ -75,16 +96,27 @@ impl Description {
     /// The parameter called `name`.
     #[must_use]
     pub fn parameter(&self, name: &str) -> Option<&'static Parameter> {
-        self.parameters.iter().find(|parameter| parameter.name == name)
+        self.parameters
+            .iter()
+            .find(|parameter| parameter.name == name)
     }
 
     /// Name and value of every parameter at `size`.
     #[must_use]
     pub fn parameters_of(&self, size: Size) -> BTreeMap<String, String> {
-        let defaults = self.parameters.iter().map(|parameter| (parameter.name, parameter.default));
-        let overrides =
-            self.sizes.iter().filter(|entry| entry.size == size).flat_map(|entry| entry.overrides.iter().copied());
-        defaults.chain(overrides).map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+        let defaults = self
+            .parameters
+            .iter()
+            .map(|parameter| (parameter.name, parameter.default));
+        let overrides = self
+            .sizes
+            .iter()
+            .filter(|entry| entry.size == size)
+            .flat_map(|entry| entry.overrides.iter().copied());
+        defaults
+            .chain(overrides)
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect()
     }
 
     /// The values of `size`, overridden by `explicit`.
@@ -92,7 +124,12 @@ impl Description {
     /// # Errors
     /// An unknown name, a value that the parameter does not take, or a parameter that the
     /// instance file replaces.
-    pub fn resolve(&self, size: Size, explicit: &BTreeMap<String, String>, has_input: bool) -> Result<Values, Refusal> {
+    pub fn resolve(
+        &self,
+        size: Size,
+        explicit: &BTreeMap<String, String>,
+        has_input: bool,
+    ) -> Result<Values, Refusal> {
         let workload = self.name;
         let mut values = self.parameters_of(size);
         if has_input {
@@ -123,8 +160,9 @@ impl Description {
         Ok(Values(values))
     }
 
-    /// How long an iteration takes on any host: it works for a given time, or waits for given moments. A mean where
-    /// gaps are random, and without the work between them. `None` where time is up to the host.
+    /// How long an iteration takes on any host: it works for a given time, or waits for given
+    /// moments. A mean where gaps are random, and without the work between them. `None` where time
+    /// is up to the host.
     #[must_use]
     pub fn lasts(&self, values: &Values) -> Option<Duration> {
         self.lasts?.evaluated(values)
@@ -133,16 +171,19 @@ impl Description {
     /// Whether the workload uses the pool under test: otherwise every branch is the same program.
     #[must_use]
     pub fn uses_pool(&self, values: &Values) -> bool {
-        self.parameters
-            .iter()
-            .all(|parameter| parameter.uses_pool_if.is_none_or(|needed| values.word(parameter.name) == needed))
+        self.parameters.iter().all(|parameter| {
+            parameter
+                .uses_pool_if
+                .is_none_or(|needed| values.word(parameter.name) == needed)
+        })
     }
 
-    /// Whether a clock sets how long an iteration takes, and its work is fixed: then wall time can hardly tell pools
-    /// apart, and CPU time does.
+    /// Whether a clock sets how long an iteration takes, and its work is fixed: then wall time can
+    /// hardly tell pools apart, and CPU time does.
     #[must_use]
     pub fn is_paced(&self, values: &Values) -> bool {
-        self.lasts.is_some_and(|lasts| lasts.is_paced && lasts.evaluated(values).is_some())
+        self.lasts
+            .is_some_and(|lasts| lasts.is_paced && lasts.evaluated(values).is_some())
     }
 }
 
@@ -158,7 +199,11 @@ mod tests {
         work_unit: "hellos",
         input: Some("a file of names"),
         lasts: Some(Lasts {
-            terms: &[Term { product: &["hellos", "gap-us"], over: Some("2"), unit: crate::TimeUnit::Us }],
+            terms: &[Term {
+                product: &["hellos", "gap-us"],
+                over: Some("2"),
+                unit: crate::TimeUnit::Us,
+            }],
             only_if: Some(("how", "loud")),
             is_paced: true,
         }),
@@ -166,9 +211,15 @@ mod tests {
         parameters: &[
             Parameter::whole("hellos", "how many", (1, 9), "3"),
             Parameter::whole("gap-us", "between two", (0, 99), "4"),
-            Parameter::one_of("how", "in which voice", &["loud", "soft"], "loud").uses_pool_if("soft"),
+            Parameter::one_of("how", "in which voice", &["loud", "soft"], "loud")
+                .uses_pool_if("soft"),
         ],
-        sizes: &SizeOverrides::all(&[], &[("hellos", "5")], &[], &[("hellos", "7"), ("how", "soft")]),
+        sizes: &SizeOverrides::all(
+            &[],
+            &[("hellos", "5")],
+            &[],
+            &[("hellos", "7"), ("how", "soft")],
+        ),
     };
 
     #[test]
@@ -176,13 +227,20 @@ mod tests {
         let text: &'static str = serde_json::to_string(&DESCRIPTION).unwrap().leak();
         let read: Description = serde_json::from_str(text).unwrap();
         assert_eq!(read, DESCRIPTION);
-        assert_eq!(read.parameters[2].accepts, Accepts::OneOf(&["loud", "soft"]));
+        assert_eq!(
+            read.parameters[2].accepts,
+            Accepts::OneOf(&["loud", "soft"])
+        );
     }
 
     #[test]
     fn a_field_that_nobody_knows_is_refused() {
-        let text = serde_json::to_string(&DESCRIPTION).unwrap().replace("summary", "sumary");
-        let error = serde_json::from_str::<Description>(text.leak()).unwrap_err().to_string();
+        let text = serde_json::to_string(&DESCRIPTION)
+            .unwrap()
+            .replace("summary", "sumary");
+        let error = serde_json::from_str::<Description>(text.leak())
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("unknown field `sumary`"), "{error}");
     }
 }

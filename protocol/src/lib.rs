@@ -1,8 +1,8 @@
-//! What the runner and the programs that it measures say to each other, and what there is to know of a workload without
-//! running it.
+//! What the runner and the programs that it measures say to each other, and what there is to know
+//! of a workload without running it.
 //!
-//! Neither side needs more of the other than this, and nothing here knows of a pool: a tool that reads descriptions and
-//! writes requests works whether or not any rayon-core compiles.
+//! Neither side needs more of the other than this, and nothing here knows of a pool: a tool that
+//! reads descriptions and writes requests works whether or not any rayon-core compiles.
 
 mod description;
 mod for_ever;
@@ -17,8 +17,8 @@ mod whole;
 pub use description::{Description, SizeOverrides};
 pub use lasts::{Lasts, Term, TimeUnit};
 pub use messages::{
-    Events, Failure, Iteration, LineWait, MachineRequest, Metric, Outcome, Placement, Program, Request, SCHEMA,
-    ScaledPrice, Simulated, TraceRequest, Usage,
+    Events, Failure, Iteration, LineWait, MachineRequest, Metric, Outcome, Placement, Program,
+    Request, SCHEMA, ScaledPrice, Simulated, TraceRequest, Usage,
 };
 pub use parameters::{Accepts, Parameter};
 pub use refusal::Refusal;

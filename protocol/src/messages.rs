@@ -1,8 +1,8 @@
 //! What the runner asks of one process, and what that process answers: one JSON line each way.
 //!
-//! A trial is one process. It reads one [`Request`] from standard input, writes one [`Outcome`] to standard output and
-//! exits with 0; anything else is a failed trial. The runner adds what it alone knows (block, position, branch, mode)
-//! and appends the whole as one line of `trials.jsonl`.
+//! A trial is one process. It reads one [`Request`] from standard input, writes one [`Outcome`] to
+//! standard output and exits with 0; anything else is a failed trial. The runner adds what it alone
+//! knows (block, position, branch, mode) and appends the whole as one line of `trials.jsonl`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,7 +13,9 @@ use serde::{Deserialize, Serialize};
 pub const SCHEMA: u32 = 1;
 
 /// Which of a workload's two programs runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Program {
     /// The same work on the calling thread alone, without any pool: the base of the speed-up.
@@ -24,19 +26,22 @@ pub enum Program {
 }
 
 /// Where the pool's workers run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
     /// Where the kernel puts them.
     #[default]
     Free,
-    /// Worker `i` on the `i`-th of the CPUs that the process may use, all over again when there are more workers than
-    /// CPUs.
+    /// Worker `i` on the `i`-th of the CPUs that the process may use, all over again when there are
+    /// more workers than CPUs.
     Pinned,
 }
 
 impl Placement {
-    /// Whether it is what was always so before there was a choice, and is left out where it would be written.
+    /// Whether it is what was always so before there was a choice, and is left out where it would
+    /// be written.
     #[must_use]
     pub fn is_free(&self) -> bool {
         *self == Self::Free
@@ -73,7 +78,8 @@ pub struct Request {
     pub program: Program,
     /// Threads of the pool (at least 1). For [`Program::Sequential`] it must be 1.
     pub threads: usize,
-    /// Where the workers run; left out if it is up to the kernel. The sequential program has no workers.
+    /// Where the workers run; left out if it is up to the kernel. The sequential program has no
+    /// workers.
     #[serde(default, skip_serializing_if = "Placement::is_free")]
     pub placement: Placement,
     /// Seed of everything random in the workload's input. The same seed gives the same input.
@@ -82,14 +88,17 @@ pub struct Request {
     pub warmup_iterations: u32,
     /// Timed iterations (at least 1).
     pub iterations: u32,
-    /// A timed region that takes longer than so many milliseconds is a hang: the process reports its threads and its
-    /// pool on standard error, and ends with [`Failure::Hang`]. Without it, the parent process has to notice.
+    /// A timed region that takes longer than so many milliseconds is a hang: the process reports
+    /// its threads and its pool on standard error, and ends with [`Failure::Hang`]. Without it, the
+    /// parent process has to notice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hang_after_ms: Option<u64>,
-    /// Prepare the input, and answer without a run: so that an unusable file is reported beforehand.
+    /// Prepare the input, and answer without a run: so that an unusable file is reported
+    /// beforehand.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub prepare_only: bool,
-    /// The simulated machine to run on, which a build for simulated machines needs and no other takes.
+    /// The simulated machine to run on, which a build for simulated machines needs and no other
+    /// takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineRequest>,
     /// Record what each worker does during the timed iterations; only an instrumented build can.
@@ -98,8 +107,8 @@ pub struct Request {
 }
 
 impl Request {
-    /// The smallest request for a workload, to be changed where it matters: its parallel program at size `tiny` on one
-    /// thread, one timed iteration, no warm-up, seed 1.
+    /// The smallest request for a workload, to be changed where it matters: its parallel program at
+    /// size `tiny` on one thread, one timed iteration, no warm-up, seed 1.
     #[must_use]
     pub fn tiny(workload: &str) -> Self {
         Self {
@@ -132,7 +141,8 @@ pub struct MachineRequest {
     pub is_fixed: bool,
     /// Seed of the pool's random numbers and of the jitter of wake-ups.
     pub seed: u64,
-    /// What a unit that the workload charges takes, in nanoseconds at the machine's reference frequency.
+    /// What a unit that the workload charges takes, in nanoseconds at the machine's reference
+    /// frequency.
     pub charge_ns: f64,
     /// A price of the file that is another than there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -169,8 +179,8 @@ pub struct Iteration {
     pub user_ns: u64,
     /// CPU time of the whole process in the kernel during the region, in nanoseconds.
     pub system_ns: u64,
-    /// Units of work done in the region (elements, nodes, packets: `Description::work_unit`). Fixed-work programs
-    /// report the same number each time; timed ones what they managed.
+    /// Units of work done in the region (elements, nodes, packets: `Description::work_unit`).
+    /// Fixed-work programs report the same number each time; timed ones what they managed.
     pub work_units: u64,
 }
 
@@ -219,24 +229,25 @@ pub struct Events {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Simulated {
-    /// Accesses to shared memory that were priced, untimed iterations and the input's preparation included.
+    /// Accesses to shared memory that were priced, untimed iterations and the input's preparation
+    /// included.
     pub accesses: u64,
-    /// Time of all cores together inside the timed regions, in nanoseconds: `work`, `jobs`, `search`, `lines`,
-    /// `system`, `asleep`.
+    /// Time of all cores together inside the timed regions, in nanoseconds: `work`, `jobs`,
+    /// `search`, `lines`, `system`, `asleep`.
     pub spent_ns: BTreeMap<String, u64>,
     /// Lines of source that waited for lines of memory, the longest first.
     pub waits: Vec<LineWait>,
 }
 
-/// A line of source that waited: for lines of memory which another line of source, or the same, had written; or for the
-/// system.
+/// A line of source that waited: for lines of memory which another line of source, or the same, had
+/// written; or for the system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LineWait {
     /// The access: `file:line:column`.
     pub at: String,
-    /// The write before it, likewise, left out if there was none; or `(a lock)` if it blocked for one, `(waking
-    /// others)` if it called to wake.
+    /// The write before it, likewise, left out if there was none; or `(a lock)` if it blocked for
+    /// one, `(waking others)` if it called to wake.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written_at: Option<String>,
     /// How often a line came from elsewhere, it blocked, or called.
@@ -251,12 +262,13 @@ pub struct LineWait {
 pub struct Outcome {
     /// [`SCHEMA`] of the process.
     pub schema: u32,
-    /// What the binary's rayon-core says it is: a variant name such as `split+cache-padded` for the fork, `upstream`
-    /// for anything else.
+    /// What the binary's rayon-core says it is: a variant name such as `split+cache-padded` for the
+    /// fork, `upstream` for anything else.
     pub variant: String,
     /// All parameters in force, those of the size included.
     pub parameters: BTreeMap<String, String>,
-    /// The answer that all iterations agreed on, in a short printable form; empty if nothing was run.
+    /// The answer that all iterations agreed on, in a short printable form; empty if nothing was
+    /// run.
     pub answer: String,
     /// The unit of [`Iteration::work_units`], plural, for example `elements`.
     pub work_unit: String,
@@ -277,8 +289,8 @@ pub struct Outcome {
     pub simulated: Option<Simulated>,
 }
 
-/// Why a process gave no [`Outcome`]; sent as the last line of standard output with exit code 1 (wrong answer, hang) or
-/// 2 (request refused).
+/// Why a process gave no [`Outcome`]; sent as the last line of standard output with exit code 1
+/// (wrong answer, hang) or 2 (request refused).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, tag = "failure", rename_all = "kebab-case")]
 pub enum Failure {

@@ -24,7 +24,11 @@ pub struct Parameter {
     /// Whether an instance file takes its place; naming both is refused.
     pub is_replaced_by_input: bool,
     /// The one value with which the workload uses the pool under test, if others leave it idle.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "for_ever::optional_text")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "for_ever::optional_text"
+    )]
     pub uses_pool_if: Option<&'static str>,
 }
 
@@ -38,7 +42,14 @@ impl Parameter {
         default: &'static str,
     ) -> Self {
         let accepts = Accepts::Whole { min, max };
-        Self { name, summary, accepts, default, is_replaced_by_input: false, uses_pool_if: None }
+        Self {
+            name,
+            summary,
+            accepts,
+            default,
+            is_replaced_by_input: false,
+            uses_pool_if: None,
+        }
     }
 
     /// One that takes one of these words.
@@ -50,13 +61,23 @@ impl Parameter {
         default: &'static str,
     ) -> Self {
         let accepts = Accepts::OneOf(words);
-        Self { name, summary, accepts, default, is_replaced_by_input: false, uses_pool_if: None }
+        Self {
+            name,
+            summary,
+            accepts,
+            default,
+            is_replaced_by_input: false,
+            uses_pool_if: None,
+        }
     }
 
     /// The same, which leaves the pool under test idle with any value but `value`.
     #[must_use]
     pub const fn uses_pool_if(self, value: &'static str) -> Self {
-        Self { uses_pool_if: Some(value), ..self }
+        Self {
+            uses_pool_if: Some(value),
+            ..self
+        }
     }
 }
 
@@ -79,9 +100,9 @@ impl Accepts {
     pub(crate) fn admits(self, value: &str) -> bool {
         match self {
             // Only the plain spelling: `+5` or `007` would be a second name of the same cell.
-            Self::Whole { min, max } => {
-                value.parse::<u64>().is_ok_and(|number| (min..=max).contains(&number) && number.to_string() == value)
-            }
+            Self::Whole { min, max } => value
+                .parse::<u64>()
+                .is_ok_and(|number| (min..=max).contains(&number) && number.to_string() == value),
             Self::OneOf(words) => words.contains(&value),
         }
     }

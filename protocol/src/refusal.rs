@@ -12,12 +12,16 @@ pub struct Refusal {
 impl Refusal {
     /// A refusal with this message.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into() }
+        Self {
+            message: message.into(),
+        }
     }
 }
 
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
-        Self::Refused { message: refusal.to_string() }
+        Self::Refused {
+            message: refusal.to_string(),
+        }
     }
 }

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Refusal;
 
-/// How big an input is; what that means in each workload is in its [`Description::sizes`](crate::Description::sizes).
+/// How big an input is; what that means in each workload is in its
+/// [`Description::sizes`](crate::Description::sizes).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Size {
@@ -27,10 +28,13 @@ impl Size {
     /// # Errors
     /// If there is none; the message lists the known names.
     pub fn find(name: &str) -> Result<Self, Refusal> {
-        Self::ALL.into_iter().find(|size| size.name() == name).ok_or_else(|| {
-            let known = Self::ALL.map(Self::name).join(", ");
-            Refusal::new(format!("unknown size `{name}`; known: {known}"))
-        })
+        Self::ALL
+            .into_iter()
+            .find(|size| size.name() == name)
+            .ok_or_else(|| {
+                let known = Self::ALL.map(Self::name).join(", ");
+                Refusal::new(format!("unknown size `{name}`; known: {known}"))
+            })
     }
 
     /// Its name in requests and records.

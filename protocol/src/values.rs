@@ -13,7 +13,9 @@ impl Values {
     /// If the workload does not declare `name` as such: its own mistake, not the request's.
     #[must_use]
     pub fn whole(&self, name: &str) -> u64 {
-        self.word(name).parse().unwrap_or_else(|_| panic!("parameter `{name}` is no whole number"))
+        self.word(name)
+            .parse()
+            .unwrap_or_else(|_| panic!("parameter `{name}` is no whole number"))
     }
 
     /// [`Values::whole`] as a count of things in memory.
@@ -31,7 +33,9 @@ impl Values {
     /// If the workload does not declare `name`.
     #[must_use]
     pub fn word(&self, name: &str) -> &str {
-        self.0.get(name).unwrap_or_else(|| panic!("parameter `{name}` is not declared"))
+        self.0
+            .get(name)
+            .unwrap_or_else(|| panic!("parameter `{name}` is not declared"))
     }
 
     /// Name and value of each, as reported in the outcome.

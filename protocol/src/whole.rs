@@ -1,5 +1,5 @@
-//! Programs that run as a whole: rows of `workloads/programs/programs.toml`, read by who builds them and by who runs
-//! them.
+//! Programs that run as a whole: rows of `workloads/programs/programs.toml`, read by who builds
+//! them and by who runs them.
 
 use serde::Deserialize;
 
@@ -13,8 +13,8 @@ pub struct WholePrograms {
     pub program: Vec<WholeProgram>,
 }
 
-/// A program of a package, and what it is asked to do. It is a workload like any other, whose iterations each run it
-/// from its start to its end.
+/// A program of a package, and what it is asked to do. It is a workload like any other, whose
+/// iterations each run it from its start to its end.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct WholeProgram {
@@ -26,7 +26,8 @@ pub struct WholeProgram {
     pub stresses: String,
     /// The package that has the program.
     pub package: String,
-    /// Its exact version in the registry; without one it lies in a folder of its name beside the file of rows.
+    /// Its exact version in the registry; without one it lies in a folder of its name beside the
+    /// file of rows.
     pub version: Option<String>,
     /// The program's name in the package.
     pub binary: String,
@@ -35,7 +36,8 @@ pub struct WholeProgram {
     pub x86_64_features: Vec<String>,
     /// What is made for it to read.
     pub input: Option<WholeInput>,
-    /// Its arguments, in which `{input}`, `{threads}`, `{amount}` and `{seed}` stand for what the trial has.
+    /// Its arguments, in which `{input}`, `{threads}`, `{amount}` and `{seed}` stand for what the
+    /// trial has.
     pub arguments: Vec<String>,
     /// What is counted, plural: also the name of the workload's only parameter.
     pub unit: String,
@@ -74,7 +76,9 @@ impl WholeProgram {
             lasts: None,
             charge: None,
             parameters: vec![Parameter::whole(unit, means, (1, 1_000_000), amounts[1])].leak(),
-            sizes: SizeOverrides::all(tiny, small, medium, large).to_vec().leak(),
+            sizes: SizeOverrides::all(tiny, small, medium, large)
+                .to_vec()
+                .leak(),
         }
     }
 }

@@ -1,12 +1,15 @@
-//! How many bytes of stack one level of nesting takes, for each way to nest: `cargo xtask stack` runs this program on
-//! the published crate and on the fork, and compares.
+//! How many bytes of stack one level of nesting takes, for each way to nest: `cargo xtask stack`
+//! runs this program on the published crate and on the fork, and compares.
 //!
 //! Every way is nested on one worker with a stack of 2 MiB, as deep as a program may expect to go.
 
 use std::cell::Cell;
 use std::hint::black_box;
 
-use rayon_core::{ThreadPool, ThreadPoolBuilder, broadcast, in_place_scope, join, scope, scope_fifo, spawn, yield_now};
+use rayon_core::{
+    ThreadPool, ThreadPoolBuilder, broadcast, in_place_scope, join, scope, scope_fifo, spawn,
+    yield_now,
+};
 
 const STACK: usize = 2 << 20;
 
@@ -119,7 +122,11 @@ fn bytes_per_level(nest: impl Fn(usize), levels: usize) -> usize {
 }
 
 fn main() {
-    let pool = ThreadPoolBuilder::new().num_threads(1).stack_size(STACK).build().unwrap();
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(1)
+        .stack_size(STACK)
+        .build()
+        .unwrap();
     pool.install(|| {
         let ways: [Way<()>; 11] = [
             ("join, first closure", join_first),
@@ -141,7 +148,10 @@ fn main() {
             ("scope, spawn, 256 bytes", scope_spawn_large),
             ("spawn, yield_now, 256 bytes", spawn_large),
         ];
-        println!("install\t{}", bytes_per_level(|level| install(&pool, level), LEVELS));
+        println!(
+            "install\t{}",
+            bytes_per_level(|level| install(&pool, level), LEVELS)
+        );
         for (name, nest) in ways {
             println!("{name}\t{}", bytes_per_level(nest, LEVELS));
         }

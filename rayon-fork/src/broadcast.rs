@@ -29,7 +29,8 @@ pub struct BroadcastContext<'a> {
 impl BroadcastContext<'_> {
     pub(crate) fn with<R>(body: impl FnOnce(BroadcastContext<'_>) -> R) -> R {
         // SAFETY: used until `body` returns, which cannot keep it.
-        body(BroadcastContext { worker: unsafe { Worker::running() } })
+        let worker = unsafe { Worker::running() };
+        body(BroadcastContext { worker })
     }
 
     /// Position of this worker in the pool: `0..num_threads`.
@@ -67,8 +68,8 @@ impl fmt::Debug for BroadcastContext<'_> {
 
 /// Runs `op` once on every worker of the current pool and returns the results by worker index.
 ///
-/// A worker runs its share when its own queue is empty, before it steals. Meanwhile the caller goes on with other work
-/// if it is a worker, and blocks if not.
+/// A worker runs its share when its own queue is empty, before it steals. Meanwhile the caller goes
+/// on with other work if it is a worker, and blocks if not.
 ///
 /// ```
 /// let squares = rayon_core::broadcast(|context| context.index() * context.index());
@@ -116,7 +117,9 @@ where
     let caller = unsafe { Worker::current() };
     let share = |_migrated| BroadcastContext::with(&op);
     let latch = CountLatch::new(registry.num_threads(), caller);
-    let jobs: Vec<_> = (0..registry.num_threads()).map(|_| StackJob::new(&latch, &share)).collect();
+    let jobs: Vec<_> = (0..registry.num_threads())
+        .map(|_| StackJob::new(&latch, &share))
+        .collect();
     let _frame = hooks::open_broadcast(jobs.as_ptr());
     registry.submit_to_each(jobs.iter().map(|job| {
         // SAFETY: we wait until every job has set the latch, so they and what they borrow stay.

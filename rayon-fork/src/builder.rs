@@ -49,8 +49,8 @@ pub(crate) struct PoolPlan {
 /// # }
 /// ```
 ///
-/// `S` says how threads are started. It is [`std::thread::Builder`] unless [`spawn_handler`](Self::spawn_handler)
-/// changes it.
+/// `S` says how threads are started. It is [`std::thread::Builder`] unless
+/// [`spawn_handler`](Self::spawn_handler) changes it.
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     /// 0: by environment or by the number of CPUs.
     num_threads: usize,
@@ -89,9 +89,9 @@ impl ThreadPoolBuilder {
 
     /// Builds a pool whose threads may borrow from the caller, and ends it before returning.
     ///
-    /// `wrapper` is called on each new thread and must call [`ThreadBuilder::run`]; it may set up whatever jobs shall
-    /// find on their thread. `with_pool` is called on this thread. When it returns the pool ends, its threads are
-    /// joined, and its result is returned.
+    /// `wrapper` is called on each new thread and must call [`ThreadBuilder::run`]; it may set up
+    /// whatever jobs shall find on their thread. `with_pool` is called on this thread. When it
+    /// returns the pool ends, its threads are joined, and its result is returned.
     ///
     /// ```
     /// # fn main() -> Result<(), rayon_core::ThreadPoolBuildError> {
@@ -122,10 +122,15 @@ impl ThreadPoolBuilder {
     {
         let wrapper = &wrapper;
         thread::scope(|threads| {
-            let start =
-                |thread: ThreadBuilder| thread.to_std().spawn_scoped(threads, move || wrapper(thread)).map(drop);
+            let start = |thread: ThreadBuilder| {
+                thread
+                    .to_std()
+                    .spawn_scoped(threads, move || wrapper(thread))
+                    .map(drop)
+            };
             let pool = self.spawn_handler(start).build()?;
-            // The scope joins the threads, and they end because the pool is dropped here, also when `with_pool` panics.
+            // The scope joins the threads, and they end because the pool is dropped here, also when
+            // `with_pool` panics.
             Ok(with_pool(&pool))
         })
     }
@@ -141,8 +146,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     ///
     /// # Errors
     ///
-    /// If a thread cannot be started, or if [`use_current_thread`](Self::use_current_thread) was asked for on a thread
-    /// that is a worker. Workers that were started already end again.
+    /// If a thread cannot be started, or if [`use_current_thread`](Self::use_current_thread) was
+    /// asked for on a thread that is a worker. Workers that were started already end again.
     ///
     /// # Panics
     ///
@@ -187,8 +192,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
 impl<S> ThreadPoolBuilder<S> {
     /// Starts threads with `spawn` in place of [`std::thread::Builder`].
     ///
-    /// `spawn` must arrange that [`ThreadBuilder::run`] is called on a new thread, and should honour the name and the
-    /// stack size it is told. The pool never joins such threads.
+    /// `spawn` must arrange that [`ThreadBuilder::run`] is called on a new thread, and should
+    /// honour the name and the stack size it is told. The pool never joins such threads.
     ///
     /// ```
     /// # fn main() -> Result<(), rayon_core::ThreadPoolBuildError> {
@@ -234,11 +239,11 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Sets the number of workers; 0, the default, leaves it to `RAYON_NUM_THREADS`, then to the older
-    /// `RAYON_RS_NUM_CPUS`, then to [`std::thread::available_parallelism`].
+    /// Sets the number of workers; 0, the default, leaves it to `RAYON_NUM_THREADS`, then to the
+    /// older `RAYON_RS_NUM_CPUS`, then to [`std::thread::available_parallelism`].
     ///
-    /// More than [`max_num_threads`](crate::max_num_threads) become that many. The number never changes while the pool
-    /// lives.
+    /// More than [`max_num_threads`](crate::max_num_threads) become that many. The number never
+    /// changes while the pool lives.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(5).build().unwrap();
@@ -251,9 +256,9 @@ impl<S> ThreadPoolBuilder<S> {
 
     /// Makes the calling thread worker 0 of the pool, for the rest of its life.
     ///
-    /// Only `num_threads - 1` threads are started. The calling thread does the pool's work only while it is inside a
-    /// call of this crate that waits or yields. Start and exit handlers do not run for it. Its share of the pool is
-    /// never freed.
+    /// Only `num_threads - 1` threads are started. The calling thread does the pool's work only
+    /// while it is inside a call of this crate that waits or yields. Start and exit handlers do not
+    /// run for it. Its share of the pool is never freed.
     ///
     /// ```
     /// use rayon_core::ThreadPoolBuilder;
@@ -273,8 +278,8 @@ impl<S> ThreadPoolBuilder<S> {
 
     /// Takes panics that nobody waits for: those of spawned jobs and of start and exit handlers.
     ///
-    /// It runs on the worker that panicked, maybe on several at once. Without a handler, or if it panics itself, such a
-    /// panic aborts the process.
+    /// It runs on the worker that panicked, maybe on several at once. Without a handler, or if it
+    /// panics itself, such a panic aborts the process.
     ///
     /// ```
     /// use std::sync::{Mutex, mpsc};

@@ -44,7 +44,9 @@ impl Configuration {
     }
 
     fn map(self, set: impl FnOnce(ThreadPoolBuilder) -> ThreadPoolBuilder) -> Self {
-        Self { builder: set(self.builder) }
+        Self {
+            builder: set(self.builder),
+        }
     }
 
     /// See [`ThreadPoolBuilder::thread_name`].
@@ -99,7 +101,9 @@ impl Configuration {
 #[allow(deprecated)]
 impl fmt::Debug for Configuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Configuration").field("builder", &self.builder).finish()
+        f.debug_struct("Configuration")
+            .field("builder", &self.builder)
+            .finish()
     }
 }
 

@@ -1,7 +1,8 @@
-//! One word that says whether something has happened, and whether the one thread that waits for it must be woken.
+//! One word that says whether something has happened, and whether the one thread that waits for it
+//! must be woken.
 //!
-//! A latch has exactly one owner, the worker that waits on it: "sleepy" and "asleep" are states of that thread, and two
-//! threads could not share them. Anyone may set it, once.
+//! A latch has exactly one owner, the worker that waits on it: "sleepy" and "asleep" are states of
+//! that thread, and two threads could not share them. Anyone may set it, once.
 //!
 //! | word | state    | meaning                                            | left by               |
 //! |------|----------|----------------------------------------------------|-----------------------|
@@ -10,8 +11,8 @@
 //! | 2    | sleeping | not set; the owner is blocked, or bound to be      | owner → 0, setter → 3 |
 //! | 3    | set      | set, for good                                      | nobody                |
 //!
-//! Every step is a read-modify-write of this one word, so setter and owner always agree on who came first; the rest of
-//! the handshake is in `sleep/README.md`, section 4.
+//! Every step is a read-modify-write of this one word, so setter and owner always agree on who came
+//! first; the rest of the handshake is in `sleep/README.md`, section 4.
 
 use crate::sync::modelled::{AtomicUsize, Ordering};
 
@@ -30,13 +31,16 @@ assert_size!(CoreLatch: 8);
 impl CoreLatch {
     /// An unset latch; its owner is the thread that waits on it.
     pub(crate) fn new() -> Self {
-        Self { state: AtomicUsize::new(UNSET) }
+        Self {
+            state: AtomicUsize::new(UNSET),
+        }
     }
 
     /// Whether the latch is set. If so, all that its setter did before is visible.
     #[inline]
     pub(crate) fn probe(&self) -> bool {
-        // ORDERING: Acquire, pairs with the swap in `set`: a set latch publishes the result it stands for.
+        // ORDERING: Acquire, pairs with the swap in `set`: a set latch publishes the result it
+        // stands for.
         self.state.load(Ordering::Acquire) == SET
     }
 
@@ -45,8 +49,8 @@ impl CoreLatch {
         self.try_step(UNSET, SLEEPY)
     }
 
-    /// The owner, sleepy, commits itself to block: from here on a setter will wake it. `false` only if the latch is
-    /// set.
+    /// The owner, sleepy, commits itself to block: from here on a setter will wake it. `false` only
+    /// if the latch is set.
     pub(crate) fn try_fall_asleep(&self) -> bool {
         self.try_step(SLEEPY, SLEEPING)
     }
@@ -63,21 +67,26 @@ impl CoreLatch {
     ///
     /// # Safety
     ///
-    /// `this` must be valid until the swap. After it the owner may have freed the latch, so the caller must not read
-    /// anything through it any more, and must have taken beforehand what it needs to find the owner.
+    /// `this` must be valid until the swap. After it the owner may have freed the latch, so the
+    /// caller must not read anything through it any more, and must have taken beforehand what it
+    /// needs to find the owner.
     #[inline]
     pub(crate) unsafe fn set(this: *const Self) -> bool {
-        // SAFETY: the caller promises that the latch lives until the swap, which is this reference's only use.
+        // SAFETY: the caller promises that the latch lives until the swap, which is this
+        // reference's only use.
         let state = unsafe { &(*this).state };
-        // ORDERING: SeqCst like every step; of it correctness needs Release, for `probe`, and Acquire, so that what the
-        // owner did before it fell asleep is visible to the thread that now wakes it.
+        // ORDERING: SeqCst like every step; of it correctness needs Release, for `probe`, and
+        // Acquire, so that what the owner did before it fell asleep is visible to the thread that
+        // now wakes it.
         state.swap(SET, Ordering::SeqCst) == SLEEPING
     }
 
     fn try_step(&self, from: usize, to: usize) -> bool {
-        // ORDERING: SeqCst on success, as in `set`. On failure the latch was set: the owner finds that out by `probe`,
-        // which acquires, before it relies on it.
-        self.state.compare_exchange(from, to, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+        // ORDERING: SeqCst on success, as in `set`. On failure the latch was set: the owner finds
+        // that out by `probe`, which acquires, before it relies on it.
+        self.state
+            .compare_exchange(from, to, Ordering::SeqCst, Ordering::Relaxed)
+            .is_ok()
     }
 }
 

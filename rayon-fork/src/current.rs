@@ -32,8 +32,8 @@ impl Yield {
     }
 }
 
-/// Runs one waiting job of the current pool, from wherever it waits, on the calling worker. `None` if the thread is no
-/// worker. Never blocks.
+/// Runs one waiting job of the current pool, from wherever it waits, on the calling worker. `None`
+/// if the thread is no worker. Never blocks.
 ///
 /// For a worker that waits for something the pool does not know of, such as a flag.
 ///
@@ -94,7 +94,8 @@ pub fn current_thread_index() -> Option<usize> {
 
 /// Whether the calling worker's own queue holds jobs; `None` if the thread is no worker.
 ///
-/// A hint for code that decides whether to split further: an empty queue means that thieves took everything.
+/// A hint for code that decides whether to split further: an empty queue means that thieves took
+/// everything.
 ///
 /// ```
 /// use rayon_core::current_thread_has_pending_tasks;

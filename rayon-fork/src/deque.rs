@@ -24,7 +24,8 @@ pub(crate) fn settle<T>(mut attempt: impl FnMut() -> Steal<T>) -> Option<T> {
     }
 }
 
-/// Whether jobs are shared lazily. Their deque needs atomics of 64 bits; on a target without, they are public.
+/// Whether jobs are shared lazily. Their deque needs atomics of 64 bits; on a target without, they
+/// are public.
 pub(crate) const SHARES_LAZILY: bool = cfg!(all(feature = "demand", target_has_atomic = "64"));
 
 /// What this file adds to the variant's name.
@@ -52,7 +53,8 @@ pub(crate) enum JobStealer<T> {
 /// Where a pushed job lies: at an index of its deque, or in one that does not tell.
 pub(crate) struct Place(Option<u64>);
 
-/// What `$of`, of either kind, does in the same way; or what it `$private`ly does, and a public one does else.
+/// What `$of`, of either kind, does in the same way; or what it `$private`ly does, and a public one
+/// does else.
 macro_rules! whichever {
     ($of:expr, $deque:ident => $same:expr) => {
         whichever! { $of, $deque => $same, else $deque => $same }
@@ -108,11 +110,13 @@ impl<T: TwoWords> JobDeque<T> {
         whichever! { self, deque => deque.pop() }
     }
 
-    /// Takes the job back that lies at `place`, if that needs no look at it: `true` if it is the newest, and nobody
-    /// else may take it. The caller knows that it has not come out.
+    /// Takes the job back that lies at `place`, if that needs no look at it: `true` if it is the
+    /// newest, and nobody else may take it. The caller knows that it has not come out.
     #[inline]
     pub(crate) fn try_take_back(&self, place: &Place) -> bool {
-        let Place(Some(index)) = *place else { return false };
+        let Place(Some(index)) = *place else {
+            return false;
+        };
         whichever! { self, deque => deque.try_take_back(index), else _ => index == 0 }
     }
 
@@ -144,7 +148,8 @@ impl<T: TwoWords> JobStealer<T> {
         whichever! { self, stealer => stealer.ask(), else _ => () }
     }
 
-    /// Whether the owner may answer, having done anything since others last showed jobs in its stead.
+    /// Whether the owner may answer, having done anything since others last showed jobs in its
+    /// stead.
     pub(crate) fn has_stirred(&self) -> bool {
         whichever! { self, stealer => stealer.has_stirred(), else _ => true }
     }

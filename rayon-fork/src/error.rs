@@ -33,15 +33,21 @@ enum Kind {
 
 impl ThreadPoolBuildError {
     pub(crate) fn global_already_initialized() -> Self {
-        Self { kind: Kind::GlobalPoolAlreadyInitialized }
+        Self {
+            kind: Kind::GlobalPoolAlreadyInitialized,
+        }
     }
 
     pub(crate) fn current_thread_already_in_pool() -> Self {
-        Self { kind: Kind::CurrentThreadAlreadyInPool }
+        Self {
+            kind: Kind::CurrentThreadAlreadyInPool,
+        }
     }
 
     pub(crate) fn io(error: io::Error) -> Self {
-        Self { kind: Kind::IOError(error) }
+        Self {
+            kind: Kind::IOError(error),
+        }
     }
 
     /// The kind of the I/O error, if it is one.
@@ -55,8 +61,12 @@ impl ThreadPoolBuildError {
     /// The text of the kinds that have a fixed one.
     fn text(&self) -> Option<&'static str> {
         match self.kind {
-            Kind::GlobalPoolAlreadyInitialized => Some("The global thread pool has already been initialized."),
-            Kind::CurrentThreadAlreadyInPool => Some("The current thread is already part of another thread pool."),
+            Kind::GlobalPoolAlreadyInitialized => {
+                Some("The global thread pool has already been initialized.")
+            }
+            Kind::CurrentThreadAlreadyInPool => {
+                Some("The current thread is already part of another thread pool.")
+            }
             Kind::IOError(_) => None,
         }
     }
@@ -97,9 +107,21 @@ mod tests {
 
     #[test]
     fn only_io_errors_have_a_source() {
-        assert!(ThreadPoolBuildError::global_already_initialized().source().is_none());
-        assert!(ThreadPoolBuildError::current_thread_already_in_pool().source().is_none());
-        assert!(ThreadPoolBuildError::io(io::Error::other("no thread")).source().is_some());
+        assert!(
+            ThreadPoolBuildError::global_already_initialized()
+                .source()
+                .is_none()
+        );
+        assert!(
+            ThreadPoolBuildError::current_thread_already_in_pool()
+                .source()
+                .is_none()
+        );
+        assert!(
+            ThreadPoolBuildError::io(io::Error::other("no thread"))
+                .source()
+                .is_some()
+        );
     }
 
     #[test]

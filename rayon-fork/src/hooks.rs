@@ -1,14 +1,14 @@
 //! Where the scheduler says what it does, in one line each.
 //!
-//! With the feature `instrument` these lines count, and with `record` they record a program. Without, every function
-//! here is empty and every type has size zero, and nothing is left of them in compiled code: the test
-//! `hooks_leave_no_code` deletes the lines and compares.
+//! With the feature `instrument` these lines count, and with `record` they record a program.
+//! Without, every function here is empty and every type has size zero, and nothing is left of them
+//! in compiled code: the test `hooks_leave_no_code` deletes the lines and compares.
 
 /// Defines [`Event`], and the names under which its values are reported.
 macro_rules! events {
     ($($(#[$doc:meta])* $event:ident = $name:literal,)*) => {
-        /// Something that a thread did, in the order in which counts are reported. Who counts it, and which sums hold,
-        /// is in `instrument/README.md`.
+        /// Something that a thread did, in the order in which counts are reported. Who counts it,
+        /// and which sums hold, is in `instrument/README.md`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[cfg_attr(
             not(feature = "instrument"),
@@ -72,7 +72,8 @@ events! {
     WakeStacked = "wakes_stacked",
     /// A full fence stood between a push and its announcement.
     PushFence = "push_fences",
-    /// A worker that was about to block, or to make jobs of another one public, made all CPUs of the process fence.
+    /// A worker that was about to block, or to make jobs of another one public, made all CPUs of
+    /// the process fence.
     HeavyFence = "heavy_fences",
     /// A worker made private jobs of its own public, since somebody was idle.
     Exposure = "exposures",
@@ -209,7 +210,8 @@ mod nothing {
             Here(PhantomData)
         }
 
-        /// What the calling thread does is done to this pool: from outside, unless it is one of the pool's workers.
+        /// What the calling thread does is done to this pool: from outside, unless it is one of the
+        /// pool's workers.
         #[inline]
         pub(crate) fn visit(&self) -> Here<'_> {
             Here(PhantomData)

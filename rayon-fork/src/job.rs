@@ -16,8 +16,8 @@ pub(crate) trait Job {
     ///
     /// # Safety
     ///
-    /// `this` is the pointer that a [`JobRef`] of this job was made from, the job's memory is alive, and each `JobRef`
-    /// leads here once. The memory may be gone when this returns.
+    /// `this` is the pointer that a [`JobRef`] of this job was made from, the job's memory is
+    /// alive, and each `JobRef` leads here once. The memory may be gone when this returns.
     unsafe fn execute(this: *const ());
 }
 
@@ -31,8 +31,8 @@ pub(crate) struct JobRef {
 
 assert_size!(JobRef: 16);
 
-// SAFETY: a `JobRef` is only made by `JobRef::new`, whose caller vouches that the job may run on any thread; the two
-// words themselves are plain data.
+// SAFETY: a `JobRef` is only made by `JobRef::new`, whose caller vouches that the job may run on
+// any thread; the two words themselves are plain data.
 unsafe impl Send for JobRef {}
 
 impl JobRef {
@@ -41,12 +41,16 @@ impl JobRef {
     /// `job` stays alive and in place until it was executed, and it may be executed on any thread.
     #[inline]
     pub(crate) unsafe fn new<J: Job>(job: *const J) -> Self {
-        Self { job: job.cast(), execute: J::execute }
+        Self {
+            job: job.cast(),
+            execute: J::execute,
+        }
     }
 
     /// Whether this is the reference to the job at `job`.
     ///
-    /// The address decides: two live jobs never share one, since no job that is asked for here has size zero.
+    /// The address decides: two live jobs never share one, since no job that is asked for here has
+    /// size zero.
     #[inline]
     pub(crate) fn leads_to<J>(&self, job: *const J) -> bool {
         const { assert!(size_of::<J>() > 0) };
@@ -62,7 +66,8 @@ impl JobRef {
 
     #[inline]
     pub(crate) fn execute(self) {
-        // SAFETY: `new`'s caller keeps the job alive until now, and `self` is consumed, so this is the one execution.
+        // SAFETY: `new`'s caller keeps the job alive until now, and `self` is consumed, so this is
+        // the one execution.
         unsafe { (self.execute)(self.job) }
     }
 }
@@ -77,7 +82,10 @@ impl crate::deque::terms::TwoWords for JobRef {
     unsafe fn from_words([job, execute]: [*mut (); 2]) -> Self {
         // SAFETY: the words are from `into_words`, where this one was such a function.
         let execute = unsafe { std::mem::transmute::<*mut (), unsafe fn(*const ())>(execute) };
-        Self { job: job.cast_const(), execute }
+        Self {
+            job: job.cast_const(),
+            execute,
+        }
     }
 }
 
@@ -104,24 +112,29 @@ where
     F: FnOnce(bool) -> R + Send,
     R: Send,
 {
-    /// A job that runs `work`. The argument of `work` says whether it *migrated*, that is, whether it was run through a
-    /// [`JobRef`] and not by [`StackJob::run_inline`] with `false`.
+    /// A job that runs `work`. The argument of `work` says whether it *migrated*, that is, whether
+    /// it was run through a [`JobRef`] and not by [`StackJob::run_inline`] with `false`.
     #[inline]
     pub(crate) fn new(latch: L, work: F) -> Self {
-        Self { latch, work: UnsafeCell::new(Some(work)), progress: UnsafeCell::new(Progress::Waiting) }
+        Self {
+            latch,
+            work: UnsafeCell::new(Some(work)),
+            progress: UnsafeCell::new(Progress::Waiting),
+        }
     }
 
     /// # Safety
     ///
-    /// The job stays in place until its latch is set, or until the reference was found unexecuted in the queue it was
-    /// put in. Called once.
+    /// The job stays in place until its latch is set, or until the reference was found unexecuted
+    /// in the queue it was put in. Called once.
     #[inline]
     pub(crate) unsafe fn as_job_ref(&self) -> JobRef {
         // SAFETY: our caller keeps the job in place; closure and result are `Send`.
         unsafe { JobRef::new(self) }
     }
 
-    /// Runs the work on the owner's own stack, moved out of its slot. A panic goes straight through.
+    /// Runs the work on the owner's own stack, moved out of its slot. A panic goes straight
+    /// through.
     ///
     /// # Safety
     ///
@@ -129,7 +142,9 @@ where
     #[inline]
     pub(crate) unsafe fn run_inline(self, migrated: bool) -> R {
         hooks::count(Event::JobExecuted);
-        self.work.into_inner().expect("a job taken back was not run")(migrated)
+        self.work
+            .into_inner()
+            .expect("a job taken back was not run")(migrated)
     }
 
     /// As [`Self::run_inline`], from where the work lies.
@@ -164,11 +179,12 @@ where
 {
     unsafe fn execute(this: *const ()) {
         let this: *const Self = this.cast();
-        // The waiting frame holds this job: unwinding past the latch would leave it waiting for ever.
+        // The waiting frame holds this job: unwinding past the latch would leave it waiting for
+        // ever.
         let fatal = Fatal::unless_done("the end of a job");
         local_scopes::begin_other_job();
-        // SAFETY: the job is alive (contract), and only the one thread that executes it looks into `work` before the
-        // latch is set.
+        // SAFETY: the job is alive (contract), and only the one thread that executes it looks into
+        // `work` before the latch is set.
         let work = unsafe { (*(*this).work.get()).take() }.expect("a job is executed once");
         hooks::count(Event::JobExecuted);
         hooks::job_begins(this);
@@ -179,8 +195,8 @@ where
         hooks::job_ended();
         // SAFETY: as for `work`; the owner reads it after it has seen the latch set.
         unsafe { *(*this).progress.get() = progress };
-        // SAFETY: the latch is alive, since its owner waits for it; nothing is read through `this` afterwards, because
-        // from here on the owner may return and free the frame.
+        // SAFETY: the latch is alive, since its owner waits for it; nothing is read through `this`
+        // afterwards, because from here on the owner may return and free the frame.
         unsafe { L::set(ptr::addr_of!((*this).latch)) };
         fatal.disarm();
     }
@@ -196,8 +212,8 @@ assert_size!(HeapJob<usize>: 8);
 impl<F: FnOnce() + Send> HeapJob<F> {
     /// # Safety
     ///
-    /// What `work` borrows outlives its execution. `work` does not unwind: the scheduler has nowhere to take a panic
-    /// from here.
+    /// What `work` borrows outlives its execution. `work` does not unwind: the scheduler has
+    /// nowhere to take a panic from here.
     pub(crate) unsafe fn new_ref(work: F) -> JobRef {
         let job: *const Self = Box::into_raw(Box::new(Self { work }));
         // SAFETY: the box is leaked until `execute` takes it back; our caller vouches for borrows.
@@ -250,8 +266,8 @@ impl<F: Fn() + Send + Sync> Job for SharedJob<F> {
 
 /// Jobs that run oldest first although the deque they are announced on runs newest first.
 ///
-/// Every job put in comes with a *token*: a job whose execution runs the oldest job of the FIFO. Tokens and jobs are
-/// equal in number, so a token never finds the FIFO empty.
+/// Every job put in comes with a *token*: a job whose execution runs the oldest job of the FIFO.
+/// Tokens and jobs are equal in number, so a token never finds the FIFO empty.
 pub(crate) struct JobFifo {
     jobs: Injector<JobRef>,
 }
@@ -260,7 +276,9 @@ assert_size!(JobFifo: size_of::<Injector<JobRef>>());
 
 impl JobFifo {
     pub(crate) fn new() -> Self {
-        Self { jobs: Injector::new() }
+        Self {
+            jobs: Injector::new(),
+        }
     }
 
     /// Puts `job` in and returns the token to push on a deque.
@@ -277,8 +295,8 @@ impl JobFifo {
 
 impl Job for JobFifo {
     unsafe fn execute(this: *const ()) {
-        // SAFETY: `push`'s caller keeps the FIFO alive until its tokens were executed. Running the job below may end
-        // the scope that holds the FIFO, so the borrow ends before.
+        // SAFETY: `push`'s caller keeps the FIFO alive until its tokens were executed. Running the
+        // job below may end the scope that holds the FIFO, so the borrow ends before.
         let job = settle(|| unsafe { &*this.cast::<Self>() }.jobs.steal());
         job.expect("every token stands for one job").execute();
     }

@@ -12,10 +12,10 @@ use crate::registry::{self, Worker};
 use crate::scope::local_scopes::Awaited;
 use crate::unwind::{self, Payload};
 
-/// Whether a second closure that nobody stole is called where it lies, or moved out of its slot first: wide loads right
-/// after the narrow stores that wrote it, which stall. With the move, a small join costs what it costs in the published
-/// crate; without, a quarter less. To move is the default, so that what differs from the published crate is the
-/// counters.
+/// Whether a second closure that nobody stole is called where it lies, or moved out of its slot
+/// first: wide loads right after the narrow stores that wrote it, which stall. With the move, a
+/// small join costs what it costs in the published crate; without, a quarter less. To move is the
+/// default, so that what differs from the published crate is the counters.
 const IN_PLACE_JOIN: bool = cfg!(feature = "in-place-join");
 
 /// What this file adds to the variant's name.
@@ -37,15 +37,18 @@ pub struct FnContext {
 impl FnContext {
     #[inline]
     fn new(migrated: bool) -> Self {
-        Self { migrated, _not_send: PhantomData }
+        Self {
+            migrated,
+            _not_send: PhantomData,
+        }
     }
 
-    /// Whether the closure may run on another thread than the one that called
-    /// [`join_context`]. A parallel iterator splits further after a migration, because one means that somebody was
+    /// Whether the closure may run on another thread than the one that called [`join_context`]. A
+    /// parallel iterator splits further after a migration, because one means that somebody was
     /// idle.
     ///
-    /// True for both closures if the caller was no worker. Else false for the first closure, and for the second true
-    /// unless the call took it back from its own queue unexecuted.
+    /// True for both closures if the caller was no worker. Else false for the first closure, and
+    /// for the second true unless the call took it back from its own queue unexecuted.
     ///
     /// ```
     /// use rayon_core::join_context;
@@ -72,15 +75,18 @@ impl FnContext {
 
 impl fmt::Debug for FnContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FnContext").field("migrated", &self.migrated).finish_non_exhaustive()
+        f.debug_struct("FnContext")
+            .field("migrated", &self.migrated)
+            .finish_non_exhaustive()
     }
 }
 
 /// Runs two closures, in parallel if another worker is free, and returns both results.
 ///
-/// The second closure is offered to thieves while the calling worker runs the first; if nobody took it, the caller runs
-/// it too. So a join that finds no thief costs little more than two calls, and programs split their work as finely as
-/// they like. Called from a thread that is no worker, the whole call moves into the global pool.
+/// The second closure is offered to thieves while the calling worker runs the first; if nobody took
+/// it, the caller runs it too. So a join that finds no thief costs little more than two calls, and
+/// programs split their work as finely as they like. Called from a thread that is no worker, the
+/// whole call moves into the global pool.
 ///
 /// ```
 /// fn sum(numbers: &[u64]) -> u64 {
@@ -139,9 +145,12 @@ where
     RB: Send,
 {
     registry::in_worker(|worker, injected| {
-        let job_b = StackJob::new(SpinLatch::new(worker), |migrated| oper_b(FnContext::new(migrated)));
-        // SAFETY: every way out of here first sees the latch set or gets the reference back: the loop below,
-        // `into_result` after it, and `wait_before_unwinding` if the first closure panics.
+        let job_b = StackJob::new(SpinLatch::new(worker), |migrated| {
+            oper_b(FnContext::new(migrated))
+        });
+        // SAFETY: every way out of here first sees the latch set or gets the reference back: the
+        // loop below, `into_result` after it, and `wait_before_unwinding` if the first closure
+        // panics.
         let reference = unsafe { job_b.as_job_ref() };
         let _frame = hooks::open_join(&reference, SPLITS);
         let place = worker.push(reference);
@@ -151,8 +160,8 @@ where
             Err(payload) => wait_before_unwinding(worker, &job_b.latch, payload),
         };
 
-        // Mostly the second job is still where we put it. Above it lie jobs that the first closure left behind, such as
-        // those spawned into an outer scope.
+        // Mostly the second job is still where we put it. Above it lie jobs that the first closure
+        // left behind, such as those spawned into an outer scope.
         let mut is_back = !job_b.latch.probe() && worker.try_take_back(&place);
         while !is_back && !job_b.latch.probe() {
             match worker.take_local() {
@@ -169,8 +178,13 @@ where
         if is_back {
             hooks::second_begins();
             // SAFETY: the reference is back, unexecuted.
-            let result_b =
-                unsafe { if IN_PLACE_JOIN { job_b.run_in_place(injected) } else { job_b.run_inline(injected) } };
+            let result_b = unsafe {
+                if IN_PLACE_JOIN {
+                    job_b.run_in_place(injected)
+                } else {
+                    job_b.run_inline(injected)
+                }
+            };
             return (result_a, result_b);
         }
         (result_a, job_b.into_result())

@@ -19,8 +19,8 @@ pub(crate) trait Latch {
     ///
     /// # Safety
     ///
-    /// `this` is alive when the call begins. The waiter may free it as soon as it is set, so implementations take what
-    /// they need through a raw pointer first and read nothing afterwards.
+    /// `this` is alive when the call begins. The waiter may free it as soon as it is set, so
+    /// implementations take what they need through a raw pointer first and read nothing afterwards.
     unsafe fn set(this: *const Self);
 }
 
@@ -29,7 +29,8 @@ pub(crate) struct SpinLatch<'r> {
     core: CoreLatch,
     registry: &'r Arc<Registry>,
     owner: usize,
-    /// The setter may be no worker of the owner's pool, so that nothing keeps that pool alive for it.
+    /// The setter may be no worker of the owner's pool, so that nothing keeps that pool alive for
+    /// it.
     is_cross: bool,
 }
 
@@ -39,12 +40,20 @@ impl<'r> SpinLatch<'r> {
     /// Will be set by a worker of `owner`'s own pool.
     #[inline]
     pub(crate) fn new(owner: &'r Worker) -> Self {
-        Self { core: CoreLatch::new(), registry: owner.registry(), owner: owner.index(), is_cross: false }
+        Self {
+            core: CoreLatch::new(),
+            registry: owner.registry(),
+            owner: owner.index(),
+            is_cross: false,
+        }
     }
 
     /// Will be set by a worker of another pool.
     pub(crate) fn cross(owner: &'r Worker) -> Self {
-        Self { is_cross: true, ..Self::new(owner) }
+        Self {
+            is_cross: true,
+            ..Self::new(owner)
+        }
     }
 }
 
@@ -61,9 +70,11 @@ impl Latch for SpinLatch<'_> {
     #[inline]
     unsafe fn set(this: *const Self) {
         // SAFETY: alive until the core latch is set below (contract).
-        let (registry, owner, is_cross) = unsafe { ((*this).registry, (*this).owner, (*this).is_cross) };
-        // The owner may return, and its pool end, the moment the latch is set: a setter from another pool keeps the
-        // registry for the wake-up. A setter from the same pool is itself a worker of the registry and so holds it.
+        let (registry, owner, is_cross) =
+            unsafe { ((*this).registry, (*this).owner, (*this).is_cross) };
+        // The owner may return, and its pool end, the moment the latch is set: a setter from
+        // another pool keeps the registry for the wake-up. A setter from the same pool is itself a
+        // worker of the registry and so holds it.
         let kept = is_cross.then(|| Arc::clone(registry));
         let registry: *const Registry = kept.as_ref().map_or(Arc::as_ptr(registry), Arc::as_ptr);
         // SAFETY: as above; `this` is not touched again.
@@ -76,7 +87,11 @@ impl Latch for SpinLatch<'_> {
 
 /// How the owner of a [`CountLatch`] waits.
 enum Waiter {
-    Worker { core: CoreLatch, registry: Arc<Registry>, index: usize },
+    Worker {
+        core: CoreLatch,
+        registry: Arc<Registry>,
+        index: usize,
+    },
     OtherThread(Arc<LockLatch>),
 }
 
@@ -92,8 +107,8 @@ impl Count {
 
     #[inline]
     pub(crate) fn add(&self, more: usize) {
-        // Relaxed: a thread that adds holds one unit of the count itself, so it cannot be zero, and what is added is
-        // handed on through a queue that orders this before it is taken off.
+        // Relaxed: a thread that adds holds one unit of the count itself, so it cannot be zero, and
+        // what is added is handed on through a queue that orders this before it is taken off.
         let before = self.0.fetch_add(more, Ordering::Relaxed);
         debug_assert_ne!(before, 0, "a latch that was set is counted up");
     }
@@ -101,18 +116,23 @@ impl Count {
     /// `true` if nothing is left.
     #[inline]
     pub(crate) fn take_off(&self, count: usize) -> bool {
-        // ORDERING: AcqRel. Release publishes the effects of the jobs that are taken off; acquire makes the one that
-        // reaches zero see those of all the others before it lets the waiter go on.
+        // ORDERING: AcqRel. Release publishes the effects of the jobs that are taken off; acquire
+        // makes the one that reaches zero see those of all the others before it lets the waiter go
+        // on.
         let before = self.0.fetch_sub(count, Ordering::AcqRel);
-        debug_assert!(before >= count, "more is taken off a latch than was counted");
+        debug_assert!(
+            before >= count,
+            "more is taken off a latch than was counted"
+        );
         before == count
     }
 
     /// Whether so many are left.
     #[inline]
     pub(crate) fn is(&self, count: usize) -> bool {
-        // ORDERING: Acquire, pairs with the release of every `take_off`: who finds that all that is left is its own
-        // goes on as after a set latch, and must see what those did whose jobs were taken off.
+        // ORDERING: Acquire, pairs with the release of every `take_off`: who finds that all that is
+        // left is its own goes on as after a set latch, and must see what those did whose jobs were
+        // taken off.
         self.0.load(Ordering::Acquire) == count
     }
 }
@@ -136,7 +156,10 @@ impl CountLatch {
             },
             None => Waiter::OtherThread(LockLatch::new_shared()),
         };
-        Self { count: Count::new(count), waiter }
+        Self {
+            count: Count::new(count),
+            waiter,
+        }
     }
 
     /// One more `set` to wait for.
@@ -145,7 +168,8 @@ impl CountLatch {
         self.count.add(more);
     }
 
-    /// Waits until the count is zero, or all that is left is held by the owner. `owner` is the one that `new` got.
+    /// Waits until the count is zero, or all that is left is held by the owner. `owner` is the one
+    /// that `new` got.
     pub(crate) fn wait(&self, owner: Option<&Worker>, awaited: Awaited) {
         match &self.waiter {
             Waiter::Worker { core, .. } => {
@@ -161,7 +185,9 @@ impl CountLatch {
     /// Whether `worker` is the one that waits.
     pub(crate) fn is_awaited_by(&self, worker: &Worker) -> bool {
         match &self.waiter {
-            Waiter::Worker { registry, index, .. } => *index == worker.index() && worker.is_in(registry),
+            Waiter::Worker {
+                registry, index, ..
+            } => *index == worker.index() && worker.is_in(registry),
             Waiter::OtherThread(_) => false,
         }
     }
@@ -183,10 +209,14 @@ impl CountLatch {
         if !unsafe { (*this).count.take_off(count) } {
             return;
         }
-        // SAFETY: still alive: only the waiter frees it, and it waits for what is set below. It may free it at that
-        // point, hence the clones before.
+        // SAFETY: still alive: only the waiter frees it, and it waits for what is set below. It may
+        // free it at that point, hence the clones before.
         match unsafe { &(*this).waiter } {
-            Waiter::Worker { core, registry, index } => {
+            Waiter::Worker {
+                core,
+                registry,
+                index,
+            } => {
                 let (registry, index) = (Arc::clone(registry), *index);
                 // SAFETY: as above; not touched again.
                 if unsafe { CoreLatch::set(core) } {
@@ -213,7 +243,8 @@ impl Latch for CountLatch {
 impl<L: Latch> Latch for &L {
     #[inline]
     unsafe fn set(this: *const Self) {
-        // SAFETY: the reference is read before the latch is set, and what it leads to is alive (contract).
+        // SAFETY: the reference is read before the latch is set, and what it leads to is alive
+        // (contract).
         unsafe { L::set(*this) }
     }
 }

@@ -1,9 +1,10 @@
-//! A drop-in `rayon-core` whose way of counting sleeping and searching threads is chosen by Cargo features. The `rayon`
-//! facade runs on it unmodified; see the package's README for what equals the published crate, what differs, and how to
-//! choose a variant.
+//! A drop-in `rayon-core` whose way of counting sleeping and searching threads is chosen by Cargo
+//! features. The `rayon` facade runs on it unmodified; see the package's README for what equals the
+//! published crate, what differs, and how to choose a variant.
 //!
-//! A pool is some threads, its *workers*, and the jobs that wait for them. What may run in parallel is offered, and
-//! runs where it was offered unless an idle worker steals it. Hence four ways to offer work, by who waits for it:
+//! A pool is some threads, its *workers*, and the jobs that wait for them. What may run in parallel
+//! is offered, and runs where it was offered unless an idle worker steals it. Hence four ways to
+//! offer work, by who waits for it:
 //!
 //! | work                                     | way             | who waits            |
 //! |------------------------------------------|-----------------|----------------------|
@@ -27,20 +28,28 @@
 //! assert_eq!(numbers, [30, 10, 20]);
 //! ```
 //!
-//! They use the pool of the worker that calls them, and from other threads the global pool, which starts when it is
-//! first needed. [`ThreadPoolBuilder`] makes pools of one's own, and work enters these by [`ThreadPool::install`]. A
-//! worker that must wait runs other jobs meanwhile; how one without any work goes to sleep, and how none is forgotten
-//! there, is the subject of `src/sleep/README.md`.
+//! They use the pool of the worker that calls them, and from other threads the global pool, which
+//! starts when it is first needed. [`ThreadPoolBuilder`] makes pools of one's own, and work enters
+//! these by [`ThreadPool::install`]. A worker that must wait runs other jobs meanwhile; how one
+//! without any work goes to sleep, and how none is forgotten there, is the subject of
+//! `src/sleep/README.md`.
 
 // The published crate has no such attributes, and programs must compile alike on both.
 #![allow(clippy::must_use_candidate, clippy::return_self_not_must_use)]
 
-/// Claims the size of a type in bytes, on 64-bit targets. Jobs and latches lie in the frames of users, and what a pool
-/// shares lies on lines that many read: none of it may grow unnoticed.
+/// Claims the size of a type in bytes, on 64-bit targets. Jobs and latches lie in the frames of
+/// users, and what a pool shares lies on lines that many read: none of it may grow unnoticed.
 macro_rules! assert_size {
     ($type:ty: $bytes:expr) => {
-        #[cfg(all(target_pointer_width = "64", not(fork_loom), not(feature = "instrument")))]
-        const _: () = assert!(size_of::<$type>() == $bytes, concat!(stringify!($type), " has another size"));
+        #[cfg(all(
+            target_pointer_width = "64",
+            not(fork_loom),
+            not(feature = "instrument")
+        ))]
+        const _: () = assert!(
+            size_of::<$type>() == $bytes,
+            concat!(stringify!($type), " has another size")
+        );
     };
 }
 
@@ -86,8 +95,8 @@ pub use builder::ThreadPoolBuilder;
 #[allow(deprecated)]
 pub use configuration::{Configuration, initialize};
 pub use current::{
-    Yield, current_num_threads, current_thread_has_pending_tasks, current_thread_index, max_num_threads, yield_local,
-    yield_now,
+    Yield, current_num_threads, current_thread_has_pending_tasks, current_thread_index,
+    max_num_threads, yield_local, yield_now,
 };
 pub use error::ThreadPoolBuildError;
 pub use join::{FnContext, join, join_context};

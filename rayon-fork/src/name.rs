@@ -12,7 +12,11 @@ pub(crate) struct Name {
 impl Name {
     /// `first` and then the others, one after the other.
     pub(crate) const fn join(first: &str, others: &[&str]) -> Self {
-        let mut name = Self { bytes: [0; CAPACITY], len: 0 }.with(first);
+        let mut name = Self {
+            bytes: [0; CAPACITY],
+            len: 0,
+        }
+        .with(first);
         let mut part = 0;
         while part < others.len() {
             name = name.with(others[part]);

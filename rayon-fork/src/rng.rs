@@ -5,8 +5,8 @@ use std::hash::{DefaultHasher, Hasher};
 
 use crate::sync::{AtomicUsize, Ordering};
 
-/// xorshift64* (Vigna, "An experimental exploration of Marsaglia's xorshift generators, scrambled"). Small and fast;
-/// quality beyond "not always the same victim" is not needed.
+/// xorshift64* (Vigna, "An experimental exploration of Marsaglia's xorshift generators,
+/// scrambled"). Small and fast; quality beyond "not always the same victim" is not needed.
 pub(crate) struct XorShift64Star {
     state: Cell<u64>,
 }
@@ -26,7 +26,9 @@ impl XorShift64Star {
                 state => break state,
             }
         };
-        Self { state: Cell::new(state) }
+        Self {
+            state: Cell::new(state),
+        }
     }
 
     /// A number below `bound`, which is not 0.

@@ -9,8 +9,9 @@ use crate::registry::{self, Registry, Worker};
 
 /// Puts a job into the current pool and returns at once.
 ///
-/// On a worker, the newest spawned job runs first. The job outlives the caller, so it may borrow nothing; use
-/// [`scope`](crate::scope()) for jobs that do. A pool that is dropped first finishes what was spawned.
+/// On a worker, the newest spawned job runs first. The job outlives the caller, so it may borrow
+/// nothing; use [`scope`](crate::scope()) for jobs that do. A pool that is dropped first finishes
+/// what was spawned.
 ///
 /// ```
 /// use std::sync::mpsc;

@@ -1,9 +1,11 @@
-//! The door to the machine: only here are the standard library's atomics, locks, condition variables, yielding and
-//! thread parking named, and only in `sync/asymmetric.rs` the kernel's fences, in `sync/cpus.rs` its CPUs.
+//! The door to the machine: only here are the standard library's atomics, locks, condition
+//! variables, yielding and thread parking named, and only in `sync/asymmetric.rs` the kernel's
+//! fences, in `sync/cpus.rs` its CPUs.
 //!
-//! There are two groups. The plain one is what most of the crate uses. [`modelled`] is what `sleep/` and
-//! `core_latch.rs` use; a build with `--cfg fork_loom` takes it from loom, so that the models run the very code the
-//! pool runs. The rest cannot go that way: loom's atomics have no `const fn new`, and statics need one.
+//! There are two groups. The plain one is what most of the crate uses. [`modelled`] is what
+//! `sleep/` and `core_latch.rs` use; a build with `--cfg fork_loom` takes it from loom, so that the
+//! models run the very code the pool runs. The rest cannot go that way: loom's atomics have no
+//! `const fn new`, and statics need one.
 
 #[cfg(not(fork_loom))]
 mod asymmetric;
@@ -28,7 +30,8 @@ mod machine {
     #[cfg(not(fork_loom))]
     #[allow(unused_imports)]
     pub(crate) use super::asymmetric::{
-        heavy_fence, light_fence, prepare_heavy_fences, registers_at_once, try_heavy_fence, wait_for_grace_period,
+        heavy_fence, light_fence, prepare_heavy_fences, registers_at_once, try_heavy_fence,
+        wait_for_grace_period,
     };
     #[cfg(not(feature = "web_spin_lock"))]
     pub(crate) use std::sync::OnceLock;
@@ -63,10 +66,12 @@ macro_rules! cell_of_thread {
 }
 pub(crate) use cell_of_thread;
 
-/// A mutex and a condition variable without poisoning, over those of a module with the interface of `std::sync`.
+/// A mutex and a condition variable without poisoning, over those of a module with the interface of
+/// `std::sync`.
 ///
-/// No lock of this crate is held while code of a user runs, and no critical section leaves its data half changed, so a
-/// poisoned lock would be only a second way to report a panic that is already on its way.
+/// No lock of this crate is held while code of a user runs, and no critical section leaves its data
+/// half changed, so a poisoned lock would be only a second way to report a panic that is already on
+/// its way.
 macro_rules! unpoisoned_locks {
     ($backend:path, $guard:path) => {
         use $backend as backend;
@@ -85,7 +90,9 @@ macro_rules! unpoisoned_locks {
             /// Blocks until the mutex is free, and takes it.
             #[inline]
             pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
-                self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+                self.0
+                    .lock()
+                    .unwrap_or_else(std::sync::PoisonError::into_inner)
             }
 
             /// Takes the mutex if it is free.
@@ -108,10 +115,13 @@ macro_rules! unpoisoned_locks {
                 Self(backend::Condvar::new())
             }
 
-            /// Releases the mutex, blocks until notified (or for no reason at all), and takes the mutex again.
+            /// Releases the mutex, blocks until notified (or for no reason at all), and takes the
+            /// mutex again.
             #[inline]
             pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-                self.0.wait(guard).unwrap_or_else(std::sync::PoisonError::into_inner)
+                self.0
+                    .wait(guard)
+                    .unwrap_or_else(std::sync::PoisonError::into_inner)
             }
 
             /// Wakes every waiting thread.
@@ -153,7 +163,8 @@ pub(crate) mod modelled {
     #[allow(unused_imports)]
     pub(crate) use super::machine::{try_heavy_fence, wait_for_grace_period};
 
-    /// Nothing. The model needs a fence where the machine's total order of `SeqCst` accesses already does the work.
+    /// Nothing. The model needs a fence where the machine's total order of `SeqCst` accesses
+    /// already does the work.
     #[inline(always)]
     pub(crate) fn fence_for_loom() {}
 }
@@ -178,16 +189,19 @@ pub(crate) mod modelled {
         static ARE_FENCES_EVENTS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
     }
 
-    /// Begins one execution, before it spawns threads: shall fences be events whose order is explored?
+    /// Begins one execution, before it spawns threads: shall fences be events whose order is
+    /// explored?
     ///
-    /// Left alone, loom runs a fence in one piece with the access before it, and so misses failures that need another
-    /// thread in between. As an event, each fence touches one common word, relaxed; that finds those, but leaves so
-    /// many more schedules that others get out of reach. So models are run both ways.
+    /// Left alone, loom runs a fence in one piece with the access before it, and so misses failures
+    /// that need another thread in between. As an event, each fence touches one common word,
+    /// relaxed; that finds those, but leaves so many more schedules that others get out of reach.
+    /// So models are run both ways.
     #[cfg(test)]
     pub(crate) fn begin_execution(are_fences_events: bool) {
         // All threads of a model take turns on one thread of the system.
         ARE_FENCES_EVENTS.set(are_fences_events);
-        // The first touch creates the word. Done by another thread, it would order that thread before all others.
+        // The first touch creates the word. Done by another thread, it would order that thread
+        // before all others.
         fence(Ordering::SeqCst);
     }
 
@@ -199,8 +213,8 @@ pub(crate) mod modelled {
         loom::sync::atomic::fence(ordering);
     }
 
-    /// Creates the word below, for the same reason as in [`begin_execution`]. Only here: in models that have no use for
-    /// it, one word more sends loom's bounded search other ways.
+    /// Creates the word below, for the same reason as in [`begin_execution`]. Only here: in models
+    /// that have no use for it, one word more sends loom's bounded search other ways.
     // It fails where the kernel is asked.
     #[allow(clippy::unnecessary_wraps)]
     pub(crate) fn prepare_heavy_fences() -> std::io::Result<()> {
@@ -208,11 +222,11 @@ pub(crate) mod modelled {
         Ok(())
     }
 
-    /// One side of a pair that is ordered: a step on a word of their own, so that it orders nothing with any fence but
-    /// its partner. (And with other light ones, which the real one does not.)
+    /// One side of a pair that is ordered: a step on a word of their own, so that it orders nothing
+    /// with any fence but its partner. (And with other light ones, which the real one does not.)
     pub(crate) fn light_fence() {
-        // ORDERING: AcqRel. Of two steps one is first, and the other's thread sees what came before it: what
-        // `sync/asymmetric.rs` promises of a pair.
+        // ORDERING: AcqRel. Of two steps one is first, and the other's thread sees what came before
+        // it: what `sync/asymmetric.rs` promises of a pair.
         ASYMMETRIC_FENCES.fetch_add(1, Ordering::AcqRel);
     }
 
@@ -262,7 +276,10 @@ pub(crate) mod modelled {
 
         /// Mistake: nobody fences for others.
         pub(crate) fn without_heavy_ones() -> Self {
-            Self { is_heavy: false, ..Self::cheapest() }
+            Self {
+                is_heavy: false,
+                ..Self::cheapest()
+            }
         }
 
         /// The side of a pair that is executed often.
@@ -280,15 +297,16 @@ pub(crate) mod modelled {
         }
     }
 
-    /// Stands in for a `SeqCst` access: loom takes those for acquire and release ones, but it does model this fence.
+    /// Stands in for a `SeqCst` access: loom takes those for acquire and release ones, but it does
+    /// model this fence.
     pub(crate) fn fence_for_loom() {
-        // ORDERING: SeqCst fence, where the first access is a locked one on a real machine, or both are loads: there it
-        // orders nothing that the machine does not.
+        // ORDERING: SeqCst fence, where the first access is a locked one on a real machine, or both
+        // are loads: there it orders nothing that the machine does not.
         fence(Ordering::SeqCst);
     }
 
-    /// Nothing: loom would make another thread run first, and so skip the schedules in which none does. No loop of the
-    /// protocol needs the yield to end.
+    /// Nothing: loom would make another thread run first, and so skip the schedules in which none
+    /// does. No loop of the protocol needs the yield to end.
     pub(crate) fn yield_now() {}
 
     /// Lets others run, for a loop that does not end by itself.

@@ -13,8 +13,8 @@ use crate::sync::thread;
 /// [spawn handler](crate::ThreadPoolBuilder::spawn_handler) or to the wrapper of
 /// [`build_scoped`](crate::ThreadPoolBuilder::build_scoped).
 ///
-/// Its receiver must call [`run`](Self::run) on a thread of its own: without, the pool is a worker short, and jobs may
-/// wait for ever.
+/// Its receiver must call [`run`](Self::run) on a thread of its own: without, the pool is a worker
+/// short, and jobs may wait for ever.
 ///
 /// ```
 /// use rayon_core::{ThreadBuilder, ThreadPoolBuilder};
@@ -61,7 +61,8 @@ impl ThreadBuilder {
         self.index
     }
 
-    /// What the closure of [`thread_name`](crate::ThreadPoolBuilder::thread_name) returned for this worker.
+    /// What the closure of [`thread_name`](crate::ThreadPoolBuilder::thread_name) returned for this
+    /// worker.
     ///
     /// ```
     /// # use rayon_core::ThreadPoolBuilder;
@@ -103,8 +104,8 @@ impl ThreadBuilder {
         self.stack_size
     }
 
-    /// Works for the pool on the calling thread. Returns when the pool has ended; then the thread is no worker any more
-    /// and may become one of another pool.
+    /// Works for the pool on the calling thread. Returns when the pool has ended; then the thread
+    /// is no worker any more and may become one of another pool.
     ///
     /// ```
     /// use rayon_core::{ThreadPoolBuilder, current_thread_index};

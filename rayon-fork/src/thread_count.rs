@@ -20,8 +20,8 @@ fn cpus() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Threads that could run at once when this was first asked. To ask the system takes it some file accesses, too many
-/// for each worker that starts.
+/// Threads that could run at once when this was first asked. To ask the system takes it some file
+/// accesses, too many for each worker that starts.
 pub(crate) fn cpus_at_first() -> usize {
     static CPUS: OnceLock<usize> = OnceLock::new();
     *CPUS.get_or_init(cpus)

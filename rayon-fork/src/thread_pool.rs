@@ -52,11 +52,12 @@ impl ThreadPool {
         configuration.build()
     }
 
-    /// Runs `op` on a worker of this pool and returns its result. Everything it calls that uses "the current pool" uses
-    /// this one.
+    /// Runs `op` on a worker of this pool and returns its result. Everything it calls that uses
+    /// "the current pool" uses this one.
     ///
-    /// On a worker of the pool `op` is simply called. A worker of another pool goes on with that pool's work meanwhile,
-    /// so code before and after `install` may see other jobs run in between on its thread. Any other thread blocks.
+    /// On a worker of the pool `op` is simply called. A worker of another pool goes on with that
+    /// pool's work meanwhile, so code before and after `install` may see other jobs run in between
+    /// on its thread. Any other thread blocks.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
@@ -325,7 +326,11 @@ impl ThreadPool {
     }
 
     fn with_own_worker<R>(&self, ask: impl FnOnce(&Worker) -> R) -> Option<R> {
-        Worker::with_current(|worker| worker.filter(|worker| worker.is_in(&self.registry)).map(ask))
+        Worker::with_current(|worker| {
+            worker
+                .filter(|worker| worker.is_in(&self.registry))
+                .map(ask)
+        })
     }
 }
 

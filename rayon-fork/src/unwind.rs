@@ -1,4 +1,5 @@
-//! Panics: caught where a job ends, carried to the thread that waits for it, and fatal inside the scheduler.
+//! Panics: caught where a job ends, carried to the thread that waits for it, and fatal inside the
+//! scheduler.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -8,8 +9,8 @@ pub(crate) type Payload = Box<dyn Any + Send + 'static>;
 
 /// Runs `body`; a panic becomes an `Err` with its payload.
 ///
-/// The caller resumes, stores or hands over the payload, so nobody sees state that the panic broke without also seeing
-/// the panic: that is why unwind safety may be asserted here.
+/// The caller resumes, stores or hands over the payload, so nobody sees state that the panic broke
+/// without also seeing the panic: that is why unwind safety may be asserted here.
 #[inline]
 pub(crate) fn capture<R>(body: impl FnOnce() -> R) -> Result<R, Payload> {
     catch_unwind(AssertUnwindSafe(body))
@@ -22,8 +23,8 @@ pub(crate) fn resume(payload: Payload) -> ! {
 
 /// Ends the process if it is dropped by unwinding out of a place that must not unwind.
 ///
-/// Other threads hold pointers into the frames of such places, so unwinding would leave those dangling.
-/// [`Fatal::disarm`] at the end of the place.
+/// Other threads hold pointers into the frames of such places, so unwinding would leave those
+/// dangling. [`Fatal::disarm`] at the end of the place.
 pub(crate) struct Fatal {
     place: &'static str,
 }

@@ -4,8 +4,8 @@ use crate::Error;
 use crate::file::{Recording, event_of};
 use crate::layout::Event;
 
-/// Clocks that differ by more than this, and by more than a hundredth of the time between, did not go on evenly. A
-/// thread may lose its CPU between two clocks that it reads at once.
+/// Clocks that differ by more than this, and by more than a hundredth of the time between, did not
+/// go on evenly. A thread may lose its CPU between two clocks that it reads at once.
 const JUMP_NS: f64 = 5e7;
 
 /// How long ticks are.
@@ -28,7 +28,9 @@ impl Clock {
         for (number, thread) in recording.threads.iter().enumerate() {
             let (mut before, mut latest) = ((0, head.began_ns), 0);
             for &[word, value] in &thread.events {
-                let Some((event, ticks)) = event_of(word) else { continue };
+                let Some((event, ticks)) = event_of(word) else {
+                    continue;
+                };
                 let jumped = |jump_ns: f64| Error::ClockJumped {
                     thread: number,
                     at_ms: ticks as f64 * told / 1e6,
@@ -46,19 +48,34 @@ impl Clock {
                         return Err(jumped(jump));
                     }
                     before = (ticks, value);
-                    first = if first.0 == 0 || ticks < first.0 { before } else { first };
+                    first = if first.0 == 0 || ticks < first.0 {
+                        before
+                    } else {
+                        first
+                    };
                     last = if ticks > last.0 { before } else { last };
                 }
             }
         }
         let (ticks, ns) = (last.0 - first.0, last.1.saturating_sub(first.1));
         // Over less, what was measured at the beginning is nearer.
-        let ns_per_tick = if ns > 100_000_000 { ns as f64 / ticks as f64 } else { told };
-        Ok(Self { ns_per_tick, event_ticks: head.event_milliticks.div_ceil(1000) })
+        let ns_per_tick = if ns > 100_000_000 {
+            ns as f64 / ticks as f64
+        } else {
+            told
+        };
+        Ok(Self {
+            ns_per_tick,
+            event_ticks: head.event_milliticks.div_ceil(1000),
+        })
     }
 
     /// Nanoseconds of so many ticks.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "2^56 ticks at most")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "2^56 ticks at most"
+    )]
     pub(crate) fn ns(self, ticks: u64) -> u64 {
         (ticks as f64 * self.ns_per_tick).round() as u64
     }
@@ -75,7 +92,10 @@ mod tests {
         assert!(Clock::of(&good).is_ok());
         let mut back = good.clone();
         back.threads[0].events.swap(3, 5);
-        assert!(matches!(Clock::of(&back).unwrap_err(), Error::ClockJumped { thread: 0, .. }));
+        assert!(matches!(
+            Clock::of(&back).unwrap_err(),
+            Error::ClockJumped { thread: 0, .. }
+        ));
         let mut away = good;
         let at = away.threads[0].events.last().unwrap()[0] & ((1 << 56) - 1);
         let wall = made_up::event(Event::Wall, at, away.head.began_ns + at + 3_000_000_000);
@@ -91,7 +111,9 @@ mod tests {
         for seconds in 1..=4 {
             let ticks = seconds * 1_000_000_000;
             let wall = recording.head.began_ns + ticks * 1001 / 1000;
-            recording.threads[0].events.push(made_up::event(Event::Wall, ticks, wall));
+            recording.threads[0]
+                .events
+                .push(made_up::event(Event::Wall, ticks, wall));
         }
         let clock = Clock::of(&recording).unwrap();
         assert_eq!((clock.ns(1_000_000), clock.event_ticks), (1_001_000, 2));

@@ -97,15 +97,21 @@ impl Recording {
     /// Reads the file at `path`.
     ///
     /// # Errors
-    /// If it cannot be read, is no recording of this version, is damaged (with the place), or too large.
+    /// If it cannot be read, is no recording of this version, is damaged (with the place), or too
+    /// large.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let facts = std::fs::metadata(path)?;
         if !facts.is_file() {
             return Err(Error::Foreign("no regular file".to_owned()));
         }
         let mut file = BufReader::new(File::open(path)?);
-        let is_packed = file.fill_buf()?.starts_with(&zstd::zstd_safe::MAGICNUMBER.to_le_bytes());
-        let mut content = Content { inner: BufReader::new(zstd::Decoder::with_buffer(file)?), at: 0 };
+        let is_packed = file
+            .fill_buf()?
+            .starts_with(&zstd::zstd_safe::MAGICNUMBER.to_le_bytes());
+        let mut content = Content {
+            inner: BufReader::new(zstd::Decoder::with_buffer(file)?),
+            at: 0,
+        };
         let wanted = format!("{MAGIC}{VERSION}\n");
         let mut magic = vec![0; wanted.len()];
         if let Err(error) = content.inner.read_exact(&mut magic) {
@@ -118,30 +124,49 @@ impl Recording {
         if magic != wanted.as_bytes() {
             let begins = String::from_utf8_lossy(&magic);
             return Err(Error::Foreign(if begins.starts_with(MAGIC) {
-                format!("`{}` is another version than {VERSION}; record again", begins.trim_end())
+                format!(
+                    "`{}` is another version than {VERSION}; record again",
+                    begins.trim_end()
+                )
             } else {
                 "its content begins otherwise".to_owned()
             }));
         }
         content.at = wanted.len() as u64;
         let mut line = Vec::new();
-        content.inner.by_ref().take(1 << 16).read_until(b'\n', &mut line).map_err(|error| content.damaged(&error))?;
+        content
+            .inner
+            .by_ref()
+            .take(1 << 16)
+            .read_until(b'\n', &mut line)
+            .map_err(|error| content.damaged(&error))?;
         let head = serde_json::from_slice(&line).map_err(|error| content.damaged(&error))?;
         content.at += line.len() as u64;
         let threads = content.number()?;
-        let mut recording = Self { head, threads: Vec::new() };
+        let mut recording = Self {
+            head,
+            threads: Vec::new(),
+        };
         let mut events = 0_u64;
         for _ in 0..threads {
             let count = content.number()?;
             events = events.saturating_add(count);
             if events > MOST_EVENTS {
-                return Err(Error::TooLarge { events, most: MOST_EVENTS });
+                return Err(Error::TooLarge {
+                    events,
+                    most: MOST_EVENTS,
+                });
             }
             recording.threads.push(content.thread(count)?);
         }
         // What is left is the checksum of it all.
         let mut rest = Vec::new();
-        content.inner.by_ref().take(1).read_to_end(&mut rest).map_err(|error| content.damaged(&error))?;
+        content
+            .inner
+            .by_ref()
+            .take(1)
+            .read_to_end(&mut rest)
+            .map_err(|error| content.damaged(&error))?;
         if !rest.is_empty() {
             return Err(content.damaged(&"there is more than was announced"));
         }
@@ -178,7 +203,10 @@ struct Content<R> {
 
 impl<R: Read> Content<R> {
     fn damaged(&self, what: &impl ToString) -> Error {
-        Error::Damaged { at: self.at, what: what.to_string() }
+        Error::Damaged {
+            at: self.at,
+            what: what.to_string(),
+        }
     }
 
     fn byte(&mut self) -> Result<u8, Error> {
@@ -251,7 +279,10 @@ mod tests {
         for length in 0..whole.len() {
             std::fs::write(&path, &whole[..length]).unwrap();
             let error = Recording::read(&path).unwrap_err().to_string();
-            assert!(error.contains("at byte") || error.contains("no recording"), "{length}: {error}");
+            assert!(
+                error.contains("at byte") || error.contains("no recording"),
+                "{length}: {error}"
+            );
         }
         for place in 0..whole.len() {
             let mut changed = whole.clone();
@@ -282,7 +313,10 @@ mod tests {
         let content = |tail: &[u8]| [begin.as_bytes(), tail].concat();
         let error = packed(&content(&[1, 1, 99, 0, 0])).to_string();
         let place = format!("byte {}", begin.len() + 5);
-        assert!(error.contains(&place) && error.contains("no event 99"), "{error}");
+        assert!(
+            error.contains(&place) && error.contains("no event 99"),
+            "{error}"
+        );
         let error = packed(&content(&[1, 255, 255, 255, 255, 127]));
         assert!(matches!(error, Error::TooLarge { .. }), "{error}");
         let error = packed(&content(&[0, 0])).to_string();

@@ -8,7 +8,8 @@ use crate::file::{Head, MOST_EVENTS, Recording, Thread, event_of};
 use crate::layout::{Event, HEAD, VERSION};
 
 impl Recording {
-    /// What is in `folder`, whether or not its program came to an end; `None` if no program recorded itself.
+    /// What is in `folder`, whether or not its program came to an end; `None` if no program
+    /// recorded itself.
     ///
     /// # Errors
     /// If a file cannot be read, or is of another version.
@@ -20,11 +21,25 @@ impl Recording {
         let text = fs::read_to_string(path)?;
         let field = |name: &str| -> Result<u64, Error> {
             let lines = text.lines().filter_map(|line| line.split_once('='));
-            let value = lines.clone().find(|(it, _)| *it == name).and_then(|(_, value)| value.parse().ok());
-            value.ok_or_else(|| Error::Foreign(format!("its head has no `{name}`; it was killed as it began")))
+            let value = lines
+                .clone()
+                .find(|(it, _)| *it == name)
+                .and_then(|(_, value)| value.parse().ok());
+            value.ok_or_else(|| {
+                Error::Foreign(format!(
+                    "its head has no `{name}`; it was killed as it began"
+                ))
+            })
         };
         let fields = HEAD.map(field);
-        let [version, _process, began_ns, ticks_per_s, event_milliticks, split] = fields;
+        let [
+            version,
+            _process,
+            began_ns,
+            ticks_per_s,
+            event_milliticks,
+            split,
+        ] = fields;
         let version = version?;
         if version != u64::from(VERSION) {
             return Err(Error::Foreign(format!(
@@ -43,7 +58,10 @@ impl Recording {
             let name = entry?.file_name();
             let name = name.to_string_lossy();
             head.others += u64::from(name.starts_with("other-"));
-            numbers.extend(name.strip_prefix("thread-").and_then(|number| number.parse::<usize>().ok()));
+            numbers.extend(
+                name.strip_prefix("thread-")
+                    .and_then(|number| number.parse::<usize>().ok()),
+            );
         }
         numbers.sort_unstable();
         let mut threads = Vec::new();
@@ -52,7 +70,10 @@ impl Recording {
             let thread = thread(&fs::File::open(folder.join(format!("thread-{number}")))?)?;
             events += thread.events.len() as u64;
             if events > MOST_EVENTS {
-                return Err(Error::TooLarge { events, most: MOST_EVENTS });
+                return Err(Error::TooLarge {
+                    events,
+                    most: MOST_EVENTS,
+                });
             }
             threads.push(thread);
         }
@@ -62,8 +83,13 @@ impl Recording {
     /// When the first thread had no room for more events, in ticks.
     #[must_use]
     pub fn full_at(&self) -> Option<u64> {
-        let last = self.threads.iter().filter_map(|thread| event_of(thread.events.last()?[0]));
-        last.filter(|(event, _)| *event == Event::Full).map(|(_, time)| time).min()
+        let last = self
+            .threads
+            .iter()
+            .filter_map(|thread| event_of(thread.events.last()?[0]));
+        last.filter(|(event, _)| *event == Event::Full)
+            .map(|(_, time)| time)
+            .min()
     }
 }
 
@@ -98,20 +124,42 @@ mod tests {
         assert!(Recording::collect(folder.path()).unwrap().is_none());
         let made_up = made_up::joins(2);
         let fields = [u64::from(VERSION), 1, 5, 1_000_000_000, 0, 64];
-        let text: Vec<_> = HEAD.iter().zip(fields).map(|(name, value)| format!("{name}={value}\n")).collect();
+        let text: Vec<_> = HEAD
+            .iter()
+            .zip(fields)
+            .map(|(name, value)| format!("{name}={value}\n"))
+            .collect();
         fs::write(folder.path().join("head"), text.concat()).unwrap();
         fs::write(folder.path().join("other-77"), "").unwrap();
-        let bytes: Vec<u8> = made_up.threads[0].events.iter().flatten().flat_map(|word| word.to_ne_bytes()).collect();
+        let bytes: Vec<u8> = made_up.threads[0]
+            .events
+            .iter()
+            .flatten()
+            .flat_map(|word| word.to_ne_bytes())
+            .collect();
         // A killed program has written the second word of an event and not the first.
         let half = [[0; 8], [7; 8], [0; 8], [0; 8]].concat();
         fs::write(folder.path().join("thread-0"), [&bytes[..], &half].concat()).unwrap();
         let read = Recording::collect(folder.path()).unwrap().unwrap();
         assert_eq!(read.threads[0], made_up.threads[0]);
-        assert_eq!((read.head.others, read.head.split, read.head.began_ns), (1, 64, 5));
+        assert_eq!(
+            (read.head.others, read.head.split, read.head.began_ns),
+            (1, 64, 5)
+        );
 
         fs::write(folder.path().join("head"), "version=9\nprocess=1\n").unwrap();
-        assert!(Recording::collect(folder.path()).unwrap_err().to_string().contains("version 9"));
+        assert!(
+            Recording::collect(folder.path())
+                .unwrap_err()
+                .to_string()
+                .contains("version 9")
+        );
         fs::write(folder.path().join("head"), "").unwrap();
-        assert!(Recording::collect(folder.path()).unwrap_err().to_string().contains("killed as it began"));
+        assert!(
+            Recording::collect(folder.path())
+                .unwrap_err()
+                .to_string()
+                .contains("killed as it began")
+        );
     }
 }

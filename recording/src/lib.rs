@@ -36,7 +36,9 @@ pub enum Error {
         what: String,
     },
     /// It is larger than what is read.
-    #[error("has {events} events, and at most {most} are read; record less of the program, or set --limit")]
+    #[error(
+        "has {events} events, and at most {most} are read; record less of the program, or set --limit"
+    )]
     TooLarge {
         /// How many it has.
         events: u64,
@@ -57,7 +59,9 @@ pub enum Error {
         jump_ms: f64,
     },
     /// Events contradict each other.
-    #[error("thread {thread}, event {event}: {what}; the recording is damaged, or its recorder has a fault")]
+    #[error(
+        "thread {thread}, event {event}: {what}; the recording is damaged, or its recorder has a fault"
+    )]
     Contradiction {
         /// Number of the thread.
         thread: usize,

@@ -9,14 +9,32 @@ pub(crate) fn event(event: Event, time: u64, word: u64) -> [u64; 2] {
 
 /// One of threads that did this, each event with its time and its word.
 pub(crate) fn recording(threads: &[&[(Event, u64, u64)]]) -> Recording {
-    let head = Head { began_ns: 1_000, ticks_per_s: 1_000_000_000, split: 8, ..Head::default() };
-    let events = |thread: &&[(Event, u64, u64)]| thread.iter().map(|&(it, time, word)| event(it, time, word)).collect();
-    Recording { head, threads: threads.iter().map(|thread| Thread { events: events(thread) }).collect() }
+    let head = Head {
+        began_ns: 1_000,
+        ticks_per_s: 1_000_000_000,
+        split: 8,
+        ..Head::default()
+    };
+    let events = |thread: &&[(Event, u64, u64)]| {
+        thread
+            .iter()
+            .map(|&(it, time, word)| event(it, time, word))
+            .collect()
+    };
+    Recording {
+        head,
+        threads: threads
+            .iter()
+            .map(|thread| Thread {
+                events: events(thread),
+            })
+            .collect(),
+    }
 }
 
 impl Recording {
-    /// One of a program that has nothing but a tree of joins of so many levels, on one thread. Each leaf takes
-    /// `leaf_ns`, and each join 10 ns more before, between and after its halves.
+    /// One of a program that has nothing but a tree of joins of so many levels, on one thread. Each
+    /// leaf takes `leaf_ns`, and each join 10 ns more before, between and after its halves.
     #[must_use]
     pub fn of_joins(levels: u64, leaf_ns: u64) -> Self {
         let mut events = vec![(Event::Worker, 1, 0)];
@@ -25,8 +43,8 @@ impl Recording {
     }
 }
 
-/// One of a thread that spawns three jobs of 1 ms, waits for something until `goes_on_ns`, and works for 0.5 ms more,
-/// as its clocks tell. The only worker's last job ends after 3.03 ms.
+/// One of a thread that spawns three jobs of 1 ms, waits for something until `goes_on_ns`, and
+/// works for 0.5 ms more, as its clocks tell. The only worker's last job ends after 3.03 ms.
 #[cfg(test)]
 pub(crate) fn waiting_for_jobs(goes_on_ns: u64) -> Recording {
     use Event::{Begin, Cpu, Delay, End, Into, Spawn, Wall, Worker};

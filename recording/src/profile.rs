@@ -27,9 +27,11 @@ pub struct Profile {
     pub blocked_ns: u64,
     /// The least time of the whole on any number of cores.
     pub span_ns: u64,
-    /// How many tasks run at once in each part of the span, in the mean, if each runs as soon as it can.
+    /// How many tasks run at once in each part of the span, in the mean, if each runs as soon as it
+    /// can.
     pub parallelism: [f64; PARTS],
-    /// How many stretches of work take less than 10^(i+1) ns and not less than 10^i, and their time in all.
+    /// How many stretches of work take less than 10^(i+1) ns and not less than 10^i, and their time
+    /// in all.
     pub grains: [(u64, u64); 10],
     /// What threads outside gave to the pool, one after the other.
     pub regions: Vec<Region>,
@@ -44,13 +46,21 @@ impl Profile {
     /// If the system gives no thread.
     #[must_use]
     pub fn of(tree: &Tree) -> Self {
-        let deepest = tree.tasks().iter().map(|task| task.depth).max().unwrap_or(0) as usize;
+        let deepest = tree
+            .tasks()
+            .iter()
+            .map(|task| task.depth)
+            .max()
+            .unwrap_or(0) as usize;
         // A call takes less than that, also in debug builds.
         let stack = (deepest + 100) * 1000 + (1 << 20);
         std::thread::scope(|scope| {
             let thread = std::thread::Builder::new().stack_size(stack);
-            let walk = thread.spawn_scoped(scope, || Self::walked(tree)).expect("the system gives a thread");
-            walk.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            let walk = thread
+                .spawn_scoped(scope, || Self::walked(tree))
+                .expect("the system gives a thread");
+            walk.join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
     }
 
@@ -59,7 +69,10 @@ impl Profile {
         let mut walk = Walk {
             tree,
             ends: vec![0; tree.scopes() as usize],
-            awaited: tree.waits().flat_map(|(_, wait)| wait.jobs.iter().map(|job| (*job, 0))).collect(),
+            awaited: tree
+                .waits()
+                .flat_map(|(_, wait)| wait.jobs.iter().map(|job| (*job, 0)))
+                .collect(),
             latest: 0,
             span: None,
             profile: &mut profile,
@@ -105,7 +118,11 @@ impl Walk<'_> {
             now = self.step(&step.what, now);
             if !matches!(step.what, What::Spawn { .. }) {
                 let work_ns = self.profile.work_ns - before;
-                self.profile.regions.push(Region { gap_ns, work_ns, span_ns: now - begun });
+                self.profile.regions.push(Region {
+                    gap_ns,
+                    work_ns,
+                    span_ns: now - begun,
+                });
                 gap_ns = 0;
             }
         }
@@ -164,7 +181,12 @@ impl Walk<'_> {
             Some(wait) if wait.jobs.is_empty() => (work, wait.ns),
             Some(wait) => {
                 let before = work.saturating_sub(wait.after_ns);
-                let last = wait.jobs.iter().map(|job| self.awaited[job]).max().unwrap_or(0);
+                let last = wait
+                    .jobs
+                    .iter()
+                    .map(|job| self.awaited[job])
+                    .max()
+                    .unwrap_or(0);
                 (before, last.saturating_sub(now + before))
             }
             None => (work, 0),
@@ -191,7 +213,11 @@ impl Walk<'_> {
     }
 
     /// Adds a stretch to each part of the span that it lies in.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most PARTS")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "at most PARTS"
+    )]
     fn spread(&mut self, begin: u64, end: u64, span: u64) {
         let part = span as f64 / PARTS as f64;
         let place = |time: u64| ((time as f64 / part) as usize).min(PARTS - 1);
@@ -209,7 +235,9 @@ impl Walk<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::Event::{Await, Begin, Broadcast, Close, End, Install, Into, Scope, Spawn, Worker};
+    use crate::layout::Event::{
+        Await, Begin, Broadcast, Close, End, Install, Into, Scope, Spawn, Worker,
+    };
     use crate::made_up;
 
     fn profile(recording: &crate::Recording) -> Profile {
@@ -219,14 +247,17 @@ mod tests {
     #[test]
     fn a_tree_of_joins_has_the_work_of_all_its_halves_and_the_span_of_the_longest_way() {
         let found = profile(&made_up::joins(3));
-        // 8 leaves of 100 ns; on each of 7 joins 10 ns before the first half's end and the second's, and before the
-        // inner ones.
+        // 8 leaves of 100 ns; on each of 7 joins 10 ns before the first half's end and the
+        // second's, and before the inner ones.
         assert_eq!(found.steps, [7, 0, 0, 0, 0]);
         assert_eq!(found.work_ns, 8 * 100 + 7 * 20 + 6 * 10);
         // The first half of each join is the shorter one by its own way down.
         assert_eq!(found.span_ns, 100 + 10 + 2 * 20);
         let mean = found.parallelism.iter().sum::<f64>() / PARTS as f64;
-        assert!((mean - found.work_ns as f64 / found.span_ns as f64).abs() < 1e-9, "{mean}");
+        assert!(
+            (mean - found.work_ns as f64 / found.span_ns as f64).abs() < 1e-9,
+            "{mean}"
+        );
     }
 
     #[test]
@@ -262,16 +293,33 @@ mod tests {
         ]);
         let found = profile(&recording);
         assert_eq!(found.steps, [0, 1, 1, 3, 1]);
-        let region = |gap_ns, work_ns, span_ns| Region { gap_ns, work_ns, span_ns };
+        let region = |gap_ns, work_ns, span_ns| Region {
+            gap_ns,
+            work_ns,
+            span_ns,
+        };
         // The second job begins 20 ns after the scope, and takes 400.
-        assert_eq!(found.regions, [region(0, 50 + 300 + 400, 420), region(100, 600, 600), region(100, 400, 400)]);
-        assert_eq!((found.work_ns, found.span_ns), (750 + 100 + 600 + 100 + 400, 420 + 100 + 600 + 100 + 400));
+        assert_eq!(
+            found.regions,
+            [
+                region(0, 50 + 300 + 400, 420),
+                region(100, 600, 600),
+                region(100, 400, 400)
+            ]
+        );
+        assert_eq!(
+            (found.work_ns, found.span_ns),
+            (750 + 100 + 600 + 100 + 400, 420 + 100 + 600 + 100 + 400)
+        );
     }
 
     #[test]
     fn a_thread_that_waits_for_its_jobs_by_a_channel_goes_on_when_the_last_has_ended() {
         let found = profile(&made_up::waiting_for_jobs(3_030_000));
-        assert_eq!((found.work_ns, found.blocked_ns), (3 * 1_000_000 + 20_000 + 500_000, 0));
+        assert_eq!(
+            (found.work_ns, found.blocked_ns),
+            (3 * 1_000_000 + 20_000 + 500_000, 0)
+        );
         // The last is spawned after 20 us.
         assert_eq!(found.span_ns, 20_000 + 1_000_000 + 500_000);
     }

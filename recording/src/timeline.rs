@@ -20,7 +20,8 @@ struct Piece {
     end: u64,
 }
 
-/// Writes the timeline; returns how many pieces are left out, being shorter than all that are drawn.
+/// Writes the timeline; returns how many pieces are left out, being shorter than all that are
+/// drawn.
 ///
 /// # Errors
 /// If the clock jumped, or `out` cannot be written.
@@ -28,7 +29,10 @@ pub fn write_timeline(recording: &Recording, out: &mut impl Write) -> Result<usi
     let clock = Clock::of(recording)?;
     let mut pieces = Vec::new();
     for (number, thread) in recording.threads.iter().enumerate() {
-        pieces.extend(pieces_of(number, thread.events.iter().filter_map(|[word, _]| event_of(*word))));
+        pieces.extend(pieces_of(
+            number,
+            thread.events.iter().filter_map(|[word, _]| event_of(*word)),
+        ));
     }
     let mut lengths: Vec<u64> = pieces.iter().map(|piece| piece.end - piece.begin).collect();
     let all = lengths.len();
@@ -41,16 +45,34 @@ pub fn write_timeline(recording: &Recording, out: &mut impl Write) -> Result<usi
     let name = json!({"name": "process_name", "ph": "M", "pid": 1, "tid": 0, "args": {"name": recording.head.program}});
     json_to(out, &name)?;
     for (number, thread) in recording.threads.iter().enumerate() {
-        let worker = thread.events.iter().find(|[word, _]| event_of(*word).is_some_and(|(it, _)| it == Event::Worker));
-        let name = worker.map_or_else(|| format!("outside {number}"), |[_, index]| format!("worker {index}"));
+        let worker = thread
+            .events
+            .iter()
+            .find(|[word, _]| event_of(*word).is_some_and(|(it, _)| it == Event::Worker));
+        let name = worker.map_or_else(
+            || format!("outside {number}"),
+            |[_, index]| format!("worker {index}"),
+        );
         writeln!(out, ",")?;
-        json_to(out, &json!({"name": "thread_name", "ph": "M", "pid": 1, "tid": number, "args": {"name": name}}))?;
+        json_to(
+            out,
+            &json!({"name": "thread_name", "ph": "M", "pid": 1, "tid": number, "args": {"name": name}}),
+        )?;
     }
     let microseconds = |ticks: u64| clock.ns(ticks) as f64 / 1e3;
-    for Piece { thread, name, begin, end } in &pieces {
+    for Piece {
+        thread,
+        name,
+        begin,
+        end,
+    } in &pieces
+    {
         let (ts, dur) = (microseconds(*begin), microseconds(end - begin));
         writeln!(out, ",")?;
-        json_to(out, &json!({"name": name, "ph": "X", "pid": 1, "tid": thread, "ts": ts, "dur": dur}))?;
+        json_to(
+            out,
+            &json!({"name": name, "ph": "X", "pid": 1, "tid": thread, "ts": ts, "dur": dur}),
+        )?;
     }
     writeln!(out, "]}}")?;
     Ok(all - pieces.len())
@@ -85,9 +107,19 @@ fn pieces_of(thread: usize, events: impl Iterator<Item = (Event, u64)>) -> Vec<P
             Event::Found => searches_since.take().map(|since| ("search", since)),
             _ => None,
         };
-        pieces.extend(ended.map(|(name, begin)| Piece { thread, name, begin, end: time }));
+        pieces.extend(ended.map(|(name, begin)| Piece {
+            thread,
+            name,
+            begin,
+            end: time,
+        }));
     }
-    pieces.extend(open.into_iter().map(|(name, begin)| Piece { thread, name, begin, end: latest }));
+    pieces.extend(open.into_iter().map(|(name, begin)| Piece {
+        thread,
+        name,
+        begin,
+        end: latest,
+    }));
     pieces
 }
 
@@ -103,9 +135,15 @@ mod tests {
         let drawn: serde_json::Value = serde_json::from_slice(&out).unwrap();
         let events = drawn["traceEvents"].as_array().unwrap();
         assert_eq!(events[1]["args"]["name"], "worker 0");
-        let joins: Vec<_> = events.iter().filter(|event| event["name"] == "join").collect();
+        let joins: Vec<_> = events
+            .iter()
+            .filter(|event| event["name"] == "join")
+            .collect();
         assert_eq!(joins.len(), 7);
-        let longest = joins.iter().map(|join| join["dur"].as_f64().unwrap()).fold(0.0, f64::max);
+        let longest = joins
+            .iter()
+            .map(|join| join["dur"].as_f64().unwrap())
+            .fold(0.0, f64::max);
         let whole = (8.0 * 100.0 + 7.0 * 30.0 - 10.0) / 1e3;
         assert!((longest - whole).abs() < 1e-6, "{longest}");
     }

@@ -10,8 +10,9 @@ use crate::file::Recording;
 /// The number that stands for no scope, of a job that nobody waits for.
 pub const NO_SCOPE: u32 = u32::MAX;
 
-/// Number of a task in [`Tree::tasks`]. A task is a job, the first closure of a join, the closure of a scope, or what a
-/// thread outside the pool does. Numbers of tasks and steps grow from what forks to what is forked.
+/// Number of a task in [`Tree::tasks`]. A task is a job, the first closure of a join, the closure
+/// of a scope, or what a thread outside the pool does. Numbers of tasks and steps grow from what
+/// forks to what is forked.
 pub(crate) type TaskNumber = u32;
 
 /// What a task does that the pool has to do with.
@@ -33,8 +34,8 @@ pub enum What {
         /// The scope's number.
         scope: u32,
     },
-    /// Spawns the shares of a broadcast into the scope, and waits for them: a [`What::Scope`] with a body that does
-    /// nothing else.
+    /// Spawns the shares of a broadcast into the scope, and waits for them: a [`What::Scope`] with
+    /// a body that does nothing else.
     Broadcast {
         /// Spawns the shares.
         body: TaskNumber,
@@ -188,7 +189,11 @@ impl Tree {
     /// That the thread waited for something outside the pool in such a stretch.
     #[must_use]
     pub fn wait(&self, stretch: u32) -> Option<&Wait> {
-        if self.waits.is_empty() { None } else { self.waits.get(&stretch) }
+        if self.waits.is_empty() {
+            None
+        } else {
+            self.waits.get(&stretch)
+        }
     }
 
     /// All such waits, by their stretches, in no order.
@@ -199,8 +204,10 @@ impl Tree {
     /// The steps of a task, in order.
     pub fn steps(&self, task: TaskNumber) -> impl Iterator<Item = (u32, &Step)> {
         let from = |number: u32| (number != 0).then_some(number);
-        std::iter::successors(from(self.tasks[task as usize].first), move |step| from(self.steps[*step as usize].next))
-            .map(|number| (number, &self.steps[number as usize]))
+        std::iter::successors(from(self.tasks[task as usize].first), move |step| {
+            from(self.steps[*step as usize].next)
+        })
+        .map(|number| (number, &self.steps[number as usize]))
     }
 }
 
@@ -218,7 +225,12 @@ impl Iterators {
         let mut levels = vec![0_u8; tree.steps.len()];
         // From what is forked to what forks.
         for (number, step) in tree.steps.iter().enumerate().rev() {
-            if let What::Join { first, second, site: Some(site) } = step.what {
+            if let What::Join {
+                first,
+                second,
+                site: Some(site),
+            } = step.what
+            {
                 let below = [first, second].map(|task| {
                     let steps = tree
                         .steps(task)
@@ -231,14 +243,18 @@ impl Iterators {
         Self { levels }
     }
 
-    /// The splits that an iterator has left which begins with `step`, on `threads` threads: as many as threads, and
-    /// more only if it went farther down than the threads that it was recorded for account for, as one does with a
-    /// longest piece.
+    /// The splits that an iterator has left which begins with `step`, on `threads` threads: as many
+    /// as threads, and more only if it went farther down than the threads that it was recorded for
+    /// account for, as one does with a longest piece.
     #[must_use]
     pub fn first_splits(&self, step: u32, threads: u64, recorded_for: u64) -> u64 {
         let levels = u32::from(self.levels[step as usize]);
         let accounted = recorded_for.max(1).ilog2() + 1;
-        if levels > accounted { threads.max(1 << (levels - 1).min(62)) } else { threads }
+        if levels > accounted {
+            threads.max(1 << (levels - 1).min(62))
+        } else {
+            threads
+        }
     }
 }
 

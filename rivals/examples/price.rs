@@ -1,7 +1,8 @@
-//! What the adapter costs: a Fibonacci number by the rival's own `join`, and by rayon-core's interface on the rival.
+//! What the adapter costs: a Fibonacci number by the rival's own `join`, and by rayon-core's
+//! interface on the rival.
 //!
-//! Both run in turns in one pool of one process, which prints the median time of a join for each, and the median of
-//! their ratios. Arguments: threads (1), which number (27), turns (31).
+//! Both run in turns in one pool of one process, which prints the median time of a join for each,
+//! and the median of their ratios. Arguments: threads (1), which number (27), turns (31).
 
 #![expect(clippy::print_stdout, reason = "a program")]
 
@@ -15,7 +16,8 @@ fn through_the_adapter(n: u64) -> u64 {
     if n < 2 {
         return n;
     }
-    let (one_less, two_less) = rayon_core::join(|| through_the_adapter(n - 1), || through_the_adapter(n - 2));
+    let (one_less, two_less) =
+        rayon_core::join(|| through_the_adapter(n - 1), || through_the_adapter(n - 2));
     one_less + two_less
 }
 
@@ -29,7 +31,10 @@ mod rival {
 
     impl Direct {
         pub(crate) fn new(threads: usize) -> Self {
-            let config = Config { thread_count: NonZero::new(threads), ..Config::default() };
+            let config = Config {
+                thread_count: NonZero::new(threads),
+                ..Config::default()
+            };
             Self(ThreadPool::with_config(config))
         }
 
@@ -43,7 +48,10 @@ mod rival {
         if n < 2 {
             return n;
         }
-        let (two_less, one_less) = scope.join(|scope| fibonacci(scope, n - 2), |scope| fibonacci(scope, n - 1));
+        let (two_less, one_less) = scope.join(
+            |scope| fibonacci(scope, n - 2),
+            |scope| fibonacci(scope, n - 1),
+        );
         one_less + two_less
     }
 }
@@ -71,7 +79,10 @@ mod rival {
         if n < 2 {
             return n;
         }
-        let (two_less, one_less) = worker.join(|worker| fibonacci(worker, n - 2), |worker| fibonacci(worker, n - 1));
+        let (two_less, one_less) = worker.join(
+            |worker| fibonacci(worker, n - 2),
+            |worker| fibonacci(worker, n - 1),
+        );
         one_less + two_less
     }
 }
@@ -82,11 +93,17 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 fn main() {
-    let numbers: Vec<u64> = env::args().skip(1).map(|it| it.parse().expect("arguments are whole numbers")).collect();
+    let numbers: Vec<u64> = env::args()
+        .skip(1)
+        .map(|it| it.parse().expect("arguments are whole numbers"))
+        .collect();
     let argument = |index: usize, default| numbers.get(index).copied().unwrap_or(default);
     let (n, turns) = (argument(1, 27), argument(2, 31));
     let threads = usize::try_from(argument(0, 1)).expect("fewer threads");
-    let pool: ThreadPool = ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool of few threads");
+    let pool: ThreadPool = ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .expect("a pool of few threads");
     let direct = rival::Direct::new(threads);
     let joins = through_the_adapter(n + 1) - 1;
     let time = |run: &dyn Fn() -> u64| {
@@ -104,7 +121,10 @@ fn main() {
             of_adapter.push(by_adapter);
         }
     }
-    let ratios = of_adapter.iter().zip(&of_direct).map(|(adapter, direct)| adapter / direct);
+    let ratios = of_adapter
+        .iter()
+        .zip(&of_direct)
+        .map(|(adapter, direct)| adapter / direct);
     println!(
         "{threads} threads, {joins} joins: {:.2} ns a join by itself, {:.2} ns by the adapter, ratio {:.3}",
         median(of_direct.clone()),

@@ -1,4 +1,5 @@
-//! A closure that each thread of a pool calls once: a parallel region, and all that some rivals have.
+//! A closure that each thread of a pool calls once: a parallel region, and all that some rivals
+//! have.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -53,7 +54,8 @@ impl<R> Results<R> {
     }
 }
 
-/// Calls `op` on each of the `threads` of `pool`. A panic in it ends the process: no rival here carries one on.
+/// Calls `op` on each of the `threads` of `pool`. A panic in it ends the process: no rival here
+/// carries one on.
 pub(crate) fn on<OP, R>(pool: &rival::Pool, threads: usize, op: OP) -> Vec<R>
 where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
@@ -63,12 +65,20 @@ where
     let slots = Results(results.as_mut_ptr());
     pool.run_on_each(&|index| {
         assert!(index < threads, "thread {index} of {threads}");
-        let result = op(BroadcastContext { index, threads, _pool: PhantomData });
-        // SAFETY: `run_on_each` calls this once for each index below `threads`, and there is room for as many.
+        let result = op(BroadcastContext {
+            index,
+            threads,
+            _pool: PhantomData,
+        });
+        // SAFETY: `run_on_each` calls this once for each index below `threads`, and there is room
+        // for as many.
         unsafe { slots.put(index, result) };
     });
     // SAFETY: each element was written, since every thread has returned.
     unsafe { results.set_len(threads) };
     // SAFETY: as above.
-    results.into_iter().map(|result| unsafe { result.assume_init() }).collect()
+    results
+        .into_iter()
+        .map(|result| unsafe { result.assume_init() })
+        .collect()
 }

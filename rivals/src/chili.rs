@@ -1,8 +1,8 @@
-//! The rival [chili](https://docs.rs/chili): a thread beats every 100 us, and a worker whose heart was beaten puts its
-//! oldest job where others find it.
+//! The rival [chili](https://docs.rs/chili): a thread beats every 100 us, and a worker whose heart
+//! was beaten puts its oldest job where others find it.
 //!
-//! Chili hands its scope from call to call. A program of rayon does not, so a thread keeps the present one where every
-//! `join` finds it.
+//! Chili hands its scope from call to call. A program of rayon does not, so a thread keeps the
+//! present one where every `join` finds it.
 
 use std::arch::asm;
 use std::cell::Cell;
@@ -22,7 +22,8 @@ pub(crate) const NAME: &str = "chili";
 /// Chili names no limit; this is a guess at what nobody asks for by intent.
 pub(crate) const MAX_THREADS: usize = 1 << 16;
 
-/// What a job must know of its pool wherever it runs. Lives as long as the program: jobs hold references.
+/// What a job must know of its pool wherever it runs. Lives as long as the program: jobs hold
+/// references.
 struct About {
     threads: usize,
 }
@@ -53,7 +54,10 @@ impl Pool {
             thread_count: NonZero::new(threads),
             ..chili::Config::default()
         });
-        Self { pool, about: Box::leak(Box::new(About { threads })) }
+        Self {
+            pool,
+            about: Box::leak(Box::new(About { threads })),
+        }
     }
 
     /// Runs `op` in a scope of the pool.
@@ -62,7 +66,10 @@ impl Pool {
             return op();
         }
         // Also when `op` panics.
-        let _restore = Restore { scope: SCOPE.get(), about: ABOUT.get() };
+        let _restore = Restore {
+            scope: SCOPE.get(),
+            about: ABOUT.get(),
+        };
         let mut scope = self.pool.scope();
         SCOPE.set(ptr::from_mut(&mut scope).cast());
         ABOUT.set(self.about);
@@ -94,7 +101,8 @@ pub(crate) fn current_num_threads() -> Option<usize> {
     (!is_outside()).then(|| ABOUT.get().threads)
 }
 
-/// Ends the process when a closure of `join` panics: chili would go on with a job whose frame is gone.
+/// Ends the process when a closure of `join` panics: chili would go on with a job whose frame is
+/// gone.
 struct AbortOnUnwind;
 
 impl Drop for AbortOnUnwind {
@@ -130,7 +138,10 @@ where
     RA: Send,
     RB: Send,
 {
-    fork(|| oper_a(FnContext::new(false)), |migrated| oper_b(FnContext::new(migrated)))
+    fork(
+        || oper_a(FnContext::new(false)),
+        |migrated| oper_b(FnContext::new(migrated)),
+    )
 }
 
 /// Runs both; the second is told whether it runs on another thread.
@@ -148,9 +159,10 @@ where
     }
     let (address, about) = (home.addr(), ABOUT.get());
     let guard = AbortOnUnwind;
-    // SAFETY: the pointer is that of the scope which `enter` opened further up on this stack, or of the one which chili
-    // gave to the closure that runs now. Nobody else uses it before that closure goes on, and whoever runs in the
-    // closures below gets the scope that chili gives to them, which is borrowed from this one.
+    // SAFETY: the pointer is that of the scope which `enter` opened further up on this stack, or of
+    // the one which chili gave to the closure that runs now. Nobody else uses it before that
+    // closure goes on, and whoever runs in the closures below gets the scope that chili gives to
+    // them, which is borrowed from this one.
     let scope = unsafe { &mut *home };
     // Chili calls the second closure here and offers the first; rayon does it the other way round.
     let (b, a) = scope.join(
@@ -178,13 +190,14 @@ where
 
 /// `SCOPE.set(scope)`, where the cell has that address already.
 ///
-/// Three such stores would make a small join of chili half as long again. Without any, the compiler could take it that
-/// nobody but chili has the borrow, and keep fields of the scope in registers while a closure changes them.
+/// Three such stores would make a small join of chili half as long again. Without any, the compiler
+/// could take it that nobody but chili has the borrow, and keep fields of the scope in registers
+/// while a closure changes them.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "the call would be what is saved")]
 fn set_again(scope: *mut chili::Scope<'static>) {
-    // SAFETY: does to memory what `SCOPE.set(scope)` does, which is nothing: the bytes are the same. The compiler must
-    // take it that the pointer was stored.
+    // SAFETY: does to memory what `SCOPE.set(scope)` does, which is nothing: the bytes are the
+    // same. The compiler must take it that the pointer was stored.
     unsafe { asm!("/* {0} */", in(reg) scope, options(nostack, preserves_flags)) }
 }
 
@@ -202,7 +215,10 @@ impl<'scope> Scope<'scope> {
         BODY: FnOnce(&Scope<'scope>) + Send + 'scope,
     {
         let job: Job<'scope> = Box::new(body);
-        self.jobs.lock().unwrap_or_else(PoisonError::into_inner).push(Some(job));
+        self.jobs
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(Some(job));
     }
 
     fn run(&self, jobs: &mut [Option<Job<'scope>>]) {
@@ -225,7 +241,9 @@ where
     if is_outside() {
         return global().enter(|| in_place_scope(op));
     }
-    let scope = Scope { jobs: Mutex::default() };
+    let scope = Scope {
+        jobs: Mutex::default(),
+    };
     let result = op(&scope);
     loop {
         let mut jobs = mem::take(&mut *scope.jobs.lock().unwrap_or_else(PoisonError::into_inner));

@@ -1,4 +1,5 @@
-//! The rival [fork_union](https://docs.rs/fork_union): threads that spin on the number of the region.
+//! The rival [fork_union](https://docs.rs/fork_union): threads that spin on the number of the
+//! region.
 
 /// What messages call the rival.
 pub(crate) const NAME: &str = "fork_union";
@@ -12,6 +13,8 @@ impl Threads {
     }
 
     pub(crate) fn run_on_each(&mut self, share: &(dyn Fn(usize) + Sync)) {
-        self.0.for_threads(|thread, _colocation| share(thread)).join();
+        self.0
+            .for_threads(|thread, _colocation| share(thread))
+            .join();
     }
 }

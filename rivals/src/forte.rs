@@ -1,5 +1,5 @@
-//! The rival [forte](https://docs.rs/forte): heartbeats that each worker reads off the CPU's clock, and queues of 32
-//! jobs that others steal from.
+//! The rival [forte](https://docs.rs/forte): heartbeats that each worker reads off the CPU's clock,
+//! and queues of 32 jobs that others steal from.
 
 use std::marker::PhantomData;
 use std::ptr;
@@ -69,7 +69,8 @@ where
 {
     Worker::with_current(|worker| match worker {
         Some(worker) => {
-            // Forte calls the second closure here and offers the first; rayon does it the other way round.
+            // Forte calls the second closure here and offers the first; rayon does it the other way
+            // round.
             let (b, a) = worker.join(|_| oper_b(), |_| oper_a());
             (a, b)
         }
@@ -88,8 +89,8 @@ where
 {
     Worker::with_current(|worker| match worker {
         Some(worker) => {
-            // Not `Worker::migrated`, which in this version is at times wrong in both ways. A thread has one worker of
-            // a pool.
+            // Not `Worker::migrated`, which in this version is at times wrong in both ways. A
+            // thread has one worker of a pool.
             let home = ptr::from_ref(worker).addr();
             let (b, a) = worker.join(
                 move |worker| oper_b(FnContext::new(ptr::from_ref(worker).addr() != home)),
@@ -103,8 +104,8 @@ where
 
 /// A scope of forte.
 pub struct Scope<'scope> {
-    // Where rayon has one lifetime, forte has two, and chooses the first itself. Both are `'scope` here, which is
-    // longer than either: nothing is given out that would last so long.
+    // Where rayon has one lifetime, forte has two, and chooses the first itself. Both are `'scope`
+    // here, which is longer than either: nothing is given out that would last so long.
     inner: *const forte::Scope<'scope, 'scope>,
     jobs: PhantomData<fn(&'scope ()) -> &'scope ()>,
 }
@@ -120,9 +121,12 @@ impl<'scope> Scope<'scope> {
     where
         BODY: FnOnce(&Scope<'scope>) + Send + 'scope,
     {
-        let again = Self { inner: self.inner, jobs: PhantomData };
-        // SAFETY: forte's scope lives until all of its jobs have run, and whoever has a `Scope` is one of them or the
-        // closure that opened it. The reference is not kept beyond `spawn`.
+        let again = Self {
+            inner: self.inner,
+            jobs: PhantomData,
+        };
+        // SAFETY: forte's scope lives until all of its jobs have run, and whoever has a `Scope` is
+        // one of them or the closure that opened it. The reference is not kept beyond `spawn`.
         let inner: &'scope forte::Scope<'scope, 'scope> = unsafe { &*self.inner };
         inner.spawn(move |_: &Worker| body(&again));
     }
@@ -134,7 +138,12 @@ where
     OP: FnOnce(&Scope<'scope>) -> R,
 {
     Worker::with_current(|worker| match worker {
-        Some(worker) => worker.scope(|inner| op(&Scope { inner: ptr::from_ref(inner).cast(), jobs: PhantomData })),
+        Some(worker) => worker.scope(|inner| {
+            op(&Scope {
+                inner: ptr::from_ref(inner).cast(),
+                jobs: PhantomData,
+            })
+        }),
         None => global().enter(|| in_place_scope(op)),
     })
 }

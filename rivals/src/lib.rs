@@ -1,7 +1,7 @@
 //! The interface of rayon-core on the pool of another crate: a *rival*, which one feature names.
 //!
-//! A program written for rayon, patched to this package, runs on the rival's `join`. The package's README says how each
-//! operation is mapped, and what is not there.
+//! A program written for rayon, patched to this package, runs on the rival's `join`. The package's
+//! README says how each operation is mapped, and what is not there.
 
 // The published crate has no such attributes, and programs must compile alike on both.
 #![allow(clippy::must_use_candidate, reason = "as the published crate")]
@@ -32,8 +32,8 @@ mod scope;
 
 pub use broadcast::{BroadcastContext, broadcast};
 pub use missing::{
-    ThreadBuilder, Yield, current_thread_has_pending_tasks, current_thread_index, spawn, spawn_broadcast, spawn_fifo,
-    yield_local, yield_now,
+    ThreadBuilder, Yield, current_thread_has_pending_tasks, current_thread_index, spawn,
+    spawn_broadcast, spawn_fifo, yield_local, yield_now,
 };
 pub use pool::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 pub use rival::{Scope, Scope as ScopeFifo};
@@ -62,7 +62,8 @@ impl FnContext {
     }
 }
 
-/// Runs both closures, maybe in parallel: the first where it is called, the second wherever the rival likes.
+/// Runs both closures, maybe in parallel: the first where it is called, the second wherever the
+/// rival likes.
 #[inline]
 pub fn join<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
 where

@@ -1,4 +1,5 @@
-//! What no rival is asked for: it compiles, and panics with the name of the rival when it is called.
+//! What no rival is asked for: it compiles, and panics with the name of the rival when it is
+//! called.
 
 use crate::broadcast::BroadcastContext;
 use crate::rival::NAME;

@@ -1,5 +1,6 @@
-//! The rival OpenMP: `#pragma omp parallel` of whatever `cc` finds, usually gcc's libgomp. Its threads belong to the
-//! thread that opens a region, spin for a while after it, and then sleep (`OMP_WAIT_POLICY`, `GOMP_SPINCOUNT`).
+//! The rival OpenMP: `#pragma omp parallel` of whatever `cc` finds, usually gcc's libgomp. Its
+//! threads belong to the thread that opens a region, spin for a while after it, and then sleep
+//! (`OMP_WAIT_POLICY`, `GOMP_SPINCOUNT`).
 
 use std::ffi::{c_int, c_void};
 
@@ -8,7 +9,11 @@ pub(crate) const NAME: &str = "openmp";
 
 unsafe extern "C" {
     /// Calls `share` with `context` and each number below `threads`; in `openmp.c`.
-    fn rival_run_on_each(threads: c_int, share: unsafe extern "C" fn(*const c_void, c_int), context: *const c_void);
+    fn rival_run_on_each(
+        threads: c_int,
+        share: unsafe extern "C" fn(*const c_void, c_int),
+        context: *const c_void,
+    );
 }
 
 pub(crate) struct Threads(c_int);
@@ -20,7 +25,8 @@ impl Threads {
 
     pub(crate) fn run_on_each(&mut self, share: &(dyn Fn(usize) + Sync)) {
         unsafe extern "C" fn call(context: *const c_void, thread: c_int) {
-            // SAFETY: `context` leads to the reference below, which lives until the region has ended.
+            // SAFETY: `context` leads to the reference below, which lives until the region has
+            // ended.
             let share = unsafe { *context.cast::<&(dyn Fn(usize) + Sync)>() };
             share(usize::try_from(thread).expect("threads are numbered from 0"));
         }

@@ -1,10 +1,12 @@
-//! The rival [paralight](https://docs.rs/paralight): threads that wait under a lock for a loop, of which each has a
-//! fixed part. They do not work in the thread that opens the loop, which blocks.
+//! The rival [paralight](https://docs.rs/paralight): threads that wait under a lock for a loop, of
+//! which each has a fixed part. They do not work in the thread that opens the loop, which blocks.
 
 use std::num::NonZero;
 
 use paralight::prelude::*;
-use paralight::threads::{CpuPinningPolicy, RangeStrategy, ThreadCount, ThreadPool, ThreadPoolBuilder};
+use paralight::threads::{
+    CpuPinningPolicy, RangeStrategy, ThreadCount, ThreadPool, ThreadPoolBuilder,
+};
 
 /// What messages call the rival.
 pub(crate) const NAME: &str = "paralight";
@@ -22,7 +24,10 @@ impl Threads {
             range_strategy: RangeStrategy::Fixed,
             cpu_pinning: CpuPinningPolicy::No,
         };
-        Self { threads, pool: pool.build() }
+        Self {
+            threads,
+            pool: pool.build(),
+        }
     }
 
     pub(crate) fn run_on_each(&mut self, share: &(dyn Fn(usize) + Sync)) {

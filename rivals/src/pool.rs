@@ -12,7 +12,9 @@ use crate::{BroadcastContext, Scope, ScopeFifo, Yield, broadcast, missing, rival
 pub(crate) fn global() -> &'static ThreadPool {
     static GLOBAL: OnceLock<ThreadPool> = OnceLock::new();
     GLOBAL.get_or_init(|| {
-        ThreadPoolBuilder::new().build().expect("as many threads as CPUs are no more than a pool takes")
+        ThreadPoolBuilder::new()
+            .build()
+            .expect("as many threads as CPUs are no more than a pool takes")
     })
 }
 
@@ -57,7 +59,10 @@ impl ThreadPoolBuilder {
 
     /// Refused by [`build`](Self::build).
     #[must_use]
-    pub fn panic_handler<H: Fn(Box<dyn Any + Send>) + Send + Sync + 'static>(self, _handler: H) -> Self {
+    pub fn panic_handler<H: Fn(Box<dyn Any + Send>) + Send + Sync + 'static>(
+        self,
+        _handler: H,
+    ) -> Self {
         self.refuse("panic_handler")
     }
 
@@ -84,7 +89,9 @@ impl ThreadPoolBuilder {
     /// If the rival cannot do what was asked for.
     pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
         let threads = match self.threads {
-            0 => thread::available_parallelism().map_or(1, usize::from).min(rival::MAX_THREADS),
+            0 => thread::available_parallelism()
+                .map_or(1, usize::from)
+                .min(rival::MAX_THREADS),
             asked => asked,
         };
         let refuse = |why: String| Err(ThreadPoolBuildError { why });
@@ -92,9 +99,16 @@ impl ThreadPoolBuilder {
             return refuse(format!("`{option}` is no option of {}", rival::NAME));
         }
         if threads > rival::MAX_THREADS {
-            return refuse(format!("{threads} threads are more than {} takes: {}", rival::NAME, rival::MAX_THREADS));
+            return refuse(format!(
+                "{threads} threads are more than {} takes: {}",
+                rival::NAME,
+                rival::MAX_THREADS
+            ));
         }
-        Ok(ThreadPool { threads, pool: rival::Pool::start(threads) })
+        Ok(ThreadPool {
+            threads,
+            pool: rival::Pool::start(threads),
+        })
     }
 }
 

@@ -1,5 +1,6 @@
-//! Rivals whose threads run one closure at a time, all of them, and no jobs: what they are for is the parallel region.
-//! They have [`broadcast`](crate::broadcast()) alone. The file of each says whether who calls it takes part.
+//! Rivals whose threads run one closure at a time, all of them, and no jobs: what they are for is
+//! the parallel region. They have [`broadcast`](crate::broadcast()) alone. The file of each says
+//! whether who calls it takes part.
 
 use std::cell::Cell;
 use std::ptr;
@@ -21,14 +22,18 @@ thread_local! {
 /// The rival's threads.
 pub(crate) struct Pool {
     threads: usize,
-    // The rivals want them for themselves. Nobody else ever has the lock: some nanoseconds a region.
+    // The rivals want them for themselves. Nobody else ever has the lock: some nanoseconds a
+    // region.
     own: Mutex<Threads>,
 }
 
 impl Pool {
     /// In each region so many `threads` take part.
     pub(crate) fn start(threads: usize) -> Self {
-        Self { threads, own: Mutex::new(Threads::start(threads)) }
+        Self {
+            threads,
+            own: Mutex::new(Threads::start(threads)),
+        }
     }
 
     /// Runs `op` on the calling thread, which has this pool meanwhile.
@@ -43,7 +48,10 @@ impl Pool {
     /// # Panics
     /// If the pool runs a region.
     pub(crate) fn run_on_each(&self, share: &(dyn Fn(usize) + Sync)) {
-        let mut threads = self.own.try_lock().expect("these pools have one region at a time");
+        let mut threads = self
+            .own
+            .try_lock()
+            .expect("these pools have one region at a time");
         threads.run_on_each(share);
     }
 }

@@ -26,6 +26,8 @@ impl<'scope> Scope<'scope> {
 
 impl fmt::Debug for Scope<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scope").field("rival", &NAME).finish_non_exhaustive()
+        f.debug_struct("Scope")
+            .field("rival", &NAME)
+            .finish_non_exhaustive()
     }
 }

@@ -21,8 +21,14 @@ const WORKLOADS: &[(&str, &[(&str, &str)])] = &[
 const WORKLOADS: &[(&str, &[(&str, &str)])] = &[
     ("regions", &[("shape", "broadcast"), ("from", "inside")]),
     ("regions", &[("shape", "broadcast"), ("from", "outside")]),
-    ("nbody", &[("tasks", "share"), ("length", "fixed"), ("from", "inside")]),
-    ("nbody", &[("tasks", "share"), ("length", "fixed"), ("from", "outside")]),
+    (
+        "nbody",
+        &[("tasks", "share"), ("length", "fixed"), ("from", "inside")],
+    ),
+    (
+        "nbody",
+        &[("tasks", "share"), ("length", "fixed"), ("from", "outside")],
+    ),
 ];
 
 #[test]
@@ -33,18 +39,30 @@ fn every_workload_of_the_comparison_gives_its_known_answer() {
                 threads,
                 iterations: 3,
                 hang_after_ms: Some(20_000),
-                parameters: parameters.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect(),
+                parameters: parameters
+                    .iter()
+                    .map(|&(name, value)| (name.to_owned(), value.to_owned()))
+                    .collect(),
                 ..Request::tiny(workload)
             };
             let outcome = measure::run("rival", CATALOGUE, &request);
-            assert!(outcome.is_ok(), "{workload}, {threads} threads: {outcome:?}");
+            assert!(
+                outcome.is_ok(),
+                "{workload}, {threads} threads: {outcome:?}"
+            );
         }
     }
 }
 
 #[test]
 fn a_worker_that_cannot_be_pinned_is_refused() {
-    let request = Request { placement: protocol::Placement::Pinned, ..Request::tiny(WORKLOADS[0].0) };
+    let request = Request {
+        placement: protocol::Placement::Pinned,
+        ..Request::tiny(WORKLOADS[0].0)
+    };
     let failure = measure::run("rival", CATALOGUE, &request).unwrap_err();
-    assert!(format!("{failure:?}").contains("`start_handler` is no option of"), "{failure:?}");
+    assert!(
+        format!("{failure:?}").contains("`start_handler` is no option of"),
+        "{failure:?}"
+    );
 }

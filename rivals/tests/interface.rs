@@ -7,15 +7,25 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rayon_core::{ThreadPool, ThreadPoolBuilder, current_num_threads, join, join_context, max_num_threads, scope};
+use rayon_core::{
+    ThreadPool, ThreadPoolBuilder, current_num_threads, join, join_context, max_num_threads, scope,
+};
 
-const RIVAL: &str = if cfg!(feature = "chili") { "chili" } else { "forte" };
+const RIVAL: &str = if cfg!(feature = "chili") {
+    "chili"
+} else {
+    "forte"
+};
 
 fn pool(threads: usize) -> ThreadPool {
-    ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
+    ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .unwrap()
 }
 
-/// A tree of joins, with `look` at each second closure: whether it was told that it moved, and whether it did.
+/// A tree of joins, with `look` at each second closure: whether it was told that it moved, and
+/// whether it did.
 fn tree(depth: u32, look: &(impl Fn(bool, bool) + Sync)) {
     if depth == 0 {
         return;
@@ -41,7 +51,10 @@ fn a_closure_that_moved_to_another_thread_is_told_so_and_no_other() {
     let start = Instant::now();
     // A heartbeat is due every 100 us at most; one tree takes longer.
     while !has_moved.load(Relaxed) {
-        assert!(start.elapsed() < Duration::from_mins(1), "nothing moves: nothing runs in parallel");
+        assert!(
+            start.elapsed() < Duration::from_mins(1),
+            "nothing moves: nothing runs in parallel"
+        );
         pool.install(|| {
             tree(14, &|is_told, moved| {
                 assert_eq!(is_told, moved);
@@ -96,7 +109,10 @@ fn a_scope_ends_when_its_jobs_and_their_jobs_are_done() {
                 }
             });
         });
-        assert!(done.iter().enumerate().all(|(i, &done)| i == done), "{done:?}");
+        assert!(
+            done.iter().enumerate().all(|(i, &done)| i == done),
+            "{done:?}"
+        );
         assert_eq!(nested.into_inner(), 50);
     }
 }
@@ -105,12 +121,22 @@ fn a_scope_ends_when_its_jobs_and_their_jobs_are_done() {
 fn what_is_missing_panics_with_the_name_of_the_rival() {
     let panic = catch_unwind(|| rayon_core::spawn(|| ())).unwrap_err();
     let message = panic.downcast::<String>().unwrap();
-    assert!(message.contains("`spawn`") && message.contains(RIVAL), "{message}");
+    assert!(
+        message.contains("`spawn`") && message.contains(RIVAL),
+        "{message}"
+    );
 }
 
 #[test]
 fn a_pool_of_too_many_threads_is_refused_with_the_limit() {
     let limit = max_num_threads();
-    let error = ThreadPoolBuilder::new().num_threads(limit + 1).build().unwrap_err().to_string();
-    assert!(error.contains(RIVAL) && error.contains(&limit.to_string()), "{error}");
+    let error = ThreadPoolBuilder::new()
+        .num_threads(limit + 1)
+        .build()
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains(RIVAL) && error.contains(&limit.to_string()),
+        "{error}"
+    );
 }

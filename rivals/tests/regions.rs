@@ -9,7 +9,10 @@ use std::thread::{self, ThreadId};
 use rayon_core::{ThreadPool, ThreadPoolBuilder, broadcast, current_num_threads};
 
 fn pool(threads: usize) -> ThreadPool {
-    ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
+    ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .unwrap()
 }
 
 /// Whom a region of `pool` found on each index, all of them at a time.
@@ -28,7 +31,10 @@ fn a_region_runs_once_on_each_of_as_many_threads_as_were_asked_for() {
         let pool = pool(threads);
         for _ in 0..3 {
             let found = everybody(&pool, threads);
-            assert!(found.iter().enumerate().all(|(i, (index, _))| i == *index), "{found:?}");
+            assert!(
+                found.iter().enumerate().all(|(i, (index, _))| i == *index),
+                "{found:?}"
+            );
             let mut ids: Vec<ThreadId> = found.into_iter().map(|(_, id)| id).collect();
             ids.sort_by_key(|id| format!("{id:?}"));
             ids.dedup();
@@ -51,5 +57,8 @@ fn a_region_from_inside_is_one_of_the_pool_that_was_installed() {
 fn what_is_missing_panics_and_says_where_to_read_what_is_there() {
     let panic = catch_unwind(|| rayon_core::join(|| (), || ())).unwrap_err();
     let message = panic.downcast::<String>().unwrap();
-    assert!(message.contains("`join`") && message.contains("rivals/README.md"), "{message}");
+    assert!(
+        message.contains("`join`") && message.contains("rivals/README.md"),
+        "{message}"
+    );
 }

@@ -4,8 +4,8 @@ use anyhow::Result;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::commands::{
-    analysis, build, calibrate, compare, doctor, frequency, list, merge, on_this_host, plan, record, repair, report,
-    show, sweep, trace, validate,
+    analysis, build, calibrate, compare, doctor, frequency, list, merge, on_this_host, plan,
+    record, repair, report, show, sweep, trace, validate,
 };
 use crate::options::Globals;
 use crate::stop::Exit;
@@ -40,7 +40,8 @@ enum Command {
     /// Measure branches from anywhere against the first one named
     #[command(after_help = compare::HELP)]
     Compare(compare::CompareArgs),
-    /// Measure everything that others want to know of this host, in about an hour, and pack it into one file
+    /// Measure everything that others want to know of this host, in about an hour, and pack it into
+    /// one file
     #[command(after_help = on_this_host::HELP)]
     OnThisHost(on_this_host::OnThisHostArgs),
     /// Merge the shards of one plan into a sweep, or take what another host sent
@@ -82,9 +83,14 @@ enum Command {
 fn command() -> clap::Command {
     // The branches of a comparison are its words.
     let hidden = |command: clap::Command| command.mut_arg("branches", |option| option.hide(true));
-    validate::REFUSED.iter().fold(Cli::command().mut_subcommand("compare", hidden), |all, name| {
-        all.mut_subcommand("validate", |it| it.mut_arg(name, |option| option.hide(true)))
-    })
+    validate::REFUSED.iter().fold(
+        Cli::command().mut_subcommand("compare", hidden),
+        |all, name| {
+            all.mut_subcommand("validate", |it| {
+                it.mut_arg(name, |option| option.hide(true))
+            })
+        },
+    )
 }
 
 /// Parses the command line and does what it says.
@@ -128,16 +134,30 @@ mod tests {
         command().debug_assert();
     }
 
-    /// All texts of the analysis that a reader sees, by file: of a notebook its cells and what they printed.
+    /// All texts of the analysis that a reader sees, by file: of a notebook its cells and what they
+    /// printed.
     fn texts_of_the_analysis() -> Vec<(PathBuf, String)> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../analysis");
-        let in_folder = |folder| files_below(&root.join(folder)).unwrap().into_iter().map(move |it| (folder, it));
-        let files = ["notebooks", "src/sweep_analysis"].into_iter().flat_map(in_folder);
+        let in_folder = |folder| {
+            files_below(&root.join(folder))
+                .unwrap()
+                .into_iter()
+                .map(move |it| (folder, it))
+        };
+        let files = ["notebooks", "src/sweep_analysis"]
+            .into_iter()
+            .flat_map(in_folder);
         let text = |(folder, path): (&str, PathBuf)| {
-            let kind =
-                path.extension().and_then(|kind| kind.to_str()).filter(|it| ["ipynb", "py", "j2"].contains(it))?;
+            let kind = path
+                .extension()
+                .and_then(|kind| kind.to_str())
+                .filter(|it| ["ipynb", "py", "j2"].contains(it))?;
             let text = fs::read_to_string(root.join(folder).join(&path)).unwrap();
-            let text = if kind == "ipynb" { lines_of(&serde_json::from_str(&text).unwrap()) } else { text };
+            let text = if kind == "ipynb" {
+                lines_of(&serde_json::from_str(&text).unwrap())
+            } else {
+                text
+            };
             Some((path, text))
         };
         files.filter_map(text).collect()
@@ -148,7 +168,10 @@ mod tests {
         match value {
             serde_json::Value::String(text) => text.clone(),
             serde_json::Value::Array(values) => values.iter().map(lines_of).collect(),
-            serde_json::Value::Object(fields) => fields.values().map(|field| lines_of(field) + "\n").collect(),
+            serde_json::Value::Object(fields) => fields
+                .values()
+                .map(|field| lines_of(field) + "\n")
+                .collect(),
             _ => String::new(),
         }
     }
@@ -160,9 +183,16 @@ mod tests {
             for rest in text.split("`cargo runner ").skip(1) {
                 let command = rest.split('`').next().unwrap();
                 // What a report fills in may be any word.
-                let words = command.split_whitespace().map(|word| if word.contains('{') { "word" } else { word });
+                let words = command
+                    .split_whitespace()
+                    .map(|word| if word.contains('{') { "word" } else { word });
                 let parsed = Cli::try_parse_from(std::iter::once("runner").chain(words));
-                assert!(parsed.is_ok(), "{} quotes `cargo runner {command}`: {}", path.display(), parsed.unwrap_err());
+                assert!(
+                    parsed.is_ok(),
+                    "{} quotes `cargo runner {command}`: {}",
+                    path.display(),
+                    parsed.unwrap_err()
+                );
                 quoted += 1;
             }
         }

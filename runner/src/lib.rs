@@ -1,4 +1,5 @@
-//! Builds every branch of `branches.toml` and sweeps it over workloads, threads and frequency modes.
+//! Builds every branch of `branches.toml` and sweeps it over workloads, threads and frequency
+//! modes.
 //!
 //! The binary is a thin door to [`cli`]; `README.md` describes the method behind it.
 

@@ -8,8 +8,8 @@ use crate::workload::Workload;
 /// Workloads in the order in which they are listed.
 pub type Catalogue = [&'static dyn Workload];
 
-/// Every workload that is compiled: those of the original study, and with the feature `further` all others. A new one
-/// needs a line here.
+/// Every workload that is compiled: those of the original study, and with the feature `further` all
+/// others. A new one needs a line here.
 pub static CATALOGUE: &Catalogue = &[
     &kinds::quicksort::Quicksort,
     &kinds::tsp::Tsp,
@@ -109,10 +109,17 @@ pub static CATALOGUE: &Catalogue = &[
 /// # Errors
 /// If there is none; the message lists the known names.
 pub fn find(catalogue: &Catalogue, name: &str) -> Result<&'static dyn Workload, Refusal> {
-    catalogue.iter().copied().find(|workload| workload.description().name == name).ok_or_else(|| {
-        let known: Vec<&str> = catalogue.iter().map(|it| it.description().name).collect();
-        Refusal::new(format!("unknown workload `{name}`; known: {}", known.join(", ")))
-    })
+    catalogue
+        .iter()
+        .copied()
+        .find(|workload| workload.description().name == name)
+        .ok_or_else(|| {
+            let known: Vec<&str> = catalogue.iter().map(|it| it.description().name).collect();
+            Refusal::new(format!(
+                "unknown workload `{name}`; known: {}",
+                known.join(", ")
+            ))
+        })
 }
 
 /// What there is to know of each, as tools read it.
@@ -121,6 +128,9 @@ pub fn find(catalogue: &Catalogue, name: &str) -> Result<&'static dyn Workload, 
 /// Never: descriptions are plain data.
 #[must_use]
 pub fn as_json(catalogue: &Catalogue) -> String {
-    let descriptions: Vec<_> = catalogue.iter().map(|workload| workload.description()).collect();
+    let descriptions: Vec<_> = catalogue
+        .iter()
+        .map(|workload| workload.description())
+        .collect();
     serde_json::to_string_pretty(&descriptions).expect("descriptions are plain data") + "\n"
 }

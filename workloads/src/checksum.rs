@@ -1,13 +1,16 @@
 //! The Internet checksum (RFC 1071) over bytes, in a form that the compiler makes into vector code.
 
-/// The ones'-complement sum of `bytes` as big-endian 16-bit words; an odd last byte is followed by a zero. A block that
-/// holds its own checksum adds up to `0xffff`.
+/// The ones'-complement sum of `bytes` as big-endian 16-bit words; an odd last byte is followed by
+/// a zero. A block that holds its own checksum adds up to `0xffff`.
 #[must_use]
 pub fn sum(bytes: &[u8]) -> u16 {
     let (words, rest) = bytes.as_chunks::<4>();
-    // A ones'-complement sum may be taken in wider words, and in the machine's byte order: the sum then comes out with
-    // its two bytes swapped. 2^32 words of 32 bits fit the 64 bits.
-    let mut total: u64 = words.iter().map(|word| u64::from(u32::from_ne_bytes(*word))).sum();
+    // A ones'-complement sum may be taken in wider words, and in the machine's byte order: the sum
+    // then comes out with its two bytes swapped. 2^32 words of 32 bits fit the 64 bits.
+    let mut total: u64 = words
+        .iter()
+        .map(|word| u64::from(u32::from_ne_bytes(*word)))
+        .sum();
     let mut last = [0; 4];
     last[..rest.len()].copy_from_slice(rest);
     total += u64::from(u32::from_ne_bytes(last));
@@ -20,10 +23,16 @@ pub fn add(one: u16, other: u16) -> u16 {
     fold(u64::from(one) + u64::from(other))
 }
 
-/// [`sum`], word by word as the RFC says it: for known answers that do not come from the vector code.
+/// [`sum`], word by word as the RFC says it: for known answers that do not come from the vector
+/// code.
 #[must_use]
 pub fn sum_word_by_word(bytes: &[u8]) -> u16 {
-    bytes.chunks(2).fold(0, |total, pair| add(total, u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)])))
+    bytes.chunks(2).fold(0, |total, pair| {
+        add(
+            total,
+            u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)]),
+        )
+    })
 }
 
 /// Adds the carries back until there is none.

@@ -1,4 +1,5 @@
-//! What programs to try workloads by hand have in common: the arguments of a run, and results for people.
+//! What programs to try workloads by hand have in common: the arguments of a run, and results for
+//! people.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,7 +14,8 @@ use protocol::{Failure, Iteration, Outcome, Placement, Program, Request, Size};
 use crate::catalogue::{self, Catalogue};
 use crate::measure;
 
-/// Exit code of a host that fails: what should be printed is lost, or no thread can be had. The runner's.
+/// Exit code of a host that fails: what should be printed is lost, or no thread can be had. The
+/// runner's.
 pub const HOST_FAILED: u8 = 4;
 
 /// A workload to be tried, and how.
@@ -75,22 +77,50 @@ pub fn list(catalogue: &Catalogue, json: bool) -> ExitCode {
     let mut text = String::new();
     for workload in catalogue {
         let description = workload.description();
-        line(&mut text, format_args!("{}: {}", description.name, description.summary));
-        line(&mut text, format_args!("  stresses   {}", description.stresses));
-        line(&mut text, format_args!("  work unit  {}", description.work_unit));
+        line(
+            &mut text,
+            format_args!("{}: {}", description.name, description.summary),
+        );
+        line(
+            &mut text,
+            format_args!("  stresses   {}", description.stresses),
+        );
+        line(
+            &mut text,
+            format_args!("  work unit  {}", description.work_unit),
+        );
         if let Some(unit) = description.charge {
-            line(&mut text, format_args!("  simulated  yes; its work is priced by `{unit}`"));
+            line(
+                &mut text,
+                format_args!("  simulated  yes; its work is priced by `{unit}`"),
+            );
         }
         if let Some(input) = description.input {
             line(&mut text, format_args!("  input      {input}"));
         }
         for parameter in description.parameters {
-            line(&mut text, format_args!("  parameter  {}: {}", parameter.name, parameter.summary));
-            line(&mut text, format_args!("             {}; default {}", parameter.accepts, parameter.default));
+            line(
+                &mut text,
+                format_args!("  parameter  {}: {}", parameter.name, parameter.summary),
+            );
+            line(
+                &mut text,
+                format_args!(
+                    "             {}; default {}",
+                    parameter.accepts, parameter.default
+                ),
+            );
         }
         for size in description.sizes {
-            let set: Vec<String> = size.overrides.iter().map(|(name, value)| format!("{name}={value}")).collect();
-            line(&mut text, format_args!("  size       {:<7} {}", size.size.name(), set.join(" ")));
+            let set: Vec<String> = size
+                .overrides
+                .iter()
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect();
+            line(
+                &mut text,
+                format_args!("  size       {:<7} {}", size.size.name(), set.join(" ")),
+            );
         }
     }
     print(&text, 0)
@@ -125,9 +155,17 @@ pub fn run(variant: &str, catalogue: &Catalogue, run: Run) -> ExitCode {
         size: run.size,
         parameters,
         input: run.input,
-        program: if run.sequential { Program::Sequential } else { Program::Parallel },
+        program: if run.sequential {
+            Program::Sequential
+        } else {
+            Program::Parallel
+        },
         threads: run.threads,
-        placement: if run.pinned { Placement::Pinned } else { Placement::Free },
+        placement: if run.pinned {
+            Placement::Pinned
+        } else {
+            Placement::Free
+        },
         seed: run.seed,
         warmup_iterations: run.warmup,
         iterations: run.iterations,
@@ -141,7 +179,10 @@ pub fn run(variant: &str, catalogue: &Catalogue, run: Run) -> ExitCode {
             Ok(outcome) => serde_json::to_string(outcome),
             Err(failure) => serde_json::to_string(failure),
         };
-        return print(&format!("{}\n", text.expect("answers are plain data")), code);
+        return print(
+            &format!("{}\n", text.expect("answers are plain data")),
+            code,
+        );
     }
     match result {
         Ok(outcome) => print(&describe(&request, &outcome), code),
@@ -149,11 +190,18 @@ pub fn run(variant: &str, catalogue: &Catalogue, run: Run) -> ExitCode {
             eprintln!("error: {message}");
             ExitCode::from(code)
         }
-        Err(Failure::Hang { iteration, waited_ms }) => {
+        Err(Failure::Hang {
+            iteration,
+            waited_ms,
+        }) => {
             eprintln!("error: iteration {iteration}: no further for {waited_ms} ms");
             ExitCode::from(code)
         }
-        Err(Failure::WrongAnswer { iteration, expected, actual }) => {
+        Err(Failure::WrongAnswer {
+            iteration,
+            expected,
+            actual,
+        }) => {
             eprintln!("error: iteration {iteration}: expected {expected}, got {actual}");
             ExitCode::from(code)
         }
@@ -163,9 +211,16 @@ pub fn run(variant: &str, catalogue: &Catalogue, run: Run) -> ExitCode {
 /// A result for people.
 fn describe(request: &Request, outcome: &Outcome) -> String {
     let mut text = String::new();
-    let set: Vec<String> = outcome.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let set: Vec<String> = outcome
+        .parameters
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
     let size = Size::find(&request.size).map_or("", Size::name);
-    line(&mut text, format_args!("{} {size}: {}", request.workload, set.join(" ")));
+    line(
+        &mut text,
+        format_args!("{} {size}: {}", request.workload, set.join(" ")),
+    );
     line(&mut text, format_args!("answer: {}", outcome.answer));
     let mut iteration = |label: &str, iteration: &Iteration| {
         let time = |nanoseconds| Duration::from_nanos(nanoseconds).as_secs_f64() * 1e3;
@@ -188,7 +243,10 @@ fn describe(request: &Request, outcome: &Outcome) -> String {
         iteration("timed", timed);
     }
     for (name, metric) in &outcome.metrics {
-        line(&mut text, format_args!("{name}: {:.3} {}", metric.value, metric.unit));
+        line(
+            &mut text,
+            format_args!("{name}: {:.3} {}", metric.value, metric.unit),
+        );
     }
     text
 }

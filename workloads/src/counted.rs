@@ -28,8 +28,8 @@ fn given_back(bytes: usize) {
     let _ = HELD.try_with(|held| held.set(held.get().wrapping_sub(bytes)));
 }
 
-// SAFETY: every call goes on to the system's allocator as it came; counting allocates nothing, since both counters are
-// constants without destructors.
+// SAFETY: every call goes on to the system's allocator as it came; counting allocates nothing,
+// since both counters are constants without destructors.
 unsafe impl GlobalAlloc for Counted {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         taken(layout.size());
@@ -44,8 +44,8 @@ unsafe impl GlobalAlloc for Counted {
     }
 }
 
-/// What `work` returns, and the most bytes that this thread had on the heap meanwhile, beyond those before. `work` may
-/// not start threads, nor give back what another thread took.
+/// What `work` returns, and the most bytes that this thread had on the heap meanwhile, beyond those
+/// before. `work` may not start threads, nor give back what another thread took.
 pub(crate) fn peak_bytes<R>(work: impl FnOnce() -> R) -> (R, usize) {
     let before = HELD.get();
     PEAK.set(before);

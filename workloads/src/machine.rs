@@ -1,8 +1,8 @@
 //! The machine on which workloads run: the host, or under `--cfg manycore` a simulated one.
 //!
-//! A workload takes its clock, its threads and the words that its jobs share from here, and charges its work. On the
-//! host a charge is nothing. On a simulated machine nothing else takes time: what runs between two charges is done at
-//! once.
+//! A workload takes its clock, its threads and the words that its jobs share from here, and charges
+//! its work. On the host a charge is nothing. On a simulated machine nothing else takes time: what
+//! runs between two charges is done at once.
 
 use std::time::Duration;
 
@@ -35,15 +35,19 @@ mod simulated {
     pub use manycore::time::Instant;
     pub use manycore::{atomic, spin_loop, thread};
 
-    /// The bits of the price of a unit, in picoseconds. Written before the machine starts; one thread of the host does
-    /// everything.
+    /// The bits of the price of a unit, in picoseconds. Written before the machine starts; one
+    /// thread of the host does everything.
     static PRICE: AtomicU64 = AtomicU64::new(0);
 
     pub(crate) fn set_price(ps: f64) {
         PRICE.store(ps.to_bits(), Relaxed);
     }
 
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "prices are small")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "prices are small"
+    )]
     fn price_of(units: u64) -> u64 {
         (units as f64 * f64::from_bits(PRICE.load(Relaxed))).round() as u64
     }
@@ -77,7 +81,9 @@ pub(crate) fn thread_id() -> thread::ThreadId {
 /// Keeps the CPU until `due`: precise to well under a microsecond, which a sleep is not.
 pub fn spin_until(due: Instant) {
     #[cfg(manycore)]
-    manycore::work(1_000 * crate::usage::nanoseconds(due.saturating_duration_since(Instant::now())));
+    manycore::work(
+        1_000 * crate::usage::nanoseconds(due.saturating_duration_since(Instant::now())),
+    );
     while Instant::now() < due {
         spin_loop();
     }

@@ -19,9 +19,9 @@ const NOT_ALL_READ: u8 = 5;
 
 /// Try one workload by hand, every answer checked.
 ///
-/// Without arguments, reads one request as a line of JSON from standard input and answers with one line. Exit codes: 0
-/// all good, 1 wrong answer or hang, 2 bad input, 4 the host failed,
-/// for example the answer could not be written, 5 a capture could not be read completely.
+/// Without arguments, reads one request as a line of JSON from standard input and answers with one
+/// line. Exit codes: 0 all good, 1 wrong answer or hang, 2 bad input, 4 the host failed, for
+/// example the answer could not be written, 5 a capture could not be read completely.
 #[derive(Parser)]
 #[command(name = "workload", version, args_conflicts_with_subcommands = true)]
 struct Cli {
@@ -39,8 +39,8 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Check the checksums of every packet in a capture; exit code 1 if some are wrong, 5 if none is and not all could
-    /// be read
+    /// Check the checksums of every packet in a capture; exit code 1 if some are wrong, 5 if none
+    /// is and not all could be read
     Pcap {
         /// A pcap or pcapng file
         #[arg(value_name = "FILE")]
@@ -49,13 +49,20 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    // Without arguments the program speaks the runner's protocol; a person at a terminal gets the help.
+    // Without arguments the program speaks the runner's protocol; a person at a terminal gets the
+    // help.
     if std::env::args_os().len() == 1 && !std::io::stdin().is_terminal() {
         return workloads::main(VARIANT);
     }
     match Cli::parse() {
-        Cli { command: Some(Command::List { json }), .. } => cli::list(CATALOGUE, json),
-        Cli { command: Some(Command::Pcap { file }), .. } => pcap(&file),
+        Cli {
+            command: Some(Command::List { json }),
+            ..
+        } => cli::list(CATALOGUE, json),
+        Cli {
+            command: Some(Command::Pcap { file }),
+            ..
+        } => pcap(&file),
         Cli { run: Some(run), .. } => cli::run(VARIANT, CATALOGUE, run),
         _ => usage(),
     }
@@ -84,11 +91,16 @@ fn pcap(file: &Path) -> ExitCode {
         if let Verdict::Wrong(faults) = &verdict {
             for fault in faults {
                 let (number, offset) = (index + 1, frame.bytes.start);
-                line(&mut text, format_args!("packet {number} at byte {offset}: {fault}"));
+                line(
+                    &mut text,
+                    format_args!("packet {number} at byte {offset}: {fault}"),
+                );
             }
         }
         if let (Verdict::Unread, Link::Unknown(number)) = (&verdict, frame.link) {
-            *unread.entry(format!("packets of link type {number}")).or_insert(0) += 1;
+            *unread
+                .entry(format!("packets of link type {number}"))
+                .or_insert(0) += 1;
         }
         tally.count(&verdict);
     }

@@ -15,11 +15,12 @@ use crate::usage::{UsageSample, nanoseconds};
 use crate::watchdog::Watchdog;
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
-/// Most iterations of one process, warm-ups counted too: each stays in memory and in the record. A guess, at a hundred
-/// times what a sweep asks for and more.
+/// Most iterations of one process, warm-ups counted too: each stays in memory and in the record. A
+/// guess, at a hundred times what a sweep asks for and more.
 const MAX_ITERATIONS: u64 = 100_000;
 
-/// Serves `request` with a workload of `catalogue`. `variant` is what the linked rayon-core says of itself.
+/// Serves `request` with a workload of `catalogue`. `variant` is what the linked rayon-core says of
+/// itself.
 ///
 /// # Errors
 /// If the request asks for something that does not exist, or an answer is wrong.
@@ -38,7 +39,11 @@ pub fn run(variant: &str, catalogue: &Catalogue, request: &Request) -> Result<Ou
 ///
 /// # Panics
 /// If the workload does.
-pub fn run_workload(variant: &str, workload: &dyn Workload, request: &Request) -> Result<Outcome, Failure> {
+pub fn run_workload(
+    variant: &str,
+    workload: &dyn Workload,
+    request: &Request,
+) -> Result<Outcome, Failure> {
     run_watched(variant, workload, request, Nobody)
 }
 
@@ -83,7 +88,11 @@ fn run_watched<W: Watch>(
             input.display()
         ))));
     }
-    let values = description.resolve(Size::find(&request.size)?, &request.parameters, request.input.is_some())?;
+    let values = description.resolve(
+        Size::find(&request.size)?,
+        &request.parameters,
+        request.input.is_some(),
+    )?;
     let mut instance = workload.prepare(&Setup {
         seed: request.seed,
         values: &values,
@@ -96,8 +105,16 @@ fn run_watched<W: Watch>(
         .hang_after_ms
         .filter(|_| request.machine.is_none())
         .map(|limit| Watchdog::start(Duration::from_millis(limit), engine.shared_pool()));
-    let step = |iteration| watchdog.iter().for_each(|watchdog| watchdog.step(iteration));
-    let total = if request.prepare_only { 0 } else { request.warmup_iterations + request.iterations };
+    let step = |iteration| {
+        if let Some(watchdog) = &watchdog {
+            watchdog.step(iteration);
+        }
+    };
+    let total = if request.prepare_only {
+        0
+    } else {
+        request.warmup_iterations + request.iterations
+    };
     let mut samples: Vec<Sample> = Vec::new();
     let mut agreed_answer: Option<String> = None;
     #[cfg(manycore)]
@@ -164,7 +181,9 @@ fn check_counts(request: &Request) -> Result<(), Refusal> {
         ));
     }
     if request.hang_after_ms == Some(0) {
-        return refuse("hang_after_ms = 0: every run would be a hang; ask for 1 or more".to_owned());
+        return refuse(
+            "hang_after_ms = 0: every run would be a hang; ask for 1 or more".to_owned(),
+        );
     }
     if request.iterations == 0 {
         return refuse("iterations = 0: nothing would be timed; ask for 1 or more".to_owned());
@@ -182,9 +201,10 @@ fn check_counts(request: &Request) -> Result<(), Refusal> {
         (Program::Sequential, threads) if threads > 1 => refuse(format!(
             "threads = {threads}: the sequential program uses no pool; ask for 1 or for the parallel one"
         )),
-        (Program::Parallel, threads) if threads > rayon::max_num_threads() => {
-            refuse(format!("threads = {threads}: this rayon-core has at most {} in a pool", rayon::max_num_threads()))
-        }
+        (Program::Parallel, threads) if threads > rayon::max_num_threads() => refuse(format!(
+            "threads = {threads}: this rayon-core has at most {} in a pool",
+            rayon::max_num_threads()
+        )),
         _ => Ok(()),
     }
 }
@@ -200,9 +220,8 @@ impl Engine {
     fn new(request: &Request) -> Result<Self, Refusal> {
         match request.program {
             Program::Sequential => Ok(Self::Sequential),
-            Program::Parallel => {
-                placement::build(request.threads, request.placement).map(|pool| Self::Parallel(Arc::new(pool)))
-            }
+            Program::Parallel => placement::build(request.threads, request.placement)
+                .map(|pool| Self::Parallel(Arc::new(pool))),
         }
     }
 
@@ -220,8 +239,8 @@ impl Engine {
         }
     }
 
-    /// The timed region is what a caller of the pool waits for: entering it, the work, leaving it. Between the two
-    /// clock readings the harness neither allocates nor prints.
+    /// The timed region is what a caller of the pool waits for: entering it, the work, leaving it.
+    /// Between the two clock readings the harness neither allocates nor prints.
     fn time(&self, instance: &mut dyn Instance) -> Sample {
         let before = UsageSample::now();
         let started = Instant::now();
@@ -231,7 +250,12 @@ impl Engine {
         };
         let elapsed = started.elapsed();
         let after = UsageSample::now();
-        Sample { elapsed, before, after, work_units }
+        Sample {
+            elapsed,
+            before,
+            after,
+            work_units,
+        }
     }
 }
 
@@ -276,20 +300,43 @@ fn common_metrics(timed: &[Sample], work_unit: &str) -> [(String, Metric); 5] {
         value: timed.iter().map(count).sum::<u64>() as f64 / timed.len() as f64,
         unit: "switches/iteration".to_owned(),
     };
-    let milliseconds = timed.iter().map(|sample| sample.elapsed).sum::<Duration>().as_secs_f64() * 1e3;
+    let milliseconds = timed
+        .iter()
+        .map(|sample| sample.elapsed)
+        .sum::<Duration>()
+        .as_secs_f64()
+        * 1e3;
     let work_units = timed.iter().map(|sample| sample.work_units).sum::<u64>();
     let cpu = timed.iter().map(Sample::cpu).sum::<Duration>();
     let ratio = |numerator: f64, denominator: f64, unit: String| Metric {
         // A clock that did not move gives 0, not an infinity, which JSON cannot hold.
-        value: if denominator > 0.0 { numerator / denominator } else { 0.0 },
+        value: if denominator > 0.0 {
+            numerator / denominator
+        } else {
+            0.0
+        },
         unit,
     };
     let throughput = ratio(work_units as f64, milliseconds, format!("{work_unit}/ms"));
-    let cpu_per_second = ratio(cpu.as_secs_f64() * 1e3, milliseconds / 1e3, "ms/s".to_owned());
-    let cpu_per_unit = ratio(cpu.as_secs_f64() * 1e9, work_units as f64, "ns/unit".to_owned());
+    let cpu_per_second = ratio(
+        cpu.as_secs_f64() * 1e3,
+        milliseconds / 1e3,
+        "ms/s".to_owned(),
+    );
+    let cpu_per_unit = ratio(
+        cpu.as_secs_f64() * 1e9,
+        work_units as f64,
+        "ns/unit".to_owned(),
+    );
     [
-        ("voluntary_switches".to_owned(), per_iteration(Sample::voluntary_switches)),
-        ("involuntary_switches".to_owned(), per_iteration(Sample::involuntary_switches)),
+        (
+            "voluntary_switches".to_owned(),
+            per_iteration(Sample::voluntary_switches),
+        ),
+        (
+            "involuntary_switches".to_owned(),
+            per_iteration(Sample::involuntary_switches),
+        ),
         ("throughput".to_owned(), throughput),
         ("cpu_per_second".to_owned(), cpu_per_second),
         ("cpu_per_unit".to_owned(), cpu_per_unit),

@@ -1,7 +1,9 @@
-//! What an instrumented rayon-core is asked, and when: right before and right after each timed region, never inside.
+//! What an instrumented rayon-core is asked, and when: right before and right after each timed
+//! region, never inside.
 //!
-//! This package knows no instrumented rayon-core, since a published one has nothing to tell. The program of an
-//! instrumented build implements [`Observer`] and hands it to [`crate::main_instrumented`].
+//! This package knows no instrumented rayon-core, since a published one has nothing to tell. The
+//! program of an instrumented build implements [`Observer`] and hands it to
+//! [`crate::main_instrumented`].
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -12,8 +14,8 @@ use rayon::ThreadPool;
 use crate::trace::{self, Header};
 use crate::usage::nanoseconds;
 
-/// Room for this many spans per worker in a trace. A guess: some MiB each, and about as much as a viewer shows at ease;
-/// what finds no room is counted.
+/// Room for this many spans per worker in a trace. A guess: some MiB each, and about as much as a
+/// viewer shows at ease; what finds no room is counted.
 const SPANS_PER_WORKER: usize = 1 << 16;
 
 /// What an instrumented rayon-core can tell of a pool.
@@ -71,7 +73,12 @@ pub(crate) trait Watch {
     /// It has ended, after `elapsed` and so many units of work.
     fn end(&mut self, pool: &ThreadPool, elapsed: Duration, work_units: u64);
     /// All regions have ended.
-    fn finish(self, variant: &str, request: &Request, pool: Option<&ThreadPool>) -> Result<Observed, Refusal>;
+    fn finish(
+        self,
+        variant: &str,
+        request: &Request,
+        pool: Option<&ThreadPool>,
+    ) -> Result<Observed, Refusal>;
 }
 
 /// What a [`Watch`] adds to an [`Outcome`].
@@ -121,7 +128,12 @@ struct Recording {
 
 impl<'a> Observing<'a> {
     pub(crate) fn new(observer: &'a dyn Observer) -> Self {
-        Self { observer, before: None, events: None, recording: None }
+        Self {
+            observer,
+            before: None,
+            events: None,
+            recording: None,
+        }
     }
 
     fn write_trace(
@@ -133,15 +145,27 @@ impl<'a> Observing<'a> {
     ) -> Result<BTreeMap<String, Metric>, Refusal> {
         let timeline = self.observer.end_timeline(pool);
         let iterations = self.recording.as_ref().map_or(&[][..], |it| &it.iterations);
-        let header = Header { branch: &asked.branch, variant, request };
+        let header = Header {
+            branch: &asked.branch,
+            variant,
+            request,
+        };
         trace::write(&asked.path, &header, &timeline, iterations).map_err(|error| {
             let path = asked.path.display();
-            Refusal::new(format!("trace = {path}: {error}; name a file that can be written"))
+            Refusal::new(format!(
+                "trace = {path}: {error}; name a file that can be written"
+            ))
         })?;
-        let spans = |count: u64| Metric { value: count as f64, unit: "spans".to_owned() };
+        let spans = |count: u64| Metric {
+            value: count as f64,
+            unit: "spans".to_owned(),
+        };
         Ok(BTreeMap::from([
             ("trace_spans".to_owned(), spans(timeline.spans.len() as u64)),
-            ("trace_dropped".to_owned(), spans(timeline.dropped.iter().sum())),
+            (
+                "trace_dropped".to_owned(),
+                spans(timeline.dropped.iter().sum()),
+            ),
         ]))
     }
 }
@@ -160,7 +184,10 @@ impl Watch for Observing<'_> {
     fn begin(&mut self, request: &Request, pool: &ThreadPool) {
         if request.trace.is_some() && self.recording.is_none() {
             self.observer.begin_timeline(pool, SPANS_PER_WORKER);
-            self.recording = Some(Recording { started: Instant::now(), iterations: Vec::new() });
+            self.recording = Some(Recording {
+                started: Instant::now(),
+                iterations: Vec::new(),
+            });
         }
         self.before = Some(self.observer.counts(pool));
         if let Some(recording) = &mut self.recording {
@@ -171,7 +198,10 @@ impl Watch for Observing<'_> {
 
     fn end(&mut self, pool: &ThreadPool, elapsed: Duration, work_units: u64) {
         let after = self.observer.counts(pool);
-        let before = self.before.take().expect("every region that ends has begun");
+        let before = self
+            .before
+            .take()
+            .expect("every region that ends has begun");
         let events = self.events.get_or_insert_with(|| Events {
             iterations: 0,
             work_units: 0,
@@ -180,26 +210,42 @@ impl Watch for Observing<'_> {
         });
         events.iterations += 1;
         events.work_units += work_units;
-        for (sum, (before, after)) in events.workers.iter_mut().zip(before.workers.iter().zip(&after.workers)) {
+        for (sum, (before, after)) in events
+            .workers
+            .iter_mut()
+            .zip(before.workers.iter().zip(&after.workers))
+        {
             add_difference(sum, before, after);
         }
         add_difference(&mut events.outside, &before.outside, &after.outside);
-        if let Some((begin, end)) = self.recording.as_mut().and_then(|it| it.iterations.last_mut()) {
+        if let Some((begin, end)) = self
+            .recording
+            .as_mut()
+            .and_then(|it| it.iterations.last_mut())
+        {
             *end = *begin + nanoseconds(elapsed);
         }
     }
 
-    fn finish(self, variant: &str, request: &Request, pool: Option<&ThreadPool>) -> Result<Observed, Refusal> {
+    fn finish(
+        self,
+        variant: &str,
+        request: &Request,
+        pool: Option<&ThreadPool>,
+    ) -> Result<Observed, Refusal> {
         let metrics = match request.trace.as_ref().zip(pool) {
             Some((asked, pool)) => self.write_trace(asked, variant, request, pool)?,
             None => BTreeMap::new(),
         };
-        Ok(Observed { events: self.events, metrics })
+        Ok(Observed {
+            events: self.events,
+            metrics,
+        })
     }
 }
 
-/// Adds to each name's sum what was counted between two moments. A count is read while others write it, so that it may
-/// seem to fall by what was then under way; that is no reason to panic.
+/// Adds to each name's sum what was counted between two moments. A count is read while others write
+/// it, so that it may seem to fall by what was then under way; that is no reason to panic.
 fn add_difference(sum: &mut BTreeMap<String, u64>, before: &NamedCounts, after: &NamedCounts) {
     for ((name, earlier), (_, later)) in before.iter().zip(after) {
         *sum.entry((*name).to_owned()).or_default() += later.saturating_sub(*earlier);

@@ -10,19 +10,25 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 /// The kernel's word for the calling thread.
 pub const MYSELF: Pid = Pid::from_raw(0);
 
-/// Builds a pool of `threads` workers, each where `placement` says. Pinned workers are on their CPUs when this returns,
-/// and nothing has run on them before.
+/// Builds a pool of `threads` workers, each where `placement` says. Pinned workers are on their
+/// CPUs when this returns, and nothing has run on them before.
 ///
 /// # Errors
 /// If the pool cannot be built, or the kernel does not let a worker stay on its CPU.
 pub(crate) fn build(threads: usize, placement: Placement) -> Result<ThreadPool, Refusal> {
-    let builder = ThreadPoolBuilder::new().num_threads(threads).thread_name(|index| format!("worker-{index}"));
-    let refuse = |error| Refusal::new(format!("threads = {threads}: the pool cannot be built: {error}; ask for fewer"));
+    let builder = ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .thread_name(|index| format!("worker-{index}"));
+    let refuse = |error| {
+        Refusal::new(format!(
+            "threads = {threads}: the pool cannot be built: {error}; ask for fewer"
+        ))
+    };
     match placement {
         Placement::Free => builder.build().map_err(refuse),
-        Placement::Pinned if cfg!(manycore) => {
-            Err(Refusal::new("placement = pinned: simulated machines pin no worker; leave it out".to_owned()))
-        }
+        Placement::Pinned if cfg!(manycore) => Err(Refusal::new(
+            "placement = pinned: simulated machines pin no worker; leave it out".to_owned(),
+        )),
         Placement::Pinned => {
             let cpus = usable_cpus()?;
             let (sender, pinned) = mpsc::channel();
@@ -31,7 +37,10 @@ pub(crate) fn build(threads: usize, placement: Placement) -> Result<ThreadPool, 
                 let _ = sender.send(pin_to(cpus[worker % cpus.len()]));
             };
             let pool = builder.start_handler(pin).build().map_err(refuse)?;
-            pinned.iter().take(threads).collect::<Result<(), Refusal>>()?;
+            pinned
+                .iter()
+                .take(threads)
+                .collect::<Result<(), Refusal>>()?;
             Ok(pool)
         }
     }
@@ -42,8 +51,11 @@ pub(crate) fn build(threads: usize, placement: Placement) -> Result<ThreadPool, 
 /// # Errors
 /// If the kernel does not tell.
 pub fn usable_cpus() -> Result<Vec<usize>, Refusal> {
-    let set = sched_getaffinity(MYSELF).map_err(|error| Refusal::new(format!("the CPUs of this process: {error}")))?;
-    Ok((0..CpuSet::count()).filter(|&cpu| set.is_set(cpu) == Ok(true)).collect())
+    let set = sched_getaffinity(MYSELF)
+        .map_err(|error| Refusal::new(format!("the CPUs of this process: {error}")))?;
+    Ok((0..CpuSet::count())
+        .filter(|&cpu| set.is_set(cpu) == Ok(true))
+        .collect())
 }
 
 fn pin_to(cpu: usize) -> Result<(), Refusal> {
@@ -69,14 +81,26 @@ mod tests {
     fn pinned_worker_i_may_use_the_ith_cpu_alone_and_more_workers_than_cpus_begin_again() {
         let cpus = usable_cpus().unwrap();
         let threads = cpus.len() + 1;
-        let expected: Vec<Vec<usize>> = cpus.iter().cycle().take(threads).map(|&cpu| vec![cpu]).collect();
+        let expected: Vec<Vec<usize>> = cpus
+            .iter()
+            .cycle()
+            .take(threads)
+            .map(|&cpu| vec![cpu])
+            .collect();
         assert_eq!(cpus_of_workers(threads, Placement::Pinned), expected);
-        assert_eq!(usable_cpus().unwrap(), cpus, "whoever builds the pool stays free");
+        assert_eq!(
+            usable_cpus().unwrap(),
+            cpus,
+            "whoever builds the pool stays free"
+        );
     }
 
     #[test]
     fn free_workers_may_use_what_their_process_may() {
-        assert_eq!(cpus_of_workers(2, Placement::Free), vec![usable_cpus().unwrap(); 2]);
+        assert_eq!(
+            cpus_of_workers(2, Placement::Free),
+            vec![usable_cpus().unwrap(); 2]
+        );
     }
 
     #[test]

@@ -13,8 +13,9 @@ use crate::observer::Observer;
 /// Exit code if the answer cannot be told, as the runner has it for a host that fails.
 const HOST_FAILED: u8 = 4;
 
-/// Reads one [`Request`] line from standard input and answers with one line on standard output: an [`Outcome`] (exit
-/// code 0) or a [`Failure`] (1 for a wrong answer or a hang, 2 for a refusal). 4 if the answer cannot be written.
+/// Reads one [`Request`] line from standard input and answers with one line on standard output: an
+/// [`Outcome`] (exit code 0) or a [`Failure`] (1 for a wrong answer or a hang, 2 for a refusal). 4
+/// if the answer cannot be written.
 ///
 /// With the arguments `list --json`, it describes the workloads instead.
 ///
@@ -22,10 +23,13 @@ const HOST_FAILED: u8 = 4;
 /// If a workload does: the process then ends with code 101 and the message on standard error.
 #[must_use]
 pub fn main(variant: &'static str, catalogue: &'static Catalogue) -> ExitCode {
-    respond(catalogue, move |request| measure::run(variant, catalogue, request))
+    respond(catalogue, move |request| {
+        measure::run(variant, catalogue, request)
+    })
 }
 
-/// [`main`] of an instrumented build, whose outcomes also say what `observer` counted. Its times are worth nothing.
+/// [`main`] of an instrumented build, whose outcomes also say what `observer` counted. Its times
+/// are worth nothing.
 ///
 /// # Panics
 /// As [`main`].
@@ -35,19 +39,29 @@ pub fn main_instrumented(
     catalogue: &'static Catalogue,
     observer: &'static dyn Observer,
 ) -> ExitCode {
-    respond(catalogue, move |request| measure::run_observed(variant, catalogue, request, observer))
+    respond(catalogue, move |request| {
+        measure::run_observed(variant, catalogue, request, observer)
+    })
 }
 
-fn respond(catalogue: &Catalogue, run: impl FnOnce(&Request) -> Result<Outcome, Failure> + 'static) -> ExitCode {
+fn respond(
+    catalogue: &Catalogue,
+    run: impl FnOnce(&Request) -> Result<Outcome, Failure> + 'static,
+) -> ExitCode {
     let mut output = io::stdout();
     #[cfg(not(manycore))]
     let serve = |request| run(&request);
     #[cfg(manycore)]
     let serve = |request| crate::simulated::run(request, run);
     let written = if std::env::args_os().skip(1).eq(["list", "--json"]) {
-        output.write_all(catalogue::as_json(catalogue).as_bytes()).map(|()| 0)
+        output
+            .write_all(catalogue::as_json(catalogue).as_bytes())
+            .map(|()| 0)
     } else {
-        answer(&read_request(io::stdin().lock()).and_then(serve), &mut output)
+        answer(
+            &read_request(io::stdin().lock()).and_then(serve),
+            &mut output,
+        )
     };
     match written {
         Ok(code) => ExitCode::from(code),

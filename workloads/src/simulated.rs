@@ -1,4 +1,5 @@
-//! Trials on simulated machines: the same measurement, run by a core of the machine that a request names.
+//! Trials on simulated machines: the same measurement, run by a core of the machine that a request
+//! names.
 
 use std::collections::BTreeMap;
 use std::panic::Location;
@@ -19,30 +20,45 @@ static ITERATION: AtomicU32 = AtomicU32::new(0);
 /// Calls `serve` on the machine that `request` asks for.
 ///
 /// # Errors
-/// If it asks for none, or for what the machine is not; what `serve` gives; and if every thread is blocked.
+/// If it asks for none, or for what the machine is not; what `serve` gives; and if every thread is
+/// blocked.
 pub(crate) fn run(
     request: Request,
     serve: impl FnOnce(&Request) -> Result<Outcome, Failure> + 'static,
 ) -> Result<Outcome, Failure> {
     let refuse = |message: String| Failure::from(Refusal::new(message));
     let Some(asked) = &request.machine else {
-        return Err(refuse("machine: this build runs on simulated machines; name one".to_owned()));
+        return Err(refuse(
+            "machine: this build runs on simulated machines; name one".to_owned(),
+        ));
     };
     let scaled = asked.scaled.as_ref().map(|it| (it.key.as_str(), it.factor));
-    let machine = Machine::read_scaled(&asked.file, scaled).map_err(|error| refuse(error.to_string()))?;
+    let machine =
+        Machine::read_scaled(&asked.file, scaled).map_err(|error| refuse(error.to_string()))?;
     if !(asked.charge_ns > 0.0 && asked.charge_ns.is_finite()) {
-        return Err(refuse(format!("charge_ns = {}: a unit takes more than that", asked.charge_ns)));
+        return Err(refuse(format!(
+            "charge_ns = {}: a unit takes more than that",
+            asked.charge_ns
+        )));
     }
     machine::set_price(asked.charge_ns * 1e3);
-    let mode = if asked.is_fixed { FrequencyMode::Fixed } else { FrequencyMode::Dynamic };
+    let mode = if asked.is_fixed {
+        FrequencyMode::Fixed
+    } else {
+        FrequencyMode::Dynamic
+    };
     let stalled_after = Duration::from_millis(request.hang_after_ms.unwrap_or(300_000));
     let seed = asked.seed;
-    let finished = manycore::run_watched(&machine, mode, seed, stalled_after, move || serve(&request));
+    let finished =
+        manycore::run_watched(&machine, mode, seed, stalled_after, move || serve(&request));
     match finished {
         Ok(finished) => finished.result,
         Err(stuck) => {
             eprintln!("hang: {stuck}");
-            Err(Failure::Hang { iteration: ITERATION.load(Relaxed), waited_ms: 0 })
+            Err(Failure::Hang {
+                iteration: ITERATION.load(Relaxed),
+                waited_ms: 0,
+            })
         }
     }
 }
@@ -68,7 +84,11 @@ impl Ledger {
     pub(crate) fn end(&mut self) {
         for (number, thread) in manycore::spent().iter().enumerate() {
             // Threads that were started meanwhile had spent nothing.
-            let before = self.before.get(number).copied().unwrap_or_else(Spent::default);
+            let before = self
+                .before
+                .get(number)
+                .copied()
+                .unwrap_or_else(Spent::default);
             let spent = thread.since(&before);
             for spending in Spending::ALL {
                 *self.spent_ps.entry(spending.name()).or_default() += spent.on(spending);
@@ -80,15 +100,23 @@ impl Ledger {
         let spent = self.spent_ps.into_iter();
         Simulated {
             accesses: manycore::accesses(),
-            spent_ns: spent.map(|(name, ps)| (name.to_owned(), ps / 1_000)).collect(),
-            waits: manycore::waits().iter().take(WAITS_TOLD).map(told).collect(),
+            spent_ns: spent
+                .map(|(name, ps)| (name.to_owned(), ps / 1_000))
+                .collect(),
+            waits: manycore::waits()
+                .iter()
+                .take(WAITS_TOLD)
+                .map(told)
+                .collect(),
         }
     }
 }
 
 /// A place as it is known in the checkout, whose folder is nobody's business.
 fn place(place: &Location<'_>) -> String {
-    let root = env!("CARGO_MANIFEST_DIR").strip_suffix("workloads").unwrap_or_default();
+    let root = env!("CARGO_MANIFEST_DIR")
+        .strip_suffix("workloads")
+        .unwrap_or_default();
     let text = place.to_string();
     text.strip_prefix(root).unwrap_or(&text).to_owned()
 }

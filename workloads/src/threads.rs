@@ -34,7 +34,11 @@ pub(crate) fn glimpses(folder: &Path) -> io::Result<Vec<Glimpse>> {
     let mut glimpses = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        if let Some(id) = entry.file_name().to_str().and_then(|name| name.parse().ok()) {
+        if let Some(id) = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok())
+        {
             glimpses.push(glimpse(id, &entry.path()));
         }
     }
@@ -44,17 +48,25 @@ pub(crate) fn glimpses(folder: &Path) -> io::Result<Vec<Glimpse>> {
 
 fn glimpse(id: u64, folder: &Path) -> Glimpse {
     // A thread that ends meanwhile, and a file that we may not see, are nothing to stumble over.
-    let read = |name: &str| fs::read_to_string(folder.join(name)).ok().map(|text| text.trim().to_owned());
+    let read = |name: &str| {
+        fs::read_to_string(folder.join(name))
+            .ok()
+            .map(|text| text.trim().to_owned())
+    };
     let first_number = |text: String| text.split_whitespace().next()?.parse::<u64>().ok();
     Glimpse {
         id,
         name: read("comm"),
-        state: read("status")
-            .and_then(|text| text.lines().find_map(|line| line.strip_prefix("State:").map(|it| it.trim().to_owned()))),
+        state: read("status").and_then(|text| {
+            text.lines()
+                .find_map(|line| line.strip_prefix("State:").map(|it| it.trim().to_owned()))
+        }),
         // `0`: nowhere, or we may not know.
         waits_in: read("wchan").filter(|function| !function.is_empty() && function != "0"),
         system_call: read("syscall").and_then(first_number),
-        cpu: read("schedstat").and_then(first_number).map(Duration::from_nanos),
+        cpu: read("schedstat")
+            .and_then(first_number)
+            .map(Duration::from_nanos),
     }
 }
 
@@ -103,7 +115,10 @@ mod tests {
             21,
             &[
                 ("comm", "worker-0\n"),
-                ("status", "Name:\tworker-0\nState:\tS (sleeping)\nTgid:\t20\n"),
+                (
+                    "status",
+                    "Name:\tworker-0\nState:\tS (sleeping)\nTgid:\t20\n",
+                ),
                 ("wchan", "futex_do_wait"),
                 ("syscall", "202 0x7f 0x80 0x0"),
                 ("schedstat", "12345678 99 5\n"),
@@ -112,9 +127,18 @@ mod tests {
         thread(
             folder.path(),
             20,
-            &[("comm", "main"), ("status", "State:\tR (running)"), ("wchan", "0"), ("syscall", "running")],
+            &[
+                ("comm", "main"),
+                ("status", "State:\tR (running)"),
+                ("wchan", "0"),
+                ("syscall", "running"),
+            ],
         );
-        let lines: Vec<String> = glimpses(folder.path()).unwrap().iter().map(ToString::to_string).collect();
+        let lines: Vec<String> = glimpses(folder.path())
+            .unwrap()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         assert_eq!(
             lines,
             [
@@ -130,7 +154,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         thread(folder.path(), 7, &[]);
         let line = glimpses(folder.path()).unwrap()[0].to_string();
-        assert_eq!(line, "      7 ?               ?                cpu           ?");
+        assert_eq!(
+            line,
+            "      7 ?               ?                cpu           ?"
+        );
     }
 
     #[test]

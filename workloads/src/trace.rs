@@ -1,10 +1,11 @@
-//! Writes what workers did over time as Chrome's trace event format, in JSON: what `ui.perfetto.dev` and
-//! `chrome://tracing` open.
+//! Writes what workers did over time as Chrome's trace event format, in JSON: what
+//! `ui.perfetto.dev` and `chrome://tracing` open.
 //!
-//! One process, a thread (a track) per worker, and track 0 for the timed iterations. A span is a pair of events, phases
-//! `B` and `E`, with `ts` in microseconds: where one span ends and the next begins, both say the very same number,
-//! while a duration would be rounded and spans overlap. Viewers colour spans by their names, so a state looks the same
-//! on every track. Everything else about the trial is in `otherData`.
+//! One process, a thread (a track) per worker, and track 0 for the timed iterations. A span is a
+//! pair of events, phases `B` and `E`, with `ts` in microseconds: where one span ends and the next
+//! begins, both say the very same number, while a duration would be rounded and spans overlap.
+//! Viewers colour spans by their names, so a state looks the same on every track. Everything else
+//! about the trial is in `otherData`.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -32,12 +33,17 @@ pub struct Header<'a> {
     pub request: &'a Request,
 }
 
-/// Writes a trace to `path`. `iterations` are begin and end of the timed regions, in nanoseconds on the clock of the
-/// timeline.
+/// Writes a trace to `path`. `iterations` are begin and end of the timed regions, in nanoseconds on
+/// the clock of the timeline.
 ///
 /// # Errors
 /// If the file cannot be written.
-pub fn write(path: &Path, header: &Header<'_>, timeline: &Timeline, iterations: &[(u64, u64)]) -> io::Result<()> {
+pub fn write(
+    path: &Path,
+    header: &Header<'_>,
+    timeline: &Timeline,
+    iterations: &[(u64, u64)],
+) -> io::Result<()> {
     let mut output = BufWriter::new(File::create(path)?);
     write_to(&mut output, header, timeline, iterations)?;
     output.flush()
@@ -51,15 +57,33 @@ fn write_to(
 ) -> io::Result<()> {
     let mut events = names(header, timeline);
     for (index, &(begin_ns, end_ns)) in iterations.iter().enumerate() {
-        events.extend(Event::span(ITERATIONS, &format!("iteration {index}"), begin_ns, end_ns));
+        events.extend(Event::span(
+            ITERATIONS,
+            &format!("iteration {index}"),
+            begin_ns,
+            end_ns,
+        ));
     }
     events.extend(
-        timeline.spans.iter().flat_map(|span| Event::span(track(span.worker), span.state, span.begin_ns, span.end_ns)),
+        timeline.spans.iter().flat_map(|span| {
+            Event::span(track(span.worker), span.state, span.begin_ns, span.end_ns)
+        }),
     );
-    events.extend(timeline.dropped.iter().enumerate().filter(|(_, count)| **count > 0).map(|(worker, count)| {
-        let end_ns = last_end(&timeline.spans, worker);
-        Event::mark(track(worker), format!("no room: {count} more spans"), end_ns)
-    }));
+    events.extend(
+        timeline
+            .dropped
+            .iter()
+            .enumerate()
+            .filter(|(_, count)| **count > 0)
+            .map(|(worker, count)| {
+                let end_ns = last_end(&timeline.spans, worker);
+                Event::mark(
+                    track(worker),
+                    format!("no room: {count} more spans"),
+                    end_ns,
+                )
+            }),
+    );
     let request = header.request;
     let file = json!({
         "displayTimeUnit": "ns",
@@ -86,19 +110,44 @@ fn track(worker: usize) -> usize {
 }
 
 fn last_end(spans: &[Span], worker: usize) -> u64 {
-    spans.iter().filter(|span| span.worker == worker).map(|span| span.end_ns).max().unwrap_or(0)
+    spans
+        .iter()
+        .filter(|span| span.worker == worker)
+        .map(|span| span.end_ns)
+        .max()
+        .unwrap_or(0)
 }
 
 /// Names of the process and of every track, and their order.
 fn names(header: &Header<'_>, timeline: &Timeline) -> Vec<Event> {
-    let Header { branch, request, .. } = header;
-    let title =
-        format!("{branch} ({}): {} {}, threads {}", header.variant, request.workload, request.size, request.threads);
-    let mut names = vec![Event::metadata("process_name", ITERATIONS, json!({ "name": title }))];
-    let workers = (0..timeline.dropped.len()).map(|worker| (track(worker), format!("worker {worker}")));
-    for (track, name) in [(ITERATIONS, "timed iterations".to_owned())].into_iter().chain(workers) {
-        names.push(Event::metadata("thread_name", track, json!({ "name": name })));
-        names.push(Event::metadata("thread_sort_index", track, json!({ "sort_index": track })));
+    let Header {
+        branch, request, ..
+    } = header;
+    let title = format!(
+        "{branch} ({}): {} {}, threads {}",
+        header.variant, request.workload, request.size, request.threads
+    );
+    let mut names = vec![Event::metadata(
+        "process_name",
+        ITERATIONS,
+        json!({ "name": title }),
+    )];
+    let workers =
+        (0..timeline.dropped.len()).map(|worker| (track(worker), format!("worker {worker}")));
+    for (track, name) in [(ITERATIONS, "timed iterations".to_owned())]
+        .into_iter()
+        .chain(workers)
+    {
+        names.push(Event::metadata(
+            "thread_name",
+            track,
+            json!({ "name": name }),
+        ));
+        names.push(Event::metadata(
+            "thread_sort_index",
+            track,
+            json!({ "sort_index": track }),
+        ));
     }
     names
 }
@@ -126,11 +175,24 @@ struct Event {
 
 impl Event {
     fn new(ph: &'static str, tid: usize, name: String) -> Self {
-        Self { name, ph, pid: PROCESS, tid, cat: None, ts: None, cname: None, s: None, args: None }
+        Self {
+            name,
+            ph,
+            pid: PROCESS,
+            tid,
+            cat: None,
+            ts: None,
+            cname: None,
+            s: None,
+            args: None,
+        }
     }
 
     fn metadata(name: &str, tid: usize, args: Value) -> Self {
-        Self { args: Some(args), ..Self::new("M", tid, name.to_owned()) }
+        Self {
+            args: Some(args),
+            ..Self::new("M", tid, name.to_owned())
+        }
     }
 
     fn span(tid: usize, name: &str, begin_ns: u64, end_ns: u64) -> [Self; 2] {
@@ -144,7 +206,12 @@ impl Event {
 
     fn mark(tid: usize, name: String, at_ns: u64) -> Self {
         let ts = Some(microseconds(at_ns));
-        Self { cat: Some("worker"), ts, s: Some("t"), ..Self::new("i", tid, name) }
+        Self {
+            cat: Some("worker"),
+            ts,
+            s: Some("t"),
+            ..Self::new("i", tid, name)
+        }
     }
 }
 

@@ -8,10 +8,12 @@ use nix::sys::resource::{Usage, UsageWho, getrusage};
 use nix::sys::time::TimeVal;
 use nix::time::{ClockId, clock_gettime};
 
-/// Use of the whole process, all threads, since it started, and of those that it started and that have ended.
+/// Use of the whole process, all threads, since it started, and of those that it started and that
+/// have ended.
 ///
-/// The kernel adds up a running thread's CPU time at clock ticks (1 to 10 ms apart), except for the thread that asks;
-/// over a region of a few milliseconds the value is coarse, over a trial it is not.
+/// The kernel adds up a running thread's CPU time at clock ticks (1 to 10 ms apart), except for the
+/// thread that asks; over a region of a few milliseconds the value is coarse, over a trial it is
+/// not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UsageSample {
     /// CPU time in user mode.
@@ -38,7 +40,12 @@ impl UsageSample {
             system: usage.iter().map(|it| duration(it.system_time())).sum(),
             counts: protocol::Usage {
                 // Linux counts in KiB.
-                max_rss_bytes: usage.iter().map(|it| count(it.max_rss())).max().unwrap_or(0) * 1024,
+                max_rss_bytes: usage
+                    .iter()
+                    .map(|it| count(it.max_rss()))
+                    .max()
+                    .unwrap_or(0)
+                    * 1024,
                 voluntary_switches: sum(Usage::voluntary_context_switches),
                 involuntary_switches: sum(Usage::involuntary_context_switches),
                 minor_faults: sum(Usage::minor_page_faults),
@@ -53,8 +60,9 @@ impl UsageSample {
     pub fn now() -> Self {
         let spent = manycore::spent();
         let system = |spent: &manycore::Spent| spent.on(manycore::Spending::System);
-        let time =
-            |part: &dyn Fn(&manycore::Spent) -> u64| Duration::from_nanos(spent.iter().map(part).sum::<u64>() / 1_000);
+        let time = |part: &dyn Fn(&manycore::Spent) -> u64| {
+            Duration::from_nanos(spent.iter().map(part).sum::<u64>() / 1_000)
+        };
         Self {
             user: time(&|core| core.cpu() - system(core)),
             system: time(&system),
@@ -76,7 +84,9 @@ pub fn thread_cpu() -> Duration {
 }
 
 fn clock(clock: ClockId) -> Duration {
-    clock_gettime(clock).expect("every Linux has the clocks of CPU time").into()
+    clock_gettime(clock)
+        .expect("every Linux has the clocks of CPU time")
+        .into()
 }
 
 #[cfg(not(manycore))]

@@ -1,7 +1,8 @@
-//! Notices from within that a run no longer gets on, tells what every thread is doing, and ends the process.
+//! Notices from within that a run no longer gets on, tells what every thread is doing, and ends the
+//! process.
 //!
-//! From outside, a hang is only a process that must be killed. From within, one can still ask the pool and the kernel
-//! who sleeps and who searches, and that is what a lost wake-up is found by.
+//! From outside, a hang is only a process that must be killed. From within, one can still ask the
+//! pool and the kernel who sleeps and who searches, and that is what a lost wake-up is found by.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -21,15 +22,16 @@ use crate::usage::nanoseconds;
 /// Between two looks at the threads' CPU times, which tells who is busy. A guess.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
-/// A thread that sleeps while the run gets on, and ends the process when it does not. It wakes at most once in each
-/// limit, to see how far the run is.
+/// A thread that sleeps while the run gets on, and ends the process when it does not. It wakes at
+/// most once in each limit, to see how far the run is.
 pub(crate) struct Watchdog {
     progress: Arc<Progress>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Written by the run, read by the watchdog. All Relaxed: the reader needs no more than that a value gets there in the
-/// end, and an old one makes it look again, or at worst report a run that got on in just that moment.
+/// Written by the run, read by the watchdog. All Relaxed: the reader needs no more than that a
+/// value gets there in the end, and an old one makes it look again, or at worst report a run that
+/// got on in just that moment.
 struct Progress {
     started: Instant,
     iteration: AtomicU32,
@@ -40,7 +42,9 @@ struct Progress {
 
 impl Progress {
     fn since_step(&self) -> Duration {
-        self.started.elapsed().saturating_sub(Duration::from_nanos(self.stepped_ns.load(Relaxed)))
+        self.started
+            .elapsed()
+            .saturating_sub(Duration::from_nanos(self.stepped_ns.load(Relaxed)))
     }
 }
 
@@ -59,13 +63,18 @@ impl Watchdog {
             .name("watchdog".to_owned())
             .spawn(watch)
             .expect("a process with a pool can start one more thread");
-        Self { progress, thread: Some(thread) }
+        Self {
+            progress,
+            thread: Some(thread),
+        }
     }
 
     /// The run begins or ends a timed region of this iteration.
     pub(crate) fn step(&self, iteration: u32) {
         self.progress.iteration.store(iteration, Relaxed);
-        self.progress.stepped_ns.store(nanoseconds(self.progress.started.elapsed()), Relaxed);
+        self.progress
+            .stepped_ns
+            .store(nanoseconds(self.progress.started.elapsed()), Relaxed);
     }
 }
 
@@ -90,8 +99,8 @@ fn watch(progress: &Progress, limit: Duration, pool: Option<&ThreadPool>) {
     }
 }
 
-/// Tells people on standard error and the runner on standard output, and ends the process: threads that hang cannot be
-/// ended in another way.
+/// Tells people on standard error and the runner on standard output, and ends the process: threads
+/// that hang cannot be ended in another way.
 fn end_process(iteration: u32, waited: Duration, pool: Option<&ThreadPool>) -> ! {
     let waited_ms = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
     eprintln!("hang: iteration {iteration} got no further for {waited_ms} ms; the threads:");
@@ -101,7 +110,10 @@ fn end_process(iteration: u32, waited: Duration, pool: Option<&ThreadPool>) -> !
         Some(pool) => eprintln!("the pool: {pool:?}"),
         None => eprintln!("there is no pool: the sequential program runs"),
     }
-    let failure = Failure::Hang { iteration, waited_ms };
+    let failure = Failure::Hang {
+        iteration,
+        waited_ms,
+    };
     let code = failure.exit_code();
     let is_told = crate::lines::answer(&Err(failure), &mut io::stdout());
     if let Err(error) = is_told.and_then(|_| io::stderr().flush()) {
@@ -116,8 +128,12 @@ fn describe_threads(folder: &Path) -> String {
     thread::sleep(BETWEEN_LOOKS);
     match glimpses(folder) {
         Ok(threads) => threads.iter().fold(String::new(), |mut text, thread| {
-            let cpu_before = before.iter().find(|it| it.id == thread.id).and_then(|it| it.cpu);
-            writeln!(text, "{}", describe_thread(thread, cpu_before)).expect("a string takes everything");
+            let cpu_before = before
+                .iter()
+                .find(|it| it.id == thread.id)
+                .and_then(|it| it.cpu);
+            writeln!(text, "{}", describe_thread(thread, cpu_before))
+                .expect("a string takes everything");
             text
         }),
         Err(error) => format!("  {} cannot be read: {error}\n", folder.display()),

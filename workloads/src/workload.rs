@@ -33,7 +33,8 @@ pub trait Instance: Send {
     /// Does the work on the calling thread alone; returns the units of work done. Timed.
     fn run_sequential(&mut self) -> u64;
 
-    /// Does the work on the pool that the calling thread belongs to; returns the units of work done. Timed.
+    /// Does the work on the pool that the calling thread belongs to; returns the units of work
+    /// done. Timed.
     ///
     /// # Panics
     /// If the workload has [`Instance::run_on`] in its place.
@@ -46,7 +47,8 @@ pub trait Instance: Send {
         pool.install(|| self.run_parallel())
     }
 
-    /// Compares the answer of the last run with the known one; returns it in a short printable form. Not timed.
+    /// Compares the answer of the last run with the known one; returns it in a short printable
+    /// form. Not timed.
     ///
     /// # Errors
     /// If the answer is wrong.
@@ -85,11 +87,17 @@ impl Mismatch {
     ///
     /// # Errors
     /// If they differ.
-    pub fn unless_equal<T: PartialEq + fmt::Display>(expected: &T, actual: &T) -> Result<String, Self> {
+    pub fn unless_equal<T: PartialEq + fmt::Display>(
+        expected: &T,
+        actual: &T,
+    ) -> Result<String, Self> {
         if expected == actual {
             Ok(actual.to_string())
         } else {
-            Err(Self { expected: expected.to_string(), actual: actual.to_string() })
+            Err(Self {
+                expected: expected.to_string(),
+                actual: actual.to_string(),
+            })
         }
     }
 }

@@ -7,29 +7,46 @@ use workloads::CATALOGUE;
 use workloads::measure::{run, run_workload};
 use workloads::workload::{Instance, Mismatch, Setup, Workload};
 
-/// Pools of one thread, of as many as small hosts have, of an odd number, and of more than there are CPUs.
+/// Pools of one thread, of as many as small hosts have, of an odd number, and of more than there
+/// are CPUs.
 const THREADS: [usize; 4] = [1, 2, 3, 8];
 
 fn request(workload: &str, program: Program, threads: usize, seed: u64) -> Request {
-    Request { program, threads, seed, warmup_iterations: 1, iterations: 2, ..Request::tiny(workload) }
+    Request {
+        program,
+        threads,
+        seed,
+        warmup_iterations: 1,
+        iterations: 2,
+        ..Request::tiny(workload)
+    }
 }
 
 fn with(mut request: Request, parameters: &[(&str, &str)]) -> Request {
     for (name, value) in parameters {
-        request.parameters.insert((*name).to_owned(), (*value).to_owned());
+        request
+            .parameters
+            .insert((*name).to_owned(), (*value).to_owned());
     }
     request
 }
 
 fn answer(request: &Request) -> String {
-    run("test", CATALOGUE, request).unwrap_or_else(|failure| panic!("{request:?}: {failure:?}")).answer
+    run("test", CATALOGUE, request)
+        .unwrap_or_else(|failure| panic!("{request:?}: {failure:?}"))
+        .answer
 }
 
 #[test]
 fn a_tour_is_one_unit_of_work_however_many_nodes_were_visited() {
     for (program, threads) in [(Program::Sequential, 1), (Program::Parallel, 3)] {
         let outcome = run("test", CATALOGUE, &request("tsp", program, threads, 0)).unwrap();
-        assert!(outcome.iterations.iter().all(|iteration| iteration.work_units == 1));
+        assert!(
+            outcome
+                .iterations
+                .iter()
+                .all(|iteration| iteration.work_units == 1)
+        );
         assert!(outcome.metrics["nodes"].value > 1.0);
     }
 }
@@ -53,15 +70,26 @@ const STRATEGIES: [(&str, &str); 12] = [
 #[test]
 fn every_strategy_and_lock_of_packets_agrees_with_the_sequential_program() {
     for generator in ["uniform", "exponential"] {
-        let sequential = answer(&with(request("packets", Program::Sequential, 1, 5), &[("generator", generator)]));
+        let sequential = answer(&with(
+            request("packets", Program::Sequential, 1, 5),
+            &[("generator", generator)],
+        ));
         for (strategy, lock) in STRATEGIES {
             for threads in THREADS {
                 for depth in ["1", "2", "32"] {
                     let parallel = answer(&with(
                         request("packets", Program::Parallel, threads, 5),
-                        &[("generator", generator), ("strategy", strategy), ("lock", lock), ("depth", depth)],
+                        &[
+                            ("generator", generator),
+                            ("strategy", strategy),
+                            ("lock", lock),
+                            ("depth", depth),
+                        ],
                     ));
-                    assert_eq!(parallel, sequential, "{generator} {strategy} {lock} {threads} {depth}");
+                    assert_eq!(
+                        parallel, sequential,
+                        "{generator} {strategy} {lock} {threads} {depth}"
+                    );
                 }
             }
         }
@@ -75,11 +103,19 @@ fn timed_packets_stop_and_report_what_they_managed() {
     for (program, threads, (strategy, lock)) in [sequential].into_iter().chain(parallel) {
         let request = with(
             request("packets", program, threads, 5),
-            &[("stop", "timed"), ("duration-ms", "10"), ("strategy", strategy), ("lock", lock)],
+            &[
+                ("stop", "timed"),
+                ("duration-ms", "10"),
+                ("strategy", strategy),
+                ("lock", lock),
+            ],
         );
         let outcome = run("test", CATALOGUE, &request).unwrap();
         for iteration in &outcome.iterations {
-            assert!(iteration.elapsed_ns >= 10_000_000, "{strategy}: {iteration:?}");
+            assert!(
+                iteration.elapsed_ns >= 10_000_000,
+                "{strategy}: {iteration:?}"
+            );
             assert!(iteration.work_units > 0, "{strategy}: {iteration:?}");
         }
         assert!(outcome.metrics["throughput"].value > 0.0);
@@ -89,9 +125,10 @@ fn timed_packets_stop_and_report_what_they_managed() {
 
 #[test]
 fn shapes_give_the_same_answer_in_each_of_their_modes() {
-    for (workload, parameter, modes) in
-        [("ticks", "mode", ["regions", "install"]), ("install", "pool", ["idle", "busy"])]
-    {
+    for (workload, parameter, modes) in [
+        ("ticks", "mode", ["regions", "install"]),
+        ("install", "pool", ["idle", "busy"]),
+    ] {
         let sequential = answer(&request(workload, Program::Sequential, 1, 3));
         for mode in modes {
             for threads in THREADS {
@@ -105,11 +142,23 @@ fn shapes_give_the_same_answer_in_each_of_their_modes() {
 
 #[test]
 fn shapes_report_latencies_and_cpu_time_with_units() {
-    for name in ["ticks", "idle", "burst", "inject", "install", "barrier-join"] {
-        let metrics = run("test", CATALOGUE, &request(name, Program::Parallel, 2, 1)).unwrap().metrics;
+    for name in [
+        "ticks",
+        "idle",
+        "burst",
+        "inject",
+        "install",
+        "barrier-join",
+    ] {
+        let metrics = run("test", CATALOGUE, &request(name, Program::Parallel, 2, 1))
+            .unwrap()
+            .metrics;
         let value = |metric: &str| metrics[&format!("latency_{metric}")].value;
         let percentiles = ["p50", "p90", "p99", "p99.9", "max"].map(value);
-        assert!(percentiles[0] > 0.0 && percentiles.is_sorted(), "{name}: {percentiles:?}");
+        assert!(
+            percentiles[0] > 0.0 && percentiles.is_sorted(),
+            "{name}: {percentiles:?}"
+        );
         assert_eq!(metrics["latency_max"].unit, "ns");
         assert_eq!(metrics["cpu_per_second"].unit, "ms/s");
     }
@@ -146,7 +195,10 @@ static LIAR: Description = Description {
     lasts: None,
     charge: None,
     parameters: &[],
-    sizes: &[SizeOverrides { size: Size::Tiny, overrides: &[] }],
+    sizes: &[SizeOverrides {
+        size: Size::Tiny,
+        overrides: &[],
+    }],
 };
 
 impl Workload for Liar {
@@ -184,7 +236,14 @@ fn a_wrong_answer_fails_the_trial_in_the_iteration_that_gave_it() {
     for iteration in [0, 2] {
         let failure = lies_from(iteration).unwrap_err();
         let (expected, actual) = ("true".to_owned(), "false".to_owned());
-        assert_eq!(failure, Failure::WrongAnswer { iteration, expected, actual });
+        assert_eq!(
+            failure,
+            Failure::WrongAnswer {
+                iteration,
+                expected,
+                actual
+            }
+        );
         assert_eq!(failure.exit_code(), 1);
     }
 }
@@ -222,8 +281,8 @@ impl Instance for Panicking {
 fn a_panic_reaches_the_caller_with_its_message_instead_of_an_answer() {
     for (program, threads) in [(Program::Sequential, 1), (Program::Parallel, 2)] {
         let request = request("liar", program, threads, 1);
-        let panic =
-            std::panic::catch_unwind(|| run_workload("test", &Panicking, &request)).expect_err("there is no answer");
+        let panic = std::panic::catch_unwind(|| run_workload("test", &Panicking, &request))
+            .expect_err("there is no answer");
         assert_eq!(panic.downcast_ref(), Some(&"the workload is broken"));
     }
 }
@@ -264,7 +323,14 @@ fn answers_that_differ_between_iterations_fail_the_trial() {
     let request = request("liar", Program::Sequential, 1, 1);
     let failure = run_workload("test", &Wavering(0), &request).unwrap_err();
     let (expected, actual) = ("1".to_owned(), "2".to_owned());
-    assert_eq!(failure, Failure::WrongAnswer { iteration: 1, expected, actual });
+    assert_eq!(
+        failure,
+        Failure::WrongAnswer {
+            iteration: 1,
+            expected,
+            actual
+        }
+    );
 }
 
 /// A workload that is run from outside the pool, and counts what its metrics are about.
@@ -306,7 +372,10 @@ impl Instance for Outside {
     }
 
     fn metrics(&self) -> BTreeMap<String, Metric> {
-        let runs = Metric { value: f64::from(self.runs), unit: "runs".to_owned() };
+        let runs = Metric {
+            value: f64::from(self.runs),
+            unit: "runs".to_owned(),
+        };
         BTreeMap::from([("runs".to_owned(), runs)])
     }
 }
@@ -317,6 +386,9 @@ fn a_workload_may_call_the_pool_from_outside_and_its_metrics_leave_out_the_warm_
         let mut request = request("liar", program, threads, 1);
         request.warmup_iterations = 3;
         let outcome = run_workload("test", &Outside { runs: 0 }, &request).unwrap();
-        assert!((outcome.metrics["runs"].value - 2.0).abs() < f64::EPSILON, "{program:?}");
+        assert!(
+            (outcome.metrics["runs"].value - 2.0).abs() < f64::EPSILON,
+            "{program:?}"
+        );
     }
 }

@@ -37,7 +37,15 @@ fn wait_until(is_so: impl Fn() -> bool) {
 #[test]
 fn a_trial_that_is_killed_leaves_no_hog_behind() {
     let mut trial = Command::new(env!("CARGO_BIN_EXE_workload"))
-        .args(["crowded", "--threads", "1", "--size", "large", "--set", "hogs-per-cpu=1"])
+        .args([
+            "crowded",
+            "--threads",
+            "1",
+            "--size",
+            "large",
+            "--set",
+            "hogs-per-cpu=1",
+        ])
         .spawn()
         .unwrap();
     wait_until(|| !hogs(trial.id()).is_empty());
@@ -45,14 +53,23 @@ fn a_trial_that_is_killed_leaves_no_hog_behind() {
     trial.kill().unwrap();
     trial.wait().unwrap();
     // Whoever inherits the dead may take its time to bury them.
-    wait_until(|| hogs.iter().all(|&hog| look(hog).is_none_or(|(state, _)| state == "Z")));
+    wait_until(|| {
+        hogs.iter()
+            .all(|&hog| look(hog).is_none_or(|(state, _)| state == "Z"))
+    });
 }
 
 #[test]
 fn a_trial_without_hogs_gives_the_answer_of_a_crowded_one() {
     let answer = |hogs: &str| {
-        let mut request = Request { program: Program::Parallel, threads: 2, ..Request::tiny("crowded") };
-        request.parameters.insert("hogs-per-cpu".to_owned(), hogs.to_owned());
+        let mut request = Request {
+            program: Program::Parallel,
+            threads: 2,
+            ..Request::tiny("crowded")
+        };
+        request
+            .parameters
+            .insert("hogs-per-cpu".to_owned(), hogs.to_owned());
         run("test", CATALOGUE, &request).unwrap().answer
     };
     assert_eq!(answer("0"), answer("1"));
@@ -61,7 +78,11 @@ fn a_trial_without_hogs_gives_the_answer_of_a_crowded_one() {
 #[test]
 fn parameters_that_make_no_sense_are_refused_with_what_would() {
     for (name, value, expected) in [
-        ("load", "all", "one of install, inject, ticks, long-leaf, pools"),
+        (
+            "load",
+            "all",
+            "one of install, inject, ticks, long-leaf, pools",
+        ),
         ("hogs-per-cpu", "17", "a whole number from 0 to 16"),
         ("rounds", "0", "a whole number from 1 to 10000"),
     ] {
@@ -69,7 +90,12 @@ fn parameters_that_make_no_sense_are_refused_with_what_would() {
         request.parameters.insert(name.to_owned(), value.to_owned());
         let failure = run("test", CATALOGUE, &request).unwrap_err();
         assert_eq!(failure.exit_code(), 2);
-        let Failure::Refused { message } = failure else { panic!("{failure:?}") };
-        assert_eq!(message, format!("workload `crowded`: parameter `{name}` = `{value}`: expected {expected}"));
+        let Failure::Refused { message } = failure else {
+            panic!("{failure:?}")
+        };
+        assert_eq!(
+            message,
+            format!("workload `crowded`: parameter `{name}` = `{value}`: expected {expected}")
+        );
     }
 }

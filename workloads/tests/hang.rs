@@ -24,7 +24,10 @@ static HANGING: Description = Description {
     lasts: None,
     charge: None,
     parameters: &[],
-    sizes: &[SizeOverrides { size: Size::Tiny, overrides: &[] }],
+    sizes: &[SizeOverrides {
+        size: Size::Tiny,
+        overrides: &[],
+    }],
 };
 
 impl Workload for Hanging {
@@ -92,7 +95,13 @@ fn a_hang_ends_the_process_with_a_failure_that_names_the_iteration() {
     assert_eq!(output.status.code(), Some(1));
     let printed = String::from_utf8(output.stdout).unwrap();
     let line = &printed[printed.find('{').expect("a failure")..];
-    let Failure::Hang { iteration, waited_ms } = serde_json::from_str(line).unwrap() else { panic!("{line}") };
+    let Failure::Hang {
+        iteration,
+        waited_ms,
+    } = serde_json::from_str(line).unwrap()
+    else {
+        panic!("{line}")
+    };
     assert_eq!(iteration, 1);
     assert!(Duration::from_millis(waited_ms) >= LIMIT, "{waited_ms}");
 }
@@ -103,9 +112,15 @@ fn a_hang_is_reported_with_a_line_for_every_worker_and_the_pool() {
     for worker in ["worker-0", "worker-1"] {
         let line = report.lines().find(|line| line.contains(worker));
         let line = line.unwrap_or_else(|| panic!("no {worker}:\n{report}"));
-        assert!(line.contains("sleeping") && line.contains("of CPU in the last"), "{line}");
+        assert!(
+            line.contains("sleeping") && line.contains("of CPU in the last"),
+            "{line}"
+        );
     }
-    assert!(report.contains("hang: iteration 1 got no further for "), "{report}");
+    assert!(
+        report.contains("hang: iteration 1 got no further for "),
+        "{report}"
+    );
     assert!(report.contains("the pool: ThreadPool"), "{report}");
 }
 

@@ -19,7 +19,9 @@ fn refusal(change: impl FnOnce(&mut Request)) -> String {
     match run("test", CATALOGUE, &request) {
         Err(failure @ Failure::Refused { .. }) => {
             assert_eq!(failure.exit_code(), 2);
-            let Failure::Refused { message } = failure else { unreachable!() };
+            let Failure::Refused { message } = failure else {
+                unreachable!()
+            };
             message
         }
         other => panic!("{request:?} is not refused: {other:?}"),
@@ -35,24 +37,42 @@ fn an_unknown_workload_lists_the_known_ones() {
     let message = refusal(|request| request.workload = "bogosort".to_owned());
     let known: Vec<&str> = CATALOGUE.iter().map(|w| w.description().name).collect();
     assert!(known.contains(&"quicksort"));
-    assert_eq!(message, format!("unknown workload `bogosort`; known: {}", known.join(", ")));
+    assert_eq!(
+        message,
+        format!("unknown workload `bogosort`; known: {}", known.join(", "))
+    );
 }
 
 #[test]
 fn an_unknown_size_lists_the_known_ones() {
     let message = refusal(|request| request.size = "huge".to_owned());
-    assert_eq!(message, "unknown size `huge`; known: tiny, small, medium, large");
+    assert_eq!(
+        message,
+        "unknown size `huge`; known: tiny, small, medium, large"
+    );
 }
 
 #[test]
 fn an_unknown_parameter_lists_the_known_ones() {
     let message = refusal(|request| set(request, "depth", "3"));
-    assert_eq!(message, "workload `quicksort`: unknown parameter `depth`; known: elements, cutoff");
+    assert_eq!(
+        message,
+        "workload `quicksort`: unknown parameter `depth`; known: elements, cutoff"
+    );
 }
 
 #[test]
 fn a_value_that_the_parameter_does_not_take_is_named_with_those_it_takes() {
-    for bad in ["0", "-1", "many", "1e3", "+5", "005", "", "99999999999999999999"] {
+    for bad in [
+        "0",
+        "-1",
+        "many",
+        "1e3",
+        "+5",
+        "005",
+        "",
+        "99999999999999999999",
+    ] {
         let message = refusal(|request| set(request, "elements", bad));
         assert_eq!(
             message,
@@ -63,10 +83,17 @@ fn a_value_that_the_parameter_does_not_take_is_named_with_those_it_takes() {
         );
     }
     let message = refusal(|request| {
-        *request = Request { workload: "packets".to_owned(), ..good() };
+        *request = Request {
+            workload: "packets".to_owned(),
+            ..good()
+        };
         set(request, "strategy", "magic");
     });
-    assert!(message.ends_with("expected one of pool, pool-batch, lock-free, home-queue, awesome, serial"), "{message}");
+    assert!(
+        message
+            .ends_with("expected one of pool, pool-batch, lock-free, home-queue, awesome, serial"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -80,19 +107,29 @@ fn counts_that_mean_nothing_are_refused_with_a_remedy() {
         request.program = Program::Sequential;
         request.threads = 2;
     });
-    assert!(message.contains("the sequential program uses no pool"), "{message}");
+    assert!(
+        message.contains("the sequential program uses no pool"),
+        "{message}"
+    );
     assert!(refusal(|request| request.threads = usize::MAX).contains("at most"));
 }
 
 #[test]
 fn an_input_file_for_a_workload_that_reads_none_is_refused() {
     let message = refusal(|request| request.input = Some(PathBuf::from("cities.tsp")));
-    assert_eq!(message, "workload `quicksort` reads no input file; remove input = cities.tsp");
+    assert_eq!(
+        message,
+        "workload `quicksort` reads no input file; remove input = cities.tsp"
+    );
 }
 
 /// A request for `tsp` with this file.
 fn tsp(input: &Path) -> Request {
-    Request { workload: "tsp".to_owned(), input: Some(input.to_owned()), ..good() }
+    Request {
+        workload: "tsp".to_owned(),
+        input: Some(input.to_owned()),
+        ..good()
+    }
 }
 
 /// The refusal of a file with this text, and its name.
@@ -110,8 +147,13 @@ fn tsp_refusal(text: &str, parameters: &[(&str, &str)]) -> (String, String) {
 
 /// A file of so many cities, each thousand on an arc of its own.
 fn tsp_file(cities: u32) -> String {
-    let lines: Vec<String> = (1..=cities).map(|x| format!("{x} {x} {}", x * (x % 1_000))).collect();
-    format!("TYPE: TSP\nDIMENSION: {cities}\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n{}\nEOF\n", lines.join("\n"))
+    let lines: Vec<String> = (1..=cities)
+        .map(|x| format!("{x} {x} {}", x * (x % 1_000)))
+        .collect();
+    format!(
+        "TYPE: TSP\nDIMENSION: {cities}\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n{}\nEOF\n",
+        lines.join("\n")
+    )
 }
 
 #[test]
@@ -119,7 +161,9 @@ fn a_broken_instance_file_is_refused_with_file_and_line() {
     let (message, path) = tsp_refusal(&tsp_file(5).replace("3 3 9", "3 3 nine"), &[]);
     assert_eq!(
         message,
-        format!("input {path}: line 7: y coordinate `nine` of city 3 is not a number from -1e9 to 1e9")
+        format!(
+            "input {path}: line 7: y coordinate `nine` of city 3 is not a number from -1e9 to 1e9"
+        )
     );
 }
 
@@ -133,24 +177,36 @@ fn a_missing_instance_file_is_refused_with_its_name() {
 #[test]
 fn what_is_no_file_or_too_long_for_one_is_refused_instead_of_read() {
     let message = refusal(|request| *request = tsp(Path::new("/dev/zero")));
-    assert_eq!(message, "input /dev/zero: is no regular file; expected a TSPLIB file");
+    assert_eq!(
+        message,
+        "input /dev/zero: is no regular file; expected a TSPLIB file"
+    );
     let file = tempfile::NamedTempFile::new().unwrap();
     file.as_file().set_len(1 << 30).unwrap();
     let message = refusal(|request| *request = tsp(file.path()));
-    assert!(message.contains("has 1073741824 bytes, more than the"), "{message}");
+    assert!(
+        message.contains("has 1073741824 bytes, more than the"),
+        "{message}"
+    );
 }
 
 #[test]
 fn a_file_of_very_many_cities_is_refused_before_their_distances_are_made() {
     // 80 GB of distances.
     let (message, _) = tsp_refusal(&tsp_file(100_000), &[]);
-    assert!(message.contains("100000 cities are more than max-cities = 40"), "{message}");
+    assert!(
+        message.contains("100000 cities are more than max-cities = 40"),
+        "{message}"
+    );
 }
 
 #[test]
 fn more_cities_than_can_be_solved_are_refused_with_the_way_out() {
     let (message, _) = tsp_refusal(&tsp_file(41), &[]);
-    assert!(message.contains("41 cities are more than max-cities = 40"), "{message}");
+    assert!(
+        message.contains("41 cities are more than max-cities = 40"),
+        "{message}"
+    );
     assert!(message.contains("set max-cities=41"), "{message}");
     let (message, _) = tsp_refusal(&tsp_file(65), &[("max-cities", "64")]);
     assert!(message.contains("handles 64 at most"), "{message}");
@@ -159,7 +215,10 @@ fn more_cities_than_can_be_solved_are_refused_with_the_way_out() {
 #[test]
 fn parameters_of_a_random_map_are_refused_beside_a_file() {
     let (message, _) = tsp_refusal(&tsp_file(5), &[("cities", "5")]);
-    assert!(message.contains("`cities` = `5` has no effect on an input file"), "{message}");
+    assert!(
+        message.contains("`cities` = `5` has no effect on an input file"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -176,10 +235,16 @@ fn a_good_instance_file_is_solved_and_its_size_parameters_do_not_show() {
 fn a_request_that_only_prepares_runs_nothing_and_still_refuses_a_broken_file() {
     let file = tempfile::NamedTempFile::new().unwrap();
     fs::write(file.path(), tsp_file(7)).unwrap();
-    let only_prepare = || Request { prepare_only: true, ..tsp(file.path()) };
+    let only_prepare = || Request {
+        prepare_only: true,
+        ..tsp(file.path())
+    };
     let outcome = run("test", CATALOGUE, &only_prepare()).unwrap();
     assert_eq!((outcome.iterations.len(), outcome.warmup.len()), (0, 0));
-    assert!(outcome.answer.is_empty() && outcome.metrics.is_empty(), "{outcome:?}");
+    assert!(
+        outcome.answer.is_empty() && outcome.metrics.is_empty(),
+        "{outcome:?}"
+    );
     fs::write(file.path(), "NAME : broken\n").unwrap();
     let message = refusal(|request| *request = only_prepare());
     assert!(message.contains("line "), "{message}");

@@ -1,5 +1,5 @@
-//! The programs in `findings/`, which stand outside the workspace: that each builds, has no lint, and runs to its end;
-//! and that each proposal there fits upstream.
+//! The programs in `findings/`, which stand outside the workspace: that each builds, has no lint,
+//! and runs to its end; and that each proposal there fits upstream.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,14 @@ const LINTS: [&str; 5] = [
 const EXIT_CODES: [i32; 3] = [0, 4, 10];
 
 /// What measures nothing, and words that no program knows.
-const REFUSED: [&[&str]; 6] = [&["0"], &["-1"], &["nan"], &["inf"], &["0.1", "fense"], &["--help"]];
+const REFUSED: [&[&str]; 6] = [
+    &["0"],
+    &["-1"],
+    &["nan"],
+    &["inf"],
+    &["0.1", "fense"],
+    &["--help"],
+];
 
 /// Checks each program, and runs it for a moment; it refuses what would give a verdict on nothing.
 pub(crate) fn test(sh: &Shell) -> Result<()> {
@@ -47,7 +54,11 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
         for words in REFUSED {
             let run = cmd!(sh, "cargo run --quiet --release --locked -- {words...}");
             let code = run.quiet().ignore_status().output()?.status.code();
-            ensure!(code == Some(2), "findings/{name} {}: {code:?}, not 2", words.join(" "));
+            ensure!(
+                code == Some(2),
+                "findings/{name} {}: {code:?}, not 2",
+                words.join(" ")
+            );
         }
     }
     upstream::check(sh)
@@ -58,7 +69,9 @@ fn programs(sh: &Shell) -> Result<Vec<String>> {
     let is_program = |path: &PathBuf| path.join("Cargo.toml").is_file();
     let folders = sh.read_dir("findings")?.into_iter().filter(is_program);
     let name = |path: &std::path::Path| Some(path.file_name()?.to_str()?.to_owned());
-    folders.map(|path| name(&path).context("a folder of findings has no name")).collect()
+    folders
+        .map(|path| name(&path).context("a folder of findings has no name"))
+        .collect()
 }
 
 #[cfg(test)]
@@ -82,7 +95,11 @@ mod tests {
     fn each_program_is_short_enough_to_be_read_at_once() {
         let sh = at_root().unwrap();
         for name in programs(&sh).unwrap() {
-            let lines = sh.read_file(format!("findings/{name}/src/main.rs")).unwrap().lines().count();
+            let lines = sh
+                .read_file(format!("findings/{name}/src/main.rs"))
+                .unwrap()
+                .lines()
+                .count();
             assert!(lines <= 150, "{name} has {lines} lines");
         }
     }

@@ -27,8 +27,8 @@ pub(crate) fn dependency(sh: &Shell) -> Table {
     Table::from_iter([("rayon-core".to_owned(), fork.into())])
 }
 
-/// What the package in `package` has for rayon-core, and whether that is the fork: Cargo ignores a patch that does not
-/// fit with no more than a warning.
+/// What the package in `package` has for rayon-core, and whether that is the fork: Cargo ignores a
+/// patch that does not fit with no more than a warning.
 pub(crate) fn linked_core(sh: &Shell, package: &Path) -> Result<(String, bool)> {
     let fork = folder(sh).display().to_string();
     let _dir = sh.push_dir(package);
@@ -38,9 +38,11 @@ pub(crate) fn linked_core(sh: &Shell, package: &Path) -> Result<(String, bool)> 
     Ok((tree, is_fork))
 }
 
-/// The examples in the documentation of what `test` tests, as one program instead of one for each, which takes a
-/// fraction of the time. Each still runs in a process of its own. Newer editions do so without asking; for older ones,
-/// stable compilers do not know the flag.
+/// The examples in the documentation of what `test` tests, as one program instead of one for each,
+/// which takes a fraction of the time. Each still runs in a process of its own. Newer editions do
+/// so without asking; for older ones, stable compilers do not know the flag.
 pub(crate) fn examples(test: Cmd<'_>) -> Cmd<'_> {
-    test.arg("--doc").env("RUSTC_BOOTSTRAP", "1").env("RUSTDOCFLAGS", "-Zunstable-options --merge-doctests=yes")
+    test.arg("--doc")
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("RUSTDOCFLAGS", "-Zunstable-options --merge-doctests=yes")
 }

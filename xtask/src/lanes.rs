@@ -1,8 +1,8 @@
 //! Steps in two lanes, each step a process of its own, and a table of what each took.
 //!
-//! While one lane compiles what one CPU is enough for, or waits, as tests do, the other goes on. Steps of the first
-//! lane build in the checkout's target folder, which Cargo lets one build at a time have; those of the second
-//! elsewhere.
+//! While one lane compiles what one CPU is enough for, or waits, as tests do, the other goes on.
+//! Steps of the first lane build in the checkout's target folder, which Cargo lets one build at a
+//! time have; those of the second elsewhere.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
@@ -52,16 +52,30 @@ impl Step {
         let log = folder.join(self.name().replace([' ', ','], "-") + ".log");
         let file = File::create(&log).with_context(|| log.display().to_string())?;
         let mut command = Command::new(std::env::current_exe()?);
-        command.args(&self.0).stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
+        command
+            .args(&self.0)
+            .stdin(Stdio::null())
+            .stdout(file.try_clone()?)
+            .stderr(file);
         eprintln!("── {}: begins", self.name());
-        let child = command.spawn().with_context(|| format!("`{}` cannot be run", self.name()))?;
+        let child = command
+            .spawn()
+            .with_context(|| format!("`{}` cannot be run", self.name()))?;
         let id = i32::try_from(child.id())?;
-        Ok((id, Running { step: self, lane, log, start: Instant::now() }))
+        Ok((
+            id,
+            Running {
+                step: self,
+                lane,
+                log,
+                start: Instant::now(),
+            },
+        ))
     }
 }
 
-/// Runs each lane's steps one after the other, beside the other lane's, until one fails. What a step says is shown at
-/// its end.
+/// Runs each lane's steps one after the other, beside the other lane's, until one fails. What a
+/// step says is shown at its end.
 pub(crate) fn run(sh: &Shell, lanes: [Vec<Step>; 2]) -> Result<()> {
     let folder = sh.current_dir().join("target/steps");
     sh.create_dir(&folder)?;
@@ -79,13 +93,33 @@ pub(crate) fn run(sh: &Shell, lanes: [Vec<Step>; 2]) -> Result<()> {
         let before = cpu_seconds_of_children()?;
         // One at a time, so that the difference is what this one and its own children took.
         let status = wait().context("waiting for a step")?;
-        let Some((id, code)) = ended(status) else { continue };
-        let Some(Running { step, lane, log, start }) = running.remove(&id) else { continue };
-        let (wall_s, cpu_s) = (start.elapsed().as_secs_f64(), cpu_seconds_of_children()? - before);
+        let Some((id, code)) = ended(status) else {
+            continue;
+        };
+        let Some(Running {
+            step,
+            lane,
+            log,
+            start,
+        }) = running.remove(&id)
+        else {
+            continue;
+        };
+        let (wall_s, cpu_s) = (
+            start.elapsed().as_secs_f64(),
+            cpu_seconds_of_children()? - before,
+        );
         let said = fs::read(&log).with_context(|| log.display().to_string())?;
-        eprintln!("\n── {}\n{}", step.name(), String::from_utf8_lossy(&said).trim_end());
+        eprintln!(
+            "\n── {}\n{}",
+            step.name(),
+            String::from_utf8_lossy(&said).trim_end()
+        );
         let how = if code == 0 { "done" } else { "FAILED" };
-        eprintln!("── {}: {how} in {wall_s:.0} s, {cpu_s:.0} s of CPU\n", step.name());
+        eprintln!(
+            "── {}: {how} in {wall_s:.0} s, {cpu_s:.0} s of CPU\n",
+            step.name()
+        );
         if code != 0 {
             failure.get_or_insert_with(|| failed(&step, code));
         } else if failure.is_none()
@@ -93,7 +127,11 @@ pub(crate) fn run(sh: &Shell, lanes: [Vec<Step>; 2]) -> Result<()> {
         {
             running.extend([next.begin(&folder, lane)?]);
         }
-        table.push(Took { step: step.name(), wall_s, cpu_s });
+        table.push(Took {
+            step: step.name(),
+            wall_s,
+            cpu_s,
+        });
     }
     eprintln!("{}", table_of(&table, start.elapsed().as_secs_f64()));
     failure.map_or(Ok(()), Err)
@@ -110,7 +148,10 @@ fn ended(status: WaitStatus) -> Option<(i32, i32)> {
 
 /// The cause that the step's exit code tells, if it tells one.
 fn failed(step: &Step, code: i32) -> anyhow::Error {
-    let why = format!("`cargo xtask {}` failed; what it said is above", step.name());
+    let why = format!(
+        "`cargo xtask {}` failed; what it said is above",
+        step.name()
+    );
     match code {
         2 => Stop::BadInput(why).into(),
         3 => Stop::BuildFailed(why).into(),
@@ -122,8 +163,17 @@ fn failed(step: &Step, code: i32) -> anyhow::Error {
 
 fn table_of(rows: &[Took], wall_s: f64) -> String {
     let mut table = format!("{:<32} {:>8} {:>8}\n", "step", "wall s", "CPU s");
-    let all = Took { step: "all, in two lanes".to_owned(), wall_s, cpu_s: rows.iter().map(|took| took.cpu_s).sum() };
-    for Took { step, wall_s, cpu_s } in rows.iter().chain([&all]) {
+    let all = Took {
+        step: "all, in two lanes".to_owned(),
+        wall_s,
+        cpu_s: rows.iter().map(|took| took.cpu_s).sum(),
+    };
+    for Took {
+        step,
+        wall_s,
+        cpu_s,
+    } in rows.iter().chain([&all])
+    {
         let _ = writeln!(table, "{step:<32} {wall_s:>8.0} {cpu_s:>8.0}");
     }
     table
@@ -143,7 +193,11 @@ mod tests {
 
     #[test]
     fn the_table_ends_with_the_time_of_all_and_the_sum_of_what_cpus_did() {
-        let took = |step: &str, cpu_s| Took { step: step.to_owned(), wall_s: 5.0, cpu_s };
+        let took = |step: &str, cpu_s| Took {
+            step: step.to_owned(),
+            wall_s: 5.0,
+            cpu_s,
+        };
         let table = table_of(&[took("check", 4.0), took("test --only fork", 6.0)], 5.5);
         let last: Vec<&str> = table.lines().last().unwrap().split_whitespace().collect();
         assert_eq!(last[last.len() - 2..], ["6", "10"], "{table}");

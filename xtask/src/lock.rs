@@ -1,4 +1,5 @@
-//! What a lock file has in it, and whether the fork changes more of it than the version of rayon-core.
+//! What a lock file has in it, and whether the fork changes more of it than the version of
+//! rayon-core.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,19 +14,32 @@ pub(crate) type Locked = BTreeSet<(String, String)>;
 /// What the lock file in `folder` has.
 pub(crate) fn locked(sh: &Shell, folder: &Path) -> Result<Locked> {
     let file = folder.join("Cargo.lock");
-    let lock: Table = sh.read_file(&file)?.parse().with_context(|| file.display().to_string())?;
+    let lock: Table = sh
+        .read_file(&file)?
+        .parse()
+        .with_context(|| file.display().to_string())?;
     let packages = lock.get("package").and_then(toml::Value::as_array);
     let packages = packages.with_context(|| format!("{} lists no packages", file.display()))?;
     let text = |package: &toml::Value, key: &str| {
-        package.get(key).and_then(toml::Value::as_str).unwrap_or_default().to_owned()
+        package
+            .get(key)
+            .and_then(toml::Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
     };
-    Ok(packages.iter().map(|package| (text(package, "name"), text(package, "version"))).collect())
+    Ok(packages
+        .iter()
+        .map(|package| (text(package, "name"), text(package, "version")))
+        .collect())
 }
 
 /// What `after` has that `before` has not, but for rayon-core: `name version` each.
 pub(crate) fn added(before: &Locked, after: &Locked) -> Vec<String> {
-    let new = after.difference(before).filter(|(name, _)| name != "rayon-core");
-    new.map(|(name, version)| format!("{name} {version}")).collect()
+    let new = after
+        .difference(before)
+        .filter(|(name, _)| name != "rayon-core");
+    new.map(|(name, version)| format!("{name} {version}"))
+        .collect()
 }
 
 #[cfg(test)]
@@ -33,7 +47,10 @@ mod tests {
     use super::{Locked, added};
 
     fn lock(packages: &[(&str, &str)]) -> Locked {
-        packages.iter().map(|&(name, version)| (name.to_owned(), version.to_owned())).collect()
+        packages
+            .iter()
+            .map(|&(name, version)| (name.to_owned(), version.to_owned()))
+            .collect()
     }
 
     #[test]
@@ -42,9 +59,15 @@ mod tests {
         let fork = ("rayon-core", "1.13.90");
         assert!(added(&before, &lock(&[("either", "1.0.0"), fork])).is_empty());
         for (grown, told) in [
-            (lock(&[("either", "1.0.0"), ("loom", "0.7.2"), fork]), "loom 0.7.2"),
+            (
+                lock(&[("either", "1.0.0"), ("loom", "0.7.2"), fork]),
+                "loom 0.7.2",
+            ),
             (lock(&[("either", "1.1.0"), fork]), "either 1.1.0"),
-            (lock(&[("either", "0.9.0"), ("either", "1.0.0"), fork]), "either 0.9.0"),
+            (
+                lock(&[("either", "0.9.0"), ("either", "1.0.0"), fork]),
+                "either 0.9.0",
+            ),
         ] {
             assert_eq!(added(&before, &grown), [told]);
         }

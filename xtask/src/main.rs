@@ -1,6 +1,5 @@
 //! The checks of this repository, by name: what a change must pass and how to run one part of it.
 
-mod bounds;
 mod branches;
 mod conformance;
 mod dependency;
@@ -36,7 +35,11 @@ use crate::variants::{Variant, Variants};
 
 /// The checks of this repository.
 #[derive(Parser)]
-#[command(name = "cargo xtask", bin_name = "cargo xtask", disable_help_subcommand = true)]
+#[command(
+    name = "cargo xtask",
+    bin_name = "cargo xtask",
+    disable_help_subcommand = true
+)]
 struct Cli {
     #[command(subcommand)]
     task: Task,
@@ -44,13 +47,14 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Run every test: the fork and its models, the fork as a dependency, workloads, rivals, findings, runner and
-    /// analysis.
+    /// Run every test: the fork and its models, the fork as a dependency, workloads, rivals,
+    /// findings, runner and analysis.
     Test {
         /// Only these parts (default: all, and `services` only if they changed).
         #[arg(long, value_delimiter = ',')]
         only: Vec<Part>,
-        /// The long form: test the fork on every variant, not on `packed`, `champion` and the few builds of the rest.
+        /// The long form: test the fork on every variant, not on `packed`, `champion` and the few
+        /// builds of the rest.
         #[arg(long, conflicts_with = "asked")]
         all_variants: bool,
         /// Run parts again that passed before and whose files are as they were.
@@ -65,15 +69,17 @@ enum Task {
         #[arg(long)]
         all_variants: bool,
     },
-    /// Run the published rayon's tests and rayon-core's integration tests, unmodified, on every variant.
+    /// Run the published rayon's tests and rayon-core's integration tests, unmodified, on every
+    /// variant.
     ///
-    /// The tests come from the registry; none is in this repository. All of them take an hour or two and 4 GB below
-    /// target/conformance. An interrupted run continues where it stopped.
+    /// The tests come from the registry; none is in this repository. All of them take an hour or
+    /// two and 4 GB below target/conformance. An interrupted run continues where it stopped.
     Conformance(conformance::Options),
     /// Show what our proposals change in the published rayon-core, and run its own tests with them.
     ///
-    /// A proposal is `findings/NAME/edits.toml`: places in upstream's sources, and our text. The difference is printed
-    /// in a form that `git apply` takes; the edited copy stays in target/upstream/NAME. Needs the registry.
+    /// A proposal is `findings/NAME/edits.toml`: places in upstream's sources, and our text. The
+    /// difference is printed in a form that `git apply` takes; the edited copy stays in
+    /// target/upstream/NAME. Needs the registry.
     Upstream(upstream::Options),
     /// Run the deep set of model checks of the sleep protocol.
     Models,
@@ -84,16 +90,17 @@ enum Task {
         #[command(flatten)]
         variants: Variants,
     },
-    /// Look for lost wake-ups: five loads on every branch and on master, and a table of the results.
+    /// Look for lost wake-ups: five loads on every branch and on master, and a table of the
+    /// results.
     ///
-    /// Joins whose halves meet, joins of two long halves, jobs from outside one at a time, broadcasts to dozing
-    /// workers, and one tiny spawn per millisecond. A hang is reported with the
-    /// state of every thread.
+    /// Joins whose halves meet, joins of two long halves, jobs from outside one at a time,
+    /// broadcasts to dozing workers, and one tiny spawn per millisecond. A hang is reported with
+    /// the state of every thread.
     Stress {
         #[command(flatten)]
         scope: stress::Scope,
-        /// Run the fork's own stress tests instead, with a random load on every variant: nothing lost, nothing doubled,
-        /// no hang.
+        /// Run the fork's own stress tests instead, with a random load on every variant: nothing
+        /// lost, nothing doubled, no hang.
         #[arg(long, conflicts_with_all = ["branches", "long"])]
         random: bool,
         /// With `--random`: seconds per variant.
@@ -112,15 +119,17 @@ enum Task {
         /// Only tests whose name contains one of these (default: all).
         names: Vec<String>,
     },
-    /// Run the fork's tests under the thread sanitizer, with a nightly compiler; by default on two variants.
+    /// Run the fork's tests under the thread sanitizer, with a nightly compiler; by default on two
+    /// variants.
     Tsan {
         #[command(flatten)]
         variants: Variants,
     },
     /// Try the analysis on made-up sweeps of known truth.
     ///
-    /// Prints how often intervals cover the truth, verdicts err, effects are found and branches are advised. Fails if
-    /// that breaks a promise. All cases take some ten minutes on two CPUs. `cargo xtask test` tries fewer sweeps.
+    /// Prints how often intervals cover the truth, verdicts err, effects are found and branches are
+    /// advised. Fails if that breaks a promise. All cases take some ten minutes on two CPUs. `cargo
+    /// xtask test` tries fewer sweeps.
     Truth {
         /// Made-up sweeps of each case.
         #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
@@ -128,11 +137,13 @@ enum Task {
         /// Only these cases; an unknown name lists them (default: all).
         cases: Vec<String>,
     },
-    /// Kill the runner at every step of a change of the CPU frequency, and sweeps at random moments.
+    /// Kill the runner at every step of a change of the CPU frequency, and sweeps at random
+    /// moments.
     ///
     /// Ends the runner on every driver by every signal and by a panic, and a sweep at 120 moments.
     Faults,
-    /// Run what continuous integration runs: `check`, and all parts of `test`, whatever passed before.
+    /// Run what continuous integration runs: `check`, and all parts of `test`, whatever passed
+    /// before.
     ///
     /// In two lanes. Ends with a table of the seconds of each step.
     Ci,
@@ -148,34 +159,60 @@ fn main() -> ExitCode {
     }
 }
 
-/// An error that knows its cause ends as in the runner: 2 for bad input, 3 for a failed build, 4 for a host that is not
-/// fit, 130 for an interrupt. Any other is a check that failed.
+/// An error that knows its cause ends as in the runner: 2 for bad input, 3 for a failed build, 4
+/// for a host that is not fit, 130 for an interrupt. Any other is a check that failed.
 fn exit_code(error: &anyhow::Error) -> u8 {
     let is_classified = error.is::<Stop>() || error.is::<ConfigError>();
-    if is_classified { exit_of(error).code() } else { 1 }
+    if is_classified {
+        exit_of(error).code()
+    } else {
+        1
+    }
 }
 
 fn run(task: Task) -> Result<()> {
     let sh = shell::at_root()?;
     match task {
-        Task::Test { only, all_variants, force, variants } => {
-            let builds = if all_variants { variants.chosen()? } else { variants.chosen_or_of_ci()? };
+        Task::Test {
+            only,
+            all_variants,
+            force,
+            variants,
+        } => {
+            let builds = if all_variants {
+                variants.chosen()?
+            } else {
+                variants.chosen_or_of_ci()?
+            };
             let mut options = variants.words();
             options.extend(all_variants.then(|| "--all-variants".to_owned()));
             test(&sh, &only, &builds, &options, force)
         }
         Task::Check { all_variants: true } => steps::check(&sh, &Variants::default().chosen()?),
-        Task::Check { all_variants: false } => steps::check(&sh, &Variants::default().chosen_or_of_ci()?),
+        Task::Check {
+            all_variants: false,
+        } => steps::check(&sh, &Variants::default().chosen_or_of_ci()?),
         Task::Conformance(options) => conformance::run(&sh, &options),
         Task::Upstream(options) => upstream::run(&sh, &options),
         Task::Models => steps::models(&sh, steps::Depth::Deep),
         Task::Stack { variants } => dependency::stack::run(&sh, &variants.chosen()?),
-        Task::Stress { random: true, seconds, variants, .. } => steps::stress(&sh, seconds, &variants.chosen()?),
-        Task::Stress { scope, variants, .. } => {
+        Task::Stress {
+            random: true,
+            seconds,
+            variants,
+            ..
+        } => steps::stress(&sh, seconds, &variants.chosen()?),
+        Task::Stress {
+            scope, variants, ..
+        } => {
             variants.refuse_unless("--random")?;
             stress::run(&sh, &scope)
         }
-        Task::Miri { seeds, variants, names } => sanitizers::miri(&sh, seeds, &variants.chosen_or_named()?, &names),
+        Task::Miri {
+            seeds,
+            variants,
+            names,
+        } => sanitizers::miri(&sh, seeds, &variants.chosen_or_named()?, &names),
         Task::Tsan { variants } => sanitizers::tsan(&sh, &variants.chosen_or_named()?),
         Task::Truth { sweeps, cases } => python::truth(&sh, sweeps, &cases),
         Task::Faults => steps::faults(&sh),
@@ -194,19 +231,42 @@ fn downloads(sh: &Shell) -> Result<()> {
     let start = Instant::now();
     python::set_up(sh)?;
     dependency::oldest_compiler(sh)?;
-    eprintln!("── downloads: done in {:.0} s", start.elapsed().as_secs_f64());
+    eprintln!(
+        "── downloads: done in {:.0} s",
+        start.elapsed().as_secs_f64()
+    );
     Ok(())
 }
 
 /// Those parts that build in the checkout's target folder, in their order.
-const FIRST_LANE: [Part; 5] = [Part::Fork, Part::Workloads, Part::Services, Part::Simulated, Part::Runner];
+const FIRST_LANE: [Part; 5] = [
+    Part::Fork,
+    Part::Workloads,
+    Part::Services,
+    Part::Simulated,
+    Part::Runner,
+];
 
 /// The others.
-const SECOND_LANE: [Part; 7] =
-    [Part::Analysis, Part::Conformance, Part::Dependency, Part::Stack, Part::Rivals, Part::Findings, Part::Models];
+const SECOND_LANE: [Part; 7] = [
+    Part::Analysis,
+    Part::Conformance,
+    Part::Dependency,
+    Part::Stack,
+    Part::Rivals,
+    Part::Findings,
+    Part::Models,
+];
 
-/// Runs the parts of the test suite that are asked for. What passed on the same files is left out unless `is_forced`.
-fn test(sh: &Shell, only: &[Part], variants: &[Variant], options: &[String], is_forced: bool) -> Result<()> {
+/// Runs the parts of the test suite that are asked for. What passed on the same files is left out
+/// unless `is_forced`.
+fn test(
+    sh: &Shell,
+    only: &[Part],
+    variants: &[Variant],
+    options: &[String],
+    is_forced: bool,
+) -> Result<()> {
     match due(sh, only, variants, is_forced)?.as_slice() {
         [] => Ok(()),
         &[part] => {
@@ -248,8 +308,12 @@ fn in_lanes(parts: &[Part], options: &[String], is_forced: bool) -> [Vec<Step>; 
         let words = ["test", "--only", &name].into_iter();
         Step::new(words.chain(options.iter().map(String::as_str)).chain(force))
     };
-    [&FIRST_LANE[..], &SECOND_LANE[..]]
-        .map(|lane| lane.iter().filter(|part| parts.contains(part)).map(|part| step(&part)).collect())
+    [&FIRST_LANE[..], &SECOND_LANE[..]].map(|lane| {
+        lane.iter()
+            .filter(|part| parts.contains(part))
+            .map(|part| step(&part))
+            .collect()
+    })
 }
 
 #[cfg(test)]
@@ -269,7 +333,10 @@ mod tests {
             (Stop::HostNotFit(String::new()), 4),
             (Stop::Interrupted(String::new()), 130),
         ] {
-            assert_eq!(exit_code(&Err::<(), _>(stop).context("a step").unwrap_err()), code);
+            assert_eq!(
+                exit_code(&Err::<(), _>(stop).context("a step").unwrap_err()),
+                code
+            );
         }
         assert_eq!(exit_code(&anyhow!("step failed: tests")), 1);
     }
@@ -286,13 +353,21 @@ mod tests {
     fn contributing_says_what_each_step_and_each_task_proves() {
         let text = include_str!("../../CONTRIBUTING.md");
         let tables: Vec<&str> = text.split("\n| what it proves |").collect();
-        let [_, steps, long] = tables[..] else { panic!("two tables, of steps and of long forms") };
+        let [_, steps, long] = tables[..] else {
+            panic!("two tables, of steps and of long forms")
+        };
         let commands = |table: &str| -> BTreeSet<String> {
             let rows = table.lines().take_while(|line| line.contains('|')).skip(1);
-            let step = rows.filter_map(|row| row.split('|').nth(2)).flat_map(|cell| cell.split('`'));
-            step.filter_map(|word| word.strip_prefix("cargo xtask ")).map(str::to_owned).collect()
+            let step = rows
+                .filter_map(|row| row.split('|').nth(2))
+                .flat_map(|cell| cell.split('`'));
+            step.filter_map(|word| word.strip_prefix("cargo xtask "))
+                .map(str::to_owned)
+                .collect()
         };
-        let parts = Part::value_variants().iter().map(|part| format!("test --only {}", part.name()));
+        let parts = Part::value_variants()
+            .iter()
+            .map(|part| format!("test --only {}", part.name()));
         assert_eq!(commands(steps), parts.chain(["check".to_owned()]).collect());
         let long = commands(long);
         for command in &long {
@@ -301,7 +376,10 @@ mod tests {
         }
         let named: BTreeSet<&str> = long.iter().filter_map(|it| it.split(' ').next()).collect();
         let tasks = Cli::command();
-        let tasks: BTreeSet<&str> = tasks.get_subcommands().map(clap::Command::get_name).collect();
+        let tasks: BTreeSet<&str> = tasks
+            .get_subcommands()
+            .map(clap::Command::get_name)
+            .collect();
         assert_eq!(named, &tasks - &["ci"].into());
     }
 

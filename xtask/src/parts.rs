@@ -10,7 +10,8 @@ use crate::variants::Variant;
 /// A part of the test suite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Part {
-    /// The fork: `packed`, `champion`, and builds that have every other feature among them; its deque by itself.
+    /// The fork: `packed`, `champion`, and builds that have every other feature among them; its
+    /// deque by itself.
     Fork,
     /// The fork in a stranger's program: lock file, oldest compiler.
     Dependency,
@@ -37,12 +38,21 @@ pub(crate) enum Part {
 }
 
 /// What every part reads: versions, settings, and this program.
-const SHARED: [&str; 6] = [".cargo", "Cargo.lock", "Cargo.toml", "branches.toml", "rust-toolchain.toml", "xtask"];
+const SHARED: [&str; 6] = [
+    ".cargo",
+    "Cargo.lock",
+    "Cargo.toml",
+    "branches.toml",
+    "rust-toolchain.toml",
+    "xtask",
+];
 
 impl Part {
     /// As on the command line.
     pub(crate) fn name(self) -> String {
-        let name = self.to_possible_value().map(|value| value.get_name().to_owned());
+        let name = self
+            .to_possible_value()
+            .map(|value| value.get_name().to_owned());
         name.unwrap_or_default()
     }
 
@@ -52,12 +62,28 @@ impl Part {
             Self::Fork => &["deque", "rayon-fork"],
             Self::Dependency | Self::Stack | Self::Conformance => &["rayon-fork"],
             Self::Models => &["rayon-fork", "workloads"],
-            Self::Simulated => {
-                &["machines", "manycore", "probes", "rayon-fork", "results/model.json", "runner/src/build/rewriting"]
-            }
+            Self::Simulated => &[
+                "machines",
+                "manycore",
+                "probes",
+                "rayon-fork",
+                "results/model.json",
+                "runner/src/build/rewriting",
+            ],
             Self::Workloads | Self::Services => &["protocol", "rayon-fork", "workloads"],
-            Self::Rivals => &["clippy.toml", "protocol", "rivals", "rustfmt.toml", "workloads"],
-            Self::Findings => &["clippy.toml", "findings", "runner/src/build/edits", "rustfmt.toml"],
+            Self::Rivals => &[
+                "clippy.toml",
+                "protocol",
+                "rivals",
+                "rustfmt.toml",
+                "workloads",
+            ],
+            Self::Findings => &[
+                "clippy.toml",
+                "findings",
+                "runner/src/build/edits",
+                "rustfmt.toml",
+            ],
             // Sweeps from end to end, what documents say of them, and commands that documents name.
             Self::Runner | Self::Analysis => &["."],
         }
@@ -71,12 +97,17 @@ impl Part {
 
     /// What passed on the same files, compiler and variants.
     pub(crate) fn stamp(self, sh: &Shell, variants: &[Variant]) -> Result<Stamp> {
-        Stamp::of(sh, &self.name(), &[&SHARED, self.reads()].concat(), variants)
+        Stamp::of(
+            sh,
+            &self.name(),
+            &[&SHARED, self.reads()].concat(),
+            variants,
+        )
     }
 }
 
-/// Whether a file at `places` differs from where the branch left the clone's own one, or on that one itself from the
-/// commit before; also if nobody knows.
+/// Whether a file at `places` differs from where the branch left the clone's own one, or on that
+/// one itself from the commit before; also if nobody knows.
 fn is_changed(sh: &Shell, places: &[&str]) -> bool {
     let read = |command: xshell::Cmd<'_>| command.quiet().ignore_stderr().read().ok();
     let head = read(cmd!(sh, "git rev-parse HEAD"));
@@ -100,7 +131,11 @@ mod tests {
         sh.change_dir(checkout.path());
         let git = |words: &[&str]| {
             let who = ["-c", "user.name=a", "-c", "user.email=a@example.org"];
-            cmd!(sh, "git {who...} {words...}").quiet().ignore_stdout().run().unwrap();
+            cmd!(sh, "git {who...} {words...}")
+                .quiet()
+                .ignore_stdout()
+                .run()
+                .unwrap();
         };
         let commit = |place: &str| {
             sh.write_file(place, place).unwrap();

@@ -14,16 +14,31 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
     let _threads = sh.push_env("POLARS_MAX_THREADS", "1");
     // The tests of a file share what they read and drew.
     let two = ["--numprocesses", "2", "--dist", "loadfile"];
-    step("analysis", cmd!(sh, "{python} -m pytest --quiet --durations 15 {two...} analysis"))
+    step(
+        "analysis",
+        cmd!(
+            sh,
+            "{python} -m pytest --quiet --durations 15 {two...} analysis"
+        ),
+    )
 }
 
 /// Formats, lints and types of the Python package.
 pub(crate) fn check(sh: &Shell) -> Result<()> {
     let python = interpreter(sh)?;
-    step("Python format", cmd!(sh, "{python} -m ruff format --check analysis"))?;
+    step(
+        "Python format",
+        cmd!(sh, "{python} -m ruff format --check analysis"),
+    )?;
     step("Python lints", cmd!(sh, "{python} -m ruff check analysis"))?;
     let _path = sh.push_env("PYTHONPATH", "analysis/src");
-    step("Python types", cmd!(sh, "{python} -m mypy --config-file analysis/pyproject.toml analysis/src"))
+    step(
+        "Python types",
+        cmd!(
+            sh,
+            "{python} -m mypy --config-file analysis/pyproject.toml analysis/src"
+        ),
+    )
 }
 
 /// The judge on made-up sweeps; the table goes to standard output.
@@ -32,7 +47,13 @@ pub(crate) fn truth(sh: &Shell, sweeps: u32, cases: &[String]) -> Result<()> {
     let _path = sh.push_env("PYTHONPATH", "analysis/src:analysis/tests");
     let _threads = sh.push_env("POLARS_MAX_THREADS", "1"); // a process for each CPU
     let sweeps = sweeps.to_string();
-    step("truth", cmd!(sh, "{python} analysis/tests/truth.py --sweeps {sweeps} {cases...}"))
+    step(
+        "truth",
+        cmd!(
+            sh,
+            "{python} analysis/tests/truth.py --sweeps {sweeps} {cases...}"
+        ),
+    )
 }
 
 /// Fetches what the others need.

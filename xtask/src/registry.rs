@@ -1,4 +1,5 @@
-//! Published packages: fetched by Cargo, and copied below `target/` to be built otherwise than as published.
+//! Published packages: fetched by Cargo, and copied below `target/` to be built otherwise than as
+//! published.
 
 use std::path::{Path, PathBuf};
 
@@ -7,8 +8,8 @@ use serde_json::Value;
 use toml::Table;
 use xshell::{Shell, cmd};
 
-/// A library without dependencies. Cargo says where it keeps it, and there are the others: it does not say that of
-/// packages without a library.
+/// A library without dependencies. Cargo says where it keeps it, and there are the others: it does
+/// not say that of packages without a library.
 const NEIGHBOUR: &str = "either";
 
 /// Where Cargo keeps the package's sources; fetches them if it has not yet.
@@ -22,28 +23,49 @@ pub(crate) fn sources(sh: &Shell, name: &str, version: &str) -> Result<PathBuf> 
     );
     sh.write_file(probe.join("Cargo.toml"), manifest)?;
     let packages = packages(sh, &probe).with_context(|| format!("fetching {name} {version}"))?;
-    let is_neighbour = |folder: &&PathBuf| folder.file_name().is_some_and(|it| starts_with(it, NEIGHBOUR));
+    let is_neighbour = |folder: &&PathBuf| {
+        folder
+            .file_name()
+            .is_some_and(|it| starts_with(it, NEIGHBOUR))
+    };
     let neighbour = packages.iter().find(is_neighbour);
-    let neighbour = neighbour.with_context(|| format!("cargo metadata does not know {NEIGHBOUR}"))?;
+    let neighbour =
+        neighbour.with_context(|| format!("cargo metadata does not know {NEIGHBOUR}"))?;
     let folder = neighbour.with_file_name(&file_name);
-    ensure!(sh.path_exists(&folder), "Cargo did not put {name} {version} into {}", folder.display());
+    ensure!(
+        sh.path_exists(&folder),
+        "Cargo did not put {name} {version} into {}",
+        folder.display()
+    );
     Ok(folder)
 }
 
 fn starts_with(file_name: &std::ffi::OsStr, name: &str) -> bool {
-    file_name.to_string_lossy().strip_prefix(name).is_some_and(|rest| rest.starts_with('-'))
+    file_name
+        .to_string_lossy()
+        .strip_prefix(name)
+        .is_some_and(|rest| rest.starts_with('-'))
 }
 
 /// Folders of all packages of the registry that the package in `folder` needs on any system.
 fn packages(sh: &Shell, folder: &Path) -> Result<Vec<PathBuf>> {
     let _dir = sh.push_dir(folder);
-    let metadata = cmd!(sh, "cargo metadata --quiet --format-version 1").quiet().read()?;
+    let metadata = cmd!(sh, "cargo metadata --quiet --format-version 1")
+        .quiet()
+        .read()?;
     let metadata: Value = serde_json::from_str(&metadata).context("cargo metadata")?;
-    let packages = metadata["packages"].as_array().context("cargo metadata lists no packages")?;
-    let published = packages.iter().filter(|package| package["source"].is_string());
+    let packages = metadata["packages"]
+        .as_array()
+        .context("cargo metadata lists no packages")?;
+    let published = packages
+        .iter()
+        .filter(|package| package["source"].is_string());
     let folder = |package: &Value| {
         let manifest = package["manifest_path"].as_str().map(Path::new);
-        manifest.and_then(Path::parent).map(Path::to_owned).context("a manifest lies in a folder")
+        manifest
+            .and_then(Path::parent)
+            .map(Path::to_owned)
+            .context("a manifest lies in a folder")
     };
     published.map(folder).collect()
 }
@@ -51,7 +73,9 @@ fn packages(sh: &Shell, folder: &Path) -> Result<Vec<PathBuf>> {
 /// The manifest in `folder`.
 pub(crate) fn manifest(sh: &Shell, folder: &Path) -> Result<Table> {
     let file = folder.join("Cargo.toml");
-    sh.read_file(&file)?.parse().with_context(|| file.display().to_string())
+    sh.read_file(&file)?
+        .parse()
+        .with_context(|| file.display().to_string())
 }
 
 /// Copies all files of `from`, also into folders that are there already.

@@ -10,7 +10,8 @@ use crate::variants::Variant;
 /// The compiler that has Miri and `-Z` flags. `rust-toolchain.toml` names another one for all else.
 const TOOLCHAIN: &str = "nightly";
 
-/// Miri interprets the standard library, and the sanitizer needs it compiled anew: both from source.
+/// Miri interprets the standard library, and the sanitizer needs it compiled anew: both from
+/// source.
 const COMPONENTS: [&str; 2] = ["miri", "rust-src"];
 
 /// The sanitizer's only platform on which this was tried; the flags below need it spelled out.
@@ -20,11 +21,11 @@ const TSAN_TARGET: &str = "x86_64-unknown-linux-gnu";
 const MIRI_FLAGS: [&str; 3] = [
     // Stacked Borrows rejects the intrusive list of crossbeam-epoch, below every deque.
     "-Zmiri-tree-borrows",
-    // Nobody ends the global pool, adopted threads never leave their pool, and the epochs of crossbeam keep garbage of
-    // threads that have ended.
+    // Nobody ends the global pool, adopted threads never leave their pool, and the epochs of
+    // crossbeam keep garbage of threads that have ended.
     "-Zmiri-ignore-leaks",
-    // crossbeam-epoch keeps tags in the low bits of pointers by way of integers. This silences the warning; such casts
-    // work without the flag too.
+    // crossbeam-epoch keeps tags in the low bits of pointers by way of integers. This silences the
+    // warning; such casts work without the flag too.
     "-Zmiri-permissive-provenance",
 ];
 
@@ -37,22 +38,29 @@ struct MiriTarget {
 const MIRI_TARGETS: [MiriTarget; 4] = [
     MiriTarget {
         target: &["--lib"],
-        // Counting on one thread, without `unsafe`: nothing for Miri to find. Long histories and pools of 65 535
-        // workers, for every variant, would take longer than all the rest.
+        // Counting on one thread, without `unsafe`: nothing for Miri to find. Long histories and
+        // pools of 65 535 workers, for every variant, would take longer than all the rest.
         skip: &["sleep::counters"],
     },
     MiriTarget {
         target: &["--test", "behaviour"],
-        // Compares addresses of locals to see how deep the stack is; Miri's stack is not contiguous.
+        // Compares addresses of locals to see how deep the stack is; Miri's stack is not
+        // contiguous.
         skip: &["a_long_chain_of_jobs_uses_no_more_stack_than_a_short_one"],
     },
-    MiriTarget { target: &["--test", "stress"], skip: &[] },
+    MiriTarget {
+        target: &["--test", "stress"],
+        skip: &[],
+    },
     // Every public item's example: short programs, and each of them alone with its global pool.
-    MiriTarget { target: &["--doc"], skip: &[] },
+    MiriTarget {
+        target: &["--doc"],
+        skip: &[],
+    },
 ];
 
-/// Runs the fork's tests on `variants` under Miri, each with the seeds `0..seeds` of its scheduler; with `names`, only
-/// tests whose name contains one of them.
+/// Runs the fork's tests on `variants` under Miri, each with the seeds `0..seeds` of its scheduler;
+/// with `names`, only tests whose name contains one of them.
 pub(crate) fn miri(sh: &Shell, seeds: u32, variants: &[Variant], names: &[String]) -> Result<()> {
     prove_installed(sh)?;
     let _flags = sh.push_env("MIRIFLAGS", miri_flags(seeds));
@@ -67,7 +75,10 @@ pub(crate) fn miri(sh: &Shell, seeds: u32, variants: &[Variant], names: &[String
                 .args(["--", "--quiet"])
                 .args(skip)
                 .args(names);
-            step(&format!("Miri, {}, {}", variant.name(), target.join(" ")), test)?;
+            step(
+                &format!("Miri, {}, {}", variant.name(), target.join(" ")),
+                test,
+            )?;
         }
     }
     Ok(())
@@ -91,9 +102,24 @@ pub(crate) fn tsan(sh: &Shell, variants: &[Variant]) -> Result<()> {
         let test = nightly_cargo(sh, "test")
             // Uninstrumented, the standard library's locks and channels would look like races.
             .args(["-Zbuild-std", "--target", TSAN_TARGET])
-            .args(["--quiet", "--package", "rayon-core", "--features", &features])
-            .args(["--lib", "--test", "behaviour", "--test", "process", "--test", "stress"])
-            // The sanitizer ends a copy of a process with threads when that starts threads of its own.
+            .args([
+                "--quiet",
+                "--package",
+                "rayon-core",
+                "--features",
+                &features,
+            ])
+            .args([
+                "--lib",
+                "--test",
+                "behaviour",
+                "--test",
+                "process",
+                "--test",
+                "stress",
+            ])
+            // The sanitizer ends a copy of a process with threads when that starts threads of its
+            // own.
             .args(["--", "--skip", "a_fork_may_build_pools_of_its_own"]);
         step(&format!("thread sanitizer, {}", variant.name()), test)?;
     }
@@ -107,16 +133,19 @@ fn nightly_cargo<'sh>(sh: &'sh Shell, command: &str) -> Cmd<'sh> {
 }
 
 fn prove_installed(sh: &Shell) -> Result<()> {
-    let installed = cmd!(sh, "rustup component list --toolchain {TOOLCHAIN} --installed")
-        .quiet()
-        .ignore_stderr()
-        .ignore_status()
-        .read()
-        .map_err(|error| {
-            Stop::HostNotFit(format!(
-                "Miri and the sanitizer need rustup (https://rustup.rs), to have two compilers: {error}"
-            ))
-        })?;
+    let installed = cmd!(
+        sh,
+        "rustup component list --toolchain {TOOLCHAIN} --installed"
+    )
+    .quiet()
+    .ignore_stderr()
+    .ignore_status()
+    .read()
+    .map_err(|error| {
+        Stop::HostNotFit(format!(
+            "Miri and the sanitizer need rustup (https://rustup.rs), to have two compilers: {error}"
+        ))
+    })?;
     refuse_without_components(&installed)
 }
 
@@ -141,7 +170,10 @@ fn missing_components(installed: &str) -> Vec<&'static str> {
             .filter_map(|line| line.strip_prefix(component))
             .any(|rest| rest.is_empty() || rest.starts_with('-'))
     };
-    COMPONENTS.into_iter().filter(|component| !has(component)).collect()
+    COMPONENTS
+        .into_iter()
+        .filter(|component| !has(component))
+        .collect()
 }
 
 #[cfg(test)]
@@ -163,13 +195,24 @@ mod tests {
     #[test]
     fn a_missing_component_is_a_host_that_is_not_fit() {
         let error = refuse_without_components("rust-src\n").unwrap_err();
-        assert!(matches!(error.downcast_ref(), Some(Stop::HostNotFit(_))), "{error}");
-        assert!(error.to_string().contains("lacks miri; to install it: rustup toolchain"));
+        assert!(
+            matches!(error.downcast_ref(), Some(Stop::HostNotFit(_))),
+            "{error}"
+        );
+        assert!(
+            error
+                .to_string()
+                .contains("lacks miri; to install it: rustup toolchain")
+        );
         refuse_without_components("miri\nrust-src\n").unwrap();
     }
 
     #[test]
     fn as_many_seeds_are_tried_as_were_asked_for() {
-        assert!(miri_flags(3).ends_with(" -Zmiri-many-seeds=0..3"), "{}", miri_flags(3));
+        assert!(
+            miri_flags(3).ends_with(" -Zmiri-many-seeds=0..3"),
+            "{}",
+            miri_flags(3)
+        );
     }
 }

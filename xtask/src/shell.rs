@@ -10,7 +10,9 @@ use xshell::{Cmd, Shell};
 
 /// A shell at the root of the checkout.
 pub(crate) fn at_root() -> Result<Shell> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask has no parent folder")?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .context("xtask has no parent folder")?;
     let sh = Shell::new()?;
     sh.change_dir(root);
     Ok(sh)
@@ -20,8 +22,14 @@ pub(crate) fn at_root() -> Result<Shell> {
 pub(crate) fn step(title: &str, command: Cmd<'_>) -> Result<()> {
     eprintln!("── {title}");
     let (start, before) = (Instant::now(), cpu_seconds_of_children()?);
-    command.quiet().run().with_context(|| format!("step failed: {title}"))?;
-    let (wall_s, cpu_s) = (start.elapsed().as_secs_f64(), cpu_seconds_of_children()? - before);
+    command
+        .quiet()
+        .run()
+        .with_context(|| format!("step failed: {title}"))?;
+    let (wall_s, cpu_s) = (
+        start.elapsed().as_secs_f64(),
+        cpu_seconds_of_children()? - before,
+    );
     eprintln!("   {title}: done in {wall_s:.0} s, {cpu_s:.0} s of CPU");
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! The fork on simulated machines: it goes there as every branch does, and its tests of behaviour with it.
+//! The fork on simulated machines: it goes there as every branch does, and its tests of behaviour
+//! with it.
 
 use std::fs;
 use std::path::Path;
@@ -27,22 +28,39 @@ pub(crate) fn test(sh: &Shell, variants: &[Variant]) -> Result<()> {
     write(&root, &folder).context("the fork cannot be made ready for simulated machines")?;
     let _folder = sh.push_dir(&folder);
     let _target = sh.push_env("CARGO_TARGET_DIR", root.join("target/simulated"));
-    let _flags = sh.push_env("CARGO_ENCODED_RUSTFLAGS", "--cfg=manycore\x1f--cap-lints=allow");
+    let _flags = sh.push_env(
+        "CARGO_ENCODED_RUSTFLAGS",
+        "--cfg=manycore\x1f--cap-lints=allow",
+    );
     // Pools of default size leave cores to other threads of a test.
     let _threads = sh.push_env("RAYON_NUM_THREADS", "8");
     for variant in variants {
         let features = variant.features_of("rayon-core");
-        let tests = cmd!(sh, "cargo test --quiet --release {features...} -- {LEFT_OUT...}");
-        step(&format!("pool and behaviour on simulated machines, {}", variant.name()), tests)?;
+        let tests = cmd!(
+            sh,
+            "cargo test --quiet --release {features...} -- {LEFT_OUT...}"
+        );
+        step(
+            &format!(
+                "pool and behaviour on simulated machines, {}",
+                variant.name()
+            ),
+            tests,
+        )?;
     }
     let counted = ["--test", "pool", "--features", "instrument", "counted"];
-    step("counts on simulated machines", cmd!(sh, "cargo test --quiet --release {counted...}"))
+    step(
+        "counts on simulated machines",
+        cmd!(sh, "cargo test --quiet --release {counted...}"),
+    )
 }
 
 /// Writes the package of the tests to `folder`.
 fn write(root: &Path, folder: &Path) -> Result<()> {
     let fork = root.join("rayon-fork");
-    let metadata = MetadataCommand::new().manifest_path(root.join("Cargo.toml")).exec()?;
+    let metadata = MetadataCommand::new()
+        .manifest_path(root.join("Cargo.toml"))
+        .exec()?;
     let copies = folder.join(rewriting::FOLDER);
     let rewritten = rewriting::rewrite(&metadata, &copies, &root.join("manycore/std"))?;
     write_if_changed(&folder.join("Cargo.toml"), &manifest(root, &rewritten)?)?;
@@ -52,7 +70,8 @@ fn write(root: &Path, folder: &Path) -> Result<()> {
         files.push(entry?.path());
     }
     for file in files {
-        let told = |fault: rewrite::Fault| anyhow!("{}:{}: {}", file.display(), fault.line, fault.why);
+        let told =
+            |fault: rewrite::Fault| anyhow!("{}:{}: {}", file.display(), fault.line, fault.why);
         let text = rewrite::rewritten(&fs::read_to_string(&file)?, false).map_err(told)?;
         let mut text = rewrite::with_tests_on(&text, "crate::runs::run").map_err(told)?;
         if file.ends_with("main.rs") {
@@ -81,10 +100,14 @@ fn manifest(root: &Path, rewritten: &[Rewritten]) -> Result<String> {
         let path = Value::String(root.join(inside).display().to_string());
         Table::from_iter([("path".to_owned(), path)])
     };
-    let dependencies = manifest["dependencies"].as_table_mut().context("it is written above")?;
+    let dependencies = manifest["dependencies"]
+        .as_table_mut()
+        .context("it is written above")?;
     dependencies.insert("manycore".to_owned(), Value::Table(path("manycore")));
     dependencies.insert("cores-std".to_owned(), Value::Table(path("manycore/std")));
-    let pool = manifest["test"][1].as_table_mut().context("it is written above")?;
+    let pool = manifest["test"][1]
+        .as_table_mut()
+        .context("it is written above")?;
     pool.extend(path("rayon-fork/tests/simulated/pool.rs"));
     let patched = Value::Table(rewritten.iter().map(Rewritten::patch).collect());
     let sources = Table::from_iter([("crates-io".to_owned(), patched)]);

@@ -10,19 +10,38 @@ use xshell::{Shell, cmd};
 use crate::variants::Variant;
 
 /// Beginnings of the names of variables that change what is built or how long it is tested.
-const VARIABLES: [&str; 5] = ["CARGO_PROFILE_", "FORK_", "FREQUENCY_", "RUSTFLAGS", "SWEEP_"];
+const VARIABLES: [&str; 5] = [
+    "CARGO_PROFILE_",
+    "FORK_",
+    "FREQUENCY_",
+    "RUSTFLAGS",
+    "SWEEP_",
+];
 
-/// Differs when a file at `places` differs, which are files and folders of the checkout, or the compiler, or a variable
-/// that it reads. What Git ignores does not count.
+/// Differs when a file at `places` differs, which are files and folders of the checkout, or the
+/// compiler, or a variable that it reads. What Git ignores does not count.
 ///
 /// # Errors
 /// If Git or the compiler cannot be run.
 pub(crate) fn fingerprint(sh: &Shell, places: &[&str]) -> Result<String> {
-    let files = cmd!(sh, "git ls-files -z --cached --others --exclude-standard -- {places...}");
-    let files = files.quiet().read().context("the files of the checkout cannot be listed")?;
+    let files = cmd!(
+        sh,
+        "git ls-files -z --cached --others --exclude-standard -- {places...}"
+    );
+    let files = files
+        .quiet()
+        .read()
+        .context("the files of the checkout cannot be listed")?;
     let mut hasher = DefaultHasher::new();
-    cmd!(sh, "rustc --version --verbose").quiet().read()?.hash(&mut hasher);
-    let asked = |name: &str| VARIABLES.iter().any(|beginning| name.starts_with(beginning));
+    cmd!(sh, "rustc --version --verbose")
+        .quiet()
+        .read()?
+        .hash(&mut hasher);
+    let asked = |name: &str| {
+        VARIABLES
+            .iter()
+            .any(|beginning| name.starts_with(beginning))
+    };
     let mut variables: Vec<_> = std::env::vars().filter(|(name, _)| asked(name)).collect();
     variables.sort();
     variables.hash(&mut hasher);
@@ -41,10 +60,18 @@ pub(crate) struct Stamp {
 
 impl Stamp {
     /// The stamp of the part called `name`, which reads `places` and is run on `variants`.
-    pub(crate) fn of(sh: &Shell, name: &str, places: &[&str], variants: &[Variant]) -> Result<Self> {
+    pub(crate) fn of(
+        sh: &Shell,
+        name: &str,
+        places: &[&str],
+        variants: &[Variant],
+    ) -> Result<Self> {
         let names: Vec<String> = variants.iter().map(Variant::name).collect();
         let now = format!("{} on {}\n", fingerprint(sh, places)?, names.join(" "));
-        Ok(Self { file: sh.current_dir().join("target/passed").join(name), now })
+        Ok(Self {
+            file: sh.current_dir().join("target/passed").join(name),
+            now,
+        })
     }
 
     /// Whether the part passed on the same.
@@ -80,10 +107,16 @@ mod tests {
         assert!(!passes("rayon-fork/src/lib.rs", "one"));
         assert!(passes("rayon-fork/src/lib.rs", "one"));
         assert!(!passes("rayon-fork/src/lib.rs", "two"));
-        assert!(!passes("rayon-fork/build.rs", ""), "a file that Git does not know yet");
+        assert!(
+            !passes("rayon-fork/build.rs", ""),
+            "a file that Git does not know yet"
+        );
         assert!(passes("README.md", "read by others"));
         cmd!(sh, "git add --all").quiet().run().unwrap();
-        assert!(stamp().is_valid(), "the same files, whatever Git knows of them");
+        assert!(
+            stamp().is_valid(),
+            "the same files, whatever Git knows of them"
+        );
         sh.remove_path("rayon-fork/build.rs").unwrap();
         assert!(!stamp().is_valid());
     }

@@ -3,7 +3,6 @@
 use anyhow::Result;
 use xshell::{Shell, cmd};
 
-use crate::bounds;
 use crate::conformance;
 use crate::dependency;
 use crate::findings;
@@ -23,7 +22,8 @@ pub(crate) enum Depth {
     Deep,
 }
 
-/// Runs one part of the test suite on the fork's builds `variants`, of which the first two are those that README names.
+/// Runs one part of the test suite on the fork's builds `variants`, of which the first two are
+/// those that README names.
 pub(crate) fn run(sh: &Shell, part: Part, variants: &[Variant]) -> Result<()> {
     // What takes long for a build runs on these.
     let named = &variants[..variants.len().min(2)];
@@ -37,17 +37,23 @@ pub(crate) fn run(sh: &Shell, part: Part, variants: &[Variant]) -> Result<()> {
         Part::Workloads => workloads(sh, named),
         Part::Services => {
             let packages = ["--package", "services", "--package", "programs"];
-            step("services and programs", cmd!(sh, "cargo test --quiet {packages...}"))
+            step(
+                "services and programs",
+                cmd!(sh, "cargo test --quiet {packages...}"),
+            )
         }
         Part::Rivals => rivals(sh),
         Part::Findings => findings::test(sh),
         Part::Runner => {
-            // Branches are built to be run for a moment, and sweeps of a moment judged in a moment, where more threads
-            // would mostly wait for each other.
+            // Branches are built to be run for a moment, and sweeps of a moment judged in a moment,
+            // where more threads would mostly wait for each other.
             let _level = sh.push_env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
             let _threads = sh.push_env("POLARS_MAX_THREADS", "1");
             let packages = ["recording", "runner", "xtask"].map(|it| format!("--package={it}"));
-            step("runner, recordings, and xtask", cmd!(sh, "cargo test --quiet {packages...}"))
+            step(
+                "runner, recordings, and xtask",
+                cmd!(sh, "cargo test --quiet {packages...}"),
+            )
         }
         Part::Analysis => python::test(sh),
     }
@@ -55,17 +61,22 @@ pub(crate) fn run(sh: &Shell, part: Part, variants: &[Variant]) -> Result<()> {
 
 /// The simulated machines, and the fork on them, `variants`.
 fn simulated(sh: &Shell, variants: &[Variant]) -> Result<()> {
-    let packages = ["manycore", "cores-std", "rewrite", "probes"].map(|it| format!("--package={it}"));
-    step("simulated machines, and probes of hosts", cmd!(sh, "cargo test --quiet {packages...}"))?;
+    let packages =
+        ["manycore", "cores-std", "rewrite", "probes"].map(|it| format!("--package={it}"));
+    step(
+        "simulated machines, and probes of hosts",
+        cmd!(sh, "cargo test --quiet {packages...}"),
+    )?;
     simulated::test(sh, variants)
 }
 
-/// Each rival alone, as a program has one: that programs written for rayon build and are right on it. A workspace of
-/// its own, so its format and lints are checked here.
+/// Each rival alone, as a program has one: that programs written for rayon build and are right on
+/// it. A workspace of its own, so its format and lints are checked here.
 fn rivals(sh: &Shell) -> Result<()> {
     let _folder = sh.push_dir("rivals");
     step("format, rivals", cmd!(sh, "cargo fmt --check"))?;
-    // The example is of those with joins. Of those with regions alone, one stands for the file that they share.
+    // The example is of those with joins. Of those with regions alone, one stands for the file that
+    // they share.
     let targets: [(&str, Option<&[&str]>); 5] = [
         ("chili", Some(&[])),
         ("forte", Some(&[])),
@@ -75,7 +86,13 @@ fn rivals(sh: &Shell) -> Result<()> {
     ];
     for (rival, targets) in targets {
         // Forte declares a younger compiler than the pinned one, which builds it.
-        let build = ["--quiet", "--locked", "--ignore-rust-version", "--features", rival];
+        let build = [
+            "--quiet",
+            "--locked",
+            "--ignore-rust-version",
+            "--features",
+            rival,
+        ];
         let clippy = cmd!(sh, "cargo clippy {build...} --lib -- -D warnings");
         step(&format!("lints, {rival}"), clippy)?;
         if let Some(targets) = targets {
@@ -86,8 +103,8 @@ fn rivals(sh: &Shell) -> Result<()> {
     Ok(())
 }
 
-/// The workloads' own tests, and the answers of each on every variant. `cargo runner sweep --experiment answers` is for
-/// all branches, as they are measured.
+/// The workloads' own tests, and the answers of each on every variant. `cargo runner sweep
+/// --experiment answers` is for all branches, as they are measured.
 fn workloads(sh: &Shell, variants: &[Variant]) -> Result<()> {
     let packages = ["--package", "protocol", "--package", "workloads"];
     step("workloads", cmd!(sh, "cargo test --quiet {packages...}"))?;
@@ -97,19 +114,25 @@ fn workloads(sh: &Shell, variants: &[Variant]) -> Result<()> {
         let answers = ["--test", "each", "every_workload"];
         step(
             &format!("answers of the workloads, {}", variant.name()),
-            cmd!(sh, "cargo test --quiet {packages...} {features...} {answers...}"),
+            cmd!(
+                sh,
+                "cargo test --quiet {packages...} {features...} {answers...}"
+            ),
         )?;
     }
     Ok(())
 }
 
-/// The fork's tests. What no variant can change (interface, compile errors, examples in the documentation) is tested on
-/// the first one alone.
+/// The fork's tests. What no variant can change (interface, compile errors, examples in the
+/// documentation) is tested on the first one alone.
 fn fork(sh: &Shell, variants: &[Variant]) -> Result<()> {
     // Many builds that are run once: incremental state would only cost time.
     let _incremental = sh.push_env("CARGO_INCREMENTAL", "0");
     for fences in [&[][..], &["--no-default-features"]] {
-        let test = cmd!(sh, "cargo test --quiet --package on-demand-deque {fences...}");
+        let test = cmd!(
+            sh,
+            "cargo test --quiet --package on-demand-deque {fences...}"
+        );
         step("deque by itself", test)?;
     }
     for (i, variant) in variants.iter().enumerate() {
@@ -126,7 +149,10 @@ fn fork(sh: &Shell, variants: &[Variant]) -> Result<()> {
         let test = cmd!(sh, "cargo test --quiet {package...} {targets...}");
         step(&format!("fork tests, {}", variant.name()), test)?;
         if i == 0 {
-            step("examples", examples(cmd!(sh, "cargo test --quiet {package...}")))?;
+            step(
+                "examples",
+                examples(cmd!(sh, "cargo test --quiet {package...}")),
+            )?;
         }
     }
     if let Some(variant) = variants.iter().find(|variant| variant.is_instrumented()) {
@@ -141,31 +167,50 @@ fn fork(sh: &Shell, variants: &[Variant]) -> Result<()> {
 /// The long form of what `test` does on one driver.
 pub(crate) fn faults(sh: &Shell) -> Result<()> {
     let _drivers = sh.push_env("FREQUENCY_FAULTS", "all");
-    let faults = cmd!(sh, "cargo test --quiet --package runner --test command frequency::faults");
+    let faults = cmd!(
+        sh,
+        "cargo test --quiet --package runner --test command frequency::faults"
+    );
     step("faults between a fixed frequency and its restore", faults)?;
     let _kills = sh.push_env("SWEEP_KILLS", "120");
-    let kills = cmd!(sh, "cargo test --quiet --package runner --test command resume::kills");
+    let kills = cmd!(
+        sh,
+        "cargo test --quiet --package runner --test command resume::kills"
+    );
     step("sweeps that are killed and resumed", kills)
 }
 
 pub(crate) fn check(sh: &Shell, variants: &[Variant]) -> Result<()> {
-    bounds::check(sh)?;
     step("format", cmd!(sh, "cargo fmt --all --check"))?;
     // Not by RUSTFLAGS, with which everything would be compiled anew.
     let _docs = sh.push_env("RUSTDOCFLAGS", "-D warnings");
     let deny = ["--", "-D", "warnings"];
-    step("lints", cmd!(sh, "cargo clippy --quiet --workspace --all-targets {deny...}"))?;
+    step(
+        "lints",
+        cmd!(
+            sh,
+            "cargo clippy --quiet --workspace --all-targets {deny...}"
+        ),
+    )?;
     // The first variant is what the workspace has.
     for variant in variants.iter().skip(1) {
         let features = variant.features();
-        let clippy =
-            cmd!(sh, "cargo clippy --quiet --package rayon-core --all-targets --features {features} {deny...}");
+        let clippy = cmd!(
+            sh,
+            "cargo clippy --quiet --package rayon-core --all-targets --features {features} {deny...}"
+        );
         step(&format!("lints, {}", variant.name()), clippy)?;
     }
-    step("documentation", cmd!(sh, "cargo doc --quiet --workspace --no-deps"))?;
+    step(
+        "documentation",
+        cmd!(sh, "cargo doc --quiet --workspace --no-deps"),
+    )?;
     step(
         "documentation of instrument and record",
-        cmd!(sh, "cargo doc --quiet --package rayon-core --no-deps --features instrument,record"),
+        cmd!(
+            sh,
+            "cargo doc --quiet --package rayon-core --no-deps --features instrument,record"
+        ),
     )?;
     python::check(sh)
 }
@@ -174,19 +219,33 @@ pub(crate) fn check(sh: &Shell, variants: &[Variant]) -> Result<()> {
 pub(crate) fn models(sh: &Shell, depth: Depth) -> Result<()> {
     let _cfg = sh.push_env("RUSTFLAGS", "--cfg fork_loom --cfg locks_loom");
     let _target = sh.push_env("CARGO_TARGET_DIR", sh.current_dir().join("target/loom"));
-    let profile = if depth == Depth::Deep { "release" } else { "models" };
+    let profile = if depth == Depth::Deep {
+        "release"
+    } else {
+        "models"
+    };
     let test = ["test", "--quiet", "--lib", "--profile", profile];
-    let packages = ["--package", "rayon-core-models", "--package", "workloads-models"];
+    let packages = [
+        "--package",
+        "rayon-core-models",
+        "--package",
+        "workloads-models",
+    ];
     let mut models = cmd!(sh, "cargo {test...} {packages...} models");
     if depth == Depth::Deep {
         // Larger bounds; every verdict is printed with the executions it took.
-        models = models.env("FORK_LOOM_DEEP", "1").args(["--", "--nocapture"]);
+        models = models
+            .env("FORK_LOOM_DEEP", "1")
+            .args(["--", "--nocapture"]);
     } else {
-        // Each execution maps new stacks: two at a time would have the kernel stop each other for half of what they
-        // take.
+        // Each execution maps new stacks: two at a time would have the kernel stop each other for
+        // half of what they take.
         models = models.args(["--", "--test-threads", "1"]);
     }
-    step("models of the sleep protocol, of locks and of queues", models)
+    step(
+        "models of the sleep protocol, of locks and of queues",
+        models,
+    )
 }
 
 pub(crate) fn stress(sh: &Shell, seconds: u64, variants: &[Variant]) -> Result<()> {

@@ -1,7 +1,8 @@
-//! Proposals to upstream: what `findings/*/edits.toml` make of the published rayon-core, and whether its own tests
-//! pass.
+//! Proposals to upstream: what `findings/*/edits.toml` make of the published rayon-core, and
+//! whether its own tests pass.
 //!
-//! Nothing of upstream is in this repository: the sources are those that Cargo keeps, and are copied under `target/`.
+//! Nothing of upstream is in this repository: the sources are those that Cargo keeps, and are
+//! copied under `target/`.
 
 use std::path::{Path, PathBuf};
 
@@ -42,9 +43,10 @@ pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
         if !known.contains(name) {
             let hint = hint(name, known.iter().map(String::as_str));
             let known = known.join(", ");
-            return Err(
-                Stop::BadInput(format!("`{name}` has no findings/{name}/edits.toml; known: {known}{hint}")).into()
-            );
+            return Err(Stop::BadInput(format!(
+                "`{name}` has no findings/{name}/edits.toml; known: {known}{hint}"
+            ))
+            .into());
         }
     }
     for name in &options.names {
@@ -56,22 +58,33 @@ pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
             let _dir = sh.push_dir(&folder);
             let counts = count(cmd!(sh, "cargo test --no-fail-fast"))?;
             eprintln!("   {counts}, in {}", folder.display());
-            ensure!(counts.failed == 0 && counts.passed > 0, "{name}: {} of upstream's tests fail", counts.failed);
+            ensure!(
+                counts.failed == 0 && counts.passed > 0,
+                "{name}: {} of upstream's tests fail",
+                counts.failed
+            );
         }
     }
     Ok(())
 }
 
-/// That each proposal still fits its release, changes something, is formatted as upstream formats, and compiles.
+/// That each proposal still fits its release, changes something, is formatted as upstream formats,
+/// and compiles.
 pub(crate) fn check(sh: &Shell) -> Result<()> {
     for name in known(sh)? {
         let (folder, changed) = edited(sh, &name, None)?;
-        ensure!(!diff(&changed).is_empty(), "findings/{name}/edits.toml changes nothing");
+        ensure!(
+            !diff(&changed).is_empty(),
+            "findings/{name}/edits.toml changes nothing"
+        );
         let _target = shared_target(sh);
         // Or the checkout's own would count.
         sh.write_file(folder.join("rustfmt.toml"), "")?;
         let _dir = sh.push_dir(folder);
-        step(&format!("format of upstream with {name}"), cmd!(sh, "cargo fmt --check"))?;
+        step(
+            &format!("format of upstream with {name}"),
+            cmd!(sh, "cargo fmt --check"),
+        )?;
         let check = cmd!(sh, "cargo check --quiet").env("RUSTFLAGS", "-Dwarnings");
         step(&format!("upstream compiles with {name}"), check)?;
     }
@@ -80,7 +93,10 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
 
 /// One folder for all: what rayon-core needs is built once.
 fn shared_target(sh: &Shell) -> PushEnv<'_> {
-    sh.push_env("CARGO_TARGET_DIR", sh.current_dir().join("target/upstream/build"))
+    sh.push_env(
+        "CARGO_TARGET_DIR",
+        sh.current_dir().join("target/upstream/build"),
+    )
 }
 
 /// A copy of rayon-core below `target/upstream` with the edits, and what they changed.
@@ -104,9 +120,14 @@ fn edits(sh: &Shell, name: &str) -> Result<Edits> {
 
 /// The findings that have a proposal, in the order of their names.
 fn known(sh: &Shell) -> Result<Vec<String>> {
-    let folders = sh.read_dir("findings")?.into_iter().filter(|path| path.join("edits.toml").is_file());
+    let folders = sh
+        .read_dir("findings")?
+        .into_iter()
+        .filter(|path| path.join("edits.toml").is_file());
     let name = |path: PathBuf| Some(path.file_name()?.to_str()?.to_owned());
-    folders.map(|path| name(path).context("a folder of findings has no name")).collect()
+    folders
+        .map(|path| name(path).context("a folder of findings has no name"))
+        .collect()
 }
 
 /// As `git apply` takes it in the folder of rayon-core.
@@ -130,7 +151,11 @@ mod tests {
     fn a_difference_names_the_file_and_has_the_lines_around() {
         let change = |after: &str| {
             let [file, before, after] = ["src/a.rs", "one\ntwo\n", after].map(str::to_owned);
-            diff(&[Changed { file, before, after }])
+            diff(&[Changed {
+                file,
+                before,
+                after,
+            }])
         };
         let expected = "--- a/src/a.rs\n+++ b/src/a.rs\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n";
         assert_eq!(change("one\nthree\n"), expected);
@@ -142,7 +167,10 @@ mod tests {
         let sh = at_root().unwrap();
         let branches = sh.read_file("branches.toml").unwrap();
         for name in known(&sh).unwrap() {
-            assert!(branches.contains(&format!("edits = \"findings/{name}/edits.toml\"\n")), "{name}");
+            assert!(
+                branches.contains(&format!("edits = \"findings/{name}/edits.toml\"\n")),
+                "{name}"
+            );
         }
     }
 }

@@ -12,8 +12,8 @@ use crate::branches;
 /// Which variants a task runs on.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Variants {
-    /// A variant by its features, such as `split,no-jec` or `packed`, or by a branch of the fork, such as `champion`;
-    /// may be repeated (default: the task's own choice).
+    /// A variant by its features, such as `split,no-jec` or `packed`, or by a branch of the fork,
+    /// such as `champion`; may be repeated (default: the task's own choice).
     #[arg(long = "variant", value_name = "FEATURES")]
     asked: Vec<String>,
 }
@@ -27,7 +27,8 @@ pub(crate) struct Variant {
 }
 
 impl Variants {
-    /// The variants to run on: those asked for, or else the long form's, `packed` and `champion` first.
+    /// The variants to run on: those asked for, or else the long form's, `packed` and `champion`
+    /// first.
     pub(crate) fn chosen(&self) -> Result<Vec<Variant>> {
         self.chosen_or(tested)
     }
@@ -37,7 +38,8 @@ impl Variants {
         self.chosen_or(of_ci)
     }
 
-    /// As [`Self::chosen`], but of all variants only `packed` and `champion`: for tasks that take long per variant.
+    /// As [`Self::chosen`], but of all variants only `packed` and `champion`: for tasks that take
+    /// long per variant.
     pub(crate) fn chosen_or_named(&self) -> Result<Vec<Variant>> {
         self.chosen_or(|| named().into())
     }
@@ -47,16 +49,21 @@ impl Variants {
             return Ok(default());
         }
         let branches = branches::of_the_fork(&Checkout::find(None)?)?;
-        let chosen = self.asked.iter().map(|asked| match branches.iter().find(|branch| branch.name == *asked) {
-            Some(branch) => Ok(Variant::of(branch.source.features())),
-            None => Variant::parse(asked),
+        let chosen = self.asked.iter().map(|asked| {
+            match branches.iter().find(|branch| branch.name == *asked) {
+                Some(branch) => Ok(Variant::of(branch.source.features())),
+                None => Variant::parse(asked),
+            }
         });
         chosen.collect()
     }
 
     /// The options that ask for the same.
     pub(crate) fn words(&self) -> Vec<String> {
-        self.asked.iter().map(|asked| format!("--variant={asked}")).collect()
+        self.asked
+            .iter()
+            .map(|asked| format!("--variant={asked}"))
+            .collect()
     }
 
     /// Refuses `--variant` where it has no effect without another option.
@@ -73,13 +80,19 @@ impl Variants {
 impl Variant {
     /// The features of a branch, which were checked when its row was read.
     pub(crate) fn of(features: BTreeSet<String>) -> Self {
-        Self { features: features.into_iter().collect(), is_instrumented: false }
+        Self {
+            features: features.into_iter().collect(),
+            is_instrumented: false,
+        }
     }
 
     fn parse(asked: &str) -> Result<Self> {
         let known = modifiers();
-        let features: Vec<String> =
-            asked.split([',', '+']).filter(|&name| name != default_layout()).map(str::to_owned).collect();
+        let features: Vec<String> = asked
+            .split([',', '+'])
+            .filter(|&name| name != default_layout())
+            .map(str::to_owned)
+            .collect();
         if let Some(unknown) = features.iter().find(|name| !known.contains(&name.as_str())) {
             bail!(Stop::BadInput(format!(
                 "--variant {asked}: unknown feature `{unknown}`, and no branch of the fork is called `{asked}`; known \
@@ -90,21 +103,31 @@ impl Variant {
         if let Some(why) = Features::of_the_fork().refusal(&features.iter().cloned().collect()) {
             bail!(Stop::BadInput(format!("--variant {asked}: {why}")));
         }
-        Ok(Self { features, is_instrumented: false })
+        Ok(Self {
+            features,
+            is_instrumented: false,
+        })
     }
 
     /// As Cargo's `--features` wants it; may be empty.
     pub(crate) fn features(&self) -> String {
         // Nobody asks `record` to record, so that it changes no more than `instrument` does.
         let instrument = self.is_instrumented.then_some("instrument,record");
-        self.features.iter().map(String::as_str).chain(instrument).collect::<Vec<_>>().join(",")
+        self.features
+            .iter()
+            .map(String::as_str)
+            .chain(instrument)
+            .collect::<Vec<_>>()
+            .join(",")
     }
 
     /// The arguments that choose it where `package` is not the only one that is built.
     pub(crate) fn features_of(&self, package: &str) -> Vec<String> {
         let features = self.features();
         let names = features.split(',').filter(|name| !name.is_empty());
-        names.map(|feature| format!("--features={package}/{feature}")).collect()
+        names
+            .map(|feature| format!("--features={package}/{feature}"))
+            .collect()
     }
 
     /// Whether it counts what the scheduler does.
@@ -114,7 +137,10 @@ impl Variant {
 
     /// The same, and it counts what the scheduler does.
     fn instrumented(self) -> Self {
-        Self { is_instrumented: true, ..self }
+        Self {
+            is_instrumented: true,
+            ..self
+        }
     }
 
     /// For people.
@@ -125,7 +151,11 @@ impl Variant {
             _ if is_champion => "champion".to_owned(),
             features => features.join("+"),
         };
-        if self.is_instrumented { name + " with instrument" } else { name }
+        if self.is_instrumented {
+            name + " with instrument"
+        } else {
+            name
+        }
     }
 }
 
@@ -145,8 +175,8 @@ pub(crate) fn named() -> [Variant; 2] {
     [BTreeSet::new(), Features::of_the_fork().champion.clone()].map(Variant::of)
 }
 
-/// The long form: [`named`], every combination of the study's features that can be compiled, small ones first, each
-/// further feature alone, and what counts.
+/// The long form: [`named`], every combination of the study's features that can be compiled, small
+/// ones first, each further feature alone, and what counts.
 fn tested() -> Vec<Variant> {
     let features = Features::of_the_fork();
     let mut sets: Vec<BTreeSet<String>> = vec![BTreeSet::new()];
@@ -156,7 +186,9 @@ fn tested() -> Vec<Variant> {
         }
     }
     sets.retain(|set| features.refusal(set).is_none());
-    let further = modifiers().into_iter().filter(|&name| !features.study.contains(name));
+    let further = modifiers()
+        .into_iter()
+        .filter(|&name| !features.study.contains(name));
     sets.extend(further.map(|name| [name.to_owned()].into()));
     sets.sort_by_key(BTreeSet::len);
     let counting = named().map(Variant::instrumented).into_iter().chain(rest());
@@ -167,8 +199,13 @@ fn tested() -> Vec<Variant> {
 /// All features, in as few sets as can be compiled, with `others` in the first.
 pub(crate) fn all_features(others: &[&str]) -> Vec<Vec<String>> {
     let names = Features::of_the_fork().names.iter().map(String::as_str);
-    let sets = few_sets(names, vec![others.iter().map(|&name| name.to_owned()).collect()]);
-    sets.into_iter().map(|set| set.into_iter().collect()).collect()
+    let sets = few_sets(
+        names,
+        vec![others.iter().map(|&name| name.to_owned()).collect()],
+    );
+    sets.into_iter()
+        .map(|set| set.into_iter().collect())
+        .collect()
 }
 
 /// The builds of continuous integration: [`named`], and the rest.
@@ -176,22 +213,38 @@ fn of_ci() -> Vec<Variant> {
     named().into_iter().chain(rest()).collect()
 }
 
-/// Every modifier that is not in `champion`, in as few sets as can be compiled, which count; and in each one of the two
-/// parts of `champion` that ask the counters most, without the other.
+/// Every modifier that is not in `champion`, in as few sets as can be compiled, which count; and in
+/// each one of the two parts of `champion` that ask the counters most, without the other.
 fn rest() -> Vec<Variant> {
     let champion = &Features::of_the_fork().champion;
-    let left = modifiers().into_iter().filter(|&name| !champion.contains(name));
+    let left = modifiers()
+        .into_iter()
+        .filter(|&name| !champion.contains(name));
     let begun = ["wake-where-work-is", "demand"].map(|name| [name.to_owned()].into());
     let sets = few_sets(left, begun.into());
-    sets.into_iter().map(|set| Variant::of(set).instrumented()).collect()
+    sets.into_iter()
+        .map(|set| Variant::of(set).instrumented())
+        .collect()
 }
 
-/// Each name in the first set that can be compiled with it; the first sets have something in them already.
-fn few_sets<'a>(names: impl Iterator<Item = &'a str>, mut sets: Vec<BTreeSet<String>>) -> Vec<BTreeSet<String>> {
+/// Each name in the first set that can be compiled with it; the first sets have something in them
+/// already.
+fn few_sets<'a>(
+    names: impl Iterator<Item = &'a str>,
+    mut sets: Vec<BTreeSet<String>>,
+) -> Vec<BTreeSet<String>> {
     let features = Features::of_the_fork();
     for name in names {
-        let with = |set: &BTreeSet<String>| set.iter().cloned().chain([name.to_owned()]).collect::<BTreeSet<_>>();
-        match sets.iter_mut().find(|set| features.refusal(&with(set)).is_none()) {
+        let with = |set: &BTreeSet<String>| {
+            set.iter()
+                .cloned()
+                .chain([name.to_owned()])
+                .collect::<BTreeSet<_>>()
+        };
+        match sets
+            .iter_mut()
+            .find(|set| features.refusal(&with(set)).is_none())
+        {
             Some(set) => drop(set.insert(name.to_owned())),
             None => sets.push([name.to_owned()].into()),
         }
@@ -211,20 +264,29 @@ mod paths;
 mod tests {
     use runner::config::Features;
 
-    use super::{Variant, Variants, all_features, build_script, default_layout, modifiers, named, of_ci, tested};
+    use super::{
+        Variant, Variants, all_features, build_script, default_layout, modifiers, named, of_ci,
+        tested,
+    };
 
     #[test]
     fn the_long_form_has_the_builds_of_ci_each_combination_of_the_study_and_each_further_feature() {
         let study = &Features::of_the_fork().study;
         let tested = tested();
-        assert!(of_ci().iter().all(|build| tested.contains(build)), "{tested:?}");
+        assert!(
+            of_ci().iter().all(|build| tested.contains(build)),
+            "{tested:?}"
+        );
         let plain = tested.iter().filter(|variant| !variant.is_instrumented());
         let (of_study, further): (Vec<_>, Vec<_>) = plain
             .filter(|variant| variant.name() != "champion")
             .partition(|variant| variant.features.iter().all(|name| study.contains(name)));
         assert_eq!(of_study.len(), 1 << study.len(), "{tested:?}");
         assert_eq!(further.len(), modifiers().len() - study.len(), "{tested:?}");
-        assert!(further.iter().all(|variant| variant.features.len() == 1), "{further:?}");
+        assert!(
+            further.iter().all(|variant| variant.features.len() == 1),
+            "{further:?}"
+        );
         assert!(named().iter().eq(&tested[..2]), "{tested:?}");
     }
 
@@ -232,9 +294,14 @@ mod tests {
     fn the_forks_build_script_reads_its_manifest_as_it_is() {
         let manifest = include_str!("../../rayon-fork/Cargo.toml");
         let features = Features::of_the_fork();
-        assert_eq!(build_script::strings(manifest, "packings"), features.packings);
+        assert_eq!(
+            build_script::strings(manifest, "packings"),
+            features.packings
+        );
         let rows = features.exclusive.iter();
-        let rows: Vec<&str> = rows.flat_map(|(one, other, why)| [one.as_str(), other, why]).collect();
+        let rows: Vec<&str> = rows
+            .flat_map(|(one, other, why)| [one.as_str(), other, why])
+            .collect();
         assert_eq!(build_script::strings(manifest, "exclusive"), rows);
     }
 
@@ -243,7 +310,11 @@ mod tests {
         let sets = all_features(&["web_spin_lock"]);
         let features = Features::of_the_fork();
         for name in &features.names {
-            assert_eq!(sets.iter().filter(|set| set.contains(name)).count(), 1, "{name}: {sets:?}");
+            assert_eq!(
+                sets.iter().filter(|set| set.contains(name)).count(),
+                1,
+                "{name}: {sets:?}"
+            );
         }
         for set in &sets {
             assert_eq!(features.refusal(&set.iter().cloned().collect()), None);
@@ -257,22 +328,40 @@ mod tests {
         assert_eq!(names[..2], ["packed", "champion"], "{names:?}");
         assert_eq!(names[0], default_layout());
         assert!(builds.len() <= 4, "{names:?}");
-        let of_branch = Variants { asked: vec!["champion".to_owned()] }.chosen().unwrap();
-        assert_eq!(builds[1], of_branch[0], "the feature and the branch of that name are the same");
+        let of_branch = Variants {
+            asked: vec!["champion".to_owned()],
+        }
+        .chosen()
+        .unwrap();
+        assert_eq!(
+            builds[1], of_branch[0],
+            "the feature and the branch of that name are the same"
+        );
     }
 
     #[test]
     fn a_variant_beside_another_package_is_chosen_by_features_with_their_package() {
         let variant = Variant::parse("split+no-jec").unwrap();
-        let arguments = ["--features=rayon-core/split", "--features=rayon-core/no-jec"];
+        let arguments = [
+            "--features=rayon-core/split",
+            "--features=rayon-core/no-jec",
+        ];
         assert_eq!(variant.features_of("rayon-core"), arguments);
-        assert!(Variant::parse("packed").unwrap().features_of("rayon-core").is_empty());
+        assert!(
+            Variant::parse("packed")
+                .unwrap()
+                .features_of("rayon-core")
+                .is_empty()
+        );
     }
 
     #[test]
     fn features_that_exclude_each_other_are_no_variant() {
         let error = Variant::parse("push-fence,no-jec").unwrap_err().to_string();
-        assert!(error.contains("`push-fence` and `no-jec` exclude each other: "), "{error}");
+        assert!(
+            error.contains("`push-fence` and `no-jec` exclude each other: "),
+            "{error}"
+        );
         assert!(error.ends_with("; keep one"), "{error}");
         Variant::parse("split-idle,push-fence,cache-padded").unwrap();
     }
@@ -281,13 +370,19 @@ mod tests {
     fn a_branch_of_the_fork_names_a_variant() {
         let asked = ["champion", "split,no-jec"].map(str::to_owned).into();
         let chosen = Variants { asked }.chosen().unwrap();
-        assert!(chosen[0].features.iter().any(|name| name == "demand"), "{chosen:?}");
+        assert!(
+            chosen[0].features.iter().any(|name| name == "demand"),
+            "{chosen:?}"
+        );
         assert_eq!(chosen[1].features, ["split", "no-jec"]);
     }
 
     #[test]
     fn an_unknown_feature_is_refused_with_the_known_ones() {
         let error = Variant::parse("spilt").unwrap_err().to_string();
-        assert!(error.contains("`spilt`") && error.contains("no-jec"), "{error}");
+        assert!(
+            error.contains("`spilt`") && error.contains("no-jec"),
+            "{error}"
+        );
     }
 }

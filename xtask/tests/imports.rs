@@ -1,6 +1,6 @@
-//! Walks are short and go one way: no files of a crate import each other in a circle, except two files of one folder, or a file and one in the
-//! folder of its name,
-//! and the largest crate shows few entries.
+//! Walks are short and go one way: no files of a crate import each other in a circle, except two
+//! files of one folder, or a file and one in the folder of its name, and the largest crate shows
+//! few entries.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -31,7 +31,9 @@ impl File {
     fn is_only_for_tests(attributes: &[Attribute]) -> bool {
         attributes.iter().any(|attribute| {
             attribute.path().is_ident("cfg")
-                && attribute.parse_args::<syn::Path>().is_ok_and(|path| path.is_ident("test"))
+                && attribute
+                    .parse_args::<syn::Path>()
+                    .is_ok_and(|path| path.is_ident("test"))
         })
     }
 
@@ -76,7 +78,12 @@ impl<'ast> Visit<'ast> for File {
         if Self::is_only_for_tests(&module.attrs) {
         } else if module.content.is_none() {
             // What lies elsewhere is another crate's, or imports nothing.
-            if self.inside == 0 && !module.attrs.iter().any(|attribute| attribute.path().is_ident("path")) {
+            if self.inside == 0
+                && !module
+                    .attrs
+                    .iter()
+                    .any(|attribute| attribute.path().is_ident("path"))
+            {
                 self.children.push(module.ident.to_string());
             }
         } else {
@@ -102,7 +109,11 @@ impl<'ast> Visit<'ast> for File {
     fn visit_vis_restricted(&mut self, _: &'ast syn::VisRestricted) {}
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
-        let way = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        let way = path
+            .segments
+            .iter()
+            .map(|segment| segment.ident.to_string())
+            .collect();
         self.named.push(self.outside(way));
         visit::visit_path(self, path);
     }
@@ -118,13 +129,24 @@ impl Crate {
         let mut left = vec![(Way::new(), root.to_owned())];
         while let Some((module, path)) = left.pop() {
             let text = fs::read_to_string(&path).unwrap();
-            let mut file = File { path: path.clone(), ..File::default() };
+            let mut file = File {
+                path: path.clone(),
+                ..File::default()
+            };
             file.visit_file(&syn::parse_file(&text).unwrap());
             let is_face = module.is_empty() || path.ends_with("mod.rs");
-            let folder = if is_face { path.with_file_name("") } else { path.with_extension("") };
+            let folder = if is_face {
+                path.with_file_name("")
+            } else {
+                path.with_extension("")
+            };
             for child in &file.children {
                 let flat = folder.join(format!("{child}.rs"));
-                let path = if flat.is_file() { flat } else { folder.join(child).join("mod.rs") };
+                let path = if flat.is_file() {
+                    flat
+                } else {
+                    folder.join(child).join("mod.rs")
+                };
                 left.push(([&module[..], std::slice::from_ref(child)].concat(), path));
             }
             files.insert(module, file);
@@ -157,13 +179,17 @@ impl Crate {
     /// The file that defines what stands `way` below `module`.
     fn walked(&self, module: &[String], way: &[String]) -> Option<&Way> {
         let (found, file) = self.0.get_key_value(module)?;
-        let Some((first, rest)) = way.split_first() else { return Some(found) };
+        let Some((first, rest)) = way.split_first() else {
+            return Some(found);
+        };
         if file.children.contains(first) {
             return self.walked(&[module, std::slice::from_ref(first)].concat(), rest);
         }
         match file.handed_on.get(first) {
             // `pub use crate_of_that_name` leads out.
-            Some(from) if from.first() != Some(first) => self.resolved(module, &[from, rest].concat()),
+            Some(from) if from.first() != Some(first) => {
+                self.resolved(module, &[from, rest].concat())
+            }
             _ => Some(found),
         }
     }
@@ -172,7 +198,10 @@ impl Crate {
     fn imports(&self) -> Imports<'_> {
         let mut imports = Imports::new();
         for (module, file) in &self.0 {
-            let targets = file.named.iter().filter_map(|way| self.resolved(module, way));
+            let targets = file
+                .named
+                .iter()
+                .filter_map(|way| self.resolved(module, way));
             imports.extend(targets.map(|target| (&*file.path, &*self.0[target].path)));
         }
         imports.retain(|(from, to)| from != to);
@@ -186,30 +215,49 @@ type Imports<'a> = BTreeSet<(&'a Path, &'a Path)>;
 fn reached<'a>(imports: &Imports<'a>, from: &'a Path) -> BTreeSet<&'a Path> {
     let (mut reached, mut left) = (BTreeSet::new(), vec![from]);
     while let Some(file) = left.pop() {
-        let next = imports.iter().filter(|(from, _)| *from == file).map(|(_, to)| *to);
+        let next = imports
+            .iter()
+            .filter(|(from, _)| *from == file)
+            .map(|(_, to)| *to);
         left.extend(next.filter(|to| reached.insert(*to)));
     }
     reached
 }
 
-/// The circles in a crate that are larger than two files of one folder, each as the imports that make it.
+/// The circles in a crate that are larger than two files of one folder, each as the imports that
+/// make it.
 fn circles(root: &Path) -> Vec<String> {
     let read = Crate::read(root);
     let imports = read.imports();
     let files: BTreeSet<&Path> = imports.iter().map(|(from, _)| *from).collect();
-    let reached: BTreeMap<&Path, BTreeSet<&Path>> = files.iter().map(|file| (*file, reached(&imports, file))).collect();
+    let reached: BTreeMap<&Path, BTreeSet<&Path>> = files
+        .iter()
+        .map(|file| (*file, reached(&imports, file)))
+        .collect();
     let is_mutual = |one, other| reached[one].contains(other) && reached[other].contains(one);
-    let circles: BTreeSet<Vec<&Path>> =
-        files.iter().map(|file| files.iter().copied().filter(|other| is_mutual(*file, *other)).collect()).collect();
+    let circles: BTreeSet<Vec<&Path>> = files
+        .iter()
+        .map(|file| {
+            files
+                .iter()
+                .copied()
+                .filter(|other| is_mutual(*file, *other))
+                .collect()
+        })
+        .collect();
     let is_large = |files: &&Vec<&Path>| {
         let face = |file: &Path| file.with_extension("");
         let is_pair = |one: &Path, other: &Path| {
-            one.parent() == other.parent() || other.parent() == Some(&face(one)) || one.parent() == Some(&face(other))
+            one.parent() == other.parent()
+                || other.parent() == Some(&face(one))
+                || one.parent() == Some(&face(other))
         };
         !matches!(files[..], [_] | []) && !matches!(files[..], [one, other] if is_pair(one, other))
     };
     let shown = |files: &Vec<&Path>| {
-        let inside = imports.iter().filter(|(from, to)| files.contains(from) && files.contains(to));
+        let inside = imports
+            .iter()
+            .filter(|(from, to)| files.contains(from) && files.contains(to));
         let line = |(from, to): &(&Path, &Path)| format!("{} -> {}", from.display(), to.display());
         inside.map(line).collect::<Vec<_>>().join("\n")
     };
@@ -218,8 +266,10 @@ fn circles(root: &Path) -> Vec<String> {
 
 /// The roots of every crate of the checkout, by their paths in it.
 fn roots(checkout: &Path) -> Vec<PathBuf> {
-    let listed =
-        Command::new("git").args(["ls-files", "-z", "*src/lib.rs", "*src/main.rs"]).current_dir(checkout).output();
+    let listed = Command::new("git")
+        .args(["ls-files", "-z", "*src/lib.rs", "*src/main.rs"])
+        .current_dir(checkout)
+        .output();
     let listed = String::from_utf8(listed.unwrap().stdout).unwrap();
     listed.split_terminator('\0').map(PathBuf::from).collect()
 }
@@ -230,17 +280,34 @@ fn files_of_a_crate_do_not_import_each_other_in_a_circle() {
     let roots = roots(checkout);
     assert!(roots.len() > 20, "{roots:?}");
     // But for the shape of rayon-core's interface: a pool joins, and a join finds its pool.
-    let is_in_that_shape = |root: &&PathBuf| root.starts_with("rayon-fork") || root.starts_with("rivals");
+    let is_in_that_shape =
+        |root: &&PathBuf| root.starts_with("rayon-fork") || root.starts_with("rivals");
     let roots = roots.iter().filter(|root| !is_in_that_shape(root));
-    let circles: Vec<String> = roots.flat_map(|root| circles(&checkout.join(root))).collect();
-    assert!(circles.is_empty(), "circles of imports:\n{}", circles.join("\n\n"));
+    let circles: Vec<String> = roots
+        .flat_map(|root| circles(&checkout.join(root)))
+        .collect();
+    assert!(
+        circles.is_empty(),
+        "circles of imports:\n{}",
+        circles.join("\n\n")
+    );
 }
 
 #[test]
 fn the_runner_shows_what_it_does_in_at_most_14_entries() {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("runner/src");
-    let entries: Vec<_> = fs::read_dir(source).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert!(entries.len() <= 14, "{} entries in runner/src: {entries:?}", entries.len());
+    let source = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap()
+        .join("runner/src");
+    let entries: Vec<_> = fs::read_dir(source)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert!(
+        entries.len() <= 14,
+        "{} entries in runner/src: {entries:?}",
+        entries.len()
+    );
 }
 
 #[test]
@@ -257,15 +324,33 @@ fn a_circle_is_found_through_groups_children_and_names_that_are_handed_on() {
     let lib = ("lib.rs", "mod a; mod b; mod c;");
     let c = ("c/mod.rs", "pub use inner::Thing; mod inner;");
     let a = ("a.rs", "use crate::{b, c::Thing};");
-    let back = ("c/inner.rs", "pub struct Thing; fn f() { super::super::a::g(); }");
+    let back = (
+        "c/inner.rs",
+        "pub struct Thing; fn f() { super::super::a::g(); }",
+    );
     let forth = ("c/inner.rs", "pub struct Thing;");
-    let test = ("c/inner.rs", "pub struct Thing; #[cfg(test)] mod tests { use crate::a; }");
+    let test = (
+        "c/inner.rs",
+        "pub struct Thing; #[cfg(test)] mod tests { use crate::a; }",
+    );
     let b = ("b.rs", "");
-    assert_eq!(circles_of(&[lib, c, a, b, back]), 1, "two files of different folders");
+    assert_eq!(
+        circles_of(&[lib, c, a, b, back]),
+        1,
+        "two files of different folders"
+    );
     assert_eq!(circles_of(&[lib, c, a, b, forth]), 0);
-    assert_eq!(circles_of(&[lib, c, a, b, test]), 0, "tests may import anything");
+    assert_eq!(
+        circles_of(&[lib, c, a, b, test]),
+        0,
+        "tests may import anything"
+    );
     let b = ("b.rs", "use super::a;");
-    assert_eq!(circles_of(&[lib, c, a, b, forth]), 0, "two files of one folder");
+    assert_eq!(
+        circles_of(&[lib, c, a, b, forth]),
+        0,
+        "two files of one folder"
+    );
     let b = ("b.rs", "use super::c;");
     let c = ("c.rs", "use crate::a::g;");
     assert_eq!(circles_of(&[lib, a, b, c]), 1, "three files of one folder");

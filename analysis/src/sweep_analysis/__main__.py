@@ -1,4 +1,7 @@
-"""The command line: `python -m sweep_analysis report SWEEP`. Messages go to stderr, data to stdout or files."""
+"""The command line: `python -m sweep_analysis report SWEEP`.
+
+Messages go to stderr, data to stdout or files.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,14 @@ from sweep_analysis.say.placements import placement_table
 from sweep_analysis.say.validation import count_sentences, difference_sentence, validation_sentences
 from sweep_analysis.stats.analysis import FRAMES, Analysis, analyse
 from sweep_analysis.stats.calibration import ANSWERS, CELL_MARGIN, EQUAL, MEAN_MARGIN, calibration
-from sweep_analysis.stats.compare import JUDGED, LEAST_SIMULATED, QUANTITIES, SHARES, in_quantity, judge
+from sweep_analysis.stats.compare import (
+    JUDGED,
+    LEAST_SIMULATED,
+    QUANTITIES,
+    SHARES,
+    in_quantity,
+    judge,
+)
 from sweep_analysis.stats.differences import differences
 from sweep_analysis.stats.judgement import judged_of
 from sweep_analysis.stats.simulated import largest_threads, line_wait_rates
@@ -49,8 +59,16 @@ REMEDIES = {
         "no branch claims anything",
         "give branches `claims` in branches.toml before the sweep; its first lines say how",
     ),
-    "events": ("", "no trial was counted", "sweep again with `--instrument` and a branch of rayon-fork/"),
-    "lines": ("", "no trial was counted", "sweep again with `--instrument` and a branch of rayon-fork/"),
+    "events": (
+        "",
+        "no trial was counted",
+        "sweep again with `--instrument` and a branch of rayon-fork/",
+    ),
+    "lines": (
+        "",
+        "no trial was counted",
+        "sweep again with `--instrument` and a branch of rayon-fork/",
+    ),
     **dict.fromkeys(
         ("spent", "line-waits"),
         (
@@ -64,7 +82,11 @@ REMEDIES = {
         "no price was changed",
         "sweep with `--machine NAME --experiment sensitivity`, or with `--prices`",
     ),
-    "placements": ("", "no workload ran free and pinned on one branch", "measure again with `--placement both`"),
+    "placements": (
+        "",
+        "no workload ran free and pinned on one branch",
+        "measure again with `--placement both`",
+    ),
 }
 """Of a table without rows: where to look, what to say, what to do; others are empty where nothing is odd."""
 
@@ -101,7 +123,10 @@ def main(arguments: list[str] | None = None) -> int:
     except OSError as error:
         # Errors of reading are `InputError`; what is left is a place that cannot be written.
         where = error.filename or "standard output"
-        print(f"error: {where}: {error.strerror}; choose another `--output`, or mend that", file=sys.stderr)
+        print(
+            f"error: {where}: {error.strerror}; choose another `--output`, or mend that",
+            file=sys.stderr,
+        )
         return HOST_NOT_FIT
 
 
@@ -115,25 +140,45 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     report = _command(commands, "report", "write figures, tables and one HTML page", _report)
-    report.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder to write; created if missing")
+    report.add_argument(
+        "--output",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="folder to write; created if missing",
+    )
 
     speedup = _prints(commands, "speedup", "print speed-ups with intervals", _speedup)
-    speedup.add_argument("--definition", choices=DEFINITIONS, default="sequential", help="default: %(default)s")
+    speedup.add_argument(
+        "--definition", choices=DEFINITIONS, default="sequential", help="default: %(default)s"
+    )
     _takes_quantity(speedup)
 
-    compared = _prints(commands, "compare", "print every branch's verdict against the baseline", _compare)
+    compared = _prints(
+        commands, "compare", "print every branch's verdict against the baseline", _compare
+    )
     compared.add_argument("--baseline", metavar="BRANCH", help="default: the sweep's own baseline")
     compared.add_argument(
-        "--level", choices=LEVELS, default="cell", help="`pooled`: all but cells (default: %(default)s)"
+        "--level",
+        choices=LEVELS,
+        default="cell",
+        help="`pooled`: all but cells (default: %(default)s)",
     )
     _takes_quantity(compared)
     _takes_distance(compared)
 
-    told = _command(commands, "verdict", "say in a few lines what the sweep shows and what it cannot show", _verdict)
+    told = _command(
+        commands,
+        "verdict",
+        "say in a few lines what the sweep shows and what it cannot show",
+        _verdict,
+    )
     told.add_argument("--baseline", metavar="BRANCH", help="default: the sweep's own baseline")
 
     table = _prints(commands, "table", "print a table behind the figures", _table)
-    table.epilog = "tables:\n" + "\n".join(f"  {name:<18}{_first_line(compute)}" for name, compute in FRAMES.items())
+    table.epilog = "tables:\n" + "\n".join(
+        f"  {name:<18}{_first_line(compute)}" for name, compute in FRAMES.items()
+    )
     table.formatter_class = argparse.RawDescriptionHelpFormatter
     table.add_argument("name", choices=FRAMES, metavar="NAME", help="one of the tables below")
     table.add_argument(
@@ -146,47 +191,82 @@ def _parser() -> argparse.ArgumentParser:
     )
 
     waited = _prints(
-        commands, "lines", "print which lines of source waited on a simulated machine, and for whom", _lines
+        commands,
+        "lines",
+        "print which lines of source waited on a simulated machine, and for whom",
+        _lines,
     )
     waited.add_argument("--workload", help="default: all")
     waited.add_argument("--branch", help="default: all but the A/A twin")
-    waited.add_argument("--threads", type=int, metavar="N", help="default: the most of each workload")
     waited.add_argument(
-        "--most", type=int, default=10, metavar="N", help="pairs of lines of each cell (default: %(default)s)"
+        "--threads", type=int, metavar="N", help="default: the most of each workload"
+    )
+    waited.add_argument(
+        "--most",
+        type=int,
+        default=10,
+        metavar="N",
+        help="pairs of lines of each cell (default: %(default)s)",
     )
 
     calibrated = _command(
-        commands, "calibration", "check that a branch costs what the baseline costs, cell by cell", _calibration
+        commands,
+        "calibration",
+        "check that a branch costs what the baseline costs, cell by cell",
+        _calibration,
     )
     calibrated.add_argument("--branch", default="packed", help="default: %(default)s")
-    calibrated.add_argument("--baseline", metavar="BRANCH", help="default: the sweep's own baseline")
+    calibrated.add_argument(
+        "--baseline", metavar="BRANCH", help="default: the sweep's own baseline"
+    )
     _takes_quantity(calibrated)
     _takes_distance(calibrated)
 
     validated = _prints(
-        commands, "validate", "compare a simulated sweep with a measured one of the same cells", _validate
+        commands,
+        "validate",
+        "compare a simulated sweep with a measured one of the same cells",
+        _validate,
     )
     validated.add_argument("measured", type=Path, help="the measured sweep; likewise")
     validated.add_argument(
-        "--output", type=Path, metavar="DIR", help="also write the figure validation and the table there"
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help="also write the figure validation and the table there",
     )
 
     export = _command(commands, "export", "write the tables alone", _export)
-    export.add_argument("--output", type=Path, required=True, metavar="DIR", help="folder to write; created if missing")
-    export.add_argument("--format", choices=tables.SUFFIXES, default="parquet", help="default: %(default)s")
+    export.add_argument(
+        "--output",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="folder to write; created if missing",
+    )
+    export.add_argument(
+        "--format", choices=tables.SUFFIXES, default="parquet", help="default: %(default)s"
+    )
 
     stated = commands.add_parser(
-        "statements", help="check the measured numbers in README, FINDINGS and findings/, or rewrite them"
+        "statements",
+        help="check the measured numbers in README, FINDINGS and findings/, or rewrite them",
     )
     stated.add_argument(
-        "--write", action="store_true", help="write the statements anew; without it: exit code 1 if one differs"
+        "--write",
+        action="store_true",
+        help="write the statements anew; without it: exit code 1 if one differs",
     )
     stated.set_defaults(run=_statements)
 
     executed = commands.add_parser("notebooks", help="run the notebooks and keep their outputs")
-    executed.add_argument("--execute", action="store_true", required=True, help="run every notebook in place")
     executed.add_argument(
-        "--sweep", type=Path, help="sweep to show; default: the committed sweep that each notebook names"
+        "--execute", action="store_true", required=True, help="run every notebook in place"
+    )
+    executed.add_argument(
+        "--sweep",
+        type=Path,
+        help="sweep to show; default: the committed sweep that each notebook names",
     )
     executed.set_defaults(run=_notebooks)
     return parser
@@ -197,7 +277,9 @@ def _command(
 ) -> argparse.ArgumentParser:
     command = commands.add_parser(name, help=text, description=text)
     command.add_argument(
-        "sweep", type=Path, help="a sweep: its folder, its name in results/sweeps or the start of it, or `latest`"
+        "sweep",
+        type=Path,
+        help="a sweep: its folder, its name in results/sweeps or the start of it, or `latest`",
     )
     command.add_argument(
         "--layout",
@@ -205,7 +287,9 @@ def _command(
         default="sweep",
         help="`study`: files named speedup-<branch>-<threads>-threads.csv (default: %(default)s)",
     )
-    command.add_argument("--time-unit", choices=TIME_UNITS, help="unit of a column `time` in the study's layout")
+    command.add_argument(
+        "--time-unit", choices=TIME_UNITS, help="unit of a column `time` in the study's layout"
+    )
     command.set_defaults(run=run)
     return command
 
@@ -265,12 +349,20 @@ def _quantity_times(sweep: Sweep, quantity: str) -> pl.LazyFrame:
     """
     times = trial_times(sweep).collect()
     if times.height and in_quantity(times.lazy(), quantity).select(pl.len()).collect().item() == 0:
-        remedy = "sweep again with a runner that measures the clock" if quantity == "cycles" else "choose another"
-        raise InputError(sweep.path, f"no trial has the quantity `{quantity}`", f"{remedy}, or `--quantity time`")
+        remedy = (
+            "sweep again with a runner that measures the clock"
+            if quantity == "cycles"
+            else "choose another"
+        )
+        raise InputError(
+            sweep.path, f"no trial has the quantity `{quantity}`", f"{remedy}, or `--quantity time`"
+        )
     return times.lazy()
 
 
-def _at_distance(sweep: Sweep, times: pl.LazyFrame, least_and_most: list[float] | None) -> pl.LazyFrame:
+def _at_distance(
+    sweep: Sweep, times: pl.LazyFrame, least_and_most: list[float] | None
+) -> pl.LazyFrame:
     """Rows of `times` whose trials had CPUs so far from each other; None: all.
 
     Raises:
@@ -282,7 +374,10 @@ def _at_distance(sweep: Sweep, times: pl.LazyFrame, least_and_most: list[float] 
     ns = pl.col("core_to_core_ns")
     at = times.join(sweep.trials.filter(ns.is_between(least, most)), on="trial", how="semi")
     kept, total = (frame.select(pl.len()).collect().item() for frame in (at, times))
-    print(f"note: {kept} of {count(total, 'trial')} ran on CPUs so far from each other", file=sys.stderr)
+    print(
+        f"note: {kept} of {count(total, 'trial')} ran on CPUs so far from each other",
+        file=sys.stderr,
+    )
     if kept == 0:
         low, high = sweep.trials.select(ns.min(), ns.max().alias("high")).collect().row(0)
         remedy = (
@@ -309,7 +404,9 @@ def _speedup(asked: argparse.Namespace) -> None:
     experiment = experiment_of(sweep)
     times = in_quantity(_quantity_times(sweep, asked.quantity), asked.quantity)
     ignored = experiment.sequential_ignores if experiment else frozenset[str]()
-    frame = speedups(times, sweep.baseline, ignored).filter(pl.col("definition") == asked.definition)
+    frame = speedups(times, sweep.baseline, ignored).filter(
+        pl.col("definition") == asked.definition
+    )
     if frame.is_empty():
         raise InputError(
             asked.sweep,
@@ -329,7 +426,9 @@ def _compare(asked: argparse.Namespace) -> None:
         raise InputError(
             asked.sweep,
             f"baseline `{baseline}` has no trial" if baseline else "no branch is the baseline",
-            f"choose one with `--baseline`: {', '.join(known)}" if known else "run the sweep again: every trial failed",
+            f"choose one with `--baseline`: {', '.join(known)}"
+            if known
+            else "run the sweep again: every trial failed",
         )
     if not present - {baseline}:
         raise InputError(
@@ -362,7 +461,11 @@ def _verdict(asked: argparse.Namespace) -> None:
         if said not in found.answer:
             lines.append(f"Which branch to merge? {found.answer}")
         lines += [sentence for sentence in found.hurts if " fails on " in sentence]
-        lines += [f"No difference under {LEAST_SIMULATED * 100:.0f} % is called one."] if sweep.machine else []
+        lines += (
+            [f"No difference under {LEAST_SIMULATED * 100:.0f} % is called one."]
+            if sweep.machine
+            else []
+        )
     width = shutil.get_terminal_size().columns
     print("\n".join(textwrap.fill(line, max(width, 40), break_on_hyphens=False) for line in lines))
 
@@ -376,7 +479,9 @@ def _table(asked: argparse.Namespace) -> None:
         raise InputError(sweep.path / file, what, remedy)
     for column, value in asked.where:
         frame = _only(sweep, asked.name, frame, column, value)
-    output.show(sweep, asked.name, frame, asked.format, read=_for_people(analysis, asked.name, frame))
+    output.show(
+        sweep, asked.name, frame, asked.format, read=_for_people(analysis, asked.name, frame)
+    )
 
 
 def _lines(asked: argparse.Namespace) -> None:
@@ -394,7 +499,13 @@ def _lines(asked: argparse.Namespace) -> None:
     if asked.threads is None:
         rates = largest_threads(rates)
     rates = rates.group_by(POOL_CELL, maintain_order=True).head(asked.most)
-    output.show(sweep, "lines", rates, asked.format, read=tables.line_wait_table(with_panel(rates), asked.most))
+    output.show(
+        sweep,
+        "lines",
+        rates,
+        asked.format,
+        read=tables.line_wait_table(with_panel(rates), asked.most),
+    )
 
 
 def _only(sweep: Sweep, name: str, frame: pl.DataFrame, column: str, value: str) -> pl.DataFrame:
@@ -404,19 +515,25 @@ def _only(sweep: Sweep, name: str, frame: pl.DataFrame, column: str, value: str)
         InputError: there is no such column, or no such value in it.
     """
     if column not in frame.columns:
-        raise InputError(sweep.path, f"`{name}` has no column `{column}`", f"it has {', '.join(frame.columns)}")
+        raise InputError(
+            sweep.path, f"`{name}` has no column `{column}`", f"it has {', '.join(frame.columns)}"
+        )
     known = frame[column].cast(pl.String)
     kept = frame.filter(known == value)
     if kept.is_empty():
         values = ", ".join(sorted(set(known.drop_nulls()))[:MOST_VALUES])
-        raise InputError(sweep.path, f"no row of `{name}` has `{column}={value}`", f"it is {values}")
+        raise InputError(
+            sweep.path, f"no row of `{name}` has `{column}={value}`", f"it is {values}"
+        )
     return kept
 
 
 def _for_people(analysis: Analysis, name: str, frame: pl.DataFrame) -> pl.DataFrame | None:
     """The table as people read it; None if it is read as it is."""
     if name == "claims":
-        return tables.claim_table(frame, analysis.times["workload"].unique(maintain_order=True).to_list())
+        return tables.claim_table(
+            frame, analysis.times["workload"].unique(maintain_order=True).to_list()
+        )
     if name == "claim-details":
         return tables.claim_detail_table(with_panel(frame))
     if name == "sensitivity":
@@ -435,10 +552,17 @@ def _calibration(asked: argparse.Namespace) -> int:
             f"`{asked.branch}` cannot be calibrated against `{baseline}`: they share no cell",
             f"choose `--branch` and `--baseline` among {', '.join(sweep.branches)}",
         )
-    print(tables.markdown(tables.calibration_table(with_panel(found.cells), f"{sweep.replicates.unit}s")), end="")
+    print(
+        tables.markdown(
+            tables.calibration_table(with_panel(found.cells), f"{sweep.replicates.unit}s")
+        ),
+        end="",
+    )
     mean = found.mean.row(0, named=True)
     interval = (
-        "no interval" if mean["equal_low"] is None else f"{percent(mean['equal_low'])} to {percent(mean['equal_high'])}"
+        "no interval"
+        if mean["equal_low"] is None
+        else f"{percent(mean['equal_low'])} to {percent(mean['equal_high'])}"
     )
     told = ", ".join(f"{found.cells.filter(answer=answer).height} {answer}" for answer in ANSWERS)
     label = f"{sweep.label}. " if sweep.label else ""
@@ -459,7 +583,9 @@ def _validate(asked: argparse.Namespace) -> None:
     if asked.output is not None:
         _write_validation(found, simulated, asked.output)
         tables.write(counts, asked.output / "validation-counts.csv")
-    output.show(simulated, "validation", found.cells, asked.format, read=tables.validation_table(cells))
+    output.show(
+        simulated, "validation", found.cells, asked.format, read=tables.validation_table(cells)
+    )
     beside = sys.stdout if asked.format == "md" else sys.stderr
     if not counts.is_empty():
         print("\n" + tables.markdown(tables.validated_counts_table(by_event(counts))), file=beside)
@@ -506,7 +632,9 @@ def _statements(asked: argparse.Namespace) -> int:
             file.write_text(text, encoding="utf-8")
         else:
             code = CHECK_FAILED
-        print(f"{file}: {'written anew' if asked.write else 'says something else; `--write` mends it'}")
+        print(
+            f"{file}: {'written anew' if asked.write else 'says something else; `--write` mends it'}"
+        )
     return code
 
 

@@ -21,4 +21,8 @@ def test_the_limits_are_drawn_beside_what_the_model_gives() -> None:
     text = limits_figure(MODEL["hot_line"], MODEL["greedy"]).to_json()
     assert "least_us" in text
     assert "accesses_per_transfer" in text
-    assert MODEL["greedy"].filter(MODEL["greedy"]["simulated_us"] < MODEL["greedy"]["least_us"] - 0.01).is_empty()
+    assert (
+        MODEL["greedy"]
+        .filter(MODEL["greedy"]["simulated_us"] < MODEL["greedy"]["least_us"] - 0.01)
+        .is_empty()
+    )

@@ -27,7 +27,10 @@ def test_no_label_stands_on_another(tmp_path: Path, threads: list[int]) -> None:
         trials=5,
         cpus=1,
         modes={"dynamic": dict.fromkeys(threads, 3.0)},
-        waits_ns={name: {"latency_p50": 1000.0, "latency_max": 9000.0} for name in ("master", "packed", LONG)},
+        waits_ns={
+            name: {"latency_p50": 1000.0, "latency_max": 9000.0}
+            for name in ("master", "packed", LONG)
+        },
         counts={"packed": {"jec_rmws": 7, "searches": 3, "sleeps": 1}},
     )
     analysis = analyse(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth)))
@@ -51,16 +54,27 @@ def test_overlapping_labels_would_be_found() -> None:
 
 
 def test_an_axis_stands_under_its_own_map(tmp_path: Path) -> None:
-    """Three maps to a row and five branches: the last row is short, and shared axes would hang under nothing."""
+    """Three maps to a row and five branches.
+
+    The last row is short, and shared axes would hang under nothing.
+    """
     names = ["master", "packed", "split-counters", "one-more", "yet-another", LONG]
     truth = made_up.Truth(
-        branches=names, workloads={"tsp": 0.1}, threads=[1, 2, 4, 8, 16, 32, 64], trials=4, twin=False
+        branches=names,
+        workloads={"tsp": 0.1},
+        threads=[1, 2, 4, 8, 16, 32, 64],
+        trials=4,
+        twin=False,
     )
     analysis = analyse(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth)))
     (found,) = [figure for figure in figures(analysis) if figure.name == "map"]
     told = letters.texts(svg.draw(found.whole()["map"]))
     rows = [text for text in told if text.words in {"±0.0", "tsp"} or text.words[0] in "+−±"]
     for title in [text for text in told if text.words == "threads"]:
-        above = [row for row in rows if row.left < title.right and title.left < row.right and row.bottom < title.top]
+        above = [
+            row
+            for row in rows
+            if row.left < title.right and title.left < row.right and row.bottom < title.top
+        ]
         assert above
         assert title.top - max(row.bottom for row in above) < GAP

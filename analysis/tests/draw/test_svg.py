@@ -32,9 +32,15 @@ def test_a_recoloured_picture_is_what_the_dark_theme_draws(analysis: Analysis, n
         charts: dict[str, Callable[[], alt.TopLevelMixin]] = {
             "speedup": lambda: speedup_plots.speedup_figure(analysis.speedups, "sequential", style),
             "map": lambda: map_plots.map_figure(analysis.comparisons, style),
-            "gains": lambda: map_plots.gains_figure(analysis.comparisons, analysis.cpu_comparisons, style),
-            "places": lambda: host_plots.place_figure(analysis.places, analysis.place_trend, style.theme),
-            "cost": lambda: cost_plots.cost_figure(analysis.comparisons, analysis.cpu_comparisons, style),
+            "gains": lambda: map_plots.gains_figure(
+                analysis.comparisons, analysis.cpu_comparisons, style
+            ),
+            "places": lambda: host_plots.place_figure(
+                analysis.places, analysis.place_trend, style.theme
+            ),
+            "cost": lambda: cost_plots.cost_figure(
+                analysis.comparisons, analysis.cpu_comparisons, style
+            ),
         }
         return svg.draw(charts[name]())
 

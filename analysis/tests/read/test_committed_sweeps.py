@@ -17,7 +17,8 @@ TIME = re.compile(r"\b20\d\d-\d\d-\d\dT\d{6}Z")
 
 
 pytestmark = pytest.mark.skipif(
-    GIT is None or not (CHECKOUT / ".git").exists(), reason="what is committed can only be asked in a clone"
+    GIT is None or not (CHECKOUT / ".git").exists(),
+    reason="what is committed can only be asked in a clone",
 )
 
 
@@ -37,7 +38,15 @@ def documents(suffix: str) -> list[Path]:
 
 def cited() -> set[str]:
     """The times by which files of the checkout outside the sweeps name sweeps."""
-    search = [str(GIT), "grep", "-hoE", r"\b20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{6}Z", "--", ".", f":!{SWEEPS}"]
+    search = [
+        str(GIT),
+        "grep",
+        "-hoE",
+        r"\b20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{6}Z",
+        "--",
+        ".",
+        f":!{SWEEPS}",
+    ]
     found = subprocess.run(search, cwd=CHECKOUT, capture_output=True, text=True, check=True)  # noqa: S603
     return set(found.stdout.split())
 
@@ -49,7 +58,11 @@ def test_every_sweep_is_cited() -> None:
 def test_every_sweep_that_a_document_or_a_notebook_cites_is_there() -> None:
     there = {name[:18] for name in committed()}
     files = [file for suffix in ("*.md", "*.ipynb") for file in documents(suffix)]
-    named = {(file.name, time) for file in files for time in TIME.findall(file.read_text(encoding="utf-8"))}
+    named = {
+        (file.name, time)
+        for file in files
+        for time in TIME.findall(file.read_text(encoding="utf-8"))
+    }
     assert len(named) > len(there) / 2
     assert not {(name, time) for name, time in named if time not in there}
 

@@ -39,7 +39,9 @@ def test_placements_are_named_where_there_are_several() -> None:
 
 
 def test_an_instance_is_named_by_its_file() -> None:
-    assert panels(("tsp", "small", "", "cities/berlin52.tsp", "dynamic")) == ["tsp · small, berlin52.tsp"]
+    assert panels(("tsp", "small", "", "cities/berlin52.tsp", "dynamic")) == [
+        "tsp · small, berlin52.tsp"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -51,7 +53,8 @@ def test_a_ratio_reads_as_a_change(ratio: float, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("numbers", "text"), [([], ""), ([4], "4"), ([1, 2, 4, 8], "1, 2, 4, 8"), ([3, 1, 2, 8, 2], "1–3, 8")]
+    ("numbers", "text"),
+    [([], ""), ([4], "4"), ([1, 2, 4, 8], "1, 2, 4, 8"), ([3, 1, 2, 8, 2], "1–3, 8")],
 )
 def test_runs_of_numbers_read_as_ranges(numbers: list[int], text: str) -> None:
     assert ranges(numbers) == text
@@ -59,7 +62,12 @@ def test_runs_of_numbers_read_as_ranges(numbers: list[int], text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "told"),
-    [("sweep of TSP", "Sweep of TSP"), ("CPU time", "CPU time"), ("`master` hung", "`master` hung"), ("", "")],
+    [
+        ("sweep of TSP", "Sweep of TSP"),
+        ("CPU time", "CPU time"),
+        ("`master` hung", "`master` hung"),
+        ("", ""),
+    ],
 )
 def test_a_sentence_begins_with_a_large_letter_and_names_stay(text: str, told: str) -> None:
     assert capital(text) == told

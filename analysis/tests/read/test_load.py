@@ -20,7 +20,9 @@ from sweep_analysis.read.schema import ITERATIONS, TRIALS
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    truth = made_up.Truth(branches=["master", "packed"], workloads={"tsp": 0.1}, threads=[1, 2], trials=2)
+    truth = made_up.Truth(
+        branches=["master", "packed"], workloads={"tsp": 0.1}, threads=[1, 2], trials=2
+    )
     return made_up.write_sweep(tmp_path / "sweep", truth)
 
 
@@ -45,7 +47,12 @@ def test_every_trial_and_iteration_becomes_a_row(folder: Path) -> None:
 
 
 def test_what_only_some_hosts_and_newer_sweeps_show_is_read_or_null(folder: Path) -> None:
-    shown = {"celsius_after": 61.5, "throttles": 2, "quota_throttled_ns": 7, "core_to_core_ns": 92.5}
+    shown = {
+        "celsius_after": 61.5,
+        "throttles": 2,
+        "quota_throttled_ns": 7,
+        "core_to_core_ns": 92.5,
+    }
     change_line(folder, 1, lambda record: record.update(shown))
     trials = read_sweep(folder).trials.collect()
     assert trials.select(list(shown)).row(0, named=True) == shown
@@ -59,7 +66,9 @@ def test_a_record_that_does_not_say_where_its_workers_ran_reads_as_free(folder: 
 
 def test_a_placement_that_does_not_exist_is_refused(folder: Path) -> None:
     change_line(folder, 2, lambda record: record.update(placement="spread"))
-    with pytest.raises(InputError, match=r"trials.jsonl:2: field `placement` is `spread`; .*free, pinned"):
+    with pytest.raises(
+        InputError, match=r"trials.jsonl:2: field `placement` is `spread`; .*free, pinned"
+    ):
         read_sweep(folder)
 
 
@@ -94,15 +103,30 @@ def test_a_broken_line_in_the_middle_is_an_error_with_its_number(folder: Path) -
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda record: record.update(schema=2), r":3: field `schema` is 2, this analysis reads 1; use the analysis"),
+        (
+            lambda record: record.update(schema=2),
+            r":3: field `schema` is 2, this analysis reads 1; use the analysis",
+        ),
         (lambda record: record.pop("threads"), r":3: .*required field `threads`"),
-        (lambda record: record.update(threads="two"), r":3: .*Expected `int`, got `str` - at `\$.threads`"),
+        (
+            lambda record: record.update(threads="two"),
+            r":3: .*Expected `int`, got `str` - at `\$.threads`",
+        ),
         (lambda record: record.update(threads=0), r":3: field `threads` is 0"),
-        (lambda record: record.update(outcome="odd"), r":3: field `outcome` is `odd`; known outcomes: ok, timeout"),
+        (
+            lambda record: record.update(outcome="odd"),
+            r":3: field `outcome` is `odd`; known outcomes: ok, timeout",
+        ),
         (lambda record: record.update(program="both"), r":3: field `program` is `both`"),
         (lambda record: record.update(iterations=[]), r":3: field `iterations` is empty though"),
-        (lambda record: record["iterations"][1].update(elapsed_ns=0), r":3: field `iterations\[1\].elapsed_ns` is 0"),
-        (lambda record: record["iterations"][1].update(work_units=0), r":3: field `iterations\[1\].work_units` is 0"),
+        (
+            lambda record: record["iterations"][1].update(elapsed_ns=0),
+            r":3: field `iterations\[1\].elapsed_ns` is 0",
+        ),
+        (
+            lambda record: record["iterations"][1].update(work_units=0),
+            r":3: field `iterations\[1\].work_units` is 0",
+        ),
         (
             lambda record: record["iterations"][1].update(user_ns=-4_000_000),
             r":3: field `iterations\[1\].user_ns` is -4000000; CPU time is not negative",
@@ -134,7 +158,9 @@ def test_a_trial_recorded_twice_is_refused(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", made_up.PACKERS)
-def test_compressed_records_are_read_as_the_others_and_named_with_file_and_line(folder: Path, ending: str) -> None:
+def test_compressed_records_are_read_as_the_others_and_named_with_file_and_line(
+    folder: Path, ending: str
+) -> None:
     change_line(folder, 3, lambda record: record.update(placement="pinned"))
     plain, lines = parse(file_of(folder)), (folder / "trials.jsonl").read_bytes()
     file = made_up.pack(folder, ending)
@@ -143,11 +169,15 @@ def test_compressed_records_are_read_as_the_others_and_named_with_file_and_line(
     for name in Records.frames():
         assert getattr(packed, name).collect().equals(getattr(plain, name).collect())
     file.write_bytes(made_up.PACKERS[ending](lines.replace(b"pinned", b"spread")))
-    with pytest.raises(InputError, match=rf"trials\.jsonl\{ending}:3: field `placement` is `spread`"):
+    with pytest.raises(
+        InputError, match=rf"trials\.jsonl\{ending}:3: field `placement` is `spread`"
+    ):
         read_sweep(folder)
 
 
-def test_of_a_compressed_file_and_the_one_that_records_are_added_to_the_latter_is_read(folder: Path) -> None:
+def test_of_a_compressed_file_and_the_one_that_records_are_added_to_the_latter_is_read(
+    folder: Path,
+) -> None:
     text = (folder / "trials.jsonl").read_text()
     made_up.pack(folder)
     (folder / "trials.jsonl").write_text("".join(text.splitlines(keepends=True)[:-1]))
@@ -155,14 +185,17 @@ def test_of_a_compressed_file_and_the_one_that_records_are_added_to_the_latter_i
 
 
 @pytest.mark.parametrize("ending", made_up.PACKERS)
-@pytest.mark.parametrize("harm", [lambda it: it[:-9], lambda it: it[:99] + bytes(9) + it[108:], lambda _: b"hello"])
+@pytest.mark.parametrize(
+    "harm", [lambda it: it[:-9], lambda it: it[:99] + bytes(9) + it[108:], lambda _: b"hello"]
+)
 def test_a_damaged_compressed_file_is_refused_with_the_remedy(
     folder: Path, ending: str, harm: Callable[[bytes], bytes]
 ) -> None:
     file = made_up.pack(folder, ending)
     file.write_bytes(harm(file.read_bytes()))
     with pytest.raises(
-        InputError, match=rf"trials\.jsonl\{ending}: cannot be read after line .*; put back a copy of it"
+        InputError,
+        match=rf"trials\.jsonl\{ending}: cannot be read after line .*; put back a copy of it",
     ):
         read_sweep(folder)
 
@@ -211,7 +244,9 @@ def test_a_manifest_without_baseline_is_noted(folder: Path) -> None:
     (folder / "manifest.json").write_text(json.dumps(manifest))
     assert read_sweep(folder).baseline == "master"  # its twin gives it away
     file = folder / "trials.jsonl"
-    lines = [line for line in file.read_text().splitlines() if '"branch": "master-again"' not in line]
+    lines = [
+        line for line in file.read_text().splitlines() if '"branch": "master-again"' not in line
+    ]
     file.write_text("\n".join(lines) + "\n")
     sweep = read_sweep(folder)
     assert sweep.baseline is None

@@ -15,7 +15,12 @@ from sweep_analysis.read.load import Sweep, read_sweep, refuse_mixed
 
 def write(folder: Path, machine: str | None) -> Path:
     truth = made_up.Truth(
-        branches=["packed"], workloads={"tsp": 0.1}, threads=[1], trials=1, twin=False, machine=machine
+        branches=["packed"],
+        workloads={"tsp": 0.1},
+        threads=[1],
+        trials=1,
+        twin=False,
+        machine=machine,
     )
     return made_up.write_sweep(folder, truth)
 
@@ -30,24 +35,32 @@ def test_a_simulated_sweep_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("machine", [None, "graviton"])
-def test_a_simulated_sweep_is_compared_with_its_own_machine_alone(tmp_path: Path, machine: str | None) -> None:
+def test_a_simulated_sweep_is_compared_with_its_own_machine_alone(
+    tmp_path: Path, machine: str | None
+) -> None:
     one, same = swept(tmp_path / "one", "zen"), swept(tmp_path / "same", "zen")
     refuse_mixed([one, same], "here")
     same.manifest["asked"]["machine"]["sha256"] = "1" * 64
     with pytest.raises(InputError, match="with other prices"):
         refuse_mixed([one, same], "here")
     if machine is None:
-        with pytest.raises(InputError, match="here: one is simulated: zen and other is measured; compare measured"):
+        with pytest.raises(
+            InputError, match="here: one is simulated: zen and other is measured; compare measured"
+        ):
             refuse_mixed([one, swept(tmp_path / "other", None)], "here")
 
 
 def test_files_of_a_measured_and_a_simulated_sweep_are_refused(tmp_path: Path) -> None:
     one, other = write(tmp_path / "one", "zen"), write(tmp_path / "other", None)
     (one / "trials.jsonl").write_bytes((other / "trials.jsonl").read_bytes())
-    with pytest.raises(InputError, match="`simulated` is missing in 2 trials, the manifest is of zen"):
+    with pytest.raises(
+        InputError, match="`simulated` is missing in 2 trials, the manifest is of zen"
+    ):
         read_sweep(one)
     (one / "host.json").write_bytes((other / "host.json").read_bytes())
-    with pytest.raises(InputError, match=r"host.json: it is of no simulated machine, the manifest of zen"):
+    with pytest.raises(
+        InputError, match=r"host.json: it is of no simulated machine, the manifest of zen"
+    ):
         read_sweep(one)
 
 
@@ -59,7 +72,13 @@ def test_trials_of_a_simulated_machine_are_refused_in_a_measured_sweep(tmp_path:
 
 
 def test_a_simulated_experiment_is_not_drawn_beside_published_hosts(tmp_path: Path) -> None:
-    experiment = {"name": "e", "shows": "s", "source": "t", "figure": "server-throughput", "sequential_ignores": []}
+    experiment = {
+        "name": "e",
+        "shows": "s",
+        "source": "t",
+        "figure": "server-throughput",
+        "sequential_ignores": [],
+    }
     for machine, figure in (("zen", SPEEDUP_BY_BRANCH), (None, "server-throughput")):
         folder = write(tmp_path / str(machine), machine)
         manifest = json.loads((folder / "manifest.json").read_text())

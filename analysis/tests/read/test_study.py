@@ -14,12 +14,19 @@ from sweep_analysis.stats.speedup import speedups, trial_times
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Quicksort and TSP: 80 ms sequential; the pool halves it with two threads, the split branch does better."""
+    """Quicksort and TSP: 80 ms sequential.
+
+    The pool halves it with two threads, the split branch does better.
+    """
     dated = tmp_path / "12-07-2022"
     dated.mkdir()
 
     def write(branch: str, threads: int, milliseconds: float) -> None:
-        runs = [f"{name},{milliseconds * factor}" for name in ("QuickSort", "TSP") for factor in (0.99, 1.0, 1.02)]
+        runs = [
+            f"{name},{milliseconds * factor}"
+            for name in ("QuickSort", "TSP")
+            for factor in (0.99, 1.0, 1.02)
+        ]
         lines = ["name,time_ms", *runs]
         (dated / f"speedup-{branch}-{threads}-threads.csv").write_text("\n".join(lines) + "\n")
 
@@ -47,7 +54,9 @@ def test_branch_and_threads_come_from_the_file_name(folder: Path) -> None:
 def test_speed_ups_follow_from_the_times(folder: Path) -> None:
     sweep = read_study(folder)
     frame = speedups(trial_times(sweep), sweep.baseline).filter(
-        pl.col("workload") == "TSP", pl.col("branch") == "split-counters-no-jec", pl.col("threads") == 2
+        pl.col("workload") == "TSP",
+        pl.col("branch") == "split-counters-no-jec",
+        pl.col("threads") == 2,
     )
     found = dict(frame.select("definition", "speedup").rows())
     assert found == pytest.approx({"own": 2.0, "baseline": 2.5, "sequential": 2.0})
@@ -68,10 +77,26 @@ def test_a_column_program_marks_the_sequential_reference(tmp_path: Path) -> None
         ("speedup-master-0-threads.csv", "name,time_ns\nTSP,1\n", "the name is not"),
         ("speedup-master-2-threads.csv", "algorithm,time_ns\nTSP,1\n", "no column `name`"),
         ("speedup-master-2-threads.csv", "name,elapsed\nTSP,1\n", "no column of times"),
-        ("speedup-master-2-threads.csv", "name,time_ns,time_s\nTSP,1,2\n", "several columns of times"),
-        ("speedup-master-2-threads.csv", "name,time\nTSP,1\n", "`time` has no unit; give `--time-unit`"),
-        ("speedup-master-2-threads.csv", "name,time_ns\nTSP,1\nTSP,-3\n", "csv:3: .*`time_ns` is -3"),
-        ("speedup-master-2-threads.csv", "name,time_ns\nTSP,1\nTSP,fast\n", "csv:3: .*`time_ns` is 'fast'"),
+        (
+            "speedup-master-2-threads.csv",
+            "name,time_ns,time_s\nTSP,1,2\n",
+            "several columns of times",
+        ),
+        (
+            "speedup-master-2-threads.csv",
+            "name,time\nTSP,1\n",
+            "`time` has no unit; give `--time-unit`",
+        ),
+        (
+            "speedup-master-2-threads.csv",
+            "name,time_ns\nTSP,1\nTSP,-3\n",
+            "csv:3: .*`time_ns` is -3",
+        ),
+        (
+            "speedup-master-2-threads.csv",
+            "name,time_ns\nTSP,1\nTSP,fast\n",
+            "csv:3: .*`time_ns` is 'fast'",
+        ),
         ("speedup-master-2-threads.csv", "name,program,time_ns\nTSP,both,1\n", "`program` is"),
         ("speedup-master-2-threads.csv", "", "not a CSV file"),
     ],

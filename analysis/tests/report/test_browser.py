@@ -1,4 +1,7 @@
-"""The page in a real browser. Where none is installed these tests are skipped: `apt install chromium` brings one."""
+"""The page in a real browser.
+
+Where none is installed these tests are skipped: `apt install chromium` brings one.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,10 @@ PROBE = """(phone, desk) => {
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A report with every kind of figure: three branches, two workloads that wait, counted, with a measured clock."""
+    """A report with every kind of figure.
+
+    Three branches, two workloads that wait, counted, with a measured clock.
+    """
     names = ["master", "packed", "split-counters-no-jec-sleepers-only-cache-padded"]
     truth = made_up.Truth(
         branches=names,
@@ -63,9 +69,14 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         effects={("packed", "ticks"): 0.8},
         counts={"packed": {"jec_rmws": 7, "jec_loads": 9, "searches": 3, "sleeps": 1}},
         modes={"dynamic": {1: 3.5, 2: 3.4, 8: 3.0}},
-        waits_ns={name: {f"latency_{quantile}": 1000.0 for quantile in ("p50", "p99", "max")} for name in names},
+        waits_ns={
+            name: {f"latency_{quantile}": 1000.0 for quantile in ("p50", "p99", "max")}
+            for name in names
+        },
     )
-    folder = made_up.write_sweep(tmp_path_factory.mktemp("browser") / "2026-01-01-madeup-0000000", truth)
+    folder = made_up.write_sweep(
+        tmp_path_factory.mktemp("browser") / "2026-01-01-madeup-0000000", truth
+    )
     file = folder.parent / "index.html"
     analysis = analyse(read_sweep(folder))
     with pytest.MonkeyPatch.context() as patch:
@@ -99,7 +110,10 @@ def test_the_answer_stands_in_the_first_screen(light: browser.Visit) -> None:
 
 def test_a_column_sorts_by_number_up_and_down(light: browser.Visit) -> None:
     before, up, down = (
-        [float(text.replace("−", "-").replace("±", "").rstrip("%\N{NO-BREAK SPACE}")) for text in column]
+        [
+            float(text.replace("−", "-").replace("±", "").rstrip("%\N{NO-BREAK SPACE}"))
+            for text in column
+        ]
         for column in light.found["sorted"]
     )
     assert up == sorted(before)
@@ -107,7 +121,9 @@ def test_a_column_sorts_by_number_up_and_down(light: browser.Visit) -> None:
     assert up != down
 
 
-def test_of_many_pictures_the_first_is_open_and_choosing_another_closes_it(light: browser.Visit) -> None:
+def test_of_many_pictures_the_first_is_open_and_choosing_another_closes_it(
+    light: browser.Visit,
+) -> None:
     assert light.found["names"] == ["quicksort · small", "ticks · small", "all workloads together"]
     assert light.found["start"] == [True, False, False]
     assert light.found["chosen"] == [False, False, True]

@@ -18,7 +18,10 @@ def headings(file: Path) -> set[str]:
 
 
 def test_every_link_leads_to_a_file_and_to_a_heading() -> None:
-    files = [*CHECKOUT.glob("*.md"), *(file for folder in FOLDERS for file in (CHECKOUT / folder).rglob("*.md"))]
+    files = [
+        *CHECKOUT.glob("*.md"),
+        *(file for folder in FOLDERS for file in (CHECKOUT / folder).rglob("*.md")),
+    ]
     broken, count = [], 0
     for file in files:
         for link in LINK.finditer(file.read_text(encoding="utf-8")):

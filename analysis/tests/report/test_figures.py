@@ -34,7 +34,10 @@ def rich(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Figure]:
         threads=[1, 2, 4, 8, 16],
         cpus=16,
         modes={"dynamic": {1: 3.5, 2: 3.4, 4: 3.3, 8: 3.2, 16: 3.0}},
-        waits_ns={"packed": {"latency_p50": 1000.0, "latency_max": 9000.0}, "master": {"latency_p50": 0.0}},
+        waits_ns={
+            "packed": {"latency_p50": 1000.0, "latency_max": 9000.0},
+            "master": {"latency_p50": 0.0},
+        },
     )
     folder = made_up.write_sweep(tmp_path_factory.mktemp("rich") / "sweep", truth)
     return {figure.name: figure for figure in figures.figures(analyse(read_sweep(folder)))}
@@ -53,7 +56,9 @@ class Recording:
 
 
 @pytest.mark.parametrize("listed", LISTED, ids=lambda listed: listed.name)
-def test_a_figure_needs_the_frames_that_it_declares_and_no_others(ordinary: Analysis, listed: Listed) -> None:
+def test_a_figure_needs_the_frames_that_it_declares_and_no_others(
+    ordinary: Analysis, listed: Listed
+) -> None:
     recording = Recording(ordinary)
     figure = listed.make(recording, figures.chart_style(ordinary, LIGHT))  # type: ignore[arg-type]
     if figure.missing is None:
@@ -81,7 +86,11 @@ def test_programs_that_wait_by_design_do_not_make_a_host_busy(tmp_path: Path) ->
     waits = {"master": {"latency_p50": 1000.0}, "packed": {"latency_p50": 1000.0}}
     for name, told, is_busy in (("waiting", waits, False), ("computing", {}, True)):
         truth = made_up.Truth(
-            branches=["master", "packed"], workloads={"ticks": 0.1}, threads=[1, 2], cpu_share=0.3, waits_ns=told
+            branches=["master", "packed"],
+            workloads={"ticks": 0.1},
+            threads=[1, 2],
+            cpu_share=0.3,
+            waits_ns=told,
         )
         found = cautions(analyse(read_sweep(made_up.write_sweep(tmp_path / name, truth))))
         assert any("busy with other work" in text for text in found) == is_busy
@@ -90,7 +99,12 @@ def test_programs_that_wait_by_design_do_not_make_a_host_busy(tmp_path: Path) ->
 def test_in_cycles_a_falling_clock_bends_no_curve(tmp_path: Path) -> None:
     modes = {"fixed": {1: 2.0, 8: 2.0}, "dynamic": {1: 3.6, 8: 2.4}}
     truth = made_up.Truth(
-        branches=["master"], workloads={"tsp": 0.05}, threads=[1, 8], cpus=8, modes=modes, block_noise=0
+        branches=["master"],
+        workloads={"tsp": 0.05},
+        threads=[1, 8],
+        cpus=8,
+        modes=modes,
+        block_noise=0,
     )
     times = analyse(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth))).times.lazy()
 
@@ -108,6 +122,11 @@ def test_a_claim_is_read_as_it_was_meant() -> None:
 
 
 def test_a_hollow_point_has_one_meaning(rich: dict[str, Figure]) -> None:
-    told = [sentence for figure in rich.values() for sentence in figure.about.split(". ") if "hollow" in sentence]
+    told = [
+        sentence
+        for figure in rich.values()
+        for sentence in figure.about.split(". ")
+        if "hollow" in sentence
+    ]
     assert told
     assert all("a hollow one cannot be told from the baseline" in sentence for sentence in told)

@@ -28,7 +28,9 @@ def statement(folder: Path, words: str) -> str:
 
 def test_a_long_table_is_folded_and_says_what_it_holds() -> None:
     told = table(LONGEST + 1)
-    assert told.startswith("<details><summary>Table: 9 rows, numbers in their order</summary>\n\n| row |\n")
+    assert told.startswith(
+        "<details><summary>Table: 9 rows, numbers in their order</summary>\n\n| row |\n"
+    )
     assert told.endswith("| 8 |\n\n</details>\n"), "without a blank line the table swallows the tag"
 
 
@@ -39,7 +41,9 @@ def test_a_short_table_and_one_that_is_the_answer_stay_open() -> None:
 
 
 def test_the_word_open_keeps_the_table_of_a_statement_open(tmp_path: Path) -> None:
-    assert "<summary>Table: 9 rows, what pinning changes on 2 threads</summary>" in statement(tmp_path, NINE_ROWS)
+    assert "<summary>Table: 9 rows, what pinning changes on 2 threads</summary>" in statement(
+        tmp_path, NINE_ROWS
+    )
     assert "<details>" not in statement(tmp_path, f"{NINE_ROWS} open")
 
 

@@ -17,7 +17,11 @@ FILES = sorted(NOTEBOOKS.glob("*.ipynb"))
 def texts(notebook: nbformat.NotebookNode) -> list[str]:
     """All Markdown that the cells made; pictures depend on the fonts of the machine."""
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
-    return [output.data["text/markdown"] for output in outputs if "text/markdown" in output.get("data", {})]
+    return [
+        output.data["text/markdown"]
+        for output in outputs
+        if "text/markdown" in output.get("data", {})
+    ]
 
 
 def pictures(notebook: nbformat.NotebookNode) -> int:
@@ -59,7 +63,11 @@ def test_a_notebook_closes_with_its_answer_and_shows_no_object_as_text(file: Pat
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_the_pictures_of_a_notebook_have_a_palette_and_no_second_form(file: Path) -> None:
     palette = 3  # the colour type in a PNG's header
-    outputs = [output for cell in nbformat.read(file, as_version=4).cells for output in cell.get("outputs", [])]
+    outputs = [
+        output
+        for cell in nbformat.read(file, as_version=4).cells
+        for output in cell.get("outputs", [])
+    ]
     pictures = [output.data for output in outputs if "image/png" in output.get("data", {})]
     assert all(base64.b64decode(picture["image/png"])[25] == palette for picture in pictures)
     assert all(set(picture) <= {"image/png", "text/plain"} for picture in pictures)
@@ -83,7 +91,9 @@ def test_there_is_a_notebook_for_each_question() -> None:
     ]
 
 
-def test_a_sweep_that_is_not_there_is_refused_with_its_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sweep_that_is_not_there_is_refused_with_its_folder(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv("SWEEP_ANALYSIS_SWEEP", raising=False)
     with pytest.raises(InputError, match="2001-01-01-none"):
         chosen_sweep("2001-01-01-none")

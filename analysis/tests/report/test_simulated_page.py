@@ -28,7 +28,14 @@ SIMULATED, MEASURED = "2026-01-01T000000Z-made-up-64", "2026-01-02T000000Z-madeu
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    waits = [{"at": "rayon-fork/src/a.rs:1:1", "written_at": "src/b.rs:2:2", "transfers": 30, "waited_ns": 3000}]
+    waits = [
+        {
+            "at": "rayon-fork/src/a.rs:1:1",
+            "written_at": "src/b.rs:2:2",
+            "transfers": 30,
+            "waited_ns": 3000,
+        }
+    ]
     truth = made_up.Truth(
         branches=["packed", "split-counters"],
         workloads={"tsp": 0.1, "quicksort": 0.3},
@@ -41,7 +48,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         spent={"work": 0.4, "jobs": 0.1, "search": 0.1, "lines": 0.2, "system": 0.1, "asleep": 0.1},
         waits={"packed": waits, "split-counters": waits, "packed-again": waits},
     )
-    return made_up.write_sweep(tmp_path_factory.mktemp("simulated") / "2026-01-01-made-up-64", truth)
+    return made_up.write_sweep(
+        tmp_path_factory.mktemp("simulated") / "2026-01-01-made-up-64", truth
+    )
 
 
 @pytest.fixture(scope="module")
@@ -56,13 +65,17 @@ def drawn(analysis: Analysis) -> dict[str, Figure]:
 
 def test_every_chart_says_what_it_is_of(drawn: dict[str, Figure]) -> None:
     for figure in drawn.values():
-        for chart in (*figure.whole().values(), *figure.panels().values()) if figure.missing is None else ():
+        for chart in (
+            (*figure.whole().values(), *figure.panels().values()) if figure.missing is None else ()
+        ):
             assert LABEL in svg.draw(chart), figure.name
 
 
 def test_where_the_time_went_and_which_lines_waited_are_shown(drawn: dict[str, Figure]) -> None:
     picture = svg.draw(drawn["spent"].whole()["spent"])
-    assert all(word in picture for word in ("push and pop", "waiting for lines", "asleep", "64 threads"))
+    assert all(
+        word in picture for word in ("push and pop", "waiting for lines", "asleep", "64 threads")
+    )
     (table,) = drawn["line-waits"].numbers.values()
     assert set(table["source line"]) == {"a.rs:1:1"}
     assert set(table["threads"]) == {64}
@@ -74,7 +87,9 @@ def test_no_chart_shades_more_threads_than_cpus(drawn: dict[str, Figure]) -> Non
     assert "shaded" not in drawn["speedup"].about
 
 
-def test_the_page_speaks_of_seeds_and_of_no_builds(analysis: Analysis, drawn: dict[str, Figure]) -> None:
+def test_the_page_speaks_of_seeds_and_of_no_builds(
+    analysis: Analysis, drawn: dict[str, Figure]
+) -> None:
     page = render_page(analysis, drawn.values())
     text = re.sub(r"<style>.*?</style>|<script>.*?</script>|<[^>]+>", " ", page, flags=re.DOTALL)
     assert not re.search(r"\blayouts?\b|\bbuilds?\b|link order", text)
@@ -95,12 +110,16 @@ def test_sentences_speak_of_seeds(analysis: Analysis) -> None:
     assert "build" not in said
 
 
-def test_the_verdict_begins_with_what_it_is_of(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_verdict_begins_with_what_it_is_of(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["verdict", str(folder)]) == 0
     assert capsys.readouterr().out.startswith(f"{LABEL}.\n")
 
 
-def test_lines_prints_the_most_threads_without_the_twin(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lines_prints_the_most_threads_without_the_twin(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["lines", str(folder)]) == 0
     rows = pl.read_csv(capsys.readouterr().out.encode())
     assert set(rows["threads"]) == {64}
@@ -119,13 +138,17 @@ def test_lines_of_a_cell_that_is_not_there_names_those_that_are(
     assert "no row of `lines` has `threads=3`; it is 1, 2, 4, 64, 8" in capsys.readouterr().err
 
 
-def test_lines_of_a_measured_sweep_are_refused(ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lines_of_a_measured_sweep_are_refused(
+    ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["lines", str(ordinary_sweep)]) == 2
     assert "was measured, not simulated" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("kind", ["tally", "distinguished"])
-def test_every_statement_says_what_it_is_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+def test_every_statement_says_what_it_is_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
     write_two(tmp_path)
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "page.md"
@@ -139,7 +162,9 @@ def test_a_statement_of_a_simulated_and_a_measured_sweep_is_refused(
     write_two(tmp_path)
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "page.md"
-    file.write_text(f"<!-- analysis: change {SIMULATED} {MEASURED} tsp packed split-counters -->\n<!-- /analysis -->\n")
+    file.write_text(
+        f"<!-- analysis: change {SIMULATED} {MEASURED} tsp packed split-counters -->\n<!-- /analysis -->\n"
+    )
     with pytest.raises(InputError, match=f"{SIMULATED} is {LABEL} and {MEASURED} is measured"):
         made(file)
 
@@ -148,6 +173,9 @@ def write_two(folder: Path) -> None:
     """One simulated sweep and one measured, alike in all else."""
     for name, machine in ((SIMULATED, "made-up-64"), (MEASURED, None)):
         truth = made_up.Truth(
-            branches=["packed", "split-counters"], workloads={"tsp": 0.1}, threads=[1, 2], machine=machine
+            branches=["packed", "split-counters"],
+            workloads={"tsp": 0.1},
+            threads=[1, 2],
+            machine=machine,
         )
         made_up.write_sweep(folder / name, truth)

@@ -38,8 +38,18 @@ def stated(kind: str, sweeps: list[Analysis], *words: str) -> str:
 
 
 def analysed(folder: Path, **more: object) -> Analysis:
-    truth = {"branches": ["master", "packed"], "workloads": {"tsp": 0.1}, "threads": [1, 2], "cpus": 2, **more}
-    return analyse(read_sweep(made_up.write_sweep(folder / "2026-01-01T000000Z-madeup", made_up.Truth(**truth))))  # type: ignore[arg-type]
+    truth = {
+        "branches": ["master", "packed"],
+        "workloads": {"tsp": 0.1},
+        "threads": [1, 2],
+        "cpus": 2,
+        **more,
+    }
+    return analyse(
+        read_sweep(
+            made_up.write_sweep(folder / "2026-01-01T000000Z-madeup", made_up.Truth(**truth))
+        )
+    )  # type: ignore[arg-type]
 
 
 STATING = [file for file in FILES if "<!-- analysis: " in file.read_text(encoding="utf-8")]
@@ -73,40 +83,63 @@ def test_the_main_readme_is_short() -> None:
 
 def test_every_picture_is_one_of_a_statement() -> None:
     text = "".join(file.read_text(encoding="utf-8") for file in FILES)
-    shown = {CHECKOUT / "results/figures" / name for name in re.findall(r"figures/([\w.-]+\.svg)", text)}
+    shown = {
+        CHECKOUT / "results/figures" / name for name in re.findall(r"figures/([\w.-]+\.svg)", text)
+    }
     assert shown == set((CHECKOUT / "results" / "figures").iterdir())
 
 
 def test_a_change_of_one_sweep_says_so_and_one_of_two_pools_them(tmp_path: Path) -> None:
     both = [
-        analysed(tmp_path / str(seed), branches=["master", "packed"], effects={("packed", "tsp"): 0.8}, seed=seed)
+        analysed(
+            tmp_path / str(seed),
+            branches=["master", "packed"],
+            effects={("packed", "tsp"): 0.8},
+            seed=seed,
+        )
         for seed in range(2)
     ]
     one = stated("change", both[:1], "tsp", "master", "packed")
     assert "; one sweep; " in one
     assert re.search(r"\. With 1, 2 threads: ", one)
     two = stated("change", both, "tsp", "master", "packed")
-    assert re.search(r"`packed` takes (19|20)\.\d.% less time than `master` on `tsp` with 2 threads ", two)
+    assert re.search(
+        r"`packed` takes (19|20)\.\d.% less time than `master` on `tsp` with 2 threads ", two
+    )
     assert re.search(r"; two sweeps on 1 day: −\d+\.\d.% and −\d+\.\d.%; ", two)
     in_a_cell = stated("effect", both, "tsp", "master", "packed")
-    assert re.fullmatch(r"−(19|20)\.\d.% time on `tsp` .*; two sweeps on 1 day: −\d+\.\d.% and −\d+\.\d.%\)", in_a_cell)
+    assert re.fullmatch(
+        r"−(19|20)\.\d.% time on `tsp` .*; two sweeps on 1 day: −\d+\.\d.% and −\d+\.\d.%\)",
+        in_a_cell,
+    )
 
 
-def test_where_a_branch_is_slower_nowhere_the_losses_that_are_not_excluded_are_told(tmp_path: Path) -> None:
+def test_where_a_branch_is_slower_nowhere_the_losses_that_are_not_excluded_are_told(
+    tmp_path: Path,
+) -> None:
     analysis = analysed(tmp_path, branches=["master", "packed"], trial_noise=0.1)
     told = stated("balance", [analysis], "packed", "master")
     assert "told to gain nowhere, and to lose nowhere." in told
-    assert re.search(r"is excluded in \d+ of \d+ comparisons; the largest that are not: \+\d+\.\d.% ", told)
+    assert re.search(
+        r"is excluded in \d+ of \d+ comparisons; the largest that are not: \+\d+\.\d.% ", told
+    )
 
 
-def test_times_by_threads_have_a_row_a_branch_and_a_column_a_number_of_threads(tmp_path: Path) -> None:
+def test_times_by_threads_have_a_row_a_branch_and_a_column_a_number_of_threads(
+    tmp_path: Path,
+) -> None:
     analysis = analysed(tmp_path, workloads={"tsp": 0.1, "packets": 0.1})
     told = stated("by-threads", [analysis], "time", "packed", "master", "-packets")
     head, _, *rows = told.split("\n\n")[1].splitlines()
     assert head == "| workload | branch | 1 | 2 |"
     assert [row.split("|")[1:3] for row in rows] == [[" tsp ", " packed "], [" tsp ", " master "]]
-    times = analysis.times.filter(pl.col("branch") == "master", workload="tsp", threads=2, program="parallel")
-    assert rows[1].split("|")[4].strip() == f"{times.select(pl.col('elapsed_ns').median()).item() / 1e3:.0f}"
+    times = analysis.times.filter(
+        pl.col("branch") == "master", workload="tsp", threads=2, program="parallel"
+    )
+    assert (
+        rows[1].split("|")[4].strip()
+        == f"{times.select(pl.col('elapsed_ns').median()).item() / 1e3:.0f}"
+    )
     with pytest.raises(InputError, match="nothing to show"):
         stated("by-threads", [analysis], "time", "unknown")
 
@@ -114,10 +147,16 @@ def test_times_by_threads_have_a_row_a_branch_and_a_column_a_number_of_threads(t
 def test_waits_by_threads_say_where_a_goal_is_missed(tmp_path: Path) -> None:
     told = {"master": {"over_ideal_p50": 1000.0}, "packed": {"over_ideal_p50": 4500.0}}
     analysis = analysed(tmp_path, workloads={"regions": 0.1}, waits_ns=told, trials=1)
-    text = stated("by-threads", [analysis], "over_ideal/p50", "master", "packed", "goal:regions:1=5,2=4.4")
+    text = stated(
+        "by-threads", [analysis], "over_ideal/p50", "master", "packed", "goal:regions:1=5,2=4.4"
+    )
     sentence, _, head, _, *rows = text.splitlines()
     assert head == "| workload | branch | 1 | 2 |"
-    assert rows == ["| regions | master | 1 | 1 |", "| regions | packed | 4.5 | 4.5 |", "| regions | goal | 5 | 4.4 |"]
+    assert rows == [
+        "| regions | master | 1 | 1 |",
+        "| regions | packed | 4.5 | 4.5 |",
+        "| regions | goal | 5 | 4.4 |",
+    ]
     assert sentence.startswith("Wait beyond the ideal, p50, in µs by threads, medians (sweep ")
     assert sentence.endswith(": `packed` misses its goal on regions with 2 threads.")
     reached = stated("by-threads", [analysis], "over_ideal/p50", "packed", "goal:regions:1=5,2=4.5")
@@ -134,22 +173,32 @@ def test_parts_are_the_judges_changes_and_bold_where_it_says_so(tmp_path: Path) 
         change = percent(row["time_ratio"])
         shown = f"**{change}**" if row["verdict"] == "faster" else change
         assert (
-            stated("parts", [analysis], "time", threads, "master", "packed").strip().endswith(f"| packed | {shown} |")
+            stated("parts", [analysis], "time", threads, "master", "packed")
+            .strip()
+            .endswith(f"| packed | {shown} |")
         )
     with pytest.raises(InputError, match="nothing is compared with `tsp` there"):
         stated("parts", [analysis], "time", "2", "tsp", "packed")
 
 
-def test_cells_are_a_row_each_with_intervals_and_with_the_cpus_that_the_other_keeps_busy(tmp_path: Path) -> None:
+def test_cells_are_a_row_each_with_intervals_and_with_the_cpus_that_the_other_keeps_busy(
+    tmp_path: Path,
+) -> None:
     analysis = analysed(tmp_path, effects={("packed", "tsp"): 0.5}, layouts=7, trials=7)
     sentence, _, head, _, *rows = stated("cells", [analysis], "master", "packed").splitlines()
-    assert sentence.startswith("`packed` against `master`, with 95\N{NO-BREAK SPACE}% intervals (sweep ")
+    assert sentence.startswith(
+        "`packed` against `master`, with 95\N{NO-BREAK SPACE}% intervals (sweep "
+    )
     assert head == "| workload | threads | time | CPU time | CPUs that master keeps busy |"
-    row = analysis.judgement.comparisons.filter(level="cell", branch="packed", quantity="time", threads=2)
+    row = analysis.judgement.comparisons.filter(
+        level="cell", branch="packed", quantity="time", threads=2
+    )
     low = percent(row["ratio_low"].item())
     assert [it.split("|")[2].strip() for it in rows] == ["1", "2"]
     assert low in rows[1].split("|")[3]
-    busy = analysis.times.filter(branch="master", threads=2, program="parallel")["cpus_busy"].median()
+    busy = analysis.times.filter(branch="master", threads=2, program="parallel")[
+        "cpus_busy"
+    ].median()
     assert float(rows[1].split("|")[5]) == pytest.approx(busy, abs=0.006)
     with pytest.raises(InputError, match="is nowhere compared"):
         stated("cells", [analysis], "master", "unknown")
@@ -158,15 +207,25 @@ def test_cells_are_a_row_each_with_intervals_and_with_the_cpus_that_the_other_ke
 def test_gains_and_losses_are_what_the_judge_calls_so_and_nothing_else(tmp_path: Path) -> None:
     analysis = analysed(tmp_path, effects={("packed", "tsp"): 0.5}, layouts=7, trials=7)
     told = stated("balance", [analysis], "packed", "master")
-    assert ": told to gain in 1 place, to lose in none. A loss beyond 2\N{NO-BREAK SPACE}% on a workload" in told
+    assert (
+        ": told to gain in 1 place, to lose in none. A loss beyond 2\N{NO-BREAK SPACE}% on a workload"
+        in told
+    )
     assert " is excluded in 6 of 6 comparisons." in told
     assert re.search(r"^\| tsp on 2: (CPU )?time −.* \|  \|$", told, re.MULTILINE)
     with pytest.raises(InputError, match="`nobody` is not compared with `master`"):
         stated("balance", [analysis], "nobody", "master")
 
 
-def test_a_proposal_has_its_lines_its_gain_and_the_largest_loss_that_is_not_excluded(tmp_path: Path) -> None:
-    analysis = analysed(tmp_path, workloads={"tsp": 0.1, "packets": 0.1}, effects={("packed", "tsp"): 0.5}, layouts=7)
+def test_a_proposal_has_its_lines_its_gain_and_the_largest_loss_that_is_not_excluded(
+    tmp_path: Path,
+) -> None:
+    analysis = analysed(
+        tmp_path,
+        workloads={"tsp": 0.1, "packets": 0.1},
+        effects={("packed", "tsp"): 0.5},
+        layouts=7,
+    )
     with pytest.raises(InputError, match="no branch has edits"):
         stated("proposals", [analysis])
     edits = "findings/join-moves-closure/edits.toml"
@@ -182,13 +241,19 @@ def test_a_proposal_has_its_lines_its_gain_and_the_largest_loss_that_is_not_excl
     assert re.fullmatch(rf"{re.escape(percent(worst['ratio_high']))} .* on packets", cells[5])
 
 
-def test_changes_too_small_to_tell_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changes_too_small_to_tell_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     analysis = analysed(tmp_path, effects={("packed", "tsp"): 0.5}, layouts=7, trials=7)
     monkeypatch.setattr(statement_tables, "LEAST_TOLD", 0.9)
-    assert ": told to gain nowhere, and to lose nowhere." in stated("balance", [analysis], "packed", "master")
+    assert ": told to gain nowhere, and to lose nowhere." in stated(
+        "balance", [analysis], "packed", "master"
+    )
 
 
-@pytest.mark.parametrize("line", ["It takes 5 ms.", "It hung 23 times.", "gains 14 % there", "| 0.5 |", "2.4 joins"])
+@pytest.mark.parametrize(
+    "line", ["It takes 5 ms.", "It hung 23 times.", "gains 14 % there", "| 0.5 |", "2.4 joins"]
+)
 def test_a_typed_number_is_found(line: str) -> None:
     assert typed_numbers(f"A line before.\n{line}\nA line after.") == [line]
 
@@ -209,7 +274,9 @@ def test_statements_code_addresses_and_names_hold_digits(text: str) -> None:
 
 def test_a_drifted_statement_is_made_anew(tmp_path: Path) -> None:
     file = tmp_path / "page.md"
-    file.write_text("before\n<!-- analysis: tally 2026-11-22T074035Z -->\n7 trials\n<!-- /analysis -->\nafter\n")
+    file.write_text(
+        "before\n<!-- analysis: tally 2026-11-22T074035Z -->\n7 trials\n<!-- /analysis -->\nafter\n"
+    )
     text = made(file)[file]
     assert "7 trials" not in text
     assert "\n2 branches against `master` on 4 workloads, wall and CPU time and waits: " in text
@@ -226,14 +293,22 @@ def test_a_change_says_how_much_less_against_whom_how_sure_and_where(tmp_path: P
     analysis = analysed(tmp_path, effects={("packed", "tsp"): 0.5}, trials=6)
     text = stated("change", [analysis], "tsp", "master", "packed")
     assert text.startswith("`packed` takes 5"), "half of the time, to a per cent or so"
-    assert "\N{NO-BREAK SPACE}% less time than `master` on `tsp` with 2 threads (95 % interval −5" in text
+    assert (
+        "\N{NO-BREAK SPACE}% less time than `master` on `tsp` with 2 threads (95 % interval −5"
+        in text
+    )
     assert "; equal builds differ by up to ±" in text
-    assert "(results/sweeps/2026-01-01T000000Z-madeup); 2 virtual CPUs, Made-up CPU). With 1, 2 threads: " in text
+    assert (
+        "(results/sweeps/2026-01-01T000000Z-madeup); 2 virtual CPUs, Made-up CPU). With 1, 2 threads: "
+        in text
+    )
     assert "not distinguishable" not in text
 
 
 def test_a_change_that_may_be_noise_says_so(tmp_path: Path) -> None:
-    assert "; not distinguishable; " in stated("change", [analysed(tmp_path)], "tsp", "master", "packed")
+    assert "; not distinguishable; " in stated(
+        "change", [analysed(tmp_path)], "tsp", "master", "packed"
+    )
 
 
 def test_a_branch_that_was_not_compared_is_refused(tmp_path: Path) -> None:
@@ -242,7 +317,10 @@ def test_a_branch_that_was_not_compared_is_refused(tmp_path: Path) -> None:
 
 
 def hung_sweep(folder: Path) -> Analysis:
-    """Of four runs of `packed` one hangs with two iterations done, and one is out of time; a branch has fences."""
+    """Of four runs of `packed` one hangs with two iterations done, and one is out of time.
+
+    A branch has fences.
+    """
     fails: Callable[[str, str, int, int], str | None] = lambda branch, _, __, replicate: (  # noqa: E731
         {0: "hang", 1: "timeout"}.get(replicate) if branch == "packed" else None
     )
@@ -271,7 +349,11 @@ def test_hangs_are_told_by_runs_and_by_the_work_that_was_finished(tmp_path: Path
     analysis = hung_sweep(tmp_path / "2026-01-01T000000Z-madeup")
     # Three iterations of 1000 elements in a good run.
     told = {row["branch"]: row for row in hangs(analysis.sweep).rows(named=True)}
-    assert (told["packed"]["runs"], told["packed"]["hung"], told["packed"]["set_aside"]) == (3, 1, 1)
+    assert (told["packed"]["runs"], told["packed"]["hung"], told["packed"]["set_aside"]) == (
+        3,
+        1,
+        1,
+    )
     assert told["packed"]["units"] == 2 * 3000 + 2000
     assert told["fenced"]["units"] == 4 * 3000
     assert told["fenced"]["fenced_by"] == PUSHER
@@ -281,7 +363,9 @@ def test_hangs_are_told_by_runs_and_by_the_work_that_was_finished(tmp_path: Path
 def test_the_sentence_on_hangs_leaves_no_run_out_in_silence(tmp_path: Path) -> None:
     analysis = hung_sweep(tmp_path / "2026-01-01T000000Z-madeup")
     text = stated("hung", [analysis], "packed")
-    assert text.startswith("`packed` hung in 1 of 3 runs, in 0.0 million elements (sweep [`2026-01-01T000000Z`]")
+    assert text.startswith(
+        "`packed` hung in 1 of 3 runs, in 0.0 million elements (sweep [`2026-01-01T000000Z`]"
+    )
     assert text.endswith(" 1 other run ended without a result and is left out.")
     both = stated("hung", [analysis, analysis])
     assert both.startswith("Where nobody fences, 2 branches hung in 2 of 14 runs")
@@ -298,7 +382,9 @@ def test_a_figure_comes_in_light_and_dark(tmp_path: Path) -> None:
 
 
 def test_the_place_of_a_crate_tells_its_function_and_quotes_nothing() -> None:
-    line = line_at("d07ba3858cec", "crossbeam-epoch-0.9.21/src/internal.rs:254:51 (Global::try_advance)")
+    line = line_at(
+        "d07ba3858cec", "crossbeam-epoch-0.9.21/src/internal.rs:254:51 (Global::try_advance)"
+    )
     assert line == Line("crossbeam-epoch-0.9.21/src/internal.rs:254", ["Global::try_advance"], "")
 
 
@@ -308,9 +394,13 @@ def test_what_is_no_place_is_refused() -> None:
 
 
 def test_an_effect_may_be_that_of_some_parameters_alone() -> None:
-    calibration = analyse(read_sweep(CHECKOUT / "results/sweeps/2026-11-26T082059Z-573a4b-14e57d2a5449"))
+    calibration = analyse(
+        read_sweep(CHECKOUT / "results/sweeps/2026-11-26T082059Z-573a4b-14e57d2a5449")
+    )
     told = {
-        pool: KINDS["effect"](Asked("x", CHECKOUT, [calibration], [f"install+pool={pool}", "master", "champion"]))[0]
+        pool: KINDS["effect"](
+            Asked("x", CHECKOUT, [calibration], [f"install+pool={pool}", "master", "champion"])
+        )[0]
         for pool in ("busy", "idle")
     }
     assert told["busy"] != told["idle"]

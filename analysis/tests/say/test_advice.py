@@ -34,7 +34,9 @@ def test_a_branch_that_gains_everywhere_is_to_be_merged(tmp_path: Path) -> None:
     assert any("−20." in sentence or "−19." in sentence for sentence in found.evidence)
 
 
-def test_a_branch_that_gains_on_one_workload_and_loses_on_none_is_to_be_merged(tmp_path: Path) -> None:
+def test_a_branch_that_gains_on_one_workload_and_loses_on_none_is_to_be_merged(
+    tmp_path: Path,
+) -> None:
     found = advised(tmp_path, {("good", "tsp"): 0.8}, trial_noise=0.005)
     assert found.merge == "good"
 
@@ -46,13 +48,17 @@ def test_a_gain_is_no_advice_while_a_loss_elsewhere_is_not_excluded(tmp_path: Pa
     assert "are not excluded (on quicksort · small)" in found.answer
 
 
-def test_a_branch_that_hangs_on_a_workload_is_not_advised_however_fast_it_is(tmp_path: Path) -> None:
+def test_a_branch_that_hangs_on_a_workload_is_not_advised_however_fast_it_is(
+    tmp_path: Path,
+) -> None:
     def hangs(branch: str, workload: str, *_: int) -> str | None:
         return "timeout" if (branch, workload) == ("good", "tsp") else None
 
     found = advised(tmp_path, {("good", "quicksort"): 0.8, ("good", "tsp"): 0.8}, fails=hangs)
     assert found.merge is None
-    assert "good fails on tsp · small: 14 of 14 trials (timeout), more than of master." in found.hurts
+    assert (
+        "good fails on tsp · small: 14 of 14 trials (timeout), more than of master." in found.hurts
+    )
 
 
 def test_what_fails_on_the_baseline_as_well_is_no_loss(tmp_path: Path) -> None:
@@ -67,7 +73,10 @@ def test_a_branch_without_trials_in_some_cells_is_not_advised(tmp_path: Path) ->
     def gone(branch: str, workload: str, threads: int, _: int) -> str | None:
         return "build-failed" if (branch, workload, threads) == ("good", "tsp", 2) else None
 
-    assert advised(tmp_path, {("good", "quicksort"): 0.8, ("good", "tsp"): 0.8}, fails=gone).merge is None
+    assert (
+        advised(tmp_path, {("good", "quicksort"): 0.8, ("good", "tsp"): 0.8}, fails=gone).merge
+        is None
+    )
 
 
 def test_a_workload_that_only_the_baseline_or_its_twin_lacks_forbids_advice(tmp_path: Path) -> None:
@@ -76,7 +85,9 @@ def test_a_workload_that_only_the_baseline_or_its_twin_lacks_forbids_advice(tmp_
         def crashes(branch: str, workload: str, *_: int, lacking: str = lacking) -> str | None:
             return "crash" if (branch, workload) == (lacking, "tsp") else None
 
-        found = advised(tmp_path / lacking, {("good", "quicksort"): 0.8, ("good", "tsp"): 0.8}, fails=crashes)
+        found = advised(
+            tmp_path / lacking, {("good", "quicksort"): 0.8, ("good", "tsp"): 0.8}, fails=crashes
+        )
         assert found.merge == ("good" if lacking == "other" else None), lacking
         if lacking != "other":
             assert "losses of any size are not excluded (" in found.answer
@@ -86,14 +97,22 @@ def test_a_gain_with_a_loss_elsewhere_is_told_with_its_price(tmp_path: Path) -> 
     found = advised(tmp_path, {("good", "quicksort"): 0.8, ("good", "tsp"): 1.25})
     assert found.merge is None
     assert found.answer == "None without a price: good gains here and loses there."
-    assert any("good takes +2" in sentence and "on tsp · small" in sentence for sentence in found.hurts)
+    assert any(
+        "good takes +2" in sentence and "on tsp · small" in sentence for sentence in found.hurts
+    )
 
 
-def test_where_nothing_differs_the_baseline_is_kept_and_the_sensitivity_told(tmp_path: Path) -> None:
+def test_where_nothing_differs_the_baseline_is_kept_and_the_sensitivity_told(
+    tmp_path: Path,
+) -> None:
     found = advised(tmp_path, {})
     assert found.merge is None
-    assert found.answer.startswith("None: keep master. No branch can be told from master: not over all workloads")
-    assert any("would have been found about four times in five" in sentence for sentence in found.evidence)
+    assert found.answer.startswith(
+        "None: keep master. No branch can be told from master: not over all workloads"
+    )
+    assert any(
+        "would have been found about four times in five" in sentence for sentence in found.evidence
+    )
     assert found.hurts[0] == "Nowhere that could be told from master."
 
 
@@ -103,7 +122,10 @@ def test_a_branch_that_only_loses_is_named(tmp_path: Path) -> None:
 
 
 FORK = {"packed": [], "good": ["split"], "other": ["no-jec"]}
-WITH_PLAIN_FORK: dict[str, Any] = {"branches": ["master", "packed", "good", "other"], "features": FORK}
+WITH_PLAIN_FORK: dict[str, Any] = {
+    "branches": ["master", "packed", "good", "other"],
+    "features": FORK,
+}
 
 
 def test_what_the_forks_scheduler_gains_is_no_merit_of_a_branchs_counters(tmp_path: Path) -> None:
@@ -118,17 +140,23 @@ def test_what_the_forks_scheduler_gains_is_no_merit_of_a_branchs_counters(tmp_pa
     assert any(sentence.startswith("good takes −") for sentence in found.evidence)
 
 
-def test_a_branch_that_gains_less_than_the_plain_fork_is_not_said_to_equal_it(tmp_path: Path) -> None:
+def test_a_branch_that_gains_less_than_the_plain_fork_is_not_said_to_equal_it(
+    tmp_path: Path,
+) -> None:
     found = advised(tmp_path, {("packed", "tsp"): 0.7, ("good", "tsp"): 0.85}, **WITH_PLAIN_FORK)
     assert "good is faster, but as far as can be told not faster than packed" in found.answer
 
 
 def test_the_forks_scheduler_alone_changes_no_counters(tmp_path: Path) -> None:
     found = advised(tmp_path, {("packed", "tsp"): 0.8}, **WITH_PLAIN_FORK)
-    assert found.answer.endswith("packed is faster, which has these counters, too, in the fork's scheduler.")
+    assert found.answer.endswith(
+        "packed is faster, which has these counters, too, in the fork's scheduler."
+    )
 
 
-def test_a_gain_over_the_baseline_and_over_its_counters_in_the_fork_is_to_be_merged(tmp_path: Path) -> None:
+def test_a_gain_over_the_baseline_and_over_its_counters_in_the_fork_is_to_be_merged(
+    tmp_path: Path,
+) -> None:
     effects = {(branch, "tsp"): 0.9 for branch in FORK} | {("good", "tsp"): 0.8}
     found = advised(tmp_path, effects, **WITH_PLAIN_FORK)
     assert found.merge == "good"
@@ -137,7 +165,9 @@ def test_a_gain_over_the_baseline_and_over_its_counters_in_the_fork_is_to_be_mer
 
 def test_a_gain_of_a_branch_outside_the_fork_needs_no_other_comparison(tmp_path: Path) -> None:
     effects = {("packed", "tsp"): 0.8, ("theirs", "tsp"): 0.8}
-    found = advised(tmp_path, effects, branches=["master", "packed", "theirs"], features={"packed": []})
+    found = advised(
+        tmp_path, effects, branches=["master", "packed", "theirs"], features={"packed": []}
+    )
     assert found.merge == "theirs"
 
 

@@ -30,7 +30,9 @@ def test_a_mean_that_is_one_workloads_is_told_so(tmp_path: Path) -> None:
     assert re.fullmatch(r"median [−+±]0\.\d.%", median)
     assert few.startswith("`inject`, ")
     assert re.search(r" make (9\d % of|all of) the mean$", few)
-    assert re.fullmatch(r"with 1, 2, 4 threads \(4 exceed the CPUs\): −1\d\.\d, −1\d\.\d, −1\d\.\d.%", threads)
+    assert re.fullmatch(
+        r"with 1, 2, 4 threads \(4 exceed the CPUs\): −1\d\.\d, −1\d\.\d, −1\d\.\d.%", threads
+    )
 
 
 def test_a_mean_pools_neither_one_worker_nor_more_than_the_cpus(tmp_path: Path) -> None:

@@ -20,7 +20,11 @@ from sweep_analysis.stats.analysis import analyse
 def sweep_at(folder: Path, distances: Sequence[float | None]) -> Path:
     """A sweep in which trial after trial runs on CPUs at the next of these distances."""
     truth = made_up.Truth(
-        branches=["master", "packed"], workloads={"tsp": 0.1}, threads=[2], trials=25, sequential=False
+        branches=["master", "packed"],
+        workloads={"tsp": 0.1},
+        threads=[2],
+        trials=25,
+        sequential=False,
     )
     made_up.write_sweep(folder, truth)
     records = [json.loads(line) for line in (folder / "trials.jsonl").read_text().splitlines()]
@@ -32,7 +36,12 @@ def sweep_at(folder: Path, distances: Sequence[float | None]) -> Path:
 
 @pytest.mark.parametrize(
     ("distances", "is_told"),
-    [([48.0] * 4 + [190.0], True), ([92.0, 94.0], False), ([92.0] * 74 + [25000.0], False), ([None], False)],
+    [
+        ([48.0] * 4 + [190.0], True),
+        ([92.0, 94.0], False),
+        ([92.0] * 74 + [25000.0], False),
+        ([None], False),
+    ],
     ids=["moved", "steady", "interrupted once", "not measured"],
 )
 def test_cpus_that_a_hypervisor_moved_are_told_of(
@@ -71,12 +80,18 @@ def test_a_comparison_at_one_distance_leaves_the_others_trials_out(
     assert "it was 48 to 190 ns" in capsys.readouterr().err
 
 
-def small_sweep(folder: Path, change: Callable[[dict[str, Any]], dict[str, Any]] = lambda trial: trial) -> Path:
+def small_sweep(
+    folder: Path, change: Callable[[dict[str, Any]], dict[str, Any]] = lambda trial: trial
+) -> Path:
     """A small sweep whose records were changed."""
-    truth = made_up.Truth(branches=["master", "packed"], workloads={"tsp": 0.1}, threads=[1, 2], trials=5, cpus=4)
+    truth = made_up.Truth(
+        branches=["master", "packed"], workloads={"tsp": 0.1}, threads=[1, 2], trials=5, cpus=4
+    )
     made_up.write_sweep(folder, truth)
     lines = (folder / "trials.jsonl").read_text().splitlines()
-    (folder / "trials.jsonl").write_text("".join(json.dumps(change(json.loads(line))) + "\n" for line in lines))
+    (folder / "trials.jsonl").write_text(
+        "".join(json.dumps(change(json.loads(line))) + "\n" for line in lines)
+    )
     return folder
 
 
@@ -96,7 +111,10 @@ def share_of_cpu(percent: int) -> Callable[[dict[str, Any]], dict[str, Any]]:
     [
         (share_of_cpu(32), "got only 32 % of a CPU"),
         (lambda trial: trial | {"steal_ns": trial["process_ns"]}, "took 25 % of the CPUs' time"),
-        (lambda trial: trial | {"quota_throttled_ns": trial["process_ns"] // 2}, "stopped the programs for 50 %"),
+        (
+            lambda trial: trial | {"quota_throttled_ns": trial["process_ns"] // 2},
+            "stopped the programs for 50 %",
+        ),
     ],
     ids=["busy", "stolen", "throttled"],
 )
@@ -122,19 +140,25 @@ def test_a_quiet_host_voids_nothing(tmp_path: Path) -> None:
 
 
 def test_what_voids_a_sweep_stands_beside_its_answer(tmp_path: Path) -> None:
-    page = write_report(read_sweep(small_sweep(tmp_path / "sweep", share_of_cpu(32))), tmp_path / "report").read_text()
+    page = write_report(
+        read_sweep(small_sweep(tmp_path / "sweep", share_of_cpu(32))), tmp_path / "report"
+    ).read_text()
     box = page.split('id="summary"')[1].split("</section>")[0]
     assert box.index("got only 32 % of a CPU") < box.index('class="answer"')
 
 
 @pytest.mark.parametrize(("step_ns", "is_told"), [(10_000_000, True), (1, False)])
-def test_a_clock_that_counts_in_large_steps_is_told_of(tmp_path: Path, step_ns: int, *, is_told: bool) -> None:
+def test_a_clock_that_counts_in_large_steps_is_told_of(
+    tmp_path: Path, step_ns: int, *, is_told: bool
+) -> None:
     def coarse(trial: dict[str, Any]) -> dict[str, Any]:
         for iteration in trial["iterations"]:
             iteration["elapsed_ns"] = max(1, iteration["elapsed_ns"] // step_ns) * step_ns
         return trial
 
     told = [
-        text for text in cautions(analyse(read_sweep(small_sweep(tmp_path, coarse)))) if "wall time is coarse" in text
+        text
+        for text in cautions(analyse(read_sweep(small_sweep(tmp_path, coarse))))
+        if "wall time is coarse" in text
     ]
     assert bool(told) == is_told

@@ -16,7 +16,9 @@ PANEL = "2 contenders"
 def section(origin: str, way: str, steps: int, ms: float, half: float = 0.1) -> dict[str, object]:
     """A cell of a lock, with the interval `ms` ± `half`."""
     place = {"place": "threads", "panel": PANEL, "way": way, "x": steps, "branch": "master"}
-    interval = {"low": ms - half, "high": ms + half} if origin == HERE else {"low": None, "high": None}
+    interval = (
+        {"low": ms - half, "high": ms + half} if origin == HERE else {"low": None, "high": None}
+    )
     return {"origin": origin, "wall_ms": ms, "cpu_ms": None, "trials": 5, **place, **interval}
 
 
@@ -61,12 +63,24 @@ def test_two_boards_are_compared_under_the_harness_that_they_share() -> None:
 
 def test_how_the_napping_queue_begins_is_told_with_the_most_handlers() -> None:
     def part(threads: int, request: int, ms: float) -> dict[str, object]:
-        place = {"origin": HERE, "side": "order", "panel": f"{threads} handlers", "threads": threads}
-        return place | {"way": "lock-free sleeping 250 ms, global", "request": request, "value_ms": ms}
+        place = {
+            "origin": HERE,
+            "side": "order",
+            "panel": f"{threads} handlers",
+            "threads": threads,
+        }
+        return place | {
+            "way": "lock-free sleeping 250 ms, global",
+            "request": request,
+            "value_ms": ms,
+        }
 
     rows = [part(1, 100, 251.0), part(32, 100, 249.0), part(32, 200, 31.0), part(32, 300, 7.5)]
     sentence = found("kv-queues", pl.DataFrame(rows, schema=SERVICE_POINTS))[-1]
-    assert "32 handlers: the longest of the first 100 takes 249 ms, of the last ones 7.50 ms" in sentence
+    assert (
+        "32 handlers: the longest of the first 100 takes 249 ms, of the last ones 7.50 ms"
+        in sentence
+    )
 
 
 def test_no_order_is_told_where_intervals_overlap() -> None:
@@ -91,7 +105,9 @@ def test_a_lock_loses_from_the_length_on_after_which_it_never_catches_up(
     spin: tuple[float, float, float], said: str
 ) -> None:
     rows = [section(HERE, "mutex", steps, 1.0) for steps in (10, 100, 1000)]
-    rows += [section(HERE, "spin", steps, ms) for steps, ms in zip((10, 100, 1000), spin, strict=True)]
+    rows += [
+        section(HERE, "spin", steps, ms) for steps, ms in zip((10, 100, 1000), spin, strict=True)
+    ]
     (sentence,) = found("locks-beyond-quantum", walls(*rows))
     assert said in sentence
 
@@ -99,7 +115,8 @@ def test_a_lock_loses_from_the_length_on_after_which_it_never_catches_up(
 def test_an_asynchronous_transfer_costs_the_difference_shared_by_all_transfers() -> None:
     panel = {"place": "writes to the cache", "panel": "10 tasks, 5 transfers each"}
     rows = [
-        section(HERE, way, 512, ms) | panel for way, ms in (("asynchronous", 9.5), ("synchronous", 8.5), ("pool", 8.0))
+        section(HERE, way, 512, ms) | panel
+        for way, ms in (("asynchronous", 9.5), ("synchronous", 8.5), ("pool", 8.0))
     ]
     sentences = found("async-io-size", walls(*rows))
     assert sentences[-1].endswith("writes to the cache +20.0 µs.")

@@ -30,7 +30,10 @@ def experiment(figure: str) -> Experiment:
 
 
 def made_up(folder: Path, cells: list[dict[str, Any]]) -> Sweep:
-    """A sweep whose trials are `cells`: fields of a record that replace made-up ones, and `ns` for its time."""
+    """A sweep whose trials are `cells`.
+
+    Fields of a record that replace made-up ones, and `ns` for its time.
+    """
     write_sweep(folder, Truth(branches=["master"], twin=False))
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["asked"]["experiment"] = {
@@ -44,25 +47,53 @@ def made_up(folder: Path, cells: list[dict[str, Any]]) -> Sweep:
     first = json.loads((folder / "trials.jsonl").read_text().splitlines()[0])
     lines = []
     for number, cell in enumerate(cells):
-        iteration = {"elapsed_ns": cell.get("ns", 1000), "user_ns": 1, "system_ns": 0, "work_units": 10}
-        record = first | {"trial": str(number), "cell": str(number), "block": number, "branch": "master"}
+        iteration = {
+            "elapsed_ns": cell.get("ns", 1000),
+            "user_ns": 1,
+            "system_ns": 0,
+            "work_units": 10,
+        }
+        record = first | {
+            "trial": str(number),
+            "cell": str(number),
+            "block": number,
+            "branch": "master",
+        }
         record |= {"workload": "packets", "iterations": [iteration], "work_unit": "packets"}
-        lines.append(json.dumps(record | {name: value for name, value in cell.items() if name != "ns"}))
+        lines.append(
+            json.dumps(record | {name: value for name, value in cell.items() if name != "ns"})
+        )
     (folder / "trials.jsonl").write_text("".join(line + "\n" for line in lines))
     return read_sweep(folder)
 
 
 def parameters(strategy: str, words: int, lock: str = "mutex", depth: int = 32) -> dict[str, str]:
-    return {"strategy": strategy, "lock": lock, "words": str(words), "depth": str(depth), "generator": "uniform"}
+    return {
+        "strategy": strategy,
+        "lock": lock,
+        "words": str(words),
+        "depth": str(depth),
+        "generator": "uniform",
+    }
 
 
 def sequential(words: int, ns: int) -> dict[str, Any]:
-    return {"program": "sequential", "threads": 1, "parameters": parameters("lock-free", words), "ns": ns}
+    return {
+        "program": "sequential",
+        "threads": 1,
+        "parameters": parameters("lock-free", words),
+        "ns": ns,
+    }
 
 
 def pool(strategy: str, words: int, ns: int, **more: Any) -> dict[str, Any]:  # noqa: ANN401
     place = {name: more.pop(name) for name in ("lock", "depth") if name in more}
-    cell = {"program": "parallel", "threads": 3, "parameters": parameters(strategy, words, **place), "ns": ns}
+    cell = {
+        "program": "parallel",
+        "threads": 3,
+        "parameters": parameters(strategy, words, **place),
+        "ns": ns,
+    }
     return cell | more
 
 
@@ -72,7 +103,9 @@ def drawn(sweep: Sweep, figure: str) -> pl.DataFrame:
     return points(times, known, experiment(figure))
 
 
-def test_the_sequential_program_with_the_same_words_is_the_reference_of_every_way(tmp_path: Path) -> None:
+def test_the_sequential_program_with_the_same_words_is_the_reference_of_every_way(
+    tmp_path: Path,
+) -> None:
     cells = [
         sequential(1000, 8000),
         sequential(2000, 16000),
@@ -80,10 +113,18 @@ def test_the_sequential_program_with_the_same_words_is_the_reference_of_every_wa
         pool("home-queue", 1000, 8000, lock="mcs"),
         pool("lock-free", 2000, 4000, depth=8),
     ]
-    here = drawn(made_up(tmp_path / "sweep", cells), packets.SPEEDUP_BY_WORDS).filter(pl.col("origin") == HERE)
-    found = {(row["way"], row["words"], row["depth"]): row["value"] for row in here.rows(named=True)}
+    here = drawn(made_up(tmp_path / "sweep", cells), packets.SPEEDUP_BY_WORDS).filter(
+        pl.col("origin") == HERE
+    )
+    found = {
+        (row["way"], row["words"], row["depth"]): row["value"] for row in here.rows(named=True)
+    }
     assert found == pytest.approx(
-        {("lock-free", 1000, 32): 2.0, ("home-queue, mcs", 1000, 32): 1.0, ("lock-free", 2000, 8): 4.0}
+        {
+            ("lock-free", 1000, 32): 2.0,
+            ("home-queue, mcs", 1000, 32): 1.0,
+            ("lock-free", 2000, 8): 4.0,
+        }
     )
 
 
@@ -101,7 +142,9 @@ def test_overhead_is_the_share_of_throughput_that_a_lock_takes(tmp_path: Path) -
     assert found == pytest.approx({("home-queue, mutex", 25): 10.0, ("home-queue, tas", 50): -25.0})
 
 
-def test_answers_are_compared_with_the_sequential_program_of_the_same_instance(tmp_path: Path) -> None:
+def test_answers_are_compared_with_the_sequential_program_of_the_same_instance(
+    tmp_path: Path,
+) -> None:
     cells = [
         sequential(1000, 1) | {"answer": "five"},
         sequential(2000, 1) | {"answer": "six"},
@@ -131,13 +174,22 @@ def test_published_figures_are_known_for_the_experiments_of_the_study() -> None:
 
 
 def test_every_published_way_has_a_colour() -> None:
-    names = ["packets-speedup-uniform", "packets-speedup-exponential", "packets-awesome", "packets-idle-lock-overhead"]
+    names = [
+        "packets-speedup-uniform",
+        "packets-speedup-exponential",
+        "packets-awesome",
+        "packets-idle-lock-overhead",
+    ]
     frame = pl.concat([published(name) for name in names]).filter(pl.col("kind") != "bound")
     assert set(frame["way"]) <= set(WAYS)
 
 
 def test_measured_and_published_stand_in_one_figure_for_each_depth(tmp_path: Path) -> None:
-    cells = [sequential(8000, 8000), pool("lock-free", 8000, 4000), pool("lock-free", 8000, 4000, depth=8)]
+    cells = [
+        sequential(8000, 8000),
+        pool("lock-free", 8000, 4000),
+        pool("lock-free", 8000, 4000, depth=8),
+    ]
     frame = drawn(made_up(tmp_path / "sweep", cells), packets.SPEEDUP_BY_WORDS)
     figures = packet_figures(frame, experiment(packets.SPEEDUP_BY_WORDS), 2, LIGHT)
     assert list(figures) == ["uniform-depth-8", "uniform-depth-32"]
@@ -147,7 +199,9 @@ def test_measured_and_published_stand_in_one_figure_for_each_depth(tmp_path: Pat
         assert "published" in text
 
 
-def test_the_page_does_not_repeat_the_title_of_an_experiments_chart_as_a_slug(tmp_path: Path) -> None:
+def test_the_page_does_not_repeat_the_title_of_an_experiments_chart_as_a_slug(
+    tmp_path: Path,
+) -> None:
     cells = [sequential(8000, 8000), pool("lock-free", 8000, 4000)]
     analysis = analyse(made_up(tmp_path / "sweep", cells))
     page = render_page(analysis, figures(analysis))

@@ -1,4 +1,7 @@
-"""Experiments of older studies: without a sweep what is missing is said, with one it stands beside the published."""
+"""Experiments of older studies.
+
+Without a sweep what is missing is said, with one it stands beside the published.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +38,17 @@ def test_an_experiment_without_a_sweep_says_so_and_draws_what_was_published(name
     assert found.table() == "No published number has a measured one beside it."
 
 
-def test_a_printed_time_stands_beside_the_one_measured_with_the_same_queue_and_threads(tmp_path: Path) -> None:
+def test_a_printed_time_stands_beside_the_one_measured_with_the_same_queue_and_threads(
+    tmp_path: Path,
+) -> None:
     sweep = made_up(tmp_path / "sweep", [(server(), {"service_p50": (2e6, "ns")})])
     row = beside(points(sweep, KV), KV.figure).row(0, named=True)
-    assert (row["side"], row["panel"], row["way"], row["threads"]) == ("server", "median", "regular, reader-writer", 4)
+    assert (row["side"], row["panel"], row["way"], row["threads"]) == (
+        "server",
+        "median",
+        "regular, reader-writer",
+        4,
+    )
     known = points(None, KV).filter(
         (pl.col("side") == "server")
         & (pl.col("panel") == "median")
@@ -48,7 +58,9 @@ def test_a_printed_time_stands_beside_the_one_measured_with_the_same_queue_and_t
     assert (row["published"], row["measured"]) == (known["value_ms"].item(), 2.0)
 
 
-def test_of_a_board_only_differences_from_the_reference_are_set_side_by_side(tmp_path: Path) -> None:
+def test_of_a_board_only_differences_from_the_reference_are_set_side_by_side(
+    tmp_path: Path,
+) -> None:
     sweep = made_up(tmp_path / "sweep", [board("pool", 2, 150.0), board("threads", 2, 100.0)])
     met = beside(points(sweep, FORUM), FORUM.figure)
     assert met["measured"].to_list() == pytest.approx([50.0] * met.height)
@@ -88,13 +100,21 @@ def test_a_number_inside_an_interval_that_holds_anything_is_no_agreement() -> No
 
 def test_times_at_a_single_value_are_bars_and_no_curve_of_one_point() -> None:
     charts = result(experiment_named("locks-many-contenders"), None).charts()
-    assert [layer["mark"]["type"] for layer in charts[0].to_dict()["vconcat"][0]["layer"]] == ["bar", "rule"]
+    assert [layer["mark"]["type"] for layer in charts[0].to_dict()["vconcat"][0]["layer"]] == [
+        "bar",
+        "rule",
+    ]
 
 
 def test_each_lock_has_a_panel_with_what_was_measured_and_what_was_published() -> None:
-    """Intervals of several locks in one panel stand on each other; two published points fill no panel of their own."""
+    """Intervals of several locks in one panel stand on each other.
+
+    Two published points fill no panel of their own.
+    """
     (first, *_) = result_of("packets-idle-lock-overhead").charts()
     rows = first.to_dict()["vconcat"]
     assert len(rows) == 1
     heads = [panel["title"]["text"] for panel in rows[0]["hconcat"]]
-    assert heads == [f"home-queue, {lock}, one worker" for lock in ("tas", "mutex", "mcs", "anderson")]
+    assert heads == [
+        f"home-queue, {lock}, one worker" for lock in ("tas", "mutex", "mcs", "anderson")
+    ]

@@ -14,7 +14,13 @@ from sweep_analysis.read.labels import HERE, PUBLISHED
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.services.experiments import beside
 from sweep_analysis.services.server_plots import WAYS, service_figures
-from sweep_analysis.services.servers import FORUM_GRID, SERVICE_BY_THREADS, lacking, points, published
+from sweep_analysis.services.servers import (
+    FORUM_GRID,
+    SERVICE_BY_THREADS,
+    lacking,
+    points,
+    published,
+)
 
 
 def measured(sweep: Sweep, experiment: Experiment) -> pl.DataFrame:
@@ -24,15 +30,29 @@ def measured(sweep: Sweep, experiment: Experiment) -> pl.DataFrame:
 def test_a_point_is_the_mean_of_trials_with_the_interval_of_student(tmp_path: Path) -> None:
     trials = [(server(), {"service_mean": (ns, "ns")}) for ns in (1e6, 2e6, 3e6)]
     row = measured(made_up(tmp_path / "sweep", trials), KV).row(0, named=True)
-    assert (row["side"], row["panel"], row["way"], row["trials"]) == ("server", "mean", "regular, reader-writer", 3)
+    assert (row["side"], row["panel"], row["way"], row["trials"]) == (
+        "server",
+        "mean",
+        "regular, reader-writer",
+        3,
+    )
     # 4.303 is the two-sided 95 % quantile with two degrees of freedom; the deviation is 1 ms.
     half = 4.303 / 3**0.5
-    assert (row["value_ms"], row["low_ms"], row["high_ms"]) == pytest.approx((2.0, 2 - half, 2 + half), rel=1e-3)
+    assert (row["value_ms"], row["low_ms"], row["high_ms"]) == pytest.approx(
+        (2.0, 2 - half, 2 + half), rel=1e-3
+    )
 
 
 def test_a_single_trial_has_no_interval(tmp_path: Path) -> None:
-    row = measured(made_up(tmp_path / "sweep", [(server(), {"session_min": (5e6, "ns")})]), KV).row(0, named=True)
-    assert (row["side"], row["panel"], row["value_ms"], row["low_ms"]) == ("client", "min", 5.0, None)
+    row = measured(made_up(tmp_path / "sweep", [(server(), {"session_min": (5e6, "ns")})]), KV).row(
+        0, named=True
+    )
+    assert (row["side"], row["panel"], row["value_ms"], row["low_ms"]) == (
+        "client",
+        "min",
+        5.0,
+        None,
+    )
 
 
 def test_queues_naps_and_the_pool_are_told_apart(tmp_path: Path) -> None:
@@ -43,7 +63,9 @@ def test_queues_naps_and_the_pool_are_told_apart(tmp_path: Path) -> None:
         server("regular", "sleep-250ms"),
         server("lock-free", "sleep-250ms", "pool"),
     ]
-    trials = [(it, {"service_post_p50": (1e6 * n, "ns")}) for n, it in enumerate(parameters, start=1)]
+    trials = [
+        (it, {"service_post_p50": (1e6 * n, "ns")}) for n, it in enumerate(parameters, start=1)
+    ]
     frame = measured(made_up(tmp_path / "sweep", trials), KV)
     found = {row["way"]: row["value_ms"] for row in frame.rows(named=True)}
     assert found == {
@@ -56,19 +78,30 @@ def test_queues_naps_and_the_pool_are_told_apart(tmp_path: Path) -> None:
     assert set(frame["panel"]) == {"POST"}
 
 
-def test_the_longest_times_by_order_of_requests_stand_at_the_last_request_of_their_part(tmp_path: Path) -> None:
+def test_the_longest_times_by_order_of_requests_stand_at_the_last_request_of_their_part(
+    tmp_path: Path,
+) -> None:
     parameters = server("lock-free", "sleep-250ms", store="global") | {
         "sessions": "20",
         "requests": "100",
         "parts": "4",
     }
-    metrics = {f"service_part_0{part}_{end}": (1e6 * part, "ns") for part in (1, 2, 3, 4) for end in ("max", "mean")}
+    metrics = {
+        f"service_part_0{part}_{end}": (1e6 * part, "ns")
+        for part in (1, 2, 3, 4)
+        for end in ("max", "mean")
+    }
     sweep = made_up(tmp_path / "sweep", [(parameters, metrics)])
     frame = measured(sweep, KV)
     assert frame.select("side", "panel", "way").unique().rows() == [
         ("order", "4 handlers", "lock-free sleeping 250 ms, global")
     ]
-    assert frame.select("request", "value_ms").rows() == [(500, 1.0), (1000, 2.0), (1500, 3.0), (2000, 4.0)]
+    assert frame.select("request", "value_ms").rows() == [
+        (500, 1.0),
+        (1000, 2.0),
+        (1500, 3.0),
+        (2000, 4.0),
+    ]
     assert "order" in service_figures(points(sweep, KV), SERVICE_BY_THREADS, LIGHT)
 
 
@@ -78,20 +111,36 @@ def test_what_an_older_sweep_lacks_is_named_and_what_a_newer_one_has_is_not(tmp_
         "the lock-free queue with the global lock",
         "service times by order of requests",
     ]
-    parameters = server("lock-free", store="global") | {"sessions": "1", "requests": "1", "parts": "1"}
-    new = points(made_up(tmp_path / "new", [(parameters, {"service_part_01_max": (1e6, "ns")})]), KV)
+    parameters = server("lock-free", store="global") | {
+        "sessions": "1",
+        "requests": "1",
+        "parts": "1",
+    }
+    new = points(
+        made_up(tmp_path / "new", [(parameters, {"service_part_01_max": (1e6, "ns")})]), KV
+    )
     assert lacking(new, SERVICE_BY_THREADS) == []
     short = points(made_up(tmp_path / "short", [board("pool", 1, 1.0)]), FORUM)
     assert lacking(short, FORUM_GRID) == ["the second harness"]
-    assert lacking(points(None, FORUM), FORUM_GRID) == [], "that nothing was measured is said elsewhere"
+    assert lacking(points(None, FORUM), FORUM_GRID) == [], (
+        "that nothing was measured is said elsewhere"
+    )
 
 
 def test_a_board_is_compared_with_the_reference_in_the_same_place(tmp_path: Path) -> None:
-    trials = [board("threads", 1, 100.0), board("pool", 1, 110.0), board("threads", 2, 50.0), board("pool", 2, 40.0)]
+    trials = [
+        board("threads", 1, 100.0),
+        board("pool", 1, 110.0),
+        board("threads", 2, 50.0),
+        board("pool", 2, 40.0),
+    ]
     frame = measured(made_up(tmp_path / "sweep", trials), FORUM)
-    found = {(row["way"], row["posters"]): row["difference_percent"] for row in frame.rows(named=True)}
+    found = {
+        (row["way"], row["posters"]): row["difference_percent"] for row in frame.rows(named=True)
+    }
     assert found == pytest.approx(
-        {("threads", 1): None, ("pool", 1): 10.0, ("threads", 2): None, ("pool", 2): -20.0}, nan_ok=True
+        {("threads", 1): None, ("pool", 1): 10.0, ("threads", 2): None, ("pool", 2): -20.0},
+        nan_ok=True,
     )
 
 
@@ -103,7 +152,9 @@ def test_each_harness_has_a_reference_of_its_own(tmp_path: Path) -> None:
         board("pool", 1, 45.0, "long-lines"),
     ]
     sweep = made_up(tmp_path / "sweep", trials)
-    found = {row["way"]: row["difference_percent"] for row in measured(sweep, FORUM).rows(named=True)}
+    found = {
+        row["way"]: row["difference_percent"] for row in measured(sweep, FORUM).rows(named=True)
+    }
     assert found["pool"] == pytest.approx(10.0)
     assert found["pool, long lines"] == pytest.approx(-10.0)
     met = beside(points(sweep, FORUM), FORUM_GRID).select("harness", "published", "measured")
@@ -113,8 +164,12 @@ def test_each_harness_has_a_reference_of_its_own(tmp_path: Path) -> None:
     ]
 
 
-def test_the_study_of_the_board_prints_the_differences_that_follow_from_its_averages(tmp_path: Path) -> None:
-    frame = points(made_up(tmp_path / "sweep", [board("pool", 1, 1.0)]), FORUM).filter(pl.col("origin") == PUBLISHED)
+def test_the_study_of_the_board_prints_the_differences_that_follow_from_its_averages(
+    tmp_path: Path,
+) -> None:
+    frame = points(made_up(tmp_path / "sweep", [board("pool", 1, 1.0)]), FORUM).filter(
+        pl.col("origin") == PUBLISHED
+    )
     place = (pl.col("kind") == "post") & (pl.col("posters") == 1) & (pl.col("readers") == 1)
     found = {row["way"]: row["difference_percent"] for row in frame.filter(place).rows(named=True)}
     assert found["own, own harness"] == pytest.approx(1.00, abs=0.005)
@@ -136,5 +191,7 @@ def test_measured_and_published_stand_in_one_figure(tmp_path: Path) -> None:
     assert list(figures) == ["server", "client", "methods"]
     assert all((HERE in figure.to_json()) for figure in figures.values())
     assert PUBLISHED in figures["server"].to_json()
-    forum = points(made_up(tmp_path / "forum", [board("pool", 1, 1.0), board("threads", 1, 1.0)]), FORUM)
+    forum = points(
+        made_up(tmp_path / "forum", [board("pool", 1, 1.0), board("threads", 1, 1.0)]), FORUM
+    )
     assert set(service_figures(forum, FORUM_GRID, LIGHT)) == {"requests", "difference"}

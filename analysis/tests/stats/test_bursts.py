@@ -25,29 +25,40 @@ def slowed(times: pl.LazyFrame, branches: list[str], blocks: list[int]) -> pl.La
 
 
 def test_blocks_in_which_branches_are_slow_are_bursts_and_no_others() -> None:
-    found = bursts(slowed(times_of("quiet"), ["master", "tried", "equal-0", "equal-5"], [3, 40]), TIME)
+    found = bursts(
+        slowed(times_of("quiet"), ["master", "tried", "equal-0", "equal-5"], [3, 40]), TIME
+    )
     assert {3, 40} <= set(found["block"])
     assert found.height < 6
 
 
-@pytest.mark.parametrize("name", ["modes", "far-modes", "builds-of-two-modes", "whole-builds-of-two-modes", "unlike"])
+@pytest.mark.parametrize(
+    "name", ["modes", "far-modes", "builds-of-two-modes", "whole-builds-of-two-modes", "unlike"]
+)
 def test_modes_are_no_bursts(name: str) -> None:
     assert sum(bursts(times_of(name, seed), TIME).height for seed in range(5)) < 0.01 * 5 * 84
 
 
 def test_one_slow_branch_makes_no_burst() -> None:
-    assert not {0, 12, 25} & set(bursts(slowed(times_of("quiet"), ["tried"], [0, 12, 25]), TIME)["block"])
+    assert not {0, 12, 25} & set(
+        bursts(slowed(times_of("quiet"), ["tried"], [0, 12, 25]), TIME)["block"]
+    )
 
 
 def test_a_burst_that_leaves_too_few_layouts_stays() -> None:
-    struck = slowed(times_of("quiet", layouts=4, trials=4), ["master", "tried", "equal-0", "equal-5"], [3])
+    struck = slowed(
+        times_of("quiet", layouts=4, trials=4), ["master", "tried", "equal-0", "equal-5"], [3]
+    )
     assert 3 not in bursts(struck, TIME)["block"]
 
 
 def test_a_burst_is_left_out_for_all_branches_alike() -> None:
     times = times_of("quiet")
     struck = slowed(times, ["master", "tried", "equal-0", "equal-5"], [3])
-    pairs = {name: compare(it, "master").filter(level="cell") for name, it in (("all", times), ("less", struck))}
+    pairs = {
+        name: compare(it, "master").filter(level="cell")
+        for name, it in (("all", times), ("less", struck))
+    }
     lost = pairs["all"]["pairs"].cast(pl.Int64) - pairs["less"]["pairs"].cast(pl.Int64)
     of_cell = (pairs["all"]["workload"] == "quicksort") & (pairs["all"]["threads"] == 8)
     assert set(lost.filter(of_cell)) == {1}

@@ -43,7 +43,9 @@ def test_a_branch_that_is_much_faster_is_not_calibrated_either(tmp_path: Path) -
 
 def test_noise_proves_no_equality(tmp_path: Path) -> None:
     noisy = replace(truth({}), trial_noise=0.25)
-    found = calibration(trial_times(read_sweep(made_up.write_sweep(tmp_path, noisy))), "master", "packed")
+    found = calibration(
+        trial_times(read_sweep(made_up.write_sweep(tmp_path, noisy))), "master", "packed"
+    )
     assert found is not None
     assert found.answer == OPEN
 
@@ -55,7 +57,9 @@ def test_cpu_time_is_asked_for_by_its_name(tmp_path: Path) -> None:
     assert set(found.cells.filter(answer=OFF)["workload"]) == {"tsp"}
 
 
-def test_the_command_fails_with_code_1_and_counts_the_cells(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_fails_with_code_1_and_counts_the_cells(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     made_up.write_sweep(tmp_path / "off", truth({("packed", "tsp"): 1.1}))
     made_up.write_sweep(tmp_path / "near", truth({}))
     assert main(["calibration", str(tmp_path / "near")]) == 0

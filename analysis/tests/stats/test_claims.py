@@ -23,7 +23,9 @@ from sweep_analysis.stats.speedup import trial_times
 THREE = ["master", "packed", "split-counters"]
 
 
-def sweep_with(folder: Path, truth: made_up.Truth, claims: dict[str, list[dict[str, Any]]]) -> Sweep:
+def sweep_with(
+    folder: Path, truth: made_up.Truth, claims: dict[str, list[dict[str, Any]]]
+) -> Sweep:
     made_up.write_sweep(folder, truth)
     manifest = json.loads((folder / "manifest.json").read_text())
     for branch in manifest["branches"]:
@@ -32,7 +34,9 @@ def sweep_with(folder: Path, truth: made_up.Truth, claims: dict[str, list[dict[s
     return read_sweep(folder)
 
 
-def verdicts(folder: Path, truth: made_up.Truth, claims: list[dict[str, Any]], branch: str = "packed") -> list[str]:
+def verdicts(
+    folder: Path, truth: made_up.Truth, claims: list[dict[str, Any]], branch: str = "packed"
+) -> list[str]:
     sweep = sweep_with(folder, truth, {branch: claims})
     frame = check_claims(sweep, trial_times(sweep)).claims
     assert frame.schema == CLAIMS
@@ -58,7 +62,9 @@ def test_each_expectation_gets_the_verdict_that_the_truth_asks_for(
     tmp_path: Path, effect: float, expected: list[str]
 ) -> None:
     truth = made_up.Truth(
-        branches=THREE, effects={("packed", name): effect for name in ("quicksort", "tsp", "packets")}, trials=7
+        branches=THREE,
+        effects={("packed", name): effect for name in ("quicksort", "tsp", "packets")},
+        trials=7,
     )
     assert verdicts(tmp_path / "sweep", truth, expecting(*ALL)) == expected
 
@@ -77,18 +83,25 @@ def test_a_claim_is_about_its_own_workloads_and_threads(tmp_path: Path) -> None:
     sweep = sweep_with(tmp_path / "sweep", truth, {"packed": claims})
     frame = check_claims(sweep, trial_times(sweep)).claims
     assert frame["verdict"].to_list() == [HELD, HELD]
-    assert frame["cells"].to_list() == [2, 4]  # 2 and 4 of the thread counts 1, 2, 4, 8, on four CPUs
+    assert frame["cells"].to_list() == [
+        2,
+        4,
+    ]  # 2 and 4 of the thread counts 1, 2, 4, 8, on four CPUs
     assert frame["time_ratio"][0] == pytest.approx(0.9, rel=0.02)
 
 
 def test_another_branch_can_be_claimed_against(tmp_path: Path) -> None:
-    truth = made_up.Truth(branches=THREE, effects={("packed", "tsp"): 0.9}, workloads={"tsp": 0.1}, trials=7)
+    truth = made_up.Truth(
+        branches=THREE, effects={("packed", "tsp"): 0.9}, workloads={"tsp": 0.1}, trials=7
+    )
     claims = expecting("slower", against="packed") + expecting("equal")
     assert verdicts(tmp_path / "sweep", truth, claims, "split-counters") == [HELD, HELD]
 
 
 def test_what_the_sweep_cannot_tell_is_not_tested_and_says_why(tmp_path: Path) -> None:
-    truth = made_up.Truth(branches=THREE, fails=lambda branch, *_: "crash" if branch == "split-counters" else None)
+    truth = made_up.Truth(
+        branches=THREE, fails=lambda branch, *_: "crash" if branch == "split-counters" else None
+    )
     claims: list[dict[str, Any]] = [
         {"expect": "faster", "threads": "16..=cpus"},
         {"expect": "faster", "threads": "16.."},
@@ -114,7 +127,10 @@ def test_without_a_twin_or_enough_pairs_nothing_is_tested(tmp_path: Path) -> Non
 
 
 def test_many_false_claims_are_rarely_held(tmp_path: Path) -> None:
-    """Eight directional claims a sweep, none true: Holm keeps sweeps with any held one to one in twenty."""
+    """Eight directional claims a sweep, none true.
+
+    Holm keeps sweeps with any held one to one in twenty.
+    """
     names = ["master", *(f"b{number}" for number in range(4))]
     alarmed = 0
     for seed in range(12):
@@ -122,7 +138,9 @@ def test_many_false_claims_are_rarely_held(tmp_path: Path) -> None:
             branches=names, workloads={"tsp": 0.1}, threads=[2, 4], iterations=1, trial_noise=0.03, sequential=False,
             seed=seed,
         )  # fmt: skip
-        sweep = sweep_with(tmp_path / str(seed), truth, {name: expecting("faster", "slower") for name in names[1:]})
+        sweep = sweep_with(
+            tmp_path / str(seed), truth, {name: expecting("faster", "slower") for name in names[1:]}
+        )
         alarmed += HELD in check_claims(sweep, trial_times(sweep)).claims["verdict"]
     assert alarmed <= 3  # 12 draws at 0.05 exceed three once in four hundred times
 
@@ -130,7 +148,9 @@ def test_many_false_claims_are_rarely_held(tmp_path: Path) -> None:
 @pytest.mark.parametrize("spelling", ["quantity", "figure"])
 def test_a_claim_in_cpu_time_looks_at_cpu_time(tmp_path: Path, spelling: str) -> None:
     truth = made_up.Truth(branches=THREE, workloads={"tsp": 0.1}, trials=7)
-    sweep = sweep_with(tmp_path / "sweep", truth, {"packed": expecting("slower", **{spelling: "cpu"})})
+    sweep = sweep_with(
+        tmp_path / "sweep", truth, {"packed": expecting("slower", **{spelling: "cpu"})}
+    )
     burns = pl.when(pl.col("branch") == "packed").then(1.2).otherwise(1.0)
     times = trial_times(sweep).with_columns(pl.col("cpu_ns_per_unit") * burns)
     assert check_claims(sweep, times).claims["verdict"].to_list() == [HELD]
@@ -139,27 +159,44 @@ def test_a_claim_in_cpu_time_looks_at_cpu_time(tmp_path: Path, spelling: str) ->
 @pytest.mark.parametrize(
     ("claim", "message"),
     [
-        ({"expect": "quick"}, r"manifest\.json: branch `packed`, field `claims\[0\]\.expect`: unknown value `quick`"),
+        (
+            {"expect": "quick"},
+            r"manifest\.json: branch `packed`, field `claims\[0\]\.expect`: unknown value `quick`",
+        ),
         ({"expect": "faster", "threads": "many"}, r"claims\[0\]\.threads`: `many` is no range"),
         ({"against": "master"}, r"claims\[0\]`: .*required field `expect`"),
     ],
 )
-def test_a_claim_in_a_foreign_form_is_refused(tmp_path: Path, claim: dict[str, Any], message: str) -> None:
-    sweep = sweep_with(tmp_path / "sweep", made_up.Truth(branches=THREE, trials=1), {"packed": [claim]})
+def test_a_claim_in_a_foreign_form_is_refused(
+    tmp_path: Path, claim: dict[str, Any], message: str
+) -> None:
+    sweep = sweep_with(
+        tmp_path / "sweep", made_up.Truth(branches=THREE, trials=1), {"packed": [claim]}
+    )
     with pytest.raises(InputError, match=message):
         check_claims(sweep, trial_times(sweep))
 
 
 def test_ranges_of_threads_are_read_as_the_runner_writes_them() -> None:
     has = {"cpus": 4, "cores": 2}
-    ranges = {text: thread_range(text, has, "") for text in ("8", "cpus", "8..", "..=cores", "2..=cpus")}
-    assert ranges == {"8": (8, 8), "cpus": (4, 4), "8..": (8, 1 << 30), "..=cores": (1, 2), "2..=cpus": (2, 4)}
+    ranges = {
+        text: thread_range(text, has, "") for text in ("8", "cpus", "8..", "..=cores", "2..=cpus")
+    }
+    assert ranges == {
+        "8": (8, 8),
+        "cpus": (4, 4),
+        "8..": (8, 1 << 30),
+        "..=cores": (1, 2),
+        "2..=cpus": (2, 4),
+    }
     with pytest.raises(InputError, match="the host's `cpus` is unknown"):
         thread_range("cpus", {"cpus": None, "cores": None}, "host.json")
 
 
 def test_behind_a_claim_every_workload_has_a_verdict_of_its_own(tmp_path: Path) -> None:
-    truth = made_up.Truth(branches=THREE, effects={("packed", "tsp"): 0.9, ("packed", "packets"): 1.1}, trials=9)
+    truth = made_up.Truth(
+        branches=THREE, effects={("packed", "tsp"): 0.9, ("packed", "packets"): 1.1}, trials=9
+    )
     sweep = sweep_with(tmp_path / "sweep", truth, {"packed": expecting("faster", "no-slower")})
     details = check_claims(sweep, trial_times(sweep)).details
     assert details.schema == CLAIM_DETAILS
@@ -178,14 +215,16 @@ def test_behind_a_claim_every_workload_has_a_verdict_of_its_own(tmp_path: Path) 
     assert details.filter(claim=1).height == 3
 
 
-def test_a_claim_about_each_workload_tells_its_tally_and_what_cannot_be_excluded(tmp_path: Path) -> None:
-    truth = made_up.Truth(branches=THREE, effects={("packed", "tsp"): 0.9, ("packed", "packets"): 1.1}, trials=9)
+def test_a_claim_about_each_workload_tells_its_tally_and_what_cannot_be_excluded(
+    tmp_path: Path,
+) -> None:
+    truth = made_up.Truth(
+        branches=THREE, effects={("packed", "tsp"): 0.9, ("packed", "packets"): 1.1}, trials=9
+    )
     sweep = sweep_with(tmp_path / "sweep", truth, {"packed": expecting("no-slower")})
     claim = check_claims(sweep, trial_times(sweep)).claims.row(0, named=True)
     assert claim["verdict"] == REFUTED
-    told = (
-        r"of each workload and thread count \d+ held, \d+ refuted, .*; cannot be excluded: \+1\d\.\d.% time on packets"
-    )
+    told = r"of each workload and thread count \d+ held, \d+ refuted, .*; cannot be excluded: \+1\d\.\d.% time on packets"
     assert re.match(told, claim["reason"])
 
 
@@ -195,21 +234,30 @@ def test_a_claim_of_no_loss_is_about_waits_as_well(tmp_path: Path) -> None:
     longer = pl.when(pl.col("branch") == "packed").then(1.2).otherwise(1.0)
     waits = (pl.col("ns_per_unit") * longer).alias("p50_ns")
     assert check_claims(sweep, trial_times(sweep)).claims["verdict"].to_list() == [HELD]
-    assert check_claims(sweep, trial_times(sweep).with_columns(waits)).claims["verdict"].to_list() == [REFUTED]
+    assert check_claims(sweep, trial_times(sweep).with_columns(waits)).claims[
+        "verdict"
+    ].to_list() == [REFUTED]
 
 
 def test_a_page_shows_a_claim_of_too_few_layouts_without_an_interval(tmp_path: Path) -> None:
-    truth = made_up.Truth(branches=THREE, workloads={"tsp": 0.1}, threads=[1, 2], layouts=3, trials=6)
+    truth = made_up.Truth(
+        branches=THREE, workloads={"tsp": 0.1}, threads=[1, 2], layouts=3, trials=6
+    )
     analysis = analyse(sweep_with(tmp_path / "sweep", truth, {"packed": expecting("faster")}))
     page = render_page(analysis, [])
     (claim,) = re.findall(r"</span> <strong>packed</strong> is (.*)", page)
     assert re.fullmatch(
-        r"faster than master.*: [−+±][0-9.]+\s% over 1 cell; 3 layouts of each branch are too few.*", claim
+        r"faster than master.*: [−+±][0-9.]+\s% over 1 cell; 3 layouts of each branch are too few.*",
+        claim,
     )
 
 
 def test_a_claim_that_is_not_tested_has_no_details(tmp_path: Path) -> None:
-    sweep = sweep_with(tmp_path / "sweep", made_up.Truth(branches=THREE), {"packed": expecting("faster", threads="99")})
+    sweep = sweep_with(
+        tmp_path / "sweep",
+        made_up.Truth(branches=THREE),
+        {"packed": expecting("faster", threads="99")},
+    )
     assert check_claims(sweep, trial_times(sweep)).details.is_empty()
 
 
@@ -221,7 +269,10 @@ def test_a_claim_that_is_not_tested_has_no_details(tmp_path: Path) -> None:
         ({"workloads": "a,b"}, "as fast as master on a and b"),
         ({"workloads": "a,b,c,d,e,f"}, "as fast as master"),
         ({"workloads": "x,y"}, "as fast as master on x, y"),
-        ({"quantity": "cpu", "threads": "16..=cpus"}, "as fast as master in CPU time, 16 threads up to the CPUs"),
+        (
+            {"quantity": "cpu", "threads": "16..=cpus"},
+            "as fast as master in CPU time, 16 threads up to the CPUs",
+        ),
         ({"threads": "..=cpus"}, "as fast as master, up to the CPUs"),
         ({"threads": "8.."}, "as fast as master, 8 threads and more"),
         ({"threads": "1..=8"}, "as fast as master, 1 thread up to 8 threads"),
@@ -229,5 +280,11 @@ def test_a_claim_that_is_not_tested_has_no_details(tmp_path: Path) -> None:
     ],
 )
 def test_a_claim_reads_as_it_was_written(claim: dict[str, str], words: str) -> None:
-    plain = {"expect": "equal", "against": "master", "quantity": "time", "workloads": "", "threads": ""}
+    plain = {
+        "expect": "equal",
+        "against": "master",
+        "quantity": "time",
+        "workloads": "",
+        "threads": "",
+    }
     assert claim_in_words(plain | claim, ["a", "b", "c", "d", "e", "f"]) == words

@@ -12,7 +12,9 @@ from sweep_analysis.stats.clocks import clocks
 
 def test_each_mode_and_thread_count_has_its_clock(tmp_path: Path) -> None:
     modes = {"fixed": {1: 2.0, 4: 2.0}, "dynamic": {1: 3.5, 4: 3.0}}
-    truth = made_up.Truth(branches=["master"], workloads={"tsp": 0.1}, threads=[1, 4], trials=2, modes=modes)
+    truth = made_up.Truth(
+        branches=["master"], workloads={"tsp": 0.1}, threads=[1, 4], trials=2, modes=modes
+    )
     found = clocks(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth))).collect()
     assert found.select("mode", "freq_state", "threads", "trials", "ghz").rows() == [
         ("dynamic", "uncontrolled", 1, 6, 3.5),  # the sequential program has one thread, too
@@ -24,7 +26,12 @@ def test_each_mode_and_thread_count_has_its_clock(tmp_path: Path) -> None:
 
 def test_a_trial_without_a_measured_clock_is_counted_as_such(tmp_path: Path) -> None:
     truth = made_up.Truth(
-        branches=["master"], workloads={"tsp": 0.1}, threads=[4], trials=3, twin=False, modes={"dynamic": {4: 3.0}}
+        branches=["master"],
+        workloads={"tsp": 0.1},
+        threads=[4],
+        trials=3,
+        twin=False,
+        modes={"dynamic": {4: 3.0}},
     )
     folder = made_up.write_sweep(tmp_path / "sweep", truth)
     lines = (folder / "trials.jsonl").read_text().splitlines()
@@ -49,9 +56,12 @@ def test_work_takes_the_same_cycles_at_any_made_up_clock(tmp_path: Path) -> None
         block_noise=0,
     )
     sweep = read_sweep(made_up.write_sweep(tmp_path / "sweep", truth))
-    times = sweep.iterations.join(sweep.trials.select("trial", "mode", "program"), on="trial").collect()
+    times = sweep.iterations.join(
+        sweep.trials.select("trial", "mode", "program"), on="trial"
+    ).collect()
     by_mode = {
-        key[0]: part["elapsed_ns"].unique().to_list() for key, part in times.filter(program="parallel").group_by("mode")
+        key[0]: part["elapsed_ns"].unique().to_list()
+        for key, part in times.filter(program="parallel").group_by("mode")
     }
     (slow,), (fast,) = by_mode["fixed"], by_mode["dynamic"]
     assert slow == 2 * fast

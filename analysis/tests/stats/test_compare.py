@@ -38,7 +38,11 @@ def test_ratio_interval_covers_the_truth_at_the_promised_rate(tmp_path: Path, tr
         sequential=False,
     )
     cells = compared(tmp_path / "sweep", truth).filter(pl.col("level") == "cell")
-    covered = cells.select((pl.col("ratio_low") <= 1.07) & (pl.col("ratio_high") >= 1.07)).to_series().mean()
+    covered = (
+        cells.select((pl.col("ratio_low") <= 1.07) & (pl.col("ratio_high") >= 1.07))
+        .to_series()
+        .mean()
+    )
     assert isinstance(covered, float)
     assert 0.91 <= covered <= 0.985
 
@@ -72,7 +76,9 @@ def test_uncorrected_tests_would_raise_false_alarms(tmp_path: Path) -> None:
 
 
 def test_verdicts_of_wall_and_cpu_time_are_corrected_together(tmp_path: Path) -> None:
-    times = trial_times(read_sweep(made_up.write_sweep(tmp_path / "sweep", made_up.Truth(branches=FOUR))))
+    times = trial_times(
+        read_sweep(made_up.write_sweep(tmp_path / "sweep", made_up.Truth(branches=FOUR)))
+    )
     whole = judge(times, "master").filter(level="overall", branch="packed")
     alone = judge(times, "master", ["time"]).filter(level="overall", branch="packed")
     by_time = whole.filter(quantity="time")
@@ -81,20 +87,32 @@ def test_verdicts_of_wall_and_cpu_time_are_corrected_together(tmp_path: Path) ->
     assert judge(times, "master").filter(quantity="time").equals(compare(times, "master"))
 
 
-def test_a_pooled_ratio_is_the_geometric_mean_of_cells_of_several_workers_within_the_cpus(tmp_path: Path) -> None:
+def test_a_pooled_ratio_is_the_geometric_mean_of_cells_of_several_workers_within_the_cpus(
+    tmp_path: Path,
+) -> None:
     effects = {("packed", "tsp"): 0.9}
-    frame = compared(tmp_path / "sweep", made_up.Truth(branches=FOUR, effects=effects, trial_noise=0.05))
+    frame = compared(
+        tmp_path / "sweep", made_up.Truth(branches=FOUR, effects=effects, trial_noise=0.05)
+    )
     own = frame.filter(branch="packed")
-    several = own.filter(pl.col("threads").is_in([2, 4]), level="cell")  # of 1, 2, 4, 8 on four CPUs
-    assert np.log(own.filter(level="overall")["time_ratio"].item()) == pytest.approx(several["time_ratio"].log().mean())
+    several = own.filter(
+        pl.col("threads").is_in([2, 4]), level="cell"
+    )  # of 1, 2, 4, 8 on four CPUs
+    assert np.log(own.filter(level="overall")["time_ratio"].item()) == pytest.approx(
+        several["time_ratio"].log().mean()
+    )
     alone = own.filter(level="cell", threads=8)["time_ratio"].log().mean()
-    assert np.log(own.filter(level="threads", threads=8)["time_ratio"].item()) == pytest.approx(alone)
+    assert np.log(own.filter(level="threads", threads=8)["time_ratio"].item()) == pytest.approx(
+        alone
+    )
 
 
 def test_a_row_of_one_cell_is_judged_as_that_cell_at_every_level(tmp_path: Path) -> None:
     """The known mistake: on two CPUs a workload is its cell of two workers, and each had a correction of its own."""
     effects = {("packed", "tsp"): 0.955, ("packed", "quicksort"): 1.04}
-    truth = made_up.Truth(branches=FOUR, effects=effects, threads=[1, 2], cpus=2, trials=7, trial_noise=0.01)
+    truth = made_up.Truth(
+        branches=FOUR, effects=effects, threads=[1, 2], cpus=2, trials=7, trial_noise=0.01
+    )
     frame = compared(tmp_path / "sweep", truth)
     told = ["branch", "workload", "p_corrected", "detectable", "verdict"]
     cells = frame.filter(level="cell", threads=2).select(told).sort(told)
@@ -112,18 +130,26 @@ def test_trials_of_one_build_count_once(tmp_path: Path) -> None:
 
 
 def test_one_lucky_build_of_five_is_no_claim_on_a_workload(tmp_path: Path) -> None:
-    """One of five builds of `packed` is a sixth faster at all thread counts; the others are equal."""
+    """One of five builds of `packed` is a sixth faster at all thread counts.
+
+    The others are equal.
+    """
     truth = made_up.Truth(branches=["master", "packed"], workloads={"tsp": 0.1}, sequential=False)
     times = trial_times(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth)))
     lucky = (pl.col("branch") == "packed") & (pl.col("layout") == 2)
-    shifted = times.with_columns(pl.when(lucky).then(pl.col("ns_per_unit") * 0.85).otherwise("ns_per_unit"))
+    shifted = times.with_columns(
+        pl.when(lucky).then(pl.col("ns_per_unit") * 0.85).otherwise("ns_per_unit")
+    )
     row = compare(shifted, "master").filter(level="workload", branch="packed").row(0, named=True)
     assert (row["units"], row["pairs"]) == (5, 10)
     assert row["verdict"] not in CLAIMS
 
 
 def test_a_trial_that_ran_into_the_limit_counts_at_the_limit(tmp_path: Path) -> None:
-    """Left out, it would make the branch that hangs look quick: only its lucky trials would count."""
+    """Left out, it would make the branch that hangs look quick.
+
+    Only its lucky trials would count.
+    """
 
     def hangs(branch: str, workload: str, _: int, replicate: int) -> str | None:
         return "timeout" if (branch, workload) == ("packed", "tsp") and replicate < 3 else None
@@ -137,7 +163,9 @@ def test_a_trial_that_ran_into_the_limit_counts_at_the_limit(tmp_path: Path) -> 
     worst = with_limit.filter(branch="packed", workload="tsp")
     assert worst["elapsed_ns"].max() == 60e9
     cells = {
-        name: compare(frame.lazy(), "master").filter(level="cell", branch="packed", workload="tsp")["time_ratio"]
+        name: compare(frame.lazy(), "master").filter(level="cell", branch="packed", workload="tsp")[
+            "time_ratio"
+        ]
         for name, frame in (("left out", times), ("at the limit", with_limit))
     }
     assert all(cells["at the limit"] > 10 * cells["left out"])
@@ -161,7 +189,9 @@ def test_ten_per_cent_is_found_in_single_cells(tmp_path: Path) -> None:
 
 
 def test_five_per_cent_is_found_over_a_whole_workload(tmp_path: Path) -> None:
-    truth = made_up.Truth(branches=FOUR, effects={("packed", "tsp"): 1.05}, trial_noise=0.02, cpus=8, trials=9)
+    truth = made_up.Truth(
+        branches=FOUR, effects={("packed", "tsp"): 1.05}, trial_noise=0.02, cpus=8, trials=9
+    )
     pooled = compared(tmp_path / "sweep", truth).filter(pl.col("level") == "workload")
     claims = pooled.filter(pl.col("verdict").is_in(CLAIMS))
     assert claims.select("branch", "workload", "verdict").rows() == [("packed", "tsp", SLOWER)]
@@ -178,7 +208,11 @@ def test_two_per_cent_drowns_in_large_noise(tmp_path: Path) -> None:
 
 def test_drift_and_block_noise_leave_the_ratio_alone(tmp_path: Path) -> None:
     truth = made_up.Truth(
-        branches=["master", "packed"], effects={("packed", "tsp"): 1.1}, drift=0.5, block_noise=0.2, trial_noise=0.002
+        branches=["master", "packed"],
+        effects={("packed", "tsp"): 1.1},
+        drift=0.5,
+        block_noise=0.2,
+        trial_noise=0.002,
     )
     cells = compared(tmp_path / "sweep", truth).filter(
         pl.col("level") == "cell", pl.col("branch") == "packed", pl.col("workload") == "tsp"
@@ -203,21 +237,29 @@ def test_without_a_twin_nothing_is_judged(tmp_path: Path) -> None:
 def test_a_large_twin_difference_silences_claims_of_its_size(tmp_path: Path) -> None:
     """A twin that differs by as much as the branch shows that the host, not the branch, made the difference."""
     effects = {("packed", "tsp"): 1.1}
-    truth = made_up.Truth(branches=["master", "packed"], workloads={"tsp": 0.1}, effects=effects, cpus=8)
+    truth = made_up.Truth(
+        branches=["master", "packed"], workloads={"tsp": 0.1}, effects=effects, cpus=8
+    )
     sweep = read_sweep(made_up.write_sweep(tmp_path / "sweep", truth))
     times = trial_times(sweep)
     pooled = compare(times, "master").filter(pl.col("branch") == "packed", level="overall")
     assert set(pooled["verdict"]) == {SLOWER}
     off = pl.when(pl.col("branch") == "master-again").then(1.12).otherwise(1.0)
     disturbed = times.with_columns(pl.col("ns_per_unit") * off)
-    assert set(compare(disturbed, "master").filter(pl.col("branch") == "packed")["verdict"]) == {UNCLEAR}
+    assert set(compare(disturbed, "master").filter(pl.col("branch") == "packed")["verdict"]) == {
+        UNCLEAR
+    }
 
 
-def test_a_branch_that_fails_somewhere_takes_cells_out_of_its_own_rows_alone(tmp_path: Path) -> None:
+def test_a_branch_that_fails_somewhere_takes_cells_out_of_its_own_rows_alone(
+    tmp_path: Path,
+) -> None:
     truth = made_up.Truth(
         branches=FOUR,
         workloads={"tsp": 0.1},
-        fails=lambda branch, _, threads, __: "crash" if (branch, threads) == ("packed", 4) else None,
+        fails=lambda branch, _, threads, __: (
+            "crash" if (branch, threads) == ("packed", 4) else None
+        ),
     )
     pooled = compared(tmp_path / "sweep", truth).filter(pl.col("level") == "workload")
     assert dict(pooled.select("branch", "cells").rows()) == {
@@ -230,7 +272,9 @@ def test_where_the_twin_fails_nothing_is_judged(tmp_path: Path) -> None:
     truth = made_up.Truth(
         branches=FOUR,
         effects={("packed", "tsp"): 1.5},
-        fails=lambda branch, workload, *_: "crash" if (branch, workload) == ("master-again", "tsp") else None,
+        fails=lambda branch, workload, *_: (
+            "crash" if (branch, workload) == ("master-again", "tsp") else None
+        ),
     )
     rows = compared(tmp_path / "sweep", truth).filter(branch="packed")
     assert set(rows.filter(workload="tsp")["verdict"]) == {UNJUDGED}
@@ -240,20 +284,35 @@ def test_where_the_twin_fails_nothing_is_judged(tmp_path: Path) -> None:
 
 def test_simulated_times_that_chance_does_not_touch_are_judged(tmp_path: Path) -> None:
     truth = made_up.Truth(
-        branches=FOUR, effects={("packed", "tsp"): 0.8}, trial_noise=0, iteration_noise=0, block_noise=0
+        branches=FOUR,
+        effects={("packed", "tsp"): 0.8},
+        trial_noise=0,
+        iteration_noise=0,
+        block_noise=0,
     )
     times = trial_times(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth)))
-    rows = judge(times, "master", simulated=True).filter(pl.col("branch") != "master-again", quantity="time")
-    verdicts = rows.filter(level="cell").select(pl.struct("branch", "workload", "verdict")).unique().to_series()
+    rows = judge(times, "master", simulated=True).filter(
+        pl.col("branch") != "master-again", quantity="time"
+    )
+    verdicts = (
+        rows.filter(level="cell")
+        .select(pl.struct("branch", "workload", "verdict"))
+        .unique()
+        .to_series()
+    )
     found = [it for it in verdicts.to_list() if it["verdict"] != UNCLEAR]
     assert found == [{"branch": "packed", "workload": "tsp", "verdict": FASTER}]
 
 
 def test_waits_are_judged_where_a_workload_tells_them(tmp_path: Path) -> None:
-    times = trial_times(read_sweep(made_up.write_sweep(tmp_path / "sweep", made_up.Truth(branches=FOUR, trials=7))))
+    times = trial_times(
+        read_sweep(made_up.write_sweep(tmp_path / "sweep", made_up.Truth(branches=FOUR, trials=7)))
+    )
     longer = pl.when(pl.col("branch") == "packed").then(1.3).otherwise(1.0)
     tells = pl.when(pl.col("workload") == "tsp").then(pl.col("ns_per_unit") * longer)
-    rows = judge(times.with_columns(p50_ns=tells, p99_ns=tells), "master").filter(branch="packed", level="workload")
+    rows = judge(times.with_columns(p50_ns=tells, p99_ns=tells), "master").filter(
+        branch="packed", level="workload"
+    )
     verdicts = {(row["workload"], row["quantity"]): row["verdict"] for row in rows.rows(named=True)}
     assert verdicts["tsp", "time"] == UNCLEAR
     assert verdicts["tsp", "p50"] == verdicts["tsp", "p99"] == SLOWER
@@ -268,7 +327,9 @@ def test_a_missing_trial_costs_one_pair(tmp_path: Path) -> None:
             "crash" if (branch, threads, replicate) == ("packed", 4, 2) else None
         ),
     )
-    cells = compared(tmp_path / "sweep", truth).filter(pl.col("level") == "cell", pl.col("branch") == "packed")
+    cells = compared(tmp_path / "sweep", truth).filter(
+        pl.col("level") == "cell", pl.col("branch") == "packed"
+    )
     assert dict(cells.select("threads", "pairs").rows()) == {1: 5, 2: 5, 4: 4, 8: 5}
 
 
@@ -290,9 +351,15 @@ def test_three_builds_are_too_few_for_a_verdict_and_four_are_not(tmp_path: Path)
 def test_times_that_never_vary_are_not_judged(tmp_path: Path) -> None:
     """A clock so coarse that all trials read the same says nothing of the noise, so there is no interval either."""
     truth = made_up.Truth(
-        branches=FOUR, effects={("packed", "tsp"): 1.1}, trial_noise=0, iteration_noise=0, block_noise=0
+        branches=FOUR,
+        effects={("packed", "tsp"): 1.1},
+        trial_noise=0,
+        iteration_noise=0,
+        block_noise=0,
     )
-    packed = compared(tmp_path / "sweep", truth).filter(level="cell", workload="tsp", branch="packed")
+    packed = compared(tmp_path / "sweep", truth).filter(
+        level="cell", workload="tsp", branch="packed"
+    )
     assert set(packed["verdict"]) == {UNJUDGED}
     assert packed["ratio_low"].null_count() == packed.height
     assert packed["time_ratio"].to_list() == pytest.approx([1.1] * 4, rel=1e-6)
@@ -309,23 +376,35 @@ def test_holm_multiplies_and_stays_in_order() -> None:
 
 
 def test_another_baseline_is_judged_by_the_noise_of_the_twins(tmp_path: Path) -> None:
-    truth = made_up.Truth(branches=FOUR, effects={("split-counters", "tsp"): 1.1}, trial_noise=0.005)
+    truth = made_up.Truth(
+        branches=FOUR, effects={("split-counters", "tsp"): 1.1}, trial_noise=0.005
+    )
     times = trial_times(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth)))
-    pooled = compare(times, "packed").filter(pl.col("level") == "workload", pl.col("workload") == "tsp")
+    pooled = compare(times, "packed").filter(
+        pl.col("level") == "workload", pl.col("workload") == "tsp"
+    )
     verdicts = dict(zip(pooled["branch"], pooled["verdict"], strict=True))
     assert verdicts["split-counters"] == SLOWER
     assert verdicts["master"] == UNCLEAR
     assert verdicts["master-again"] == UNJUDGED
 
 
-def test_a_pooled_claim_is_refused_if_its_ratio_drifts_by_more_than_it_shows(tmp_path: Path) -> None:
+def test_a_pooled_claim_is_refused_if_its_ratio_drifts_by_more_than_it_shows(
+    tmp_path: Path,
+) -> None:
     """A branch that gets slower while the sweep runs was measured at some moment of a change, not at a state."""
-    truth = made_up.Truth(branches=["master", "packed"], workloads={"tsp": 0.1}, trials=9, sequential=False)
+    truth = made_up.Truth(
+        branches=["master", "packed"], workloads={"tsp": 0.1}, trials=9, sequential=False
+    )
     times = trial_times(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth)))
     share = pl.col("block") / pl.col("block").max()
     verdicts = {}
     for name, factor in (("steady", pl.lit(1.1)), ("drifting", 1 + 0.2 * share)):
-        shifted = pl.when(pl.col("branch") == "packed").then(pl.col("ns_per_unit") * factor).otherwise("ns_per_unit")
+        shifted = (
+            pl.when(pl.col("branch") == "packed")
+            .then(pl.col("ns_per_unit") * factor)
+            .otherwise("ns_per_unit")
+        )
         pooled = compare(times.with_columns(shifted), "master").filter(
             pl.col("level") == "workload", pl.col("branch") == "packed"
         )
@@ -337,7 +416,10 @@ def test_a_pooled_claim_is_refused_if_its_ratio_drifts_by_more_than_it_shows(tmp
 
 def test_a_clock_that_moved_is_taken_out_by_cycles(tmp_path: Path) -> None:
     truth = made_up.Truth(
-        branches=["master", "packed"], workloads={"tsp": 0.1}, modes={"dynamic": {2: 3.0}}, threads=[2]
+        branches=["master", "packed"],
+        workloads={"tsp": 0.1},
+        modes={"dynamic": {2: 3.0}},
+        threads=[2],
     )
     times = trial_times(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth)))
     slowed = pl.col("branch") == "packed"

@@ -32,7 +32,9 @@ def test_a_steady_host_rarely_gives_an_alarm(tmp_path: Path) -> None:
     """Blocks share noise; were trials taken for replicates, nearly every sweep would give one."""
     alarms = 0
     for seed in range(40):
-        truth = made_up.Truth(branches=["master", "packed"], iterations=1, block_noise=0.05, seed=seed)
+        truth = made_up.Truth(
+            branches=["master", "packed"], iterations=1, block_noise=0.05, seed=seed
+        )
         found = drift(trial_times(read_sweep(made_up.write_sweep(tmp_path / str(seed), truth))))
         assert found is not None
         alarms += found.p_value < 0.05
@@ -44,11 +46,18 @@ def test_too_few_blocks_say_nothing(tmp_path: Path) -> None:
     assert drift(trial_times(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth)))) is None
 
 
-def test_residuals_of_a_drifting_sweep_rise_and_those_of_a_steady_one_do_not(tmp_path: Path) -> None:
+def test_residuals_of_a_drifting_sweep_rise_and_those_of_a_steady_one_do_not(
+    tmp_path: Path,
+) -> None:
     slopes = []
     for name, gained in (("steady", 0.0), ("drifting", 0.3)):
         truth = made_up.Truth(
-            branches=["master", "packed"], trials=11, drift=gained, block_noise=0, trial_noise=0.001, iteration_noise=0
+            branches=["master", "packed"],
+            trials=11,
+            drift=gained,
+            block_noise=0,
+            trial_noise=0.001,
+            iteration_noise=0,
         )
         sweep = read_sweep(made_up.write_sweep(tmp_path / name, truth))
         found = residuals(trial_times(sweep)).collect()
@@ -83,14 +92,22 @@ def test_intervals_of_places_cover_the_truth_as_often_as_they_say(tmp_path: Path
     assert 117 <= covering <= 131
 
 
-def test_the_place_in_a_block_rarely_gives_an_alarm_where_it_does_not_matter(tmp_path: Path) -> None:
+def test_the_place_in_a_block_rarely_gives_an_alarm_where_it_does_not_matter(
+    tmp_path: Path,
+) -> None:
     """What all trials of a block share has nothing to do with places."""
     alarms = 0
     for seed in range(24):
         truth = made_up.Truth(
-            branches=["master", "packed"], workloads={"tsp": 0.1}, iterations=1, block_noise=0.05, seed=seed
+            branches=["master", "packed"],
+            workloads={"tsp": 0.1},
+            iterations=1,
+            block_noise=0.05,
+            seed=seed,
         )
-        found = place_trend(trial_times(read_sweep(made_up.write_sweep(tmp_path / str(seed), truth))))
+        found = place_trend(
+            trial_times(read_sweep(made_up.write_sweep(tmp_path / str(seed), truth)))
+        )
         assert found is not None
         alarms += found.p_value < 0.05
     assert alarms <= 5  # 24 draws at 0.05 exceed five once in seven hundred times
@@ -111,10 +128,17 @@ def test_a_clock_that_does_not_matter_rarely_gives_an_alarm(tmp_path: Path) -> N
     alarms = 0
     for seed in range(24):
         truth = made_up.Truth(
-            branches=["master"], workloads={"tsp": 0.1}, iterations=1, clock_noise=0.02, block_noise=0.05, seed=seed
+            branches=["master"],
+            workloads={"tsp": 0.1},
+            iterations=1,
+            clock_noise=0.02,
+            block_noise=0.05,
+            seed=seed,
         )
         times = trial_times(read_sweep(made_up.write_sweep(tmp_path / str(seed), truth)))
-        same_cycles = times.with_columns(pl.col("ns_per_unit") * pl.col("ghz"))  # undoes what the clock did
+        same_cycles = times.with_columns(
+            pl.col("ns_per_unit") * pl.col("ghz")
+        )  # undoes what the clock did
         found = clock_effect(same_cycles)
         assert found is not None
         alarms += found.p_value < 0.05

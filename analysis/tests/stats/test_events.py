@@ -1,4 +1,7 @@
-"""Counts of instrumented builds against made-up sweeps whose rates are known; and that they never become times."""
+"""Counts of instrumented builds against made-up sweeps whose rates are known.
+
+And that they never become times.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,20 @@ from sweep_analysis.report.write import write_report
 from sweep_analysis.say.cautions import cautions
 from sweep_analysis.say.facts import facts
 from sweep_analysis.stats.analysis import analyse
-from sweep_analysis.stats.events import event_rates, headline_rates, line_rates, scale, writes_per_push
+from sweep_analysis.stats.events import (
+    event_rates,
+    headline_rates,
+    line_rates,
+    scale,
+    writes_per_push,
+)
 
-PACKED = {"packed_word_loads": 40, "packed_word_rmws": 10, "packed_word_cas_failures": 2, "steals_tried": 6}
+PACKED = {
+    "packed_word_loads": 40,
+    "packed_word_rmws": 10,
+    "packed_word_cas_failures": 2,
+    "steals_tried": 6,
+}
 SPLIT = {
     "sleeping_loads": 8,
     "sleeping_rmws": 1,
@@ -58,11 +72,18 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
 
 def row(frame: pl.LazyFrame, **key: object) -> dict[str, Any]:
     """The only row with these values."""
-    return frame.filter(*(pl.col(name) == value for name, value in key.items())).collect().row(0, named=True)
+    return (
+        frame.filter(*(pl.col(name) == value for name, value in key.items()))
+        .collect()
+        .row(0, named=True)
+    )
 
 
 def rate(count: int, threads: int, replicate: int) -> float:
-    """What `made_up` counts in that replicate, per unit of work: each worker, and the threads outside together."""
+    """What `made_up` counts in that replicate, per unit of work.
+
+    Each worker, and the threads outside together.
+    """
     return (count * threads + 1) * replicate / made_up.COUNTED_UNITS
 
 
@@ -78,19 +99,25 @@ def test_a_rate_is_the_median_over_trials_of_all_threads_per_unit_of_work(sweep:
     assert rates.collect().height == 2 * (len(PACKED) + 2 * len(SPLIT))
 
 
-def test_the_headline_adds_up_over_the_words_of_a_trial_before_it_takes_the_median(sweep: Sweep) -> None:
+def test_the_headline_adds_up_over_the_words_of_a_trial_before_it_takes_the_median(
+    sweep: Sweep,
+) -> None:
     rates = headline_rates(sweep)
     writes = row(rates, branch="split", threads=1, event="writes")
     assert writes["per_unit"] == pytest.approx(rate(1, 1, 2) + rate(5, 1, 2))
     assert writes["per_unit_high"] == pytest.approx(rate(1, 1, 3) + rate(5, 1, 3))
-    assert row(rates, branch="packed", threads=1, event="steals_tried")["per_unit"] == pytest.approx(rate(6, 1, 2))
+    assert row(rates, branch="packed", threads=1, event="steals_tried")[
+        "per_unit"
+    ] == pytest.approx(rate(6, 1, 2))
     assert set(rates.collect()["event"]) == {"writes", "loads", "steals_tried"}
 
 
 def test_words_without_padding_share_a_line_and_padded_ones_do_not(sweep: Sweep) -> None:
     lines = line_rates(sweep)
     assert lines.collect_schema() == LINE_RATES
-    names = {branch: part["line"].to_list() for (branch,), part in lines.collect().group_by("branch")}
+    names = {
+        branch: part["line"].to_list() for (branch,), part in lines.collect().group_by("branch")
+    }
     assert {branch: sorted(set(line)) for branch, line in names.items()} == {
         "packed": ["packed_word"],
         "split": ["inactive + sleeping"],
@@ -101,7 +128,9 @@ def test_words_without_padding_share_a_line_and_padded_ones_do_not(sweep: Sweep)
     assert shared["loads"] == pytest.approx(rate(8, 2, 2) + rate(30, 2, 2))
     alone = row(lines, branch="split-padded", threads=2, line="inactive")
     assert alone["writes"] == pytest.approx(rate(5, 2, 2))
-    assert (alone["writes_low"], alone["writes_high"]) == pytest.approx((rate(5, 2, 1), rate(5, 2, 3)))
+    assert (alone["writes_low"], alone["writes_high"]) == pytest.approx(
+        (rate(5, 2, 1), rate(5, 2, 3))
+    )
     assert alone["cas_failures"] == pytest.approx(rate(1, 2, 2))
 
 
@@ -130,13 +159,21 @@ def change_line(folder: Path, number: int, change: dict[str, Any]) -> None:
             {"iterations": [{"elapsed_ns": 1, "user_ns": 1, "system_ns": 0, "work_units": 1}]},
             "has times of an instr",
         ),
-        (-1, {"events": None}, "field `events` is missing in a trial of `split-padded-instrumented`"),
+        (
+            -1,
+            {"events": None},
+            "field `events` is missing in a trial of `split-padded-instrumented`",
+        ),
         (
             0,
             {"events": {"iterations": 1, "work_units": 1, "workers": [], "outside": {}}},
             "field `events` is present in a trial of `master",
         ),
-        (-1, {"events": {"iterations": 1, "work_units": 0, "workers": [], "outside": {}}}, "`events.work_units` is 0"),
+        (
+            -1,
+            {"events": {"iterations": 1, "work_units": 0, "workers": [], "outside": {}}},
+            "`events.work_units` is 0",
+        ),
     ],
 )
 def test_a_trial_with_times_and_counts_or_with_neither_is_refused(
@@ -149,7 +186,11 @@ def test_a_trial_with_times_and_counts_or_with_neither_is_refused(
 
 
 def test_a_failed_counted_trial_is_said_and_left_out(tmp_path: Path) -> None:
-    failing = truth(fails=lambda branch, *place: "crash" if (branch, place[2]) == ("packed-instrumented", 1) else None)
+    failing = truth(
+        fails=lambda branch, *place: (
+            "crash" if (branch, place[2]) == ("packed-instrumented", 1) else None
+        )
+    )
     analysis = analyse(read_sweep(made_up.write_sweep(tmp_path / "sweep", failing)))
     # One replicate of three, at two thread counts; three counted branches.
     assert any("2 of 18 counted trials failed (crash)" in text for text in cautions(analysis))
@@ -174,7 +215,9 @@ def test_the_page_shows_counts_or_how_to_get_them(tmp_path: Path, sweep: Sweep) 
     assert "cargo runner sweep --instrument" in timed
 
 
-def test_the_command_prints_events_and_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_events_and_lines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = made_up.write_sweep(tmp_path / "sweep", truth())
     assert main(["table", str(folder), "events"]) == 0
     assert set(pl.read_csv(io.StringIO(capsys.readouterr().out))["event"]) == {*PACKED, *SPLIT}
@@ -186,16 +229,29 @@ def test_the_command_prints_events_and_lines(tmp_path: Path, capsys: pytest.Capt
 
 
 @pytest.mark.parametrize(
-    ("rates", "factor"), [([0.0, 2.5], 1), ([0.002], 1000), ([3e-6], 10**6), ([4e-9], 10**9), ([0.0], 1)]
+    ("rates", "factor"),
+    [([0.0, 2.5], 1), ([0.002], 1000), ([3e-6], 10**6), ([4e-9], 10**9), ([0.0], 1)],
 )
-def test_rates_are_shown_per_as_many_units_as_make_the_largest_one_or_more(rates: list[float], factor: int) -> None:
+def test_rates_are_shown_per_as_many_units_as_make_the_largest_one_or_more(
+    rates: list[float], factor: int
+) -> None:
     assert scale(pl.Series(rates))[0] == factor
 
 
 def test_writes_per_push_are_those_of_the_line_that_pushes_read(tmp_path: Path) -> None:
-    counts = {"packed": PACKED | {"pushes": 5}, "split": SPLIT | {"pushes": 5}, "split-padded": SPLIT | {"pushes": 5}}
-    rows = writes_per_push(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth(counts=counts, threads=[1]))))
+    counts = {
+        "packed": PACKED | {"pushes": 5},
+        "split": SPLIT | {"pushes": 5},
+        "split-padded": SPLIT | {"pushes": 5},
+    }
+    rows = writes_per_push(
+        read_sweep(made_up.write_sweep(tmp_path / "sweep", truth(counts=counts, threads=[1])))
+    )
     # One worker counts, and so does the outside, each event once.
     assert dict(rows.select("branch", "writes_per_push").rows()) == pytest.approx(
-        {"packed": (10 + 1) / (5 + 1), "split": (1 + 1 + 5 + 1) / (5 + 1), "split-padded": (1 + 1) / (5 + 1)}
+        {
+            "packed": (10 + 1) / (5 + 1),
+            "split": (1 + 1 + 5 + 1) / (5 + 1),
+            "split-padded": (1 + 1) / (5 + 1),
+        }
     )

@@ -25,8 +25,14 @@ def analysed(folder: Path, effects: dict[str, float], **truth: Any) -> Analysis:
         workloads={"tsp": 0.1, "quicksort": 0.2},
         threads=[1, 2, 4, 8],
         trials=5,
-        counts={branch: {"jec_rmws": writes, "jec_loads": 500} for branch, writes in WRITES.items()},
-        effects={(branch, name): factor for branch, factor in effects.items() for name in ("tsp", "quicksort")},
+        counts={
+            branch: {"jec_rmws": writes, "jec_loads": 500} for branch, writes in WRITES.items()
+        },
+        effects={
+            (branch, name): factor
+            for branch, factor in effects.items()
+            for name in ("tsp", "quicksort")
+        },
         **{"branches": BRANCHES, **truth},
     )
     return analyse(read_sweep(made_up.write_sweep(folder / "sweep", known)))
@@ -39,13 +45,23 @@ def test_saved_writes_that_save_time_are_found(tmp_path: Path) -> None:
     row = found.cells.filter(panel="tsp · small", threads=2, branch="none").row(0, named=True)
     assert row["saved_ns"] == pytest.approx(0.3 * row["plain_ns"], rel=0.1)
     assert row["saved_ns_low"] < row["saved_ns"] < row["saved_ns_high"]
-    assert "the more writes a branch saves, the more time" in explanation_sentences(found, "packed")[1]
+    assert (
+        "the more writes a branch saves, the more time" in explanation_sentences(found, "packed")[1]
+    )
 
 
-def test_a_simulated_sweep_is_explained_by_the_intervals_that_it_is_judged_by(tmp_path: Path) -> None:
+def test_a_simulated_sweep_is_explained_by_the_intervals_that_it_is_judged_by(
+    tmp_path: Path,
+) -> None:
     analysis = analysed(tmp_path, {"none": 0.7}, machine="made-up", branches=BRANCHES[1:])
-    found = explain(analysis, "packed").cells.filter(panel="tsp · small", threads=2, branch="none").row(0, named=True)
-    judged = analysis.comparisons.filter(level="cell", workload="tsp", threads=2, branch="none").row(0, named=True)
+    found = (
+        explain(analysis, "packed")
+        .cells.filter(panel="tsp · small", threads=2, branch="none")
+        .row(0, named=True)
+    )
+    judged = analysis.comparisons.filter(
+        level="cell", workload="tsp", threads=2, branch="none"
+    ).row(0, named=True)
     assert found["saved_ns_low"] == pytest.approx((1 - judged["ratio_high"]) * found["plain_ns"])
     assert found["saved_ns_high"] == pytest.approx((1 - judged["ratio_low"]) * found["plain_ns"])
 
@@ -57,14 +73,20 @@ def test_saved_writes_that_cost_time_are_told_as_that(tmp_path: Path) -> None:
 
 def test_writes_without_any_effect_explain_nothing(tmp_path: Path) -> None:
     found = explain(analysed(tmp_path, {}), "packed")
-    assert "whether writes explain times cannot be told here" in explanation_sentences(found, "packed")[1]
+    assert (
+        "whether writes explain times cannot be told here"
+        in explanation_sentences(found, "packed")[1]
+    )
 
 
 def test_only_threads_that_can_disturb_each_other_count(tmp_path: Path) -> None:
     analysis = analysed(tmp_path, {})
     found = explain(analysis, "packed")
     assert set(found.cells["threads"]) == {2, 4}  # one disturbs nobody, eight exceed the CPUs
-    assert set(explain_figure(found, chart_style(analysis, LIGHT)).to_dict()) >= {"concat", "config"}
+    assert set(explain_figure(found, chart_style(analysis, LIGHT)).to_dict()) >= {
+        "concat",
+        "config",
+    }
 
 
 def test_a_sweep_without_counts_is_not_explained(ordinary_sweep: Path) -> None:

@@ -33,11 +33,17 @@ def test_a_cell_has_the_median_and_the_range_of_its_trials_in_microseconds(tmp_p
     rows = found.filter(pl.col("threads") == 2).select(
         "kind", "quantile", "trials", "wait_us", "wait_us_low", "wait_us_high"
     )
-    assert rows.rows() == [("first_job", "p99.9", 3, 10.0, 5.0, 15.0), ("latency", "p50", 3, 2.0, 1.0, 3.0)]
+    assert rows.rows() == [
+        ("first_job", "p99.9", 3, 10.0, 5.0, 15.0),
+        ("latency", "p50", 3, 2.0, 1.0, 3.0),
+    ]
 
 
 def test_figures_that_are_no_quantile_of_a_wait_are_left_out(tmp_path: Path) -> None:
-    found = waits(tmp_path, {"latency_over_10ms": 7.0, "cpu_per_unit": 3.0, "latency_p75": 2.0, "x_latency_p50": 1.0})
+    found = waits(
+        tmp_path,
+        {"latency_over_10ms": 7.0, "cpu_per_unit": 3.0, "latency_p75": 2.0, "x_latency_p50": 1.0},
+    )
     assert found.is_empty()
 
 
@@ -49,7 +55,10 @@ def test_failed_trials_tell_no_waits(tmp_path: Path) -> None:
             "crash" if (branch, threads, replicate) == ("packed", 4, 0) else None
         ),
     )
-    assert found.sort("threads").select("threads", "trials", "wait_us_low").rows() == [(2, 3, 1.0), (4, 2, 2.0)]
+    assert found.sort("threads").select("threads", "trials", "wait_us_low").rows() == [
+        (2, 3, 1.0),
+        (4, 2, 2.0),
+    ]
 
 
 def test_a_tradeoff_sets_the_wait_beside_the_cpu_time_of_its_cell(tmp_path: Path) -> None:

@@ -33,31 +33,48 @@ def test_every_reason_for_leaving_out_has_a_row_with_its_count(tmp_path: Path) -
     )  # fmt: skip
     found = ledger(sweep, trial_times(sweep), "master")
     assert found.schema == LEDGER
-    rows = {(row["what"], row["reason"], row["branch"]): (row["left_out"], row["of"]) for row in found.rows(named=True)}
+    rows = {
+        (row["what"], row["reason"], row["branch"]): (row["left_out"], row["of"])
+        for row in found.rows(named=True)
+    }
     assert rows["trials", "failed: crash", "packed"] == (5, 20)
-    assert rows["trials", "failed: timeout", "master"] == (1, 25)  # 20 of the pool, 5 of the sequential program
+    assert rows["trials", "failed: timeout", "master"] == (
+        1,
+        25,
+    )  # 20 of the pool, 5 of the sequential program
     assert rows["trials", "counted, so never timed", "packed"] == (12, 12)
     assert rows["pairs", "no good trial of master in the block", "packed"] == (1, 15)
     assert rows["pairs", "no good trial of master in the block", "master-again"] == (1, 20)
-    assert rows["cells of pooled means", "not all branches have it (missing: packed)", None] == (1, 4)
+    assert rows["cells of pooled means", "not all branches have it (missing: packed)", None] == (
+        1,
+        4,
+    )
 
 
 def test_a_clean_sweep_leaves_nothing_out_and_says_so(tmp_path: Path) -> None:
-    sweep = sweep_of(tmp_path / "sweep", branches=["master"], workloads={"tsp": 0.1}, threads=[1, 2], trials=5)
+    sweep = sweep_of(
+        tmp_path / "sweep", branches=["master"], workloads={"tsp": 0.1}, threads=[1, 2], trials=5
+    )
     found = ledger(sweep, trial_times(sweep), "master")
     assert found["left_out"].sum() == 0
     assert "which are kept" in found["reason"][-1]
 
 
 def test_a_burst_is_in_the_ledger(tmp_path: Path) -> None:
-    sweep = sweep_of(tmp_path / "sweep", branches=made_up.STUDY_BRANCHES, workloads={"tsp": 0.1}, trials=7)
+    sweep = sweep_of(
+        tmp_path / "sweep", branches=made_up.STUDY_BRANCHES, workloads={"tsp": 0.1}, trials=7
+    )
     slow = (pl.col("replicate") == 0) & pl.col("branch").is_in(made_up.STUDY_BRANCHES[:4])
-    times = trial_times(sweep).with_columns(pl.col("ns_per_unit") * pl.when(slow).then(1.5).otherwise(1.0))
+    times = trial_times(sweep).with_columns(
+        pl.col("ns_per_unit") * pl.when(slow).then(1.5).otherwise(1.0)
+    )
     assert "blocks of comparisons" in ledger(sweep, times, "master")["what"]
 
 
 def test_a_torn_record_is_in_the_ledger(tmp_path: Path) -> None:
-    folder = made_up.write_sweep(tmp_path / "sweep", made_up.Truth(branches=["master"], workloads={"tsp": 0.1}))
+    folder = made_up.write_sweep(
+        tmp_path / "sweep", made_up.Truth(branches=["master"], workloads={"tsp": 0.1})
+    )
     file = folder / "trials.jsonl"
     file.write_bytes(file.read_bytes()[:-20])
     sweep = read_sweep(folder)
@@ -65,14 +82,22 @@ def test_a_torn_record_is_in_the_ledger(tmp_path: Path) -> None:
 
 
 def test_provenance_names_host_builds_clock_and_crowded_thread_counts(tmp_path: Path) -> None:
-    sweep = sweep_of(tmp_path / "sweep", branches=["master", "packed"], features={"packed": ["split"]}, cpus=4)
+    sweep = sweep_of(
+        tmp_path / "sweep", branches=["master", "packed"], features={"packed": ["split"]}, cpus=4
+    )
     found = provenance(sweep)
     assert found["host"]["cpus_usable"] == 4
     assert found["freq_state"] == {"uncontrolled": sweep.trials.collect().height}
     assert found["threads_beyond_cpus"] == [8]
     assert [it["source"] for it in found["branches"]] == ["unknown source", "fork"]
     text = sentence(found, 7)
-    for part in ("7 rows from sweep sweep", "Made-up CPU with 4 CPUs", "clock uncontrolled", "at 8", "packed (fork)"):
+    for part in (
+        "7 rows from sweep sweep",
+        "Made-up CPU with 4 CPUs",
+        "clock uncontrolled",
+        "at 8",
+        "packed (fork)",
+    ):
         assert part in text
 
 
@@ -85,7 +110,9 @@ def test_costs_tell_wall_time_cpu_time_cycles_and_idle_cpus(tmp_path: Path) -> N
     times = trial_times(sweep).with_columns(pl.col("cpus_busy") * 0.75)
     found = costs(times, 4)
     assert found.schema == COSTS
-    row = found.filter(pl.col("branch") == "master", pl.col("program") == "parallel").row(0, named=True)
+    row = found.filter(pl.col("branch") == "master", pl.col("program") == "parallel").row(
+        0, named=True
+    )
     true_ns = made_up.Truth(workloads={"tsp": 0.0}).time_ns("master", "tsp", 2) / 1000
     assert row["ns_per_unit"] == pytest.approx(2 * true_ns, rel=0.01)
     assert row["cycles_per_unit"] == pytest.approx(3.0 * true_ns, rel=0.01)

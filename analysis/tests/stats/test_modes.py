@@ -51,7 +51,10 @@ def bimodal(frame: pl.LazyFrame, column: str, every: int) -> pl.LazyFrame:
     """The same rows of `packed` with every other one a fifth slower."""
     odd = pl.int_range(pl.len()) // every % 2 == 1
     return frame.with_columns(
-        pl.when(odd).then(pl.col(column) * 1.2).otherwise(pl.col(column)).cast(frame.collect_schema()[column])
+        pl.when(odd)
+        .then(pl.col(column) * 1.2)
+        .otherwise(pl.col(column))
+        .cast(frame.collect_schema()[column])
     )
 
 
@@ -73,21 +76,28 @@ def test_iterations_that_alternate_are_flagged_in_their_cells_with_their_gap(
     sweep = read_sweep(made_up.write_sweep(tmp_path / "sweep", truth))
     mine = sweep.trials.filter(pl.col("branch") == "packed").select("trial")
     theirs = sweep.iterations.join(mine, on="trial", how="anti")
-    odd = bimodal(sweep.iterations.join(mine, on="trial").sort("trial", "iteration"), "elapsed_ns", 1)
+    odd = bimodal(
+        sweep.iterations.join(mine, on="trial").sort("trial", "iteration"), "elapsed_ns", 1
+    )
     found = modes(trial_times(sweep), pl.concat([theirs, odd]))
     assert found.schema == MODES
     several = found.filter(pl.col("several"))
     assert set(several["branch"]) == {"packed"}
     assert set(several["scope"]) == {WITHIN}
     assert set(several["threads"]) == {1, 2, 4, 8}
-    # half of the others are in the other mode, so that deviations are a gap down, about none, and a gap up
+    # half of the others are in the other mode, so that deviations are a gap down, about none, and a
+    # gap up
     assert several["gap"].min() > 1.05  # type: ignore[operator]
 
 
-def test_trials_of_two_kinds_are_flagged_over_all_thread_counts(tmp_path: Path, truth: made_up.Truth) -> None:
+def test_trials_of_two_kinds_are_flagged_over_all_thread_counts(
+    tmp_path: Path, truth: made_up.Truth
+) -> None:
     sweep = read_sweep(made_up.write_sweep(tmp_path / "sweep", replace(truth, trials=15)))
     times = trial_times(sweep).collect().lazy()
-    odd = bimodal(times.filter(pl.col("branch") == "packed").sort("threads", "block"), "ns_per_unit", 1)
+    odd = bimodal(
+        times.filter(pl.col("branch") == "packed").sort("threads", "block"), "ns_per_unit", 1
+    )
     found = modes(pl.concat([times.filter(pl.col("branch") != "packed"), odd]), sweep.iterations)
     several = found.filter(pl.col("several"))
     assert several.select("branch", "scope", "threads").rows() == [("packed", BETWEEN, None)]
@@ -101,7 +111,9 @@ def test_ordinary_sweeps_have_no_flagged_cell(tmp_path: Path, truth: made_up.Tru
 
 
 def test_too_few_values_are_not_tested(tmp_path: Path) -> None:
-    truth = made_up.Truth(branches=["master"], workloads={"tsp": 0.1}, threads=[2], trials=5, iterations=3)
+    truth = made_up.Truth(
+        branches=["master"], workloads={"tsp": 0.1}, threads=[2], trials=5, iterations=3
+    )
     sweep = read_sweep(made_up.write_sweep(tmp_path / "sweep", truth))
     found = modes(trial_times(sweep), sweep.iterations)
     assert found["p_value"].null_count() == found.height

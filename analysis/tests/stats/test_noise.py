@@ -31,12 +31,18 @@ def test_a_change_that_does_not_come_again_is_shown_with_the_verdict_on_it(tmp_p
     assert row["branch"] == "odd"
     assert row["first"].startswith("+2")
     assert row["verdict of the second"] == "not distinguishable"
-    assert "odd" in second_look(first, first).filter(pl.col("verdict of the second") == "slower")["branch"]
+    assert (
+        "odd"
+        in second_look(first, first).filter(pl.col("verdict of the second") == "slower")["branch"]
+    )
 
 
 def test_a_noisier_sweep_has_a_wider_band(tmp_path: Path) -> None:
     found = noise_table(
-        {"quiet": analysed(tmp_path / "a", 1.2), "noisy": analysed(tmp_path / "b", 1.0, trial_noise=0.1)}
+        {
+            "quiet": analysed(tmp_path / "a", 1.2),
+            "noisy": analysed(tmp_path / "b", 1.0, trial_noise=0.1),
+        }
     )
     bands = {row["sweep"]: float(row["A/A band"].strip("±% ")) for row in found.rows(named=True)}
     assert bands["noisy"] > 3 * bands["quiet"]

@@ -26,7 +26,9 @@ def analysis(folder: Path, **more: object) -> Analysis:
         "trials": 6,
         "layouts": 6,
         "pinned": {"tsp": PINNED_TAKES},
-        "waits_ns": {name: {"latency_p50": 1000.0} for name in ("master", "packed", "master-again")},
+        "waits_ns": {
+            name: {"latency_p50": 1000.0} for name in ("master", "packed", "master-again")
+        },
         **more,
     }
     return analyse(read_sweep(made_up.write_sweep(folder, made_up.Truth(**truth))))  # type: ignore[arg-type]
@@ -69,7 +71,9 @@ def test_three_layouts_have_no_interval_and_move_nothing(tmp_path: Path) -> None
 
 def test_the_page_warns_of_what_placement_moved_and_says_by_how_much(tmp_path: Path) -> None:
     found = analysis(tmp_path)
-    warned = [sentence for sentence in cautions(found) if sentence.startswith("Where workers run decides")]
+    warned = [
+        sentence for sentence in cautions(found) if sentence.startswith("Where workers run decides")
+    ]
     assert warned == placement_sentences(found.placements)
     assert re.search(r"tsp · small on 2 threads: wall time −(39|40|41)\.\d", warned[0])
     assert "quicksort" not in warned[0]
@@ -78,7 +82,11 @@ def test_the_page_warns_of_what_placement_moved_and_says_by_how_much(tmp_path: P
 def test_a_sweep_of_one_placement_has_nothing_to_compare_and_no_warning(tmp_path: Path) -> None:
     found = analysis(tmp_path, pinned=None)
     assert found.placements.is_empty()
-    assert not [sentence for sentence in cautions(found) if "placement" in sentence or "workers run" in sentence]
+    assert not [
+        sentence
+        for sentence in cautions(found)
+        if "placement" in sentence or "workers run" in sentence
+    ]
 
 
 def test_panels_of_a_sweep_of_both_placements_are_told_apart(tmp_path: Path) -> None:
@@ -86,4 +94,6 @@ def test_panels_of_a_sweep_of_both_placements_are_told_apart(tmp_path: Path) -> 
     shown = found.speedups.filter(pl.col("definition") == "sequential")
     by_placement = shown.filter(workload="tsp", threads=2, branch="master").sort("placement")
     assert by_placement["placement"].to_list() == ["free", "pinned"]
-    assert by_placement["speedup"][1] / by_placement["speedup"][0] == pytest.approx(1 / PINNED_TAKES, rel=0.05)
+    assert by_placement["speedup"][1] / by_placement["speedup"][0] == pytest.approx(
+        1 / PINNED_TAKES, rel=0.05
+    )

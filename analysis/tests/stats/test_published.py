@@ -11,7 +11,11 @@ from sweep_analysis.read.load import CHECKOUT, read_sweep
 from sweep_analysis.stats import published
 from sweep_analysis.stats.analysis import Analysis, analyse
 
-EPOCHS = {"at": "crossbeam-epoch-0.9.21/src/i.rs:1:1 (Global::try_advance)", "transfers": 10, "waited_ns": 1_000_000}
+EPOCHS = {
+    "at": "crossbeam-epoch-0.9.21/src/i.rs:1:1 (Global::try_advance)",
+    "transfers": 10,
+    "waited_ns": 1_000_000,
+}
 """What the cores of a made-up trial wait for in crossbeam's epochs; in the second trial twice as long, and so on."""
 
 
@@ -24,7 +28,11 @@ def test_the_committed_file_names_experiments_machines_and_positive_figures() ->
         assert f'name = "{one.experiment}"' in experiments
         assert (CHECKOUT / "machines" / f"{one.machine}.toml").is_file()
         assert one.source
-    assert all(f'name = "{branch}"' in branches for sign in told.sign for branch in (sign.branch, sign.over))
+    assert all(
+        f'name = "{branch}"' in branches
+        for sign in told.sign
+        for branch in (sign.branch, sign.over)
+    )
     for series in told.series:
         quantity, _, named = series.quantity.partition(":")
         assert quantity in {"wall", "cpus"} or (quantity in {"times", "share"} and named)
@@ -33,7 +41,8 @@ def test_the_committed_file_names_experiments_machines_and_positive_figures() ->
 
 def test_a_figure_that_no_sweep_has_is_told_with_the_command_that_makes_it() -> None:
     with pytest.raises(
-        InputError, match="cargo runner sweep --experiment published-nbody --machine sapphire-rapids-16"
+        InputError,
+        match="cargo runner sweep --experiment published-nbody --machine sapphire-rapids-16",
     ):
         published.beside(published.read(), [])
 
@@ -58,7 +67,10 @@ def test_signs_count_the_pairs_of_each_series_that_have_the_published_order() ->
 
 
 def swept(folder: Path, workloads: dict[str, float]) -> Analysis:
-    """`tsp` is steady; `quicksort` of the published crate is in a second state by three seeds. `turned` takes half."""
+    """`tsp` is steady; `quicksort` of the published crate is in a second state by three seeds.
+
+    `turned` takes half.
+    """
     truth = made_up.Truth(
         branches=["master", "turned"],
         workloads=workloads,
@@ -84,35 +96,50 @@ def swept(folder: Path, workloads: dict[str, float]) -> Analysis:
 
 
 def series(quantity: str, *figures: float) -> published.Series:
-    told = [published.Figure(f"figure {number}", 8, "", value) for number, value in enumerate(figures)]
+    told = [
+        published.Figure(f"figure {number}", 8, "", value) for number, value in enumerate(figures)
+    ]
     return published.Series("a series", "a source", "made-up-8", "made-up", quantity, 1, "ns", told)
 
 
 def test_values_are_times_of_another_branch_and_shares_of_functions(tmp_path: Path) -> None:
     analysis = swept(tmp_path / "sweep", {"tsp": 0.1})
     mark, no_signs = published.Mark(1.5, 0.75), list[published.Sign]()
-    told = [series("times:turned", 0.5), series("share:pin,try_advance", 25.0), series("share:steal", 1.0)]
+    told = [
+        series("times:turned", 0.5),
+        series("share:pin,try_advance", 25.0),
+        series("share:steal", 1.0),
+    ]
     rows = published.beside(published.Published(mark, told, no_signs), [analysis])
     times, share, none = rows["simulated"].list.first()
     assert (times, none) == (pytest.approx(0.5, rel=0.01), 0.0)
-    # Seven trials of three iterations of some 11.7 ms on eight cores; the n-th trial waits n milliseconds.
+    # Seven trials of three iterations of some 11.7 ms on eight cores; the n-th trial waits n
+    # milliseconds.
     assert share == pytest.approx(100 * 28 / (7 * 3 * 8 * 11.69), rel=0.01)
 
 
 def test_a_figure_whose_cell_has_two_states_is_neither_met_nor_missed(tmp_path: Path) -> None:
     analysis = swept(tmp_path / "sweep", {"quicksort": 0.1})
     told = [series("wall", 1e6)]
-    row = published.beside(published.Published(published.Mark(1.5, 0.75), told, []), [analysis]).row(0, named=True)
+    row = published.beside(
+        published.Published(published.Mark(1.5, 0.75), told, []), [analysis]
+    ).row(0, named=True)
     assert (row["ratio"], row["is_met"]) == (None, None)
     low, high = row["simulated"]
     assert high / low == pytest.approx(5, rel=0.02)
 
 
-def test_a_sign_is_right_if_what_was_seen_to_gain_gains_a_tenth_and_nothing_else_does(tmp_path: Path) -> None:
+def test_a_sign_is_right_if_what_was_seen_to_gain_gains_a_tenth_and_nothing_else_does(
+    tmp_path: Path,
+) -> None:
     analysis = swept(tmp_path / "sweep", {"tsp": 0.1, "quicksort": 0.1})
-    sign = published.Sign("seen", "a source", "made-up-8", "made-up", "turned", "master", 8, ["tsp"], ["quicksort"])
+    sign = published.Sign(
+        "seen", "a source", "made-up-8", "made-up", "turned", "master", 8, ["tsp"], ["quicksort"]
+    )
     rows = published.seen(published.Published(published.Mark(1.5, 0.75), [], [sign]), [analysis])
     assert rows["is_right"].to_list() == [True, True]
-    swapped = published.Sign("seen", "a source", "made-up-8", "made-up", "turned", "master", 8, ["quicksort"], ["tsp"])
+    swapped = published.Sign(
+        "seen", "a source", "made-up-8", "made-up", "turned", "master", 8, ["quicksort"], ["tsp"]
+    )
     rows = published.seen(published.Published(published.Mark(1.5, 0.75), [], [swapped]), [analysis])
     assert rows["is_right"].to_list() == [False, False]

@@ -21,9 +21,15 @@ SERIAL = {"hash": 0.2, "sort": 0.1}
 
 def sweep(folder: Path, recorded: str = "", machine: str | None = None, **more: object) -> Analysis:
     """Of the programs, or of the replay of one of them, without noise."""
-    told = {"workloads": {"replay": SERIAL[recorded]} if recorded else SERIAL, "machine": machine, **more}
+    told = {
+        "workloads": {"replay": SERIAL[recorded]} if recorded else SERIAL,
+        "machine": machine,
+        **more,
+    }
     quiet = dict.fromkeys(["trial_noise", "iteration_noise", "block_noise"], 0.0)
-    truth = made_up.Truth(branches=["master"], threads=[1, 2], cpus=2, twin=False, sequential=False, **quiet, **told)  # type: ignore[arg-type]
+    truth = made_up.Truth(
+        branches=["master"], threads=[1, 2], cpus=2, twin=False, sequential=False, **quiet, **told
+    )  # type: ignore[arg-type]
     made = made_up.write_sweep(folder / f"2026-01-01T000000Z-{recorded or 'own'}-{machine}", truth)
     lines = [json.loads(line) for line in (made / "trials.jsonl").read_text().splitlines()]
     named = [line | ({"input": f"../{recorded}.zst"} if recorded else {}) for line in lines]
@@ -33,7 +39,12 @@ def sweep(folder: Path, recorded: str = "", machine: str | None = None, **more: 
 
 def all_replays(folder: Path, **of_hash: object) -> list[Analysis]:
     return [
-        sweep(folder, recorded, machine, **(of_hash if (recorded, machine) == ("hash", "here") else {}))
+        sweep(
+            folder,
+            recorded,
+            machine,
+            **(of_hash if (recorded, machine) == ("hash", "here") else {}),
+        )
         for recorded in SERIAL
         for machine in (None, "here")
     ]
@@ -42,7 +53,8 @@ def all_replays(folder: Path, **of_hash: object) -> list[Analysis]:
 def test_a_replay_that_is_the_program_predicts_it_and_what_lies_outside_the_pool_is_taken_from_one_thread(
     tmp_path: Path,
 ) -> None:
-    # This one has half of the program: it saves half of what the program does, and the other half stays as it was.
+    # This one has half of the program: it saves half of what the program does, and the other half
+    # stays as it was.
     found = replays(sweep(tmp_path), all_replays(tmp_path, effects={("master", "replay"): 0.5}))
     assert found["native"].to_list() == pytest.approx([1, 1])
     one, two = found["one_ms"][0], found["two_ms"][0]

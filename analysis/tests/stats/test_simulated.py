@@ -13,7 +13,13 @@ from sweep_analysis.read.load import Sweep, read_sweep
 from sweep_analysis.say import tables
 from sweep_analysis.stats.analysis import analyse
 from sweep_analysis.stats.compare import FASTER, LEAST_SIMULATED, UNCLEAR
-from sweep_analysis.stats.simulated import SPENT_ON, largest_threads, line_wait_rates, sensitivity, spent_shares
+from sweep_analysis.stats.simulated import (
+    SPENT_ON,
+    largest_threads,
+    line_wait_rates,
+    sensitivity,
+    spent_shares,
+)
 from sweep_analysis.stats.speedup import with_time_outs
 
 HOT = {"at": "src/a.rs:1:1", "written_at": "src/b.rs:2:2", "transfers": 30, "waited_ns": 3000}
@@ -55,7 +61,12 @@ def test_shares_of_time_are_those_of_the_records_and_add_up_to_one(tmp_path: Pat
 def test_time_of_all_cores_is_told_per_unit_of_work(tmp_path: Path) -> None:
     sweep = simulated(tmp_path / "sweep")
     total = spent_shares(sweep).filter(branch="packed", threads=8)["ns_per_unit"].sum()
-    mean = analyse(sweep).times.filter(branch="packed", threads=8, program="parallel")["ns_per_unit"].to_numpy().mean()
+    mean = (
+        analyse(sweep)
+        .times.filter(branch="packed", threads=8, program="parallel")["ns_per_unit"]
+        .to_numpy()
+        .mean()
+    )
     assert total == pytest.approx(8 * float(mean), rel=0.01)
 
 
@@ -74,7 +85,9 @@ def test_the_limit_in_host_time_is_no_time_of_a_simulated_trial(tmp_path: Path) 
     for machine, added in (("made-up-8", 0), (None, 1)):
         folder = tmp_path / str(machine)
         sweep = simulated(
-            folder, machine=machine, fails=lambda *at: "timeout" if at == ("packed", "tsp", 8, 0) else None
+            folder,
+            machine=machine,
+            fails=lambda *at: "timeout" if at == ("packed", "tsp", 8, 0) else None,
         )
         sweep.manifest["asked"]["timeout_s"] = 60.0
         times = analyse(sweep).times
@@ -93,7 +106,12 @@ def test_a_measured_sweep_tells_nothing_of_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("gain", "machine", "verdict"),
-    [(0.85, "made-up-8", FASTER), (0.95, "made-up-8", UNCLEAR), (0.905, "made-up-8", UNCLEAR), (0.95, None, FASTER)],
+    [
+        (0.85, "made-up-8", FASTER),
+        (0.95, "made-up-8", UNCLEAR),
+        (0.905, "made-up-8", UNCLEAR),
+        (0.95, None, FASTER),
+    ],
 )
 def test_no_simulated_difference_under_ten_per_cent_is_called_one(
     tmp_path: Path, gain: float, machine: str | None, verdict: str
@@ -147,10 +165,16 @@ def test_a_conclusion_that_one_price_turns_is_told_with_that_price() -> None:
 
 
 def test_a_cell_that_a_price_brings_into_another_state_is_not_judged() -> None:
-    turned = sensitivity(priced({"as-written": 0.8, "wake-ns*0.5": 0.8, "wake-ns*2": 1.8, "hit-ns*2": 0.8}), "packed")
+    turned = sensitivity(
+        priced({"as-written": 0.8, "wake-ns*0.5": 0.8, "wake-ns*2": 1.8, "hit-ns*2": 0.8}), "packed"
+    )
     assert turned.select("quantity", "two_states").rows() == [("cpu", False), ("time", True)]
     shown = dict(tables.sensitivity_table(turned).select("quantity", "turned by").rows())
     assert shown == {"time": "not judged: two states", "CPU time": "none"}
-    # A price that is doubled cannot more than double a sum of prices, and other prices are not looked at.
-    for factors in ({"as-written": 0.8, "wake-ns*2": 1.5}, {"as-written": 0.8, "wake-ns*2": 0.8, "hit-ns*2": 9.0}):
+    # A price that is doubled cannot more than double a sum of prices, and other prices are not
+    # looked at.
+    for factors in (
+        {"as-written": 0.8, "wake-ns*2": 1.5},
+        {"as-written": 0.8, "wake-ns*2": 0.8, "hit-ns*2": 9.0},
+    ):
         assert not sensitivity(priced(factors), "packed")["two_states"].any()

@@ -46,10 +46,17 @@ def test_the_three_definitions_have_their_own_references(tmp_path: Path) -> None
 
 def test_efficiency_and_karp_flatt_find_the_serial_fraction(tmp_path: Path) -> None:
     truth = made_up.Truth(
-        branches=PAIR, workloads={"tsp": 0.2}, threads=[1, 4], trial_noise=0, iteration_noise=0, block_noise=0
+        branches=PAIR,
+        workloads={"tsp": 0.2},
+        threads=[1, 4],
+        trial_noise=0,
+        iteration_noise=0,
+        block_noise=0,
     )
     row = analysed(tmp_path, truth).row(
-        by_predicate=(pl.col("definition") == "own") & (pl.col("threads") == 4) & (pl.col("branch") == "packed"),
+        by_predicate=(pl.col("definition") == "own")
+        & (pl.col("threads") == 4)
+        & (pl.col("branch") == "packed"),
         named=True,
     )
     assert row["karp_flatt"] == pytest.approx(0.2, rel=1e-5)
@@ -59,7 +66,9 @@ def test_efficiency_and_karp_flatt_find_the_serial_fraction(tmp_path: Path) -> N
 def test_a_branch_against_its_own_single_thread_is_exactly_one(tmp_path: Path) -> None:
     frame = analysed(tmp_path, made_up.Truth(branches=PAIR, threads=[1, 2]))
     own = frame.filter(pl.col("definition") == "own", pl.col("threads") == 1)
-    assert own.select("speedup", "speedup_low", "speedup_high").unique().rows() == [(1.0, None, None)]
+    assert own.select("speedup", "speedup_low", "speedup_high").unique().rows() == [
+        (1.0, None, None)
+    ]
     assert own["karp_flatt"].null_count() == own.height
 
 
@@ -71,22 +80,33 @@ def test_a_branch_against_its_own_single_thread_is_exactly_one(tmp_path: Path) -
         (made_up.Truth(branches=PAIR, threads=[2, 4], sequential=False), set()),
     ],
 )
-def test_a_definition_without_reference_has_no_rows(tmp_path: Path, truth: made_up.Truth, present: set[str]) -> None:
+def test_a_definition_without_reference_has_no_rows(
+    tmp_path: Path, truth: made_up.Truth, present: set[str]
+) -> None:
     assert set(analysed(tmp_path, truth)["definition"]) == present
 
 
 def test_the_median_shrugs_off_one_slow_iteration_and_one_slow_trial(tmp_path: Path) -> None:
     truth = made_up.Truth(
-        branches=PAIR, workloads={"tsp": 0.1}, threads=[1], trial_noise=0, iteration_noise=0, block_noise=0
+        branches=PAIR,
+        workloads={"tsp": 0.1},
+        threads=[1],
+        trial_noise=0,
+        iteration_noise=0,
+        block_noise=0,
     )
     sweep = read_sweep(made_up.write_sweep(tmp_path / "sweep", truth))
     slow = (pl.col("iteration") == 0) | pl.col("trial").str.ends_with("-3")
     factor = pl.when(slow).then(9).otherwise(1)
-    disturbed = replace(sweep, iterations=sweep.iterations.with_columns(pl.col("elapsed_ns") * factor))
+    disturbed = replace(
+        sweep, iterations=sweep.iterations.with_columns(pl.col("elapsed_ns") * factor)
+    )
     times = trial_times(disturbed).collect()
     assert (times["ns_per_unit"] > 8 * times["ns_per_unit"].min()).sum() == 4  # type: ignore[operator]
     found = speedups(times.lazy(), "master").filter(pl.col("definition") == "sequential")
-    assert found["speedup"].to_list() == pytest.approx([truth.speedup("master", "tsp", 1)] * 3, rel=1e-6)
+    assert found["speedup"].to_list() == pytest.approx(
+        [truth.speedup("master", "tsp", 1)] * 3, rel=1e-6
+    )
 
 
 def test_time_per_unit_is_what_counts_for_timed_work(tmp_path: Path) -> None:
@@ -106,7 +126,9 @@ def test_time_per_unit_is_what_counts_for_timed_work(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("trials", [5, 11])
-def test_speed_up_interval_covers_the_truth_at_the_promised_rate(tmp_path: Path, trials: int) -> None:
+def test_speed_up_interval_covers_the_truth_at_the_promised_rate(
+    tmp_path: Path, trials: int
+) -> None:
     workloads = {f"w{number}": 0.1 for number in range(400)}
     truth = made_up.Truth(
         branches=PAIR[:1],
@@ -120,6 +142,10 @@ def test_speed_up_interval_covers_the_truth_at_the_promised_rate(tmp_path: Path,
     )
     frame = analysed(tmp_path, truth)
     true = truth.speedup("master", "w0", 2)
-    covered = frame.select((pl.col("speedup_low") <= true) & (true <= pl.col("speedup_high"))).to_series().mean()
+    covered = (
+        frame.select((pl.col("speedup_low") <= true) & (true <= pl.col("speedup_high")))
+        .to_series()
+        .mean()
+    )
     assert isinstance(covered, float)
     assert 0.91 <= covered <= 0.985  # 95 % of 400 cells, three standard errors

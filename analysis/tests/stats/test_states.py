@@ -38,7 +38,9 @@ def test_pairs_of_states_are_found(apart: float) -> None:
         upper = rng.integers(2, SEEDS - 1)
         logs = 0.05 * rng.normal(size=SEEDS) + math.log(apart) * (np.arange(SEEDS) < upper)
         states = two_states(rng.permutation(logs))
-        found += states is not None and math.isclose(states[1] - states[0], math.log(apart), abs_tol=0.2)
+        found += states is not None and math.isclose(
+            states[1] - states[0], math.log(apart), abs_tol=0.2
+        )
     assert found > 0.99 * 2000
 
 
@@ -59,7 +61,11 @@ def test_a_lone_far_seed_and_too_few_seeds_are_no_second_state() -> None:
 
 def swept(folder: Path, machine: str | None = "made-up-8") -> Analysis:
     """`turning` takes five times as long on `quicksort` by three of seven seeds, and else as `steady`: two thirds."""
-    gains = {(branch, workload): 0.65 for branch in ("turning", "steady") for workload in ("tsp", "quicksort")}
+    gains = {
+        (branch, workload): 0.65
+        for branch in ("turning", "steady")
+        for workload in ("tsp", "quicksort")
+    }
     truth = made_up.Truth(
         branches=["packed", "turning", "steady"],
         workloads={"tsp": 0.1, "quicksort": 0.1},
@@ -81,23 +87,39 @@ def test_a_cell_of_two_states_is_not_judged_and_pooled_nowhere(tmp_path: Path) -
     analysis = swept(tmp_path / "sweep")
     rows = analysis.comparisons.filter(quantity="time")
     cells = {
-        (row["branch"], row["workload"], row["threads"]): row for row in rows.filter(level="cell").rows(named=True)
+        (row["branch"], row["workload"], row["threads"]): row
+        for row in rows.filter(level="cell").rows(named=True)
     }
     turned = cells["turning", "quicksort", 8]
-    assert (turned["verdict"], turned["two_states"], turned["p_corrected"]) == (UNJUDGED, True, None)
+    assert (turned["verdict"], turned["two_states"], turned["p_corrected"]) == (
+        UNJUDGED,
+        True,
+        None,
+    )
     assert verdict(turned, analysis.sweep) == "not judged: two states"
-    judged = [cells["turning", "quicksort", 4], cells["turning", "tsp", 8], cells["steady", "quicksort", 8]]
+    judged = [
+        cells["turning", "quicksort", 4],
+        cells["turning", "tsp", 8],
+        cells["steady", "quicksort", 8],
+    ]
     assert {(row["verdict"], row["two_states"]) for row in judged} == {(FASTER, False)}
-    pooled = {(row["branch"], row["workload"]): row for row in rows.filter(level="workload").rows(named=True)}
+    pooled = {
+        (row["branch"], row["workload"]): row
+        for row in rows.filter(level="workload").rows(named=True)
+    }
     assert [pooled[branch, "quicksort"]["cells"] for branch in ("turning", "steady")] == [1, 2]
     assert pooled["turning", "quicksort"]["time_ratio"] == pytest.approx(0.65, rel=0.01)
-    overall = {row["branch"]: row["time_ratio"] for row in rows.filter(level="overall").rows(named=True)}
+    overall = {
+        row["branch"]: row["time_ratio"] for row in rows.filter(level="overall").rows(named=True)
+    }
     assert overall["turning"] == pytest.approx(overall["steady"], rel=0.01)
 
 
 def test_a_baseline_of_two_states_leaves_nothing_to_judge_there(tmp_path: Path) -> None:
     truth_of = analyse(swept(tmp_path / "sweep").sweep, "turning")
-    rows = truth_of.comparisons.filter(level="cell", quantity="time", workload="quicksort", threads=8)
+    rows = truth_of.comparisons.filter(
+        level="cell", quantity="time", workload="quicksort", threads=8
+    )
     assert set(rows["verdict"]) == {UNJUDGED}
     assert rows["two_states"].all()
 

@@ -15,7 +15,13 @@ from sweep_analysis.say.validation import count_sentences
 from sweep_analysis.stats.validated_counts import by_event, validated_counts
 
 MEASURED = {"jobs_executed": 1_000, "steals_won": 100, "sleeps": 20, "wakes_sent": 0, "pushes": 7}
-PREDICTED = {"jobs_executed": 1_000, "steals_won": 140, "sleeps": 40, "wakes_sent": 3, "pushes": 900}
+PREDICTED = {
+    "jobs_executed": 1_000,
+    "steals_won": 140,
+    "sleeps": 40,
+    "wakes_sent": 3,
+    "pushes": 900,
+}
 
 
 def sweep(folder: Path, machine: str | None, counts: dict[str, int] | None) -> Sweep:
@@ -35,14 +41,23 @@ def sweep(folder: Path, machine: str | None, counts: dict[str, int] | None) -> S
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Sweep, Sweep]:
     folder = tmp_path_factory.mktemp("counts")
-    return sweep(folder / "simulated", "here", PREDICTED), sweep(folder / "measured", None, MEASURED)
+    return sweep(folder / "simulated", "here", PREDICTED), sweep(
+        folder / "measured", None, MEASURED
+    )
 
 
-def test_a_count_is_near_if_it_is_within_the_factor_and_few_events_are_not_judged(pair: tuple[Sweep, Sweep]) -> None:
+def test_a_count_is_near_if_it_is_within_the_factor_and_few_events_are_not_judged(
+    pair: tuple[Sweep, Sweep],
+) -> None:
     found = validated_counts(*pair)
     assert found.schema == VALIDATED_COUNTS
     rows = {row["event"]: row for row in found.to_dicts()}
-    assert set(rows) == {"jobs_executed", "steals_won", "sleeps", "wakes_sent"}  # pushes are not compared
+    assert set(rows) == {
+        "jobs_executed",
+        "steals_won",
+        "sleeps",
+        "wakes_sent",
+    }  # pushes are not compared
     # Of two workers, and 1 by threads outside.
     assert (rows["steals_won"]["predicted"], rows["steals_won"]["measured"]) == (281, 201)
     assert rows["steals_won"]["ratio"] == pytest.approx(281 / 201)
@@ -66,7 +81,8 @@ def test_an_event_that_one_sweep_alone_has_is_a_miss_without_a_ratio(tmp_path: P
 
 def test_counts_are_told_for_the_work_that_was_measured(tmp_path: Path) -> None:
     simulated, measured = (
-        sweep(tmp_path / name, machine, MEASURED) for name, machine in (("simulated", "here"), ("measured", None))
+        sweep(tmp_path / name, machine, MEASURED)
+        for name, machine in (("simulated", "here"), ("measured", None))
     )
     file = simulated.path / "trials.jsonl"
     records = [json.loads(line) for line in file.read_text().splitlines()]
@@ -78,17 +94,28 @@ def test_counts_are_told_for_the_work_that_was_measured(tmp_path: Path) -> None:
     assert found["ratio"].drop_nulls().to_list() == pytest.approx([0.5] * 4)
 
 
-def test_the_summary_has_a_row_for_each_event_and_misses_are_named(pair: tuple[Sweep, Sweep]) -> None:
+def test_the_summary_has_a_row_for_each_event_and_misses_are_named(
+    pair: tuple[Sweep, Sweep],
+) -> None:
     counts = validated_counts(*pair)
     rows = {row["event"]: row for row in by_event(counts).to_dicts()}
     assert (rows["sleeps"]["near"], rows["sleeps"]["judged"], rows["sleeps"]["few"]) == (0, 1, 0)
-    assert (rows["wakes_sent"]["near"], rows["wakes_sent"]["judged"], rows["wakes_sent"]["few"]) == (0, 0, 1)
+    assert (
+        rows["wakes_sent"]["near"],
+        rows["wakes_sent"]["judged"],
+        rows["wakes_sent"]["few"],
+    ) == (0, 0, 1)
     said = count_sentences(counts)
-    assert said[0] == "missed: sleeps of tsp · small on 2 threads with `packed`: simulated 81, measured 41"
+    assert (
+        said[0]
+        == "missed: sleeps of tsp · small on 2 threads with `packed`: simulated 81, measured 41"
+    )
     assert said[-1].startswith("2 of 3 counts within a factor of 1.5; 1 not judged")
 
 
-def test_sweeps_without_counts_are_said_to_have_none(tmp_path: Path, pair: tuple[Sweep, Sweep]) -> None:
+def test_sweeps_without_counts_are_said_to_have_none(
+    tmp_path: Path, pair: tuple[Sweep, Sweep]
+) -> None:
     silent = sweep(tmp_path / "measured", None, None)
     assert "--instrument" in count_sentences(validated_counts(pair[0], silent))[0]
 

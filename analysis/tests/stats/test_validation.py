@@ -24,8 +24,13 @@ from sweep_analysis.stats.validation import validation
 BRANCHES = ["packed", "split-counters"]
 
 
-def sweep(folder: Path, machine: str | None, *, created_at: str, threads: tuple[int, ...] = (1, 2)) -> Sweep:
-    """Without noise. What the simulated machine gets wrong: `tsp` with one branch takes 1.5 times too long."""
+def sweep(
+    folder: Path, machine: str | None, *, created_at: str, threads: tuple[int, ...] = (1, 2)
+) -> Sweep:
+    """Without noise.
+
+    What the simulated machine gets wrong: `tsp` with one branch takes 1.5 times too long.
+    """
     truth = made_up.Truth(
         branches=BRANCHES,
         workloads={"tsp": 0.1, "quicksort": 0.2},
@@ -93,7 +98,9 @@ def test_sweeps_in_the_wrong_order_or_without_a_common_cell_are_refused(tmp_path
         validation(simulated, measured)
 
 
-def test_the_command_prints_a_table_and_writes_the_figure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_a_table_and_writes_the_figure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     simulated, measured = pair(tmp_path)
     folders = [str(simulated.path), str(measured.path)]
     output = tmp_path / "drawn"
@@ -101,7 +108,11 @@ def test_the_command_prints_a_table_and_writes_the_figure(tmp_path: Path, capsys
     told = capsys.readouterr().out
     assert "| simulated ms | measured ms |" in told
     assert told.rstrip().splitlines()[-1].startswith("6 of 8 cells")
-    assert {file.name for file in output.iterdir()} >= {"validation.svg", "validation.png", "validation.csv"}
+    assert {file.name for file in output.iterdir()} >= {
+        "validation.svg",
+        "validation.png",
+        "validation.csv",
+    }
     assert main(["validate", *folders[::-1]]) == 2
 
 
@@ -114,7 +125,9 @@ def test_the_figure_says_which_axis_is_simulated_and_names_misses(tmp_path: Path
     assert "quicksort" not in drawn
 
 
-def with_effects(folder: Path, effects: dict[tuple[str, str], float], machine: str | None) -> Analysis:
+def with_effects(
+    folder: Path, effects: dict[tuple[str, str], float], machine: str | None
+) -> Analysis:
     truth = made_up.Truth(
         branches=BRANCHES,
         workloads={"tsp": 0.1, "quicksort": 0.2},

@@ -1,4 +1,5 @@
-//! Gives a pool one tiny job per millisecond, and counts the threads that wake up for it and their CPU time.
+//! Gives a pool one tiny job per millisecond, and counts the threads that wake up for it and their
+//! CPU time.
 
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
@@ -26,20 +27,32 @@ struct Done {
 /// Reads what the kernel has counted of one thread; `None` if the thread has ended.
 fn done_by(task: &Path) -> Option<Done> {
     let status = read_to_string(task.join("status")).ok()?;
-    let sleeps = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
+    let sleeps = status
+        .lines()
+        .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
     let times = read_to_string(task.join("schedstat")).ok()?;
     let cpu_ns = times.split(' ').next()?.parse().ok()?;
-    Some(Done { sleeps: sleeps.trim().parse().ok()?, cpu_ns })
+    Some(Done {
+        sleeps: sleeps.trim().parse().ok()?,
+        cpu_ns,
+    })
 }
 
 /// The same of the counted threads, all together.
 fn done() -> Done {
-    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    let is_counted = |task: &PathBuf| read_to_string(task.join("comm")).is_ok_and(|name| name.trim() == NAME);
+    let tasks = std::fs::read_dir("/proc/self/task")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let is_counted =
+        |task: &PathBuf| read_to_string(task.join("comm")).is_ok_and(|name| name.trim() == NAME);
     let counted = tasks.map(|task| task.path()).filter(is_counted);
     counted
         .filter_map(|task| done_by(&task))
-        .fold(Done::default(), |sum, it| Done { sleeps: sum.sleeps + it.sleeps, cpu_ns: sum.cpu_ns + it.cpu_ns })
+        .fold(Done::default(), |sum, it| Done {
+            sleeps: sum.sleeps + it.sleeps,
+            cpu_ns: sum.cpu_ns + it.cpu_ns,
+        })
 }
 
 /// Calls `spawn` once per period, prints a row, and returns how many threads woke up for each call.
@@ -57,8 +70,14 @@ fn row(name: &str, seconds: f64, mut spawn: impl FnMut()) -> f64 {
     let (elapsed, after) = (begun.elapsed(), done());
     let woken = (after.sleeps - before.sleeps) as f64 / f64::from(spawned);
     let ns = (after.cpu_ns - before.cpu_ns) as f64;
-    let (us, share) = (ns / 1e3 / f64::from(spawned), ns / elapsed.as_nanos() as f64);
-    println!("{name:<20} {woken:>16.2} {us:>15.1} {:>13.2}", 100.0 * share);
+    let (us, share) = (
+        ns / 1e3 / f64::from(spawned),
+        ns / elapsed.as_nanos() as f64,
+    );
+    println!(
+        "{name:<20} {woken:>16.2} {us:>15.1} {:>13.2}",
+        100.0 * share
+    );
     woken
 }
 
@@ -81,9 +100,13 @@ fn of_thread(seconds: f64) {
 }
 
 fn of_pool(threads: usize, seconds: f64) -> f64 {
-    let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(|_| NAME.to_owned());
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .thread_name(|_| NAME.to_owned());
     let pool = pool.build().expect("threads");
-    let woken = row(&format!("pool, threads: {threads}"), seconds, || pool.spawn(|| ()));
+    let woken = row(&format!("pool, threads: {threads}"), seconds, || {
+        pool.spawn(|| ())
+    });
     drop(pool);
     // Its threads end by themselves, and must not be counted in the next row.
     while done().cpu_ns > 0 {
@@ -95,7 +118,10 @@ fn of_pool(threads: usize, seconds: f64) -> f64 {
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let seconds = words.first().map_or(Ok(2.0), |word| word.parse());
-    let (Some(seconds), 0 | 1) = (seconds.ok().filter(|it| (0.1..1e6).contains(it)), words.len()) else {
+    let (Some(seconds), 0 | 1) = (
+        seconds.ok().filter(|it| (0.1..1e6).contains(it)),
+        words.len(),
+    ) else {
         eprintln!("usage: idle-pool-burns [SECONDS], for each row, 0.1 or more");
         return ExitCode::from(2);
     };
@@ -103,13 +129,19 @@ fn main() -> ExitCode {
         eprintln!("This needs Linux, with `status` and `schedstat` of each thread in /proc.");
         return ExitCode::from(4);
     }
-    println!("{:<20} {:>16} {:>15} {:>13}", "", "wake-ups per job", "CPU us per job", "% of one CPU");
+    println!(
+        "{:<20} {:>16} {:>15} {:>13}",
+        "", "wake-ups per job", "CPU us per job", "% of one CPU"
+    );
     of_thread(seconds);
     let cpus = thread::available_parallelism().map_or(1, usize::from);
     let mut sizes = vec![1, 2, 8, 2 * cpus];
     sizes.sort_unstable();
     sizes.dedup();
-    let woken = sizes.into_iter().map(|threads| of_pool(threads, seconds)).fold(0.0, f64::max);
+    let woken = sizes
+        .into_iter()
+        .map(|threads| of_pool(threads, seconds))
+        .fold(0.0, f64::max);
     if woken < 1.5 {
         println!("\nNot seen: at most {woken:.2} wake-ups for a job that one thread can run.");
         return ExitCode::SUCCESS;

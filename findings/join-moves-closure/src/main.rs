@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use rayon_core::ThreadPoolBuilder;
 
-/// Calls per measurement. The least of all measurements counts, as whatever else runs can only add to it.
+/// Calls per measurement. The least of all measurements counts, as whatever else runs can only add
+/// to it.
 const CALLS: u32 = 1000;
 
 /// Nanoseconds that a call takes.
@@ -34,19 +35,31 @@ fn row<const BYTES: usize>(seconds: f64) -> f64 {
         rayon_core::join(|| (), move || black_box(&bytes)[0]);
     });
     let more = owns / borrows - 1.0;
-    println!("{BYTES:>14} {borrows:>12.1} {owns:>12.1} {:>12.0}", 100.0 * more);
+    println!(
+        "{BYTES:>14} {borrows:>12.1} {owns:>12.1} {:>12.0}",
+        100.0 * more
+    );
     more
 }
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let seconds = words.first().map_or(Ok(1.0), |word| word.parse());
-    let (Some(seconds), 0 | 1) = (seconds.ok().filter(|it| (0.1..1e6).contains(it)), words.len()) else {
+    let (Some(seconds), 0 | 1) = (
+        seconds.ok().filter(|it| (0.1..1e6).contains(it)),
+        words.len(),
+    ) else {
         eprintln!("usage: join-moves-closure [SECONDS], for each row, 0.1 or more");
         return ExitCode::from(2);
     };
-    println!("{:>14} {:>12} {:>12} {:>12}", "closure, bytes", "borrows, ns", "owns, ns", "more, %");
-    let pool = ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
+    println!(
+        "{:>14} {:>12} {:>12} {:>12}",
+        "closure, bytes", "borrows, ns", "owns, ns", "more, %"
+    );
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(1)
+        .build()
+        .expect("a thread");
     let more = pool.install(|| {
         row::<64>(seconds);
         let more = row::<128>(seconds);

@@ -6,13 +6,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqC
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Words that are written just before a join, each in a cache line of its own: about as many as a processor holds back.
+/// Words that are written just before a join, each in a cache line of its own: about as many as a
+/// processor holds back.
 const WRITES: usize = 100;
-/// The gap before a join is random up to this: now and then it must be as long as a worker takes to doze off.
+/// The gap before a join is random up to this: now and then it must be as long as a worker takes to
+/// doze off.
 const LONGEST_GAP_NS: u32 = 40_000;
 /// A join that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Words in a page of memory, and pages: 64 MiB, of which a random page is seldom in a core's own caches.
+/// Words in a page of memory, and pages: 64 MiB, of which a random page is seldom in a core's own
+/// caches.
 const PAGE: usize = 512;
 const PAGES: u32 = 1 << 14;
 
@@ -29,7 +32,11 @@ fn meet(both: u64) {
     while ARRIVED.load(Relaxed) < both {
         looks = looks.saturating_add(1);
         // Where workers cannot be kept apart, the other half may need this CPU.
-        if looks < 1000 { spin_loop() } else { thread::yield_now() }
+        if looks < 1000 {
+            spin_loop()
+        } else {
+            thread::yield_now()
+        }
     }
 }
 
@@ -47,12 +54,16 @@ fn join_until_time_is_up(fences: bool) {
         // The pages' addresses are looked up now: later that would delay the writes themselves.
         let pages = [(); 4].map(|()| below(PAGES) as usize * PAGE);
         black_box(pages.iter().map(|&page| memory[page]).sum::<u64>());
-        let (gap, begun) = (Duration::from_nanos(below(LONGEST_GAP_NS).into()), Instant::now());
+        let (gap, begun) = (
+            Duration::from_nanos(below(LONGEST_GAP_NS).into()),
+            Instant::now(),
+        );
         while begun.elapsed() < gap {
             spin_loop();
         }
         for write in 0..WRITES {
-            // No two neighbours, which a cache fetches together, and in no order that it could guess.
+            // No two neighbours, which a cache fetches together, and in no order that it could
+            // guess.
             let line = 2 + write / 4 * 14 % 62;
             memory[pages[write % 4] + 8 * line] = join;
         }
@@ -69,8 +80,12 @@ fn join_until_time_is_up(fences: bool) {
     }
 }
 
-/// Keeps this thread on the first or the last CPU that it may use. Elsewhere than on Linux it goes where it wants.
-#[cfg_attr(not(target_os = "linux"), expect(unused_variables, reason = "only Linux is asked"))]
+/// Keeps this thread on the first or the last CPU that it may use. Elsewhere than on Linux it goes
+/// where it wants.
+#[cfg_attr(
+    not(target_os = "linux"),
+    expect(unused_variables, reason = "only Linux is asked")
+)]
 fn stay(worker: usize) {
     #[cfg(target_os = "linux")]
     {
@@ -79,10 +94,15 @@ fn stay(worker: usize) {
             fn sched_setaffinity(thread: i32, bytes: usize, cpus: *const u64) -> i32;
         }
         let (mut all, mut one) = ([0_u64; 16], [0_u64; 16]);
-        // SAFETY: the C library's functions, which write and read that many bytes; both masks have them.
+        // SAFETY: the C library's functions, which write and read that many bytes; both masks have
+        // them.
         unsafe { sched_getaffinity(0, size_of_val(&all), all.as_mut_ptr()) };
         let mut cpus = (0..1024).filter(|cpu| all[cpu / 64] >> (cpu % 64) & 1 == 1);
-        if let Some(cpu) = if worker == 0 { cpus.next() } else { cpus.next_back() } {
+        if let Some(cpu) = if worker == 0 {
+            cpus.next()
+        } else {
+            cpus.next_back()
+        } {
             one[cpu / 64] = 1 << (cpu % 64);
             // SAFETY: as above.
             unsafe { sched_setaffinity(0, size_of_val(&one), one.as_ptr()) };
@@ -94,14 +114,26 @@ fn stay(worker: usize) {
 fn state(name: &str) -> Option<&'static str> {
     let tasks = std::fs::read_dir("/proc/self/task").ok()?.flatten();
     let texts = tasks.flat_map(|task| std::fs::read_to_string(task.path().join("stat")));
-    let text = texts.into_iter().find(|text| text.contains(&format!("({name}) ")))?;
-    Some(if text.contains(") S ") { "asleep" } else { "running" })
+    let text = texts
+        .into_iter()
+        .find(|text| text.contains(&format!("({name}) ")))?;
+    Some(if text.contains(") S ") {
+        "asleep"
+    } else {
+        "running"
+    })
 }
 
 fn main() -> ExitCode {
     let words = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
-    let (number, fences) = words.strip_suffix(" fence").map_or((&*words, false), |it| (it, true));
-    let seconds = if number.is_empty() { Ok(120.0) } else { number.parse() };
+    let (number, fences) = words
+        .strip_suffix(" fence")
+        .map_or((&*words, false), |it| (it, true));
+    let seconds = if number.is_empty() {
+        Ok(120.0)
+    } else {
+        number.parse()
+    };
     let Some(seconds) = seconds.ok().filter(|it| (0.1..1e6).contains(it)) else {
         eprintln!("usage: lost-wake-up [SECONDS [fence]], 0.1 or more");
         return ExitCode::from(2);
@@ -110,8 +142,13 @@ fn main() -> ExitCode {
         eprintln!("Two CPUs are needed: a CPU never misses what it holds back itself.");
         return ExitCode::from(4);
     }
-    let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).start_handler(stay);
-    let pool = pool.thread_name(|worker| format!("worker {worker}")).build().expect("two threads");
+    let pool = rayon_core::ThreadPoolBuilder::new()
+        .num_threads(2)
+        .start_handler(stay);
+    let pool = pool
+        .thread_name(|worker| format!("worker {worker}"))
+        .build()
+        .expect("two threads");
     pool.spawn(move || join_until_time_is_up(fences));
     let begun = Instant::now();
     let (mut ended, mut since) = (0, begun);
@@ -124,14 +161,23 @@ fn main() -> ExitCode {
         }
     }
     println!("joins that ended       {ended:>10}");
-    println!("within, s              {:>10.2}", (since - begun).as_secs_f64());
+    println!(
+        "within, s              {:>10.2}",
+        (since - begun).as_secs_f64()
+    );
     if IS_DONE.load(Relaxed) {
         println!("\nNot seen: every join ended.");
         return ExitCode::SUCCESS;
     }
-    println!("then no join for, s    {:>10.2}", since.elapsed().as_secs_f64());
+    println!(
+        "then no join for, s    {:>10.2}",
+        since.elapsed().as_secs_f64()
+    );
     for name in ["worker 0", "worker 1"] {
-        println!("{name} is            {:>10}", state(name).unwrap_or("unknown"));
+        println!(
+            "{name} is            {:>10}",
+            state(name).unwrap_or("unknown")
+        );
     }
     let begun = Instant::now();
     IS_TIME_UP.store(true, Relaxed);
@@ -143,7 +189,10 @@ fn main() -> ExitCode {
         println!("\nA join hangs, and a job from outside does not help: no lost wake-up.");
         return ExitCode::FAILURE;
     }
-    println!("woken, ended in, ms    {:>10.2}", begun.elapsed().as_secs_f64() * 1e3);
+    println!(
+        "woken, ended in, ms    {:>10.2}",
+        begun.elapsed().as_secs_f64() * 1e3
+    );
     println!("\nLost a wake-up: a join hung while a worker slept beside its second half,");
     println!("until an empty job from outside woke that worker.");
     ExitCode::from(10)

@@ -1,5 +1,6 @@
-//! Prints what a small parallel region costs on this host, by workers: how much longer it takes than its jobs would if
-//! telling the workers and collecting them again took no time. Beside it, the same by threads that only spin.
+//! Prints what a small parallel region costs on this host, by workers: how much longer it takes
+//! than its jobs would if telling the workers and collecting them again took no time. Beside it,
+//! the same by threads that only spin.
 
 use std::hint::{black_box, spin_loop};
 use std::process::ExitCode;
@@ -112,14 +113,27 @@ impl Regions {
 
 fn row(workers: usize, steps: u64, seconds: f64) {
     let part = JOBS.div_ceil(workers) as f64 / JOBS as f64;
-    let regions = Regions { workers, steps, ideal: alone(JOBS, steps).mul_f64(part), seconds };
-    let pool = ThreadPoolBuilder::new().num_threads(workers).build().expect("threads");
+    let regions = Regions {
+        workers,
+        steps,
+        ideal: alone(JOBS, steps).mul_f64(part),
+        seconds,
+    };
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(workers)
+        .build()
+        .expect("threads");
     let enter = || pool.install(|| tree(JOBS, steps));
     let inside = pool.install(|| regions.price(Duration::ZERO, || tree(JOBS, steps)));
     let outside = regions.price(Duration::ZERO, enter);
     let paused = regions.price(PAUSE, enter);
-    let (ideal, spins) = (regions.ideal.as_secs_f64() * 1e6, regions.price_by_spinning());
-    println!("{workers:>7} {ideal:>9.1} {inside:>11.1} {outside:>11.1} {paused:>13.1} {spins:>13.1}");
+    let (ideal, spins) = (
+        regions.ideal.as_secs_f64() * 1e6,
+        regions.price_by_spinning(),
+    );
+    println!(
+        "{workers:>7} {ideal:>9.1} {inside:>11.1} {outside:>11.1} {paused:>13.1} {spins:>13.1}"
+    );
 }
 
 fn main() -> ExitCode {
@@ -140,7 +154,11 @@ fn main() -> ExitCode {
     println!("                       the pool, entered from             threads that");
     println!("workers  ideal us      inside     outside    after 1 ms     only spin");
     let cpus = thread::available_parallelism().map_or(1, usize::from);
-    let powers = (0..usize::BITS).map(|power| 1 << power).take_while(|&size| size < cpus);
-    powers.chain([cpus]).for_each(|workers| row(workers, steps, seconds));
+    let powers = (0..usize::BITS)
+        .map(|power| 1 << power)
+        .take_while(|&size| size < cpus);
+    powers
+        .chain([cpus])
+        .for_each(|workers| row(workers, steps, seconds));
     ExitCode::SUCCESS
 }

@@ -34,7 +34,11 @@ impl Seen {
         let [Some(one), Some(other)] = [0, 1].map(|worker| running_on(workers.get(worker)?)) else {
             return self.alone += 1;
         };
-        *(if one == other { &mut self.stacked } else { &mut self.apart }) += 1;
+        *(if one == other {
+            &mut self.stacked
+        } else {
+            &mut self.apart
+        }) += 1;
     }
 }
 
@@ -49,7 +53,10 @@ fn running_on(task: &Path) -> Option<u32> {
 fn run_jobs(first: u32, jobs: u32, seen: &Mutex<Seen>) {
     if jobs > 1 {
         let half = jobs / 2;
-        rayon_core::join(|| run_jobs(first, half, seen), || run_jobs(first + half, jobs - half, seen));
+        rayon_core::join(
+            || run_jobs(first, half, seen),
+            || run_jobs(first + half, jobs - half, seen),
+        );
     } else {
         let begun = Instant::now();
         if first == JOBS / 2 {
@@ -62,7 +69,10 @@ fn run_jobs(first: u32, jobs: u32, seen: &Mutex<Seen>) {
 }
 
 /// Keeps this thread on the first or the last CPU that it may use.
-#[cfg_attr(not(target_os = "linux"), expect(unused_variables, reason = "only Linux is asked"))]
+#[cfg_attr(
+    not(target_os = "linux"),
+    expect(unused_variables, reason = "only Linux is asked")
+)]
 fn stay(worker: usize) {
     #[cfg(target_os = "linux")]
     {
@@ -71,10 +81,15 @@ fn stay(worker: usize) {
             fn sched_setaffinity(thread: i32, bytes: usize, cpus: *const u64) -> i32;
         }
         let (mut all, mut one) = ([0_u64; 16], [0_u64; 16]);
-        // SAFETY: the C library's functions, which write and read that many bytes; both masks have them.
+        // SAFETY: the C library's functions, which write and read that many bytes; both masks have
+        // them.
         unsafe { sched_getaffinity(0, size_of_val(&all), all.as_mut_ptr()) };
         let mut cpus = (0..1024).filter(|cpu| all[cpu / 64] >> (cpu % 64) & 1 == 1);
-        if let Some(cpu) = if worker == 0 { cpus.next() } else { cpus.next_back() } {
+        if let Some(cpu) = if worker == 0 {
+            cpus.next()
+        } else {
+            cpus.next_back()
+        } {
             one[cpu / 64] = 1 << (cpu % 64);
             // SAFETY: as above.
             unsafe { sched_setaffinity(0, size_of_val(&one), one.as_ptr()) };
@@ -84,14 +99,22 @@ fn stay(worker: usize) {
 
 /// Runs ticks, prints a row, and returns the share of ticks in which both workers were on one CPU.
 fn row(name: &str, seconds: f64, is_pinned: bool) -> f64 {
-    WORKERS.lock().unwrap_or_else(PoisonError::into_inner).clear();
-    let pool = ThreadPoolBuilder::new().num_threads(2).start_handler(move |worker| {
-        if is_pinned {
-            stay(worker);
-        }
-        let task = read_link("/proc/thread-self").unwrap_or_default();
-        WORKERS.lock().unwrap_or_else(PoisonError::into_inner).push(Path::new("/proc").join(task));
-    });
+    WORKERS
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clear();
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(2)
+        .start_handler(move |worker| {
+            if is_pinned {
+                stay(worker);
+            }
+            let task = read_link("/proc/thread-self").unwrap_or_default();
+            WORKERS
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(Path::new("/proc").join(task));
+        });
     let pool = pool.build().expect("two threads");
     let (seen, begun, mut due) = (Mutex::default(), Instant::now(), Instant::now());
     let mut ticks_us = Vec::new();
@@ -103,18 +126,28 @@ fn row(name: &str, seconds: f64, is_pinned: bool) -> f64 {
         due += PERIOD;
     }
     ticks_us.sort_by(f64::total_cmp);
-    let Seen { stacked, apart, alone } = seen.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let Seen {
+        stacked,
+        apart,
+        alone,
+    } = seen.into_inner().unwrap_or_else(PoisonError::into_inner);
     let share = |part: u32| 100.0 * f64::from(part) / ticks_us.len() as f64;
     let [stacked, apart, alone] = [stacked, apart, alone].map(share);
     let median = ticks_us[ticks_us.len() / 2];
-    println!("{name:<10} {:>7} {stacked:>10.1} {apart:>10.1} {alone:>10.1} {median:>10.0}", ticks_us.len());
+    println!(
+        "{name:<10} {:>7} {stacked:>10.1} {apart:>10.1} {alone:>10.1} {median:>10.0}",
+        ticks_us.len()
+    );
     stacked
 }
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let seconds = words.first().map_or(Ok(6.0), |word| word.parse());
-    let (Some(seconds), 0 | 1) = (seconds.ok().filter(|it| (0.1..1e6).contains(it)), words.len()) else {
+    let (Some(seconds), 0 | 1) = (
+        seconds.ok().filter(|it| (0.1..1e6).contains(it)),
+        words.len(),
+    ) else {
         eprintln!("usage: stacked-wake-ups [SECONDS], for each row, 0.1 or more");
         return ExitCode::from(2);
     };
@@ -123,7 +156,10 @@ fn main() -> ExitCode {
         eprintln!("This needs Linux, which tells where a thread runs, and two CPUs.");
         return ExitCode::from(4);
     }
-    println!("workers    {:>7} {:>10} {:>10} {:>10} {:>10}", "ticks", "one CPU, %", "apart, %", "one, %", "us/tick");
+    println!(
+        "workers    {:>7} {:>10} {:>10} {:>10} {:>10}",
+        "ticks", "one CPU, %", "apart, %", "one, %", "us/tick"
+    );
     let free = row("free", seconds, false);
     let pinned = row("pinned", seconds, true);
     if free < 5.0 || free < 2.0 * pinned {

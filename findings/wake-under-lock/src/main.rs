@@ -16,7 +16,8 @@ struct Latch {
 }
 
 impl Latch {
-    /// Notifies who waits under the lock or after it, when the latch must not be gone: here it stays.
+    /// Notifies who waits under the lock or after it, when the latch must not be gone: here it
+    /// stays.
     fn set(&self, unlocks_first: bool) {
         let mut is_set = self.is_set.lock().unwrap_or_else(PoisonError::into_inner);
         *is_set = true;
@@ -46,7 +47,8 @@ impl Made {
     fn work(&self, unlocks_first: bool) {
         let mut last = 0;
         loop {
-            // ORDERING: Acquire, pairs with the stores of whoever asks: what it wrote before is for the worker.
+            // ORDERING: Acquire, pairs with the stores of whoever asks: what it wrote before is for
+            // the worker.
             match self.asked.load(Acquire) {
                 STOP => return,
                 asked if asked == last => thread::yield_now(),
@@ -76,8 +78,12 @@ fn share_a_cpu() {
 /// How often this thread has gone to sleep by itself.
 fn sleeps() -> u64 {
     let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
-    let count = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
-    count.and_then(|count| count.trim().parse().ok()).expect("a count in /proc")
+    let count = status
+        .lines()
+        .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+    count
+        .and_then(|count| count.trim().parse().ok())
+        .expect("a count in /proc")
 }
 
 /// Calls again and again, prints a row, and returns how often this thread slept for each call.
@@ -95,8 +101,13 @@ fn row(name: &str, seconds: f64, mut call: impl FnMut()) -> f64 {
 }
 
 fn published(seconds: f64) -> f64 {
-    let pool = ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
-    row("by rayon-core, `install` of nothing", seconds, || pool.install(|| ()))
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(1)
+        .build()
+        .expect("a thread");
+    row("by rayon-core, `install` of nothing", seconds, || {
+        pool.install(|| ())
+    })
 }
 
 fn by_hand(name: &str, seconds: f64, unlocks_first: bool) -> f64 {
@@ -119,8 +130,11 @@ fn main() -> ExitCode {
     let mut words: Vec<String> = std::env::args().skip(1).collect();
     let is_free = words.last().is_some_and(|word| word == "free") && words.pop().is_some();
     let seconds = words.first().map_or(Ok(2.0), |word| word.parse());
-    let seconds = seconds.ok().filter(|it| words.len() < 3 && (0.1..1e6).contains(it));
-    let (Some(seconds), None | Some("1" | "2" | "3")) = (seconds, words.get(1).map(String::as_str)) else {
+    let seconds = seconds
+        .ok()
+        .filter(|it| words.len() < 3 && (0.1..1e6).contains(it));
+    let (Some(seconds), None | Some("1" | "2" | "3")) = (seconds, words.get(1).map(String::as_str))
+    else {
         eprintln!("usage: wake-under-lock [SECONDS [ROW]] [free], 0.1 or more; ROW is 1, 2 or 3");
         return ExitCode::from(2);
     };
@@ -131,7 +145,10 @@ fn main() -> ExitCode {
     if !is_free {
         share_a_cpu();
     }
-    println!("{:<36} {:>9} {:>8} {:>8}", "who waits is notified", "calls", "us/call", "sleeps");
+    println!(
+        "{:<36} {:>9} {:>8} {:>8}",
+        "who waits is notified", "calls", "us/call", "sleeps"
+    );
     let is_asked = |row| words.get(1).is_none_or(|asked| asked == row);
     let of_pool = is_asked("1").then(|| published(seconds));
     let locked = is_asked("2").then(|| by_hand("by hand, under the lock", seconds, false));

@@ -1,7 +1,9 @@
-//! Rewrites a source file so that it runs on a simulated machine: its paths to `std`, `core` and `alloc` begin with
-//! `cores_std` instead, which has the same names; those to `rustix` lead to what is there of it.
+//! Rewrites a source file so that it runs on a simulated machine: its paths to `std`, `core` and
+//! `alloc` begin with `cores_std` instead, which has the same names; those to `rustix` lead to what
+//! is there of it.
 //!
-//! Tokens are looked at, so that macros are rewritten and comments are not; every line stays where it is.
+//! Tokens are looked at, so that macros are rewritten and comments are not; every line stays where
+//! it is.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -13,8 +15,8 @@ const FACADE: &str = "::cores_std";
 
 /// Words after which a path may begin with `::`: others are a part of the path.
 const BEFORE_PATHS: &[&str] = &[
-    "as", "break", "const", "dyn", "else", "extern", "for", "if", "impl", "in", "let", "match", "move", "mut", "pub",
-    "ref", "return", "static", "type", "unsafe", "use", "where", "while",
+    "as", "break", "const", "dyn", "else", "extern", "for", "if", "impl", "in", "let", "match",
+    "move", "mut", "pub", "ref", "return", "static", "type", "unsafe", "use", "where", "while",
 ];
 
 /// What cannot be rewritten, and where.
@@ -33,8 +35,8 @@ enum Token {
     Other,
 }
 
-/// The text, rewritten. `has_alloc` says whether `alloc` is a crate in it, which it is where one file of the crate says
-/// `extern crate alloc`.
+/// The text, rewritten. `has_alloc` says whether `alloc` is a crate in it, which it is where one
+/// file of the crate says `extern crate alloc`.
 ///
 /// # Errors
 /// With the first place that cannot be rewritten.
@@ -45,7 +47,8 @@ pub fn rewritten(text: &str, has_alloc: bool) -> Result<String, Fault> {
         Some((Token::Word(word), _)) => word.as_str(),
         _ => "",
     };
-    let is_mark = |i: usize, mark: char| matches!(tokens.get(i), Some((Token::Mark(it), _)) if *it == mark);
+    let is_mark =
+        |i: usize, mark: char| matches!(tokens.get(i), Some((Token::Mark(it), _)) if *it == mark);
     // A visit to an `UnsafeCell` has its price, so that it is none of a constant's steps.
     let has_cells = (0..tokens.len()).any(|i| word(i) == "UnsafeCell");
     let visits = |i: usize| {
@@ -53,9 +56,12 @@ pub fn rewritten(text: &str, has_alloc: bool) -> Result<String, Fault> {
         word(i) == "get" && is_mark(i.wrapping_sub(1), '.') && follows(&tokens[i].1)
     };
     let function_of = |i: usize| (0..i).rev().find(|&i| word(i) == "fn");
-    let functions = (0..tokens.len()).filter(|&i| has_cells && visits(i)).filter_map(function_of);
-    let no_constants: BTreeSet<usize> =
-        functions.filter_map(|i| (i.saturating_sub(2)..i).find(|&i| word(i) == "const")).collect();
+    let functions = (0..tokens.len())
+        .filter(|&i| has_cells && visits(i))
+        .filter_map(function_of);
+    let no_constants: BTreeSet<usize> = functions
+        .filter_map(|i| (i.saturating_sub(2)..i).find(|&i| word(i) == "const"))
+        .collect();
     let is_colons = |i: usize| is_mark(i, ':') && is_mark(i + 1, ':');
     let mut after = String::with_capacity(text.len());
     let mut copied = 0;
@@ -69,22 +75,38 @@ pub fn rewritten(text: &str, has_alloc: bool) -> Result<String, Fault> {
         let new = match word(i) {
             name @ ("std" | "core" | "alloc" | "rustix") if name != "alloc" || has_alloc => {
                 let is_renamed = word(i + 1) == "as" || is_mark(i + 1, ';');
-                if is_renamed && word(i - i.min(1)) == "use" || word(i + 1) == "as" && word(i - i.min(1)) == "crate" {
+                if is_renamed && word(i - i.min(1)) == "use"
+                    || word(i + 1) == "as" && word(i - i.min(1)) == "crate"
+                {
                     return Err(Fault {
                         line: span.start().line,
-                        why: format!("`{name}` gets another name; write paths that begin with `{name}::`"),
+                        why: format!(
+                            "`{name}` gets another name; write paths that begin with `{name}::`"
+                        ),
                     });
                 }
                 if is_inner || !is_colons(i + 1) {
                     continue;
                 }
-                let facade = if name == "rustix" { "::cores_std::rustix" } else { FACADE };
-                if begins_with_colons { &facade[2..] } else { facade }
+                let facade = if name == "rustix" {
+                    "::cores_std::rustix"
+                } else {
+                    FACADE
+                };
+                if begins_with_colons {
+                    &facade[2..]
+                } else {
+                    facade
+                }
             }
-            "Box" if word(i + 3) == "from_raw" && is_colons(i + 1) && !begins_with_colons => "::cores_std::boxed",
+            "Box" if word(i + 3) == "from_raw" && is_colons(i + 1) && !begins_with_colons => {
+                "::cores_std::boxed"
+            }
             "inline" if passes_on(text, &tokens, i) => "inline] #[track_caller",
             "const" if no_constants.contains(&i) => "     ",
-            "thread_local" if is_mark(i + 1, '!') && !begins_with_colons => "::cores_std::thread_local",
+            "thread_local" if is_mark(i + 1, '!') && !begins_with_colons => {
+                "::cores_std::thread_local"
+            }
             _ => continue,
         };
         after.push_str(&text[copied..start]);
@@ -95,7 +117,8 @@ pub fn rewritten(text: &str, has_alloc: bool) -> Result<String, Fault> {
     Ok(after)
 }
 
-/// The text of a file of tests, each of which gives its body to the function `on`, as in `on("name", || { … })`.
+/// The text of a file of tests, each of which gives its body to the function `on`, as in
+/// `on("name", || { … })`.
 ///
 /// # Errors
 /// If it is no Rust.
@@ -113,7 +136,15 @@ pub fn with_tests_on(text: &str, on: &str) -> Result<String, Fault> {
                 let body = group.span().byte_range();
                 if let Some(name) = name.take() {
                     after.push_str(&text[copied..body.start]);
-                    after.extend(["{ ", on, "(\"", &name, "\", || ", &text[body.clone()], ") }"]);
+                    after.extend([
+                        "{ ",
+                        on,
+                        "(\"",
+                        &name,
+                        "\", || ",
+                        &text[body.clone()],
+                        ") }",
+                    ]);
                     copied = body.end;
                 }
                 is_test = false;
@@ -125,18 +156,33 @@ pub fn with_tests_on(text: &str, on: &str) -> Result<String, Fault> {
     Ok(after)
 }
 
-/// Whether token `i` is the `#[inline]` of a function that is little more than one access to an atomic or a lock: the
-/// access is then told by the place of the call.
+/// Whether token `i` is the `#[inline]` of a function that is little more than one access to an
+/// atomic or a lock: the access is then told by the place of the call.
 fn passes_on(text: &str, tokens: &[(Token, Span)], i: usize) -> bool {
-    const ACCESSES: [&str; 9] =
-        [".load(", ".store(", ".swap(", ".compare_exchange", ".fetch_", "lock()", ".wait(", ".notify_all()", " fence("];
-    let Some((_, span)) = tokens.get(i + 1) else { return false };
+    const ACCESSES: [&str; 9] = [
+        ".load(",
+        ".store(",
+        ".swap(",
+        ".compare_exchange",
+        ".fetch_",
+        "lock()",
+        ".wait(",
+        ".notify_all()",
+        " fence(",
+    ];
+    let Some((_, span)) = tokens.get(i + 1) else {
+        return false;
+    };
     let (before, rest) = text.split_at(span.byte_range().start);
-    let Some(rest) = rest.strip_prefix(']') else { return false };
+    let Some(rest) = rest.strip_prefix(']') else {
+        return false;
+    };
     // The function ends where a brace stands as far to the right as the attribute.
     let line = &before[before.rfind('\n').map_or(0, |at| at + 1)..];
     let right = line.len() - line.trim_start().len();
-    let Some(end) = rest.find(&format!("\n{}}}", &line[..right])) else { return false };
+    let Some(end) = rest.find(&format!("\n{}}}", &line[..right])) else {
+        return false;
+    };
     let body = &rest[..end];
     let is_method = body.matches("fn ").count() == 1 && !body.contains("extern");
     let is_short = body.len() < 420 && body.matches(';').count() <= 2;
@@ -151,7 +197,12 @@ pub fn has_alloc(text: &str) -> Result<bool, Fault> {
     let mut tokens = Vec::new();
     flatten(parsed(text)?, &mut tokens);
     let is = |token: &(Token, Span), word: &str| matches!(&token.0, Token::Word(it) if it == word);
-    Ok(tokens.windows(3).any(|three| ["extern", "crate", "alloc"].iter().zip(three).all(|(word, it)| is(it, word))))
+    Ok(tokens.windows(3).any(|three| {
+        ["extern", "crate", "alloc"]
+            .iter()
+            .zip(three)
+            .all(|(word, it)| is(it, word))
+    }))
 }
 
 fn parsed(text: &str) -> Result<TokenStream, Fault> {
@@ -186,18 +237,39 @@ mod tests {
         for (text, expected) in [
             ("use std::sync::Arc;", "use ::cores_std::sync::Arc;"),
             ("use ::std::thread;", "use ::cores_std::thread;"),
-            ("fn f() -> ::std::io::Result<()> {}", "fn f() -> ::cores_std::io::Result<()> {}"),
-            ("use {core::mem, std::fmt};", "use {::cores_std::mem, ::cores_std::fmt};"),
-            ("impl std::fmt::Debug for A {}", "impl ::cores_std::fmt::Debug for A {}"),
-            ("a(&std::hint::spin_loop, core::mem::take)", "a(&::cores_std::hint::spin_loop, ::cores_std::mem::take)"),
+            (
+                "fn f() -> ::std::io::Result<()> {}",
+                "fn f() -> ::cores_std::io::Result<()> {}",
+            ),
+            (
+                "use {core::mem, std::fmt};",
+                "use {::cores_std::mem, ::cores_std::fmt};",
+            ),
+            (
+                "impl std::fmt::Debug for A {}",
+                "impl ::cores_std::fmt::Debug for A {}",
+            ),
+            (
+                "a(&std::hint::spin_loop, core::mem::take)",
+                "a(&::cores_std::hint::spin_loop, ::cores_std::mem::take)",
+            ),
             (
                 "macro_rules! m { ($a:ident) => { core::sync::$a } }",
                 "macro_rules! m { ($a:ident) => { ::cores_std::sync::$a } }",
             ),
-            ("thread_local!(static A: u8 = 1);", "::cores_std::thread_local!(static A: u8 = 1);"),
-            ("drop(Box::from_raw(it))", "drop(::cores_std::boxed::from_raw(it))"),
+            (
+                "thread_local!(static A: u8 = 1);",
+                "::cores_std::thread_local!(static A: u8 = 1);",
+            ),
+            (
+                "drop(Box::from_raw(it))",
+                "drop(::cores_std::boxed::from_raw(it))",
+            ),
             ("std::thread_local! {}", "::cores_std::thread_local! {}"),
-            ("use rustix::thread::membarrier;", "use ::cores_std::rustix::thread::membarrier;"),
+            (
+                "use rustix::thread::membarrier;",
+                "use ::cores_std::rustix::thread::membarrier;",
+            ),
             ("::rustix::io::Errno", "::cores_std::rustix::io::Errno"),
         ] {
             assert_eq!(rewritten(text, true).as_deref(), Ok(expected));
@@ -222,8 +294,7 @@ mod tests {
 
     #[test]
     fn a_function_that_visits_a_cell_is_no_constant() {
-        let text =
-            "struct A(UnsafeCell<u8>);\nimpl A { pub const fn a(&self) -> *mut u8 { self.0.get() } const fn b() {} }";
+        let text = "struct A(UnsafeCell<u8>);\nimpl A { pub const fn a(&self) -> *mut u8 { self.0.get() } const fn b() {} }";
         let expected = text.replace("const fn a", "      fn a");
         assert_eq!(rewritten(text, false), Ok(expected));
         let text = "const fn a(it: NonZero<u8>) -> u8 { it.get() }";
@@ -232,11 +303,15 @@ mod tests {
 
     #[test]
     fn a_method_that_only_passes_an_access_on_is_told_by_its_caller() {
-        let method = |body| format!("impl A {{\n    #[inline]\n    fn a(&self) {{\n{body}\n    }}\n}}\n");
+        let method =
+            |body| format!("impl A {{\n    #[inline]\n    fn a(&self) {{\n{body}\n    }}\n}}\n");
         let short = method("        self.0.store(1, Relaxed);");
         let expected = short.replace("#[inline]", "#[inline] #[track_caller]");
         assert_eq!(rewritten(&short, false), Ok(expected));
-        for body in ["        self.0.push(1);", "        self.0.load(Relaxed);\n        b();\n        c();"] {
+        for body in [
+            "        self.0.push(1);",
+            "        self.0.load(Relaxed);\n        b();\n        c();",
+        ] {
             assert_eq!(rewritten(&method(body), false), Ok(method(body)));
         }
         let deeper = method("        match self.0.lock() {\n        }").replace('\n', "\n    ");
@@ -247,30 +322,49 @@ mod tests {
     fn alloc_is_a_crate_where_it_is_declared_and_else_a_name_like_any() {
         let text = "use alloc::boxed::Box;";
         assert_eq!(rewritten(text, false).as_deref(), Ok(text));
-        assert_eq!(rewritten(text, true).as_deref(), Ok("use ::cores_std::boxed::Box;"));
-        assert_eq!(rewritten("alloc::alloc::alloc(it)", true).as_deref(), Ok("::cores_std::alloc::alloc(it)"));
+        assert_eq!(
+            rewritten(text, true).as_deref(),
+            Ok("use ::cores_std::boxed::Box;")
+        );
+        assert_eq!(
+            rewritten("alloc::alloc::alloc(it)", true).as_deref(),
+            Ok("::cores_std::alloc::alloc(it)")
+        );
         assert_eq!(has_alloc("#[cfg(a)]\nextern crate alloc;"), Ok(true));
         assert_eq!(has_alloc("extern crate std; use alloc::x;"), Ok(false));
     }
 
     #[test]
     fn tests_give_their_bodies_away_and_other_functions_do_not() {
-        let text = "#[test]\n#[should_panic(expected = \"x\")]\nfn a() {\n    b();\n}\nfn b() { c() }\n";
-        let expected = text.replace("fn a() {", "fn a() { on(\"a\", || {").replace(";\n}", ";\n}) }");
+        let text =
+            "#[test]\n#[should_panic(expected = \"x\")]\nfn a() {\n    b();\n}\nfn b() { c() }\n";
+        let expected = text
+            .replace("fn a() {", "fn a() { on(\"a\", || {")
+            .replace(";\n}", ";\n}) }");
         assert_eq!(with_tests_on(text, "on"), Ok(expected));
     }
 
     #[test]
     fn every_line_stays_where_it_is() {
         let text = "//! One.\n\nuse std::{\n    sync::Arc, // two\n};\n\n\nfn three() {}\n";
-        assert_eq!(rewritten(text, false).unwrap().lines().count(), text.lines().count());
+        assert_eq!(
+            rewritten(text, false).unwrap().lines().count(),
+            text.lines().count()
+        );
     }
 
     #[test]
     fn another_name_for_the_library_is_refused_with_its_line() {
-        for text in ["\nuse std as s;", "\nuse core;", "\nextern crate core as std;"] {
+        for text in [
+            "\nuse std as s;",
+            "\nuse core;",
+            "\nextern crate core as std;",
+        ] {
             let fault = rewritten(text, false).unwrap_err();
-            assert!(fault.line == 2 && fault.why.contains("write paths"), "{fault:?}");
+            assert!(
+                fault.line == 2 && fault.why.contains("write paths"),
+                "{fault:?}"
+            );
         }
         let fault = rewritten("fn f() {\n    )\n}", false).unwrap_err();
         assert!(fault.why.contains("no Rust"), "{fault:?}");

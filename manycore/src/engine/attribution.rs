@@ -14,7 +14,8 @@ pub enum Spending {
     Work,
     /// Accesses that hit, and fences, outside a search.
     Jobs,
-    /// The same in a search for work: from a hint that the core spins, or a yield, until work is charged.
+    /// The same in a search for work: from a hint that the core spins, or a yield, until work is
+    /// charged.
     Search,
     /// Waiting for lines, and for stores to leave the buffer.
     Lines,
@@ -28,8 +29,15 @@ pub enum Spending {
 
 impl Spending {
     /// All, in the order in which they are reported.
-    pub const ALL: [Self; 7] =
-        [Self::Work, Self::Jobs, Self::Search, Self::Lines, Self::System, Self::Waking, Self::Asleep];
+    pub const ALL: [Self; 7] = [
+        Self::Work,
+        Self::Jobs,
+        Self::Search,
+        Self::Lines,
+        Self::System,
+        Self::Waking,
+        Self::Asleep,
+    ];
 
     /// Its name in records.
     #[must_use]
@@ -125,8 +133,18 @@ pub(crate) struct Waits {
 
 impl Waits {
     #[inline]
-    pub(crate) fn add(&mut self, at: &'static Location<'static>, on: WaitedFor, waited: Picoseconds) {
-        let new = Wait { at, on, times: 0, waited: 0 };
+    pub(crate) fn add(
+        &mut self,
+        at: &'static Location<'static>,
+        on: WaitedFor,
+        waited: Picoseconds,
+    ) {
+        let new = Wait {
+            at,
+            on,
+            times: 0,
+            waited: 0,
+        };
         let wait = self.pairs.entry((address(at), on.key())).or_insert(new);
         wait.times += 1;
         wait.waited += waited;
@@ -143,8 +161,13 @@ impl Waits {
         // A place has several addresses where its code was compiled more than once.
         let mut by_name = BTreeMap::new();
         for wait in self.pairs.values() {
-            let same =
-                by_name.entry((name(wait.at), what(wait.on))).or_insert(Wait { times: 0, waited: 0, ..wait.clone() });
+            let same = by_name
+                .entry((name(wait.at), what(wait.on)))
+                .or_insert(Wait {
+                    times: 0,
+                    waited: 0,
+                    ..wait.clone()
+                });
             same.times += wait.times;
             same.waited += wait.waited;
         }

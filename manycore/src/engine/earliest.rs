@@ -16,7 +16,10 @@ pub(crate) const LATEST: Picoseconds = (1 << (u64::BITS - THREAD_BITS)) - 2;
 
 /// Clock before number, so that ties go to the smaller number.
 pub(crate) fn key(clock: Picoseconds, thread: usize) -> u64 {
-    debug_assert!(clock < 1 << (u64::BITS - THREAD_BITS), "the clock of a run of half an hour");
+    debug_assert!(
+        clock < 1 << (u64::BITS - THREAD_BITS),
+        "the clock of a run of half an hour"
+    );
     clock << THREAD_BITS | thread as u64
 }
 
@@ -25,7 +28,8 @@ pub(crate) fn thread_of(key: u64) -> usize {
     (key & ((1 << THREAD_BITS) - 1)) as usize
 }
 
-/// A complete binary tree whose leaves are the threads' keys, and each other node the smaller of its two children.
+/// A complete binary tree whose leaves are the threads' keys, and each other node the smaller of
+/// its two children.
 #[derive(Debug)]
 pub(crate) struct Earliest {
     /// The root is at 1, the children of `i` at `2 * i` and `2 * i + 1`.
@@ -37,7 +41,10 @@ impl Earliest {
     /// A tournament for at least `threads` threads, none of them in it.
     pub(crate) fn new(threads: usize) -> Self {
         let leaves = threads.next_power_of_two().max(2);
-        Self { nodes: vec![NEVER; 2 * leaves], leaves }
+        Self {
+            nodes: vec![NEVER; 2 * leaves],
+            leaves,
+        }
     }
 
     /// The smallest key; [`NEVER`] if there is none.

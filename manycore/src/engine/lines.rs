@@ -36,11 +36,13 @@ pub(crate) struct Line {
 /// From where a core gets a line that it does not have as it needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Miss {
-    /// The nearest holder of a line that is read, the farthest of one that is written; `None` if it is in no cache.
+    /// The nearest holder of a line that is read, the farthest of one that is written; `None` if it
+    /// is in no cache.
     pub(crate) from: Option<Distance>,
     /// Other cores that lose it.
     pub(crate) losers: u64,
-    /// Whether nobody else can have it meanwhile. Cores that read from sharers do not wait for one another.
+    /// Whether nobody else can have it meanwhile. Cores that read from sharers do not wait for one
+    /// another.
     pub(crate) is_exclusive: bool,
 }
 
@@ -69,7 +71,8 @@ impl Lines {
             }
             mask
         };
-        let neighbours = (0..cores).map(|core| [mask(core, Distance::Cluster), mask(core, Distance::Socket)]);
+        let neighbours =
+            (0..cores).map(|core| [mask(core, Distance::Cluster), mask(core, Distance::Socket)]);
         Self {
             numbers: FxHashMap::default(),
             all: Vec::new(),
@@ -84,7 +87,12 @@ impl Lines {
     pub(crate) fn number(&mut self, address: usize) -> usize {
         let next = self.all.len();
         let number = *self.numbers.entry(address / LINE_BYTES).or_insert_with(|| {
-            self.all.push(Line { owner: NOBODY, is_cached: false, free_at: 0, written_at: None });
+            self.all.push(Line {
+                owner: NOBODY,
+                is_cached: false,
+                free_at: 0,
+                written_at: None,
+            });
             self.sharers.resize((next + 1) * self.words, 0);
             u32::try_from(next).expect("fewer than 2^32 lines")
         });
@@ -106,9 +114,19 @@ impl Lines {
         }
         if line.owner != NOBODY {
             let owner = [line.owner as usize];
-            let from = self.farthest(core, |word| if owner[0] / 64 == word { 1 << (owner[0] % 64) } else { 0 });
+            let from = self.farthest(core, |word| {
+                if owner[0] / 64 == word {
+                    1 << (owner[0] % 64)
+                } else {
+                    0
+                }
+            });
             let losers = u64::from(access != Access::Load);
-            return Some(Miss { from: Some(from), losers, is_exclusive: true });
+            return Some(Miss {
+                from: Some(from),
+                losers,
+                is_exclusive: true,
+            });
         }
         let sharers = &self.sharers[number * self.words..][..self.words];
         let is_sharer = sharers[core / 64] >> (core % 64) & 1 == 1;
@@ -117,15 +135,30 @@ impl Lines {
                 return None;
             }
             let from = line.is_cached.then(|| self.nearest(core, sharers));
-            return Some(Miss { from, losers: 0, is_exclusive: false });
+            return Some(Miss {
+                from,
+                losers: 0,
+                is_exclusive: false,
+            });
         }
         if !line.is_cached {
-            return Some(Miss { from: None, losers: 0, is_exclusive: true });
+            return Some(Miss {
+                from: None,
+                losers: 0,
+                is_exclusive: true,
+            });
         }
-        let holders: u64 = sharers.iter().map(|word| u64::from(word.count_ones())).sum();
+        let holders: u64 = sharers
+            .iter()
+            .map(|word| u64::from(word.count_ones()))
+            .sum();
         let losers = holders - u64::from(is_sharer);
         let from = self.farthest(core, |word| sharers[word]);
-        Some(Miss { from: Some(from), losers, is_exclusive: true })
+        Some(Miss {
+            from: Some(from),
+            losers,
+            is_exclusive: true,
+        })
     }
 
     fn farthest(&self, core: usize, holders: impl Fn(usize) -> u64) -> Distance {
@@ -136,7 +169,11 @@ impl Lines {
         } else if is_beyond(cluster) {
             Distance::Socket
         } else if (0..self.words).any(|word| {
-            let own = if core / 64 == word { 1 << (core % 64) } else { 0 };
+            let own = if core / 64 == word {
+                1 << (core % 64)
+            } else {
+                0
+            };
             holders(word) & !own != 0
         }) {
             Distance::Cluster
@@ -147,7 +184,12 @@ impl Lines {
 
     fn nearest(&self, core: usize, holders: &[u64]) -> Distance {
         let [cluster, socket] = &self.neighbours[core];
-        let meets = |mask: &[u64]| holders.iter().zip(mask).any(|(holders, mask)| holders & mask != 0);
+        let meets = |mask: &[u64]| {
+            holders
+                .iter()
+                .zip(mask)
+                .any(|(holders, mask)| holders & mask != 0)
+        };
         if meets(cluster) {
             Distance::Cluster
         } else if meets(socket) {
@@ -182,12 +224,20 @@ mod tests {
     use super::*;
 
     fn lines() -> Lines {
-        let topology = Topology { sockets: 2, clusters_per_socket: 2, cores_per_cluster: 2, hardware_threads: 1 };
+        let topology = Topology {
+            sockets: 2,
+            clusters_per_socket: 2,
+            cores_per_cluster: 2,
+            hardware_threads: 1,
+        };
         Lines::new(&topology)
     }
 
     fn from(lines: &Lines, core: usize, access: Access) -> Option<Distance> {
-        lines.miss(0, core, access).expect("the core does not have it").from
+        lines
+            .miss(0, core, access)
+            .expect("the core does not have it")
+            .from
     }
 
     #[test]
@@ -205,7 +255,10 @@ mod tests {
         let line = lines.number(0);
         lines.give(line, 0, Access::Store);
         assert_eq!(from(&lines, 1, Access::Load), Some(Distance::Cluster));
-        assert_eq!(from(&lines, 4, Access::ReadModifyWrite), Some(Distance::Far));
+        assert_eq!(
+            from(&lines, 4, Access::ReadModifyWrite),
+            Some(Distance::Far)
+        );
         lines.give(line, 4, Access::Load);
         assert_eq!(from(&lines, 5, Access::Load), Some(Distance::Cluster));
         let miss = lines.miss(line, 1, Access::Store).unwrap();

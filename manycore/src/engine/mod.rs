@@ -1,7 +1,7 @@
 //! The simulation itself: threads take turns in the order of their clocks, and pay.
 //!
-//! Everything runs on one thread of the host, so plain memory is enough for the engine's state. It is reached by raw
-//! pointer: a reference to it must not live while another thread runs.
+//! Everything runs on one thread of the host, so plain memory is enough for the engine's state. It
+//! is reached by raw pointer: a reference to it must not live while another thread runs.
 
 pub(crate) mod attribution;
 mod earliest;
@@ -131,7 +131,8 @@ impl Thread {
     }
 }
 
-/// A core, as the operating system sees one: of a core with two hardware threads, each of them, with its own number.
+/// A core, as the operating system sees one: of a core with two hardware threads, each of them,
+/// with its own number.
 #[derive(Default)]
 struct Core {
     /// The thread that has it.
@@ -242,21 +243,28 @@ impl Engine {
         };
         for _ in 0..machine.topology.sockets {
             let prices = engine.core_prices(0);
-            engine.sockets.push(Socket { running: 0, prices, memory_free_at: 0 });
+            engine.sockets.push(Socket {
+                running: 0,
+                prices,
+                memory_free_at: 0,
+            });
         }
         engine
     }
 
     /// Runs `main`, and every thread that it starts, until `main` returns.
     pub(crate) fn run(mut self, main: Box<dyn FnOnce()>) -> Result<Self, Stuck> {
-        assert!(running().is_null(), "a simulation runs in another one on this thread");
+        assert!(
+            running().is_null(),
+            "a simulation runs in another one on this thread"
+        );
         self.begin_thread(Some("main".to_owned()), main);
         let engine = ptr::from_mut(&mut self);
         RUNNING.set(engine);
         let _reset = Reset;
         loop {
-            // SAFETY: no thread's code runs here, so no other reference to the engine exists; this one ends before the
-            // coroutine is resumed.
+            // SAFETY: no thread's code runs here, so no other reference to the engine exists; this
+            // one ends before the coroutine is resumed.
             let coroutine: *mut Step = unsafe {
                 let engine = &mut *engine;
                 let next = engine.earliest.min();
@@ -269,11 +277,14 @@ impl Engine {
                 if !engine.begin_turn(thread_of(next)) {
                     continue;
                 }
-                &raw mut **engine.coroutines[engine.current].as_mut().expect("it has a key")
+                &raw mut **engine.coroutines[engine.current]
+                    .as_mut()
+                    .expect("it has a key")
             };
             IS_THREAD.set(true);
-            // SAFETY: the box stays where it is while threads are started, and only this loop takes it out of its
-            // place. The code that runs now reaches the engine, never the coroutines of threads that have begun.
+            // SAFETY: the box stays where it is while threads are started, and only this loop takes
+            // it out of its place. The code that runs now reaches the engine, never the coroutines
+            // of threads that have begun.
             let is_done = unsafe { (*coroutine).resume(()).as_return().is_some() };
             IS_THREAD.set(false);
             if is_done {
@@ -289,11 +300,13 @@ impl Engine {
         (self.clock, self.accesses, self.steps)
     }
 
-    /// The prices of a socket's cores while so many of them run: alone on a core, and beside a sibling that runs.
+    /// The prices of a socket's cores while so many of them run: alone on a core, and beside a
+    /// sibling that runs.
     fn core_prices(&self, running: usize) -> [CorePrices; 2] {
         let frequency = &self.machine.frequency;
         let prices = &self.machine.prices;
-        let alone = f64::from(frequency.mhz(self.mode, running)) / f64::from(frequency.reference_mhz);
+        let alone =
+            f64::from(frequency.mhz(self.mode, running)) / f64::from(frequency.reference_mhz);
         let at = |speed: f64, byte: f64| CorePrices {
             hit: scaled(prices.hit, speed),
             read_modify_write: scaled(prices.read_modify_write, speed),
@@ -303,7 +316,10 @@ impl Engine {
             speed,
             byte,
         };
-        [at(alone, prices.byte), at(alone * prices.shared_speed, prices.byte * 2.0)]
+        [
+            at(alone, prices.byte),
+            at(alone * prices.shared_speed, prices.byte * 2.0),
+        ]
     }
 
     #[inline]
@@ -315,7 +331,14 @@ impl Engine {
     #[inline]
     fn charge_own(&mut self, time: Picoseconds) {
         let is_searching = self.threads[self.current].is_searching;
-        self.charge(if is_searching { Spending::Search } else { Spending::Jobs }, time);
+        self.charge(
+            if is_searching {
+                Spending::Search
+            } else {
+                Spending::Jobs
+            },
+            time,
+        );
     }
 
     /// Waits until the clock is `until`, for a line or a buffer.
@@ -327,12 +350,20 @@ impl Engine {
     /// How long `miss` takes once the line is to be had.
     fn transfer_time(&self, miss: Miss) -> Picoseconds {
         let prices = &self.machine.prices;
-        let from = miss.from.map_or(prices.memory, |distance| prices.transfer[distance as usize]);
+        let from = miss
+            .from
+            .map_or(prices.memory, |distance| prices.transfer[distance as usize]);
         from + prices.invalidation * miss.losers.saturating_sub(1)
     }
 
     /// Queues for line `number`; returns when the core will have it.
-    fn fetch(&mut self, number: usize, access: Access, miss: Miss, from: Picoseconds) -> Picoseconds {
+    fn fetch(
+        &mut self,
+        number: usize,
+        access: Access,
+        miss: Miss,
+        from: Picoseconds,
+    ) -> Picoseconds {
         let time = self.transfer_time(miss);
         let cache = self.cache;
         let line = self.lines.line(number);
@@ -360,7 +391,8 @@ impl Engine {
         self.wait_until(until);
     }
 
-    /// Prices an access; the caller must take its turn again before the access takes effect if this returns `true`.
+    /// Prices an access; the caller must take its turn again before the access takes effect if this
+    /// returns `true`.
     #[inline]
     fn price(&mut self, address: usize, access: Access, at: &'static Location<'static>) -> bool {
         self.accesses += 1;
@@ -382,7 +414,8 @@ impl Engine {
                 self.drain(self.machine.prices.store_buffer, at);
             } else {
                 let done = self.fetch(number, access, miss, before);
-                self.waits.add(at, WaitedFor::Line(written_at), done - before);
+                self.waits
+                    .add(at, WaitedFor::Line(written_at), done - before);
                 self.wait_until(done);
                 must_wait = true;
             }
@@ -393,7 +426,11 @@ impl Engine {
         if access == Access::ReadModifyWrite {
             let price = self.prices.read_modify_write;
             let line = self.lines.line(number);
-            let begins = if miss.is_some() { line.free_at } else { line.free_at.max(self.clock) };
+            let begins = if miss.is_some() {
+                line.free_at
+            } else {
+                line.free_at.max(self.clock)
+            };
             line.free_at = begins + price;
             self.charge_own(price);
         }
@@ -409,12 +446,12 @@ impl Engine {
 }
 
 impl Drop for Engine {
-    /// Threads that are still there end with the program, as those of a process do: without running on, and without
-    /// unwinding, which would run code of theirs.
+    /// Threads that are still there end with the program, as those of a process do: without running
+    /// on, and without unwinding, which would run code of theirs.
     fn drop(&mut self) {
         for coroutine in self.coroutines.iter_mut().flatten() {
-            // SAFETY: what lies on these stacks is never reached again: only code on them knows where it is, and none
-            // of it runs any more.
+            // SAFETY: what lies on these stacks is never reached again: only code on them knows
+            // where it is, and none of it runs any more.
             unsafe { coroutine.force_reset() };
         }
     }

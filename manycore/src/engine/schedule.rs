@@ -1,13 +1,15 @@
 //! Which thread has which core, as an operating system decides.
 //!
-//! A thread that becomes able to run gets the core that it had before if nobody has it, else the nearest core that
-//! nobody has, else it waits for the one that it had. A core that loses its thread takes the first of those that wait
-//! for it, else of those that wait for the core with the most of them. A thread gives its core up when it blocks,
-//! sleeps, ends, or yields and another waits for the core; and when another waits and it has had the core for a time
-//! slice. So no core is idle while a thread waits.
+//! A thread that becomes able to run gets the core that it had before if nobody has it, else the
+//! nearest core that nobody has, else it waits for the one that it had. A core that loses its
+//! thread takes the first of those that wait for it, else of those that wait for the core with the
+//! most of them. A thread gives its core up when it blocks, sleeps, ends, or yields and another
+//! waits for the core; and when another waits and it has had the core for a time slice. So no core
+//! is idle while a thread waits.
 //!
-//! Where a core has two hardware threads, each counts as a core here. A thread that must go elsewhere prefers one whose
-//! sibling nobody has, and nobody is moved away from a sibling afterwards.
+//! Where a core has two hardware threads, each counts as a core here. A thread that must go
+//! elsewhere prefers one whose sibling nobody has, and nobody is moved away from a sibling
+//! afterwards.
 
 use corosensei::stack::{DefaultStack, Stack as _};
 
@@ -42,8 +44,16 @@ impl Engine {
     }
 
     /// Starts a thread; its number, or `None` if there are too many.
-    pub(super) fn begin_thread(&mut self, name: Option<String>, body: Box<dyn FnOnce()>) -> Option<u64> {
-        let place = match self.threads.iter().position(|thread| thread.state == State::Free) {
+    pub(super) fn begin_thread(
+        &mut self,
+        name: Option<String>,
+        body: Box<dyn FnOnce()>,
+    ) -> Option<u64> {
+        let place = match self
+            .threads
+            .iter()
+            .position(|thread| thread.state == State::Free)
+        {
             Some(place) => place,
             None if self.threads.len() == MOST_THREADS => return None,
             None => {
@@ -58,13 +68,20 @@ impl Engine {
         let spent = self.threads[place].spent;
         let number = self.threads_started;
         let core = self.core_for_a_new_thread();
-        self.threads[place] = Thread { core, spent, name, number, ..Thread::free() };
+        self.threads[place] = Thread {
+            core,
+            spent,
+            name,
+            number,
+            ..Thread::free()
+        };
         let stack = DefaultStack::new(STACK_BYTES).expect("address space for a stack");
         self.stacks.retain(|_, (_, other)| *other != place);
-        self.stacks.insert(stack.base().get(), (stack.limit().get(), place));
+        self.stacks
+            .insert(stack.base().get(), (stack.limit().get(), place));
         let coroutine = Step::with_stack(stack, move |yielder, ()| {
-            // SAFETY: the engine outlives its coroutines, and no reference to it is alive: the loop in `run` has just
-            // given its own up.
+            // SAFETY: the engine outlives its coroutines, and no reference to it is alive: the loop
+            // in `run` has just given its own up.
             unsafe {
                 let engine = &mut *running();
                 engine.threads[engine.current].yielder = yielder;
@@ -79,8 +96,13 @@ impl Engine {
     /// The first core that nobody has, else the first of those for which the fewest wait.
     fn core_for_a_new_thread(&self) -> usize {
         let cores = self.cores.iter().enumerate();
-        let fewest = cores
-            .min_by_key(|(number, core)| (core.thread.is_some(), self.is_sibling_taken(*number), core.queue.len()));
+        let fewest = cores.min_by_key(|(number, core)| {
+            (
+                core.thread.is_some(),
+                self.is_sibling_taken(*number),
+                core.queue.len(),
+            )
+        });
         fewest.map_or(0, |(number, _)| number)
     }
 
@@ -90,8 +112,8 @@ impl Engine {
         sibling.is_some_and(|sibling| self.cores[sibling].thread.is_some())
     }
 
-    /// Whether a thread runs on the sibling of `core`, whatever it does there: one that spins takes what one that works
-    /// does.
+    /// Whether a thread runs on the sibling of `core`, whatever it does there: one that spins takes
+    /// what one that works does.
     fn does_sibling_run(&self, core: usize) -> bool {
         let sibling = self.machine.topology.sibling_of(core);
         let thread = sibling.and_then(|sibling| self.cores[sibling].thread);
@@ -122,8 +144,12 @@ impl Engine {
             return last;
         }
         let free = (0..self.cores.len()).filter(|core| self.cores[*core].thread.is_none());
-        let nearest =
-            free.min_by_key(|core| (self.is_sibling_taken(*core), self.machine.topology.distance(last, *core)));
+        let nearest = free.min_by_key(|core| {
+            (
+                self.is_sibling_taken(*core),
+                self.machine.topology.distance(last, *core),
+            )
+        });
         nearest.unwrap_or(last)
     }
 
@@ -134,12 +160,15 @@ impl Engine {
         let given = &mut self.threads[thread];
         given.core = core;
         given.state = State::Waking;
-        given.spent.add(Spending::Waking, until.saturating_sub(given.clock));
+        given
+            .spent
+            .add(Spending::Waking, until.saturating_sub(given.clock));
         given.clock = until;
         self.earliest.set(thread, key(until, thread));
     }
 
-    /// The current thread has no core any more; the core goes to the next that waits, if there is one.
+    /// The current thread has no core any more; the core goes to the next that waits, if there is
+    /// one.
     fn release(&mut self) {
         let core = self.core;
         self.cores[core].thread = None;
@@ -165,7 +194,11 @@ impl Engine {
             return None;
         }
         let longest = |core: &usize| std::cmp::Reverse(self.cores[*core].queue.len());
-        let from = if self.cores[core].queue.is_empty() { (0..self.cores.len()).min_by_key(longest)? } else { core };
+        let from = if self.cores[core].queue.is_empty() {
+            (0..self.cores.len()).min_by_key(longest)?
+        } else {
+            core
+        };
         self.cores[from].queue.pop_front()
     }
 
@@ -176,9 +209,14 @@ impl Engine {
         self.earliest.set(thread, NEVER);
         let clock = self.threads[thread].clock;
         if let Some(Blocked { since, address, .. }) = self.threads[thread].blocked.take() {
-            self.queues.entry(address).or_default().retain(|waiting| *waiting != thread);
+            self.queues
+                .entry(address)
+                .or_default()
+                .retain(|waiting| *waiting != thread);
             self.threads[thread].is_late = true;
-            self.threads[thread].spent.add(Spending::Asleep, clock.saturating_sub(since));
+            self.threads[thread]
+                .spent
+                .add(Spending::Asleep, clock.saturating_sub(since));
             self.make_ready(thread, clock);
             return false;
         }
@@ -215,8 +253,8 @@ impl Engine {
         self.release();
     }
 
-    /// The current thread goes behind those that wait for its core, if there are any and, unless `yields`, it has had
-    /// its slice; returns whether it does.
+    /// The current thread goes behind those that wait for its core, if there are any and, unless
+    /// `yields`, it has had its slice; returns whether it does.
     pub(super) fn make_way(&mut self, yields: bool) -> bool {
         let core = &self.cores[self.core];
         let is_over = self.clock.saturating_sub(core.since) >= self.machine.prices.slice;
@@ -242,16 +280,27 @@ impl Engine {
     pub(super) fn stuck(&self) -> Stuck {
         let threads = self.threads.iter().filter_map(|thread| {
             let blocked = thread.blocked.filter(|_| thread.state == State::Blocked)?;
-            Some(StuckThread { core: thread.core, thread: thread.name.clone(), at: blocked.at, since: blocked.since })
+            Some(StuckThread {
+                core: thread.core,
+                thread: thread.name.clone(),
+                at: blocked.at,
+                since: blocked.since,
+            })
         });
-        Stuck { threads: threads.collect() }
+        Stuck {
+            threads: threads.collect(),
+        }
     }
 
     /// How long it takes until `core`, which nobody has, runs if that begins at `begins`.
     fn resume_time(&mut self, core: usize, begins: Picoseconds) -> Picoseconds {
         let prices = &self.machine.prices;
         let idle = begins - self.cores[core].since;
-        let sibling = self.machine.topology.sibling_of(core).map(|sibling| &self.cores[sibling]);
+        let sibling = self
+            .machine
+            .topology
+            .sibling_of(core)
+            .map(|sibling| &self.cores[sibling]);
         // A core is in deep idle only if both of its hardware threads are.
         let is_kept_awake = sibling.is_some_and(|sibling| {
             sibling.thread.is_some() || begins.saturating_sub(sibling.since) <= prices.deep_after
@@ -270,7 +319,11 @@ impl Engine {
         let core = &self.cores[self.core_for(thread)];
         let polls = self.clock.saturating_sub(core.since) <= self.machine.prices.poll;
         let prices = &self.machine.prices;
-        if core.thread.is_some() || polls { prices.wake_polling } else { prices.wake }
+        if core.thread.is_some() || polls {
+            prices.wake_polling
+        } else {
+            prices.wake
+        }
     }
 
     /// Wakes `thread`, which is blocked.

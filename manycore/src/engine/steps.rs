@@ -1,4 +1,5 @@
-//! What the code of a thread can do. Outside a simulation each of these does nothing and takes no time.
+//! What the code of a thread can do. Outside a simulation each of these does nothing and takes no
+//! time.
 
 use std::any::Any;
 use std::panic::Location;
@@ -20,16 +21,16 @@ fn on_engine<R>(step: impl FnOnce(&mut Engine) -> R) -> Option<R> {
         return None;
     }
     let was_thread = IS_THREAD.replace(false);
-    // SAFETY: `running` is the engine of this thread of the host while it is alive. This thread runs the code of one
-    // core at a time, and `step` neither suspends nor comes back here: what it allocates is the system's, since
-    // `IS_THREAD` is false. So this is the only reference.
+    // SAFETY: `running` is the engine of this thread of the host while it is alive. This thread
+    // runs the code of one core at a time, and `step` neither suspends nor comes back here: what it
+    // allocates is the system's, since `IS_THREAD` is false. So this is the only reference.
     let result = step(unsafe { &mut *engine });
     IS_THREAD.set(was_thread);
     Some(result)
 }
 
-/// Lets every thread go first whose clock is earlier, or equal and its number smaller; and one that waits for the core,
-/// if its turn has come.
+/// Lets every thread go first whose clock is earlier, or equal and its number smaller; and one that
+/// waits for the core, if its turn has come.
 #[inline]
 pub(crate) fn turn() {
     let is_late = |engine: &mut Engine| {
@@ -52,7 +53,8 @@ pub(crate) fn turn() {
 /// Leaves the current thread until the loop of the engine takes it up again.
 fn suspend() {
     if let Some(yielder) = on_engine(|engine| engine.threads[engine.current].yielder) {
-        // SAFETY: a thread that runs has stored its own yielder, which lives on its stack as long as its thread.
+        // SAFETY: a thread that runs has stored its own yielder, which lives on its stack as long
+        // as its thread.
         unsafe { (*yielder).suspend(()) };
     }
 }
@@ -67,25 +69,43 @@ pub(crate) fn access(address: usize, access: Access, at: &'static Location<'stat
 }
 
 /// Reads or writes `bytes` of plain memory from `address` on: each line of it once.
-pub(crate) fn touch(address: usize, bytes: usize, is_written: bool, at: &'static Location<'static>) {
+pub(crate) fn touch(
+    address: usize,
+    bytes: usize,
+    is_written: bool,
+    at: &'static Location<'static>,
+) {
     if running().is_null() || bytes == 0 {
         return;
     }
-    let kind = if is_written { Access::Store } else { Access::Load };
+    let kind = if is_written {
+        Access::Store
+    } else {
+        Access::Load
+    };
     for line in address / LINE_BYTES..=(address + bytes - 1) / LINE_BYTES {
         access(line * LINE_BYTES, kind, at);
     }
 }
 
-/// Reads `bytes` of plain memory from `address` on that the core wrote in whose stack they are, or if `is_boxed` in
-/// whose arena, unless this is that core.
-pub(crate) fn take_over(address: usize, bytes: usize, is_boxed: bool, at: &'static Location<'static>) {
+/// Reads `bytes` of plain memory from `address` on that the core wrote in whose stack they are, or
+/// if `is_boxed` in whose arena, unless this is that core.
+pub(crate) fn take_over(
+    address: usize,
+    bytes: usize,
+    is_boxed: bool,
+    at: &'static Location<'static>,
+) {
     on_engine(|engine| {
         let arena = || is_boxed.then(|| heap::thread_of(address)).flatten();
         let core_of = |thread: usize| engine.threads.get(thread).map(|thread| thread.core);
-        let home = engine.stack_of(address).or_else(|| arena().and_then(core_of));
+        let home = engine
+            .stack_of(address)
+            .or_else(|| arena().and_then(core_of));
         let home = home.map(|home| engine.machine.topology.core_of(home));
-        let Some(home) = home.filter(|home| *home != engine.cache) else { return };
+        let Some(home) = home.filter(|home| *home != engine.cache) else {
+            return;
+        };
         for line in address / LINE_BYTES..(address + bytes).div_ceil(LINE_BYTES) {
             let number = engine.lines.number(line * LINE_BYTES);
             engine.lines.give(number, home, Access::Store);
@@ -185,8 +205,8 @@ pub(crate) fn allocation() {
 /// How many pieces of work a time slice has, after each of which another thread may get the core.
 const PIECES: Picoseconds = 4;
 
-/// A piece of work on a core with two hardware threads, at the reference frequency: its price follows whether the
-/// sibling runs when it begins. A guess, small beside what waking up takes.
+/// A piece of work on a core with two hardware threads, at the reference frequency: its price
+/// follows whether the sibling runs when it begins. A guess, small beside what waking up takes.
 const SHARED_PIECE: Picoseconds = 1_000_000;
 
 /// Work of `time` at the reference frequency.
@@ -197,9 +217,17 @@ pub(crate) fn work(time: Picoseconds) {
             engine.threads[engine.current].is_searching = false;
             let is_crowded = engine.alive > engine.cores.len();
             let piece = engine.machine.prices.slice / PIECES;
-            let now = if is_crowded { left.min(piece.max(1)) } else { left };
+            let now = if is_crowded {
+                left.min(piece.max(1))
+            } else {
+                left
+            };
             let is_shared = engine.machine.topology.hardware_threads > 1;
-            let now = if is_shared { now.min(SHARED_PIECE) } else { now };
+            let now = if is_shared {
+                now.min(SHARED_PIECE)
+            } else {
+                now
+            };
             left -= now;
             let speed = engine.prices.speed;
             engine.charge(Spending::Work, scaled(now, speed));
@@ -266,7 +294,11 @@ pub(crate) fn block_for(
         let thread = engine.current;
         // From here on it can be woken, and is as soon as it sleeps.
         engine.charge(Spending::System, engine.machine.prices.block);
-        engine.threads[thread].blocked = Some(Blocked { since: engine.clock, address, at });
+        engine.threads[thread].blocked = Some(Blocked {
+            since: engine.clock,
+            address,
+            at,
+        });
         engine.queues.entry(address).or_default().push_back(thread);
         engine.leave(State::Blocked);
         if let Some(time) = time {
@@ -280,7 +312,11 @@ pub(crate) fn block_for(
 }
 
 /// [`block`] for a lock: what that takes is told as a wait of the line of source.
-pub(crate) fn block_for_a_lock(address: usize, is_due: impl FnOnce() -> bool, at: &'static Location<'static>) {
+pub(crate) fn block_for_a_lock(
+    address: usize,
+    is_due: impl FnOnce() -> bool,
+    at: &'static Location<'static>,
+) {
     let before = clock();
     block(address, is_due, at);
     on_engine(|engine| {
@@ -289,14 +325,18 @@ pub(crate) fn block_for_a_lock(address: usize, is_due: impl FnOnce() -> bool, at
     });
 }
 
-/// Wakes up to `most` of those who are blocked at `address`, one after the other in the order in which they came.
+/// Wakes up to `most` of those who are blocked at `address`, one after the other in the order in
+/// which they came.
 pub(crate) fn wake(address: usize, most: usize, at: &'static Location<'static>) {
     let before = clock();
     on_engine(|engine| engine.charge(Spending::System, engine.machine.prices.call));
     for _ in 0..most {
         turn();
         let is_one = on_engine(|engine| {
-            let first = engine.queues.get(&address).and_then(|queue| queue.front().copied())?;
+            let first = engine
+                .queues
+                .get(&address)
+                .and_then(|queue| queue.front().copied())?;
             let price = engine.wake_price(first);
             engine.charge(Spending::System, price);
             Some(())
@@ -393,8 +433,8 @@ pub(crate) fn threads() -> Option<usize> {
     on_engine(|engine| engine.alive)
 }
 
-/// The place of a thread-local value of the current thread; what `make` makes, if it is not there yet. Nothing if the
-/// thread ends and has dropped it.
+/// The place of a thread-local value of the current thread; what `make` makes, if it is not there
+/// yet. Nothing if the thread ends and has dropped it.
 pub(crate) fn local(number: usize, make: impl FnOnce() -> Value) -> Option<*const dyn Any> {
     let find = |engine: &mut Engine| {
         let locals = &engine.threads[engine.current].locals;
@@ -422,7 +462,10 @@ pub(crate) fn local(number: usize, make: impl FnOnce() -> Value) -> Option<*cons
 pub(crate) fn take_local() -> Option<Value> {
     let take = |engine: &mut Engine| {
         let locals = &mut engine.threads[engine.current].locals;
-        let last = locals.iter_mut().rev().find(|local| matches!(local, Local::There((_, true))))?;
+        let last = locals
+            .iter_mut()
+            .rev()
+            .find(|local| matches!(local, Local::There((_, true))))?;
         match std::mem::replace(last, Local::Dropped) {
             Local::There(value) => Some(value),
             Local::Missing | Local::Dropped => None,
@@ -431,9 +474,12 @@ pub(crate) fn take_local() -> Option<Value> {
     on_engine(take).flatten()
 }
 
-/// What static `number` is in this run; what `make` makes, if nobody has asked before. `make` runs no code from outside
-/// this crate.
-pub(crate) fn of_run(number: usize, make: impl FnOnce() -> &'static dyn Any) -> Option<&'static dyn Any> {
+/// What static `number` is in this run; what `make` makes, if nobody has asked before. `make` runs
+/// no code from outside this crate.
+pub(crate) fn of_run(
+    number: usize,
+    make: impl FnOnce() -> &'static dyn Any,
+) -> Option<&'static dyn Any> {
     on_engine(|engine| *engine.statics.entry(number).or_insert_with(make))
 }
 

@@ -1,4 +1,5 @@
-//! Two hardware threads a core: what a machine's file says about them, and machines that are another one with them.
+//! Two hardware threads a core: what a machine's file says about them, and machines that are
+//! another one with them.
 
 use std::path::{Path, PathBuf};
 
@@ -40,7 +41,10 @@ impl HardwareThreads {
         if per_core * cores > MAX_CORES {
             return Err(fault(
                 at,
-                format!("per-core = {per_core}: {cores} cores; {} at most can have two", MAX_CORES / 2),
+                format!(
+                    "per-core = {per_core}: {cores} cores; {} at most can have two",
+                    MAX_CORES / 2
+                ),
             ));
         }
         let speed = *self.shared_speed.get_ref();
@@ -58,7 +62,8 @@ impl HardwareThreads {
     }
 }
 
-/// A machine that is another one with two hardware threads a core, as written: so its prices are in one place.
+/// A machine that is another one with two hardware threads a core, as written: so its prices are in
+/// one place.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Derived {
@@ -74,7 +79,9 @@ impl Derived {
         if name(text).is_none() {
             return Ok(None);
         }
-        toml::from_str(text).map(Some).map_err(MachineError::of_parser(file, text))
+        toml::from_str(text)
+            .map(Some)
+            .map_err(MachineError::of_parser(file, text))
     }
 
     /// The machine: its file is at `path` and called `file` in errors.
@@ -102,7 +109,13 @@ impl Derived {
         if machine.topology.hardware_threads > 1 {
             return Err(refused("has two hardware threads a core itself"));
         }
-        self.hardware_threads.given_to(Machine { title: self.title, ..machine }, &fault)
+        self.hardware_threads.given_to(
+            Machine {
+                title: self.title,
+                ..machine
+            },
+            &fault,
+        )
     }
 }
 
@@ -117,11 +130,13 @@ fn beside(path: &Path, name: &str) -> PathBuf {
 }
 
 impl Machine {
-    /// The file with the topology and the prices of the machine whose file is at `path`: that one, or that of the
-    /// machine that it is like.
+    /// The file with the topology and the prices of the machine whose file is at `path`: that one,
+    /// or that of the machine that it is like.
     #[must_use]
     pub fn priced_in(path: &Path) -> PathBuf {
-        let name = std::fs::read_to_string(path).ok().and_then(|text| name(&text));
+        let name = std::fs::read_to_string(path)
+            .ok()
+            .and_then(|text| name(&text));
         name.map_or_else(|| path.to_owned(), |name| beside(path, &name))
     }
 }
@@ -134,7 +149,10 @@ mod tests {
                         source = \"guess\"\n";
 
     fn machines() -> PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("machines")
+        Path::new(env!("CARGO_MANIFEST_DIR"))
+            .parent()
+            .unwrap()
+            .join("machines")
     }
 
     /// What `text` is, as the file of a machine beside those of this checkout.
@@ -147,12 +165,22 @@ mod tests {
     #[test]
     fn a_machine_that_is_like_another_differs_in_its_hardware_threads_only() {
         let mut machine = read(LIKE).unwrap();
-        assert_eq!((machine.topology.cores(), machine.topology.cpus()), (64, 128));
+        assert_eq!(
+            (machine.topology.cores(), machine.topology.cpus()),
+            (64, 128)
+        );
         assert!((machine.prices.shared_speed - 0.6).abs() < f64::EPSILON);
         let other = Machine::read(&machines().join("zen4-64.toml")).unwrap();
         machine.topology.hardware_threads = 1;
         machine.prices.shared_speed = 1.0;
-        assert_eq!(machine, Machine { name: "m".to_owned(), title: "t".to_owned(), ..other });
+        assert_eq!(
+            machine,
+            Machine {
+                name: "m".to_owned(),
+                title: "t".to_owned(),
+                ..other
+            }
+        );
     }
 
     #[test]
@@ -161,27 +189,66 @@ mod tests {
         let table = LIKE.split_once("\n\n").unwrap().1;
         let machine = Machine::parse("m", "m.toml", &format!("{whole}\n{table}"), None).unwrap();
         let like = read(LIKE).unwrap();
-        assert_eq!(machine, Machine { title: machine.title.clone(), ..like });
+        assert_eq!(
+            machine,
+            Machine {
+                title: machine.title.clone(),
+                ..like
+            }
+        );
     }
 
     #[test]
     fn hardware_threads_that_no_machine_has_are_refused_with_line_key_and_remedy() {
         for (line, old, new, told) in [
-            (5, "per-core = 2", "per-core = 3", "per-core = 3: write 2, the only number"),
-            (5, "per-core = 2", "per-core = 1", "a machine of one a core has no [hardware-threads]"),
+            (
+                5,
+                "per-core = 2",
+                "per-core = 3",
+                "per-core = 3: write 2, the only number",
+            ),
+            (
+                5,
+                "per-core = 2",
+                "per-core = 1",
+                "a machine of one a core has no [hardware-threads]",
+            ),
             (6, "0.6", "0.4", "shared-speed = 0.4: write 0.5 "),
             (6, "0.6", "0", "shared-speed = 0: write 0.5 "),
             (6, "0.6", "1.1", "shared-speed = 1.1: write 0.5 "),
             (6, "0.6", "nan", "shared-speed = NaN: write 0.5 "),
-            (7, "\"guess\"", "\"\"", "source of the hardware threads is empty"),
+            (
+                7,
+                "\"guess\"",
+                "\"\"",
+                "source of the hardware threads is empty",
+            ),
             (2, "zen4-64", "zen4-46", "like = \"zen4-46\": "),
-            (5, "per-core = 2", "per-cores = 2", "unknown field `per-cores`"),
+            (
+                5,
+                "per-core = 2",
+                "per-cores = 2",
+                "unknown field `per-cores`",
+            ),
             (4, "shared-speed = 0.6", "", "missing field `shared-speed`"),
-            (2, "zen4-64", "ice-lake-2x32-smt", "is like another one itself; name that one"),
-            (5, "zen4-64", "wide-1024", "per-core = 2: 1024 cores; 1023 at most can have two"),
+            (
+                2,
+                "zen4-64",
+                "ice-lake-2x32-smt",
+                "is like another one itself; name that one",
+            ),
+            (
+                5,
+                "zen4-64",
+                "wide-1024",
+                "per-core = 2: 1024 cores; 1023 at most can have two",
+            ),
         ] {
             let message = read(&LIKE.replacen(old, new, 1)).unwrap_err().to_string();
-            assert!(message.starts_with(&format!("m.toml:{line}: ")), "{message}");
+            assert!(
+                message.starts_with(&format!("m.toml:{line}: ")),
+                "{message}"
+            );
             assert!(message.contains(told), "{message}");
         }
     }
@@ -191,11 +258,23 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("machines-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let whole = std::fs::read_to_string(machines().join("zen4-64.toml")).unwrap();
-        std::fs::write(folder.join("zen4-64.toml"), whole.replacen("sockets = 1", "sockets = 0", 1)).unwrap();
+        std::fs::write(
+            folder.join("zen4-64.toml"),
+            whole.replacen("sockets = 1", "sockets = 0", 1),
+        )
+        .unwrap();
         std::fs::write(folder.join("m.toml"), LIKE).unwrap();
-        let message = Machine::read(&folder.join("m.toml")).unwrap_err().to_string();
-        assert!(message.contains("zen4-64.toml:4: sockets = 0: write 1 to "), "{message}");
-        assert_eq!(Machine::priced_in(&folder.join("m.toml")), folder.join("zen4-64.toml"));
+        let message = Machine::read(&folder.join("m.toml"))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            message.contains("zen4-64.toml:4: sockets = 0: write 1 to "),
+            "{message}"
+        );
+        assert_eq!(
+            Machine::priced_in(&folder.join("m.toml")),
+            folder.join("zen4-64.toml")
+        );
         std::fs::remove_dir_all(folder).unwrap();
     }
 }

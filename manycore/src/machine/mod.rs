@@ -31,9 +31,10 @@ pub struct Machine {
     pub frequency: Frequency,
 }
 
-/// Cores in clusters (which share a cache), clusters in sockets. Cores are numbered through: the first cluster of the
-/// first socket first. CPUs are what the operating system runs threads on: the hardware threads of the cores. Their
-/// numbers are those that Linux gives on x86: first one CPU of each core, then, in the same order, its sibling.
+/// Cores in clusters (which share a cache), clusters in sockets. Cores are numbered through: the
+/// first cluster of the first socket first. CPUs are what the operating system runs threads on: the
+/// hardware threads of the cores. Their numbers are those that Linux gives on x86: first one CPU of
+/// each core, then, in the same order, its sibling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Topology {
     /// Sockets of the machine.
@@ -114,8 +115,8 @@ pub enum Distance {
 
 /// What things cost, in picoseconds where nothing else is said.
 ///
-/// Those of a core hold at [`Frequency::reference_mhz`] and scale with the frequency; transfers and what the operating
-/// system does do not.
+/// Those of a core hold at [`Frequency::reference_mhz`] and scale with the frequency; transfers and
+/// what the operating system does do not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prices {
     /// Of a core: a read of a line that it has, or a store, and the instructions around it.
@@ -164,7 +165,8 @@ pub struct Prices {
     pub jitter: f64,
     /// A yield, above changing to another thread.
     pub yielding: Picoseconds,
-    /// Starting a thread, for the one that starts it; the thread runs after as long as resuming takes.
+    /// Starting a thread, for the one that starts it; the thread runs after as long as resuming
+    /// takes.
     pub spawn: Picoseconds,
     /// A heavy fence, for the core that makes it, if no other core runs.
     pub heavy_fence: Picoseconds,
@@ -226,8 +228,8 @@ pub struct Frequency {
     pub reference_mhz: u32,
     /// The one frequency of the mode `fixed`, in MHz.
     pub fixed_mhz: u32,
-    /// Of the mode `dynamic`: up to so many running cores of a socket, this frequency in MHz; ascending in cores. Above
-    /// the last row, the last row's.
+    /// Of the mode `dynamic`: up to so many running cores of a socket, this frequency in MHz;
+    /// ascending in cores. Above the last row, the last row's.
     pub dynamic_mhz: Vec<(usize, u32)>,
 }
 
@@ -249,7 +251,8 @@ impl Frequency {
             FrequencyMode::Fixed => self.fixed_mhz,
             FrequencyMode::Dynamic => {
                 let row = self.dynamic_mhz.iter().find(|(cores, _)| running <= *cores);
-                row.or(self.dynamic_mhz.last()).map_or(self.fixed_mhz, |(_, mhz)| *mhz)
+                row.or(self.dynamic_mhz.last())
+                    .map_or(self.fixed_mhz, |(_, mhz)| *mhz)
             }
         }
     }
@@ -262,9 +265,18 @@ impl Machine {
         Self {
             name: "free".to_owned(),
             title: "nothing costs anything".to_owned(),
-            topology: Topology { sockets: 1, clusters_per_socket: 1, cores_per_cluster: cores, hardware_threads: 1 },
+            topology: Topology {
+                sockets: 1,
+                clusters_per_socket: 1,
+                cores_per_cluster: cores,
+                hardware_threads: 1,
+            },
             prices: Prices::free(),
-            frequency: Frequency { reference_mhz: 1_000, fixed_mhz: 1_000, dynamic_mhz: Vec::new() },
+            frequency: Frequency {
+                reference_mhz: 1_000,
+                fixed_mhz: 1_000,
+                dynamic_mhz: Vec::new(),
+            },
         }
     }
 }
@@ -275,19 +287,40 @@ mod tests {
 
     #[test]
     fn distance_follows_clusters_and_sockets() {
-        let topology = Topology { sockets: 2, clusters_per_socket: 2, cores_per_cluster: 4, hardware_threads: 1 };
+        let topology = Topology {
+            sockets: 2,
+            clusters_per_socket: 2,
+            cores_per_cluster: 4,
+            hardware_threads: 1,
+        };
         assert_eq!([topology.cores(), topology.cpus()], [16, 16]);
         assert_eq!(topology.sibling_of(3), None);
         let from_zero = [0, 3, 4, 8].map(|core| topology.distance(0, core));
-        assert_eq!(from_zero, [Distance::Own, Distance::Cluster, Distance::Socket, Distance::Far]);
+        assert_eq!(
+            from_zero,
+            [
+                Distance::Own,
+                Distance::Cluster,
+                Distance::Socket,
+                Distance::Far
+            ]
+        );
         assert_eq!(topology.distance(15, 12), Distance::Cluster);
     }
 
     #[test]
     fn of_two_hardware_threads_the_second_of_each_core_is_numbered_after_all_first_ones() {
-        let topology = Topology { sockets: 2, clusters_per_socket: 1, cores_per_cluster: 4, hardware_threads: 2 };
+        let topology = Topology {
+            sockets: 2,
+            clusters_per_socket: 1,
+            cores_per_cluster: 4,
+            hardware_threads: 2,
+        };
         assert_eq!([topology.cores(), topology.cpus()], [8, 16]);
-        assert_eq!([2, 10].map(|cpu| topology.sibling_of(cpu)), [Some(10), Some(2)]);
+        assert_eq!(
+            [2, 10].map(|cpu| topology.sibling_of(cpu)),
+            [Some(10), Some(2)]
+        );
         assert_eq!([2, 10, 15].map(|cpu| topology.socket_of(cpu)), [0, 0, 1]);
         let from_two = [10, 11, 15].map(|cpu| topology.distance(2, cpu));
         assert_eq!(from_two, [Distance::Own, Distance::Cluster, Distance::Far]);
@@ -295,9 +328,16 @@ mod tests {
 
     #[test]
     fn the_more_cores_run_the_slower_they_are_in_dynamic_mode() {
-        let frequency = Frequency { reference_mhz: 3_000, fixed_mhz: 2_000, dynamic_mhz: vec![(2, 3_500), (8, 3_000)] };
+        let frequency = Frequency {
+            reference_mhz: 3_000,
+            fixed_mhz: 2_000,
+            dynamic_mhz: vec![(2, 3_500), (8, 3_000)],
+        };
         let at = |running| frequency.mhz(FrequencyMode::Dynamic, running);
-        assert_eq!([at(1), at(2), at(3), at(8), at(60)], [3_500, 3_500, 3_000, 3_000, 3_000]);
+        assert_eq!(
+            [at(1), at(2), at(3), at(8), at(60)],
+            [3_500, 3_500, 3_000, 3_000, 3_000]
+        );
         assert_eq!(frequency.mhz(FrequencyMode::Fixed, 1), 2_000);
     }
 }

@@ -9,8 +9,8 @@ use std::ops::Deref;
 use std::ptr;
 use std::sync;
 
-/// As the standard library's, but each change of the count has its price. It is no receiver of methods, and cannot
-/// become an `Arc` of a trait: both are the standard library's privilege.
+/// As the standard library's, but each change of the count has its price. It is no receiver of
+/// methods, and cannot become an `Arc` of a trait: both are the standard library's privilege.
 pub struct Arc<T: ?Sized>(sync::Arc<T>);
 
 /// The same that keeps no value alive.

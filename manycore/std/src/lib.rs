@@ -1,5 +1,5 @@
-//! The standard library's names, of which those that threads share lead to a simulated machine: what rewritten crates
-//! have in place of `std`, `core` and `alloc`.
+//! The standard library's names, of which those that threads share lead to a simulated machine:
+//! what rewritten crates have in place of `std`, `core` and `alloc`.
 //!
 //! What is not here is not simulated: files, sockets, other processes, the time of day, assembler.
 
@@ -23,8 +23,14 @@ pub mod fs {
     /// # Errors
     /// There is no other file.
     pub fn metadata(path: impl AsRef<Path>) -> io::Result<Metadata> {
-        let threads = if path.as_ref() == "/proc/self/task" { manycore::threads() } else { None };
-        threads.map(|it| Metadata(it as u64 + 2)).ok_or_else(|| io::ErrorKind::NotFound.into())
+        let threads = if path.as_ref() == "/proc/self/task" {
+            manycore::threads()
+        } else {
+            None
+        };
+        threads
+            .map(|it| Metadata(it as u64 + 2))
+            .ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 }
 
@@ -125,8 +131,8 @@ pub mod boxed {
 pub mod cell {
     pub use std::cell::*;
 
-    /// As the standard library's, but a visit pays for the lines of the value. Who writes there tells others so by an
-    /// atomic, mostly on the same line, which has its own price.
+    /// As the standard library's, but a visit pays for the lines of the value. Who writes there
+    /// tells others so by an atomic, mostly on the same line, which has its own price.
     #[derive(Debug, Default)]
     #[repr(transparent)]
     pub struct UnsafeCell<T: ?Sized>(std::cell::UnsafeCell<T>);
@@ -249,8 +255,8 @@ pub mod sync {
 
     pub use manycore::channel as mpsc;
     pub use manycore::lock::{
-        Barrier, Condvar, Mutex, MutexGuard, Once, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard,
-        WaitTimeoutResult,
+        Barrier, Condvar, Mutex, MutexGuard, Once, OnceLock, RwLock, RwLockReadGuard,
+        RwLockWriteGuard, WaitTimeoutResult,
     };
 
     pub use crate::arc::{Arc, Weak};
@@ -260,8 +266,8 @@ pub mod sync {
         pub use std::sync::atomic::*;
 
         pub use manycore::atomic::{
-            AtomicBool, AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8, AtomicU16,
-            AtomicU32, AtomicU64, AtomicUsize, fence,
+            AtomicBool, AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr,
+            AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, fence,
         };
     }
 }
@@ -272,8 +278,8 @@ pub mod thread {
     use std::num::NonZeroUsize;
 
     pub use manycore::thread::{
-        AccessError, Builder, JoinHandle, Local as LocalKey, Result, Scope, Thread, ThreadId, current, park,
-        park_timeout, scope, sleep, spawn, yield_now,
+        AccessError, Builder, JoinHandle, Local as LocalKey, Result, Scope, Thread, ThreadId,
+        current, park, park_timeout, scope, sleep, spawn, yield_now,
     };
     pub use std::thread::panicking;
 

@@ -1,4 +1,5 @@
-//! What a rewritten crate finds under the standard library's names does what it does there, on a simulated machine.
+//! What a rewritten crate finds under the standard library's names does what it does there, on a
+//! simulated machine.
 
 use std::time::Duration;
 
@@ -14,7 +15,9 @@ use manycore::{FrequencyMode, Machine, run};
 
 /// What `main` returns on a machine of four cores, on which only `sleep` and blocking take time.
 fn on_four<R: 'static>(main: impl FnOnce() -> R + 'static) -> R {
-    run(&Machine::free(4), FrequencyMode::Fixed, 1, main).unwrap().result
+    run(&Machine::free(4), FrequencyMode::Fixed, 1, main)
+        .unwrap()
+        .result
 }
 
 #[test]
@@ -31,7 +34,10 @@ fn many_read_a_lock_at_once_and_who_writes_is_alone() {
                     *value = inside.load(Ordering::Relaxed) + 1;
                 } else {
                     let _guard = value.read().unwrap();
-                    most.fetch_max(inside.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+                    most.fetch_max(
+                        inside.fetch_add(1, Ordering::Relaxed) + 1,
+                        Ordering::Relaxed,
+                    );
                     thread::sleep(Duration::from_micros(5));
                     inside.fetch_sub(1, Ordering::Relaxed);
                 }
@@ -71,7 +77,10 @@ fn a_wait_for_a_condition_ends_when_its_time_is_up_and_says_so() {
     let (is_late, is_woken) = on_four(|| {
         let pair = Arc::new((Mutex::new(false), Condvar::new()));
         let guard = pair.0.lock().unwrap();
-        let (guard, first) = pair.1.wait_timeout(guard, Duration::from_micros(4)).unwrap();
+        let (guard, first) = pair
+            .1
+            .wait_timeout(guard, Duration::from_micros(4))
+            .unwrap();
         let of_other = Arc::clone(&pair);
         let other = thread::spawn(move || {
             *of_other.0.lock().unwrap() = true;
@@ -97,7 +106,10 @@ fn a_wait_for_a_message_ends_when_its_time_is_up() {
         (late, there, receiver.recv_timeout(Duration::from_secs(1)))
     });
     assert_eq!(late, Err(mpsc::RecvTimeoutError::Timeout));
-    assert_eq!((there, over), (Ok(1), Err(mpsc::RecvTimeoutError::Disconnected)));
+    assert_eq!(
+        (there, over),
+        (Ok(1), Err(mpsc::RecvTimeoutError::Disconnected))
+    );
 }
 
 #[test]
@@ -106,7 +118,9 @@ fn a_wait_until_a_condition_holds_ends_when_its_time_is_up() {
         let (lock, nobody) = (Mutex::new(()), Condvar::new());
         let start = Instant::now();
         let time = Duration::from_micros(5);
-        let (_guard, told) = nobody.wait_timeout_while(lock.lock().unwrap(), time, |()| true).unwrap();
+        let (_guard, told) = nobody
+            .wait_timeout_while(lock.lock().unwrap(), time, |()| true)
+            .unwrap();
         (start.elapsed(), told.timed_out())
     });
     assert!(is_late && took >= Duration::from_micros(5), "{took:?}");
@@ -152,7 +166,10 @@ fn a_static_is_made_once_in_each_run() {
                     })
                 })
                 .collect();
-            let seen: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+            let seen: Vec<_> = threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap())
+                .collect();
             assert!(seen.iter().all(|it| *it == seen[0]), "{seen:?}");
             made.load(Ordering::Relaxed)
         })
@@ -192,7 +209,10 @@ fn a_value_of_a_thread_is_its_own_and_dropped_at_its_end() {
         let of_other = Arc::clone(&drops);
         let other = thread::spawn(move || OWN.with(|own| own.borrow_mut().0 = Some(of_other)));
         other.join().unwrap();
-        assert!(OWN.with(|own| own.borrow().0.is_none()), "the other thread's");
+        assert!(
+            OWN.with(|own| own.borrow().0.is_none()),
+            "the other thread's"
+        );
         drops.load(Ordering::Relaxed)
     });
     assert_eq!(drops, 1);

@@ -1,4 +1,5 @@
-//! What two hardware threads of one core cost each other, and where threads run where cores have two.
+//! What two hardware threads of one core cost each other, and where threads run where cores have
+//! two.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,7 +63,10 @@ fn two_siblings_that_work_take_longer_by_the_speed_that_they_share() {
 #[test]
 fn a_sibling_that_sleeps_costs_nothing() {
     assert_eq!(beside(|_| thread::park()), 300 * US);
-    assert_eq!(beside(|_| thread::sleep(Duration::from_millis(1))), 300 * US);
+    assert_eq!(
+        beside(|_| thread::sleep(Duration::from_millis(1))),
+        300 * US
+    );
 }
 
 #[test]
@@ -110,7 +114,9 @@ fn siblings_have_one_cache_and_other_cores_have_others() {
             struct Word(AtomicUsize);
             let word = Arc::new(Word(AtomicUsize::new(0)));
             let other = Arc::clone(&word);
-            let count = |word: Arc<Word>| move || (0..100).for_each(|_| _ = word.0.fetch_add(1, Ordering::Relaxed));
+            let count = |word: Arc<Word>| {
+                move || (0..100).for_each(|_| _ = word.0.fetch_add(1, Ordering::Relaxed))
+            };
             let thread = thread::spawn(count(other));
             count(word)();
             thread.join().unwrap();
@@ -180,7 +186,11 @@ fn a_woken_thread_prefers_an_idle_core_to_the_idle_sibling_of_its_own() {
     };
     assert_eq!(simulate(&machine(3), place).0, (Some(1), Some(2)));
     let siblings = simulate(&machine(2), place).0;
-    assert_eq!(siblings, (Some(1), Some(3)), "both cores run: the nearest sibling");
+    assert_eq!(
+        siblings,
+        (Some(1), Some(3)),
+        "both cores run: the nearest sibling"
+    );
 }
 
 #[test]
@@ -210,7 +220,9 @@ fn two_siblings_that_run_are_one_running_core_of_the_socket() {
             manycore::work(300 * US);
             sibling.join().unwrap();
         };
-        run(&machine, FrequencyMode::Dynamic, 1, body).unwrap().elapsed
+        run(&machine, FrequencyMode::Dynamic, 1, body)
+            .unwrap()
+            .elapsed
     };
     assert!(is_about(elapsed(1), 150 * US));
     assert!(is_about(elapsed(2), 300 * US));

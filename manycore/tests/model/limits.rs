@@ -44,7 +44,9 @@ fn work_alone_takes_what_was_charged() {
 
 #[test]
 fn threads_on_cores_of_their_own_work_at_the_same_time() {
-    let ((), elapsed) = simulate(&machine(8), || on_threads(8, |_| manycore::work(1_000 * NS)));
+    let ((), elapsed) = simulate(&machine(8), || {
+        on_threads(8, |_| manycore::work(1_000 * NS));
+    });
     assert_eq!(elapsed, 1_000 * NS);
 }
 
@@ -77,7 +79,10 @@ pub(crate) fn hot_line_points() -> Vec<String> {
 fn a_hot_line_gives_one_access_for_each_transfer_however_many_cores_want_it() {
     for threads in [2, 4, 16] {
         let accesses = accesses_per_transfer(threads, 1.0);
-        assert!((accesses - 1.0).abs() < 0.05, "{threads} threads: {accesses}");
+        assert!(
+            (accesses - 1.0).abs() < 0.05,
+            "{threads} threads: {accesses}"
+        );
     }
 }
 
@@ -180,11 +185,16 @@ fn cores_share_the_memory_of_their_socket() {
     machine.prices.socket_byte = 25.0;
     for (threads, expected) in [(1, 409.6), (4, 409.6), (8, 819.2)] {
         let ((), elapsed) = simulate(&machine, move || {
-            on_threads(threads, |_| (0..1000).for_each(|_| manycore::work_moving(0, 4_096)));
+            on_threads(threads, |_| {
+                (0..1000).for_each(|_| manycore::work_moving(0, 4_096));
+            });
         });
         let nanoseconds = elapsed as f64 / 1e3;
         let expected = expected * 1e3;
-        assert!((nanoseconds / expected - 1.0).abs() < 0.02, "{threads}: {nanoseconds} ns");
+        assert!(
+            (nanoseconds / expected - 1.0).abs() < 0.02,
+            "{threads}: {nanoseconds} ns"
+        );
     }
 }
 
@@ -212,7 +222,8 @@ fn cores_slow_down_as_more_of_them_run() {
         run(&machine, mode, 1, body).unwrap().elapsed
     };
     assert_eq!(elapsed(FrequencyMode::Fixed), 2_000 * NS);
-    // Of one, and the thread that has just started it, both run fast; of three, the last ones do not.
+    // Of one, and the thread that has just started it, both run fast; of three, the last ones do
+    // not.
     assert_eq!(elapsed(FrequencyMode::Dynamic), 1_500 * NS);
 }
 
@@ -247,19 +258,36 @@ struct Task {
 
 impl Task {
     fn all_work(&self) -> Picoseconds {
-        self.work + self.children.iter().map(Self::all_work).sum::<Picoseconds>()
+        self.work
+            + self
+                .children
+                .iter()
+                .map(Self::all_work)
+                .sum::<Picoseconds>()
     }
 
     fn longest_path(&self) -> Picoseconds {
-        self.work + self.children.iter().map(Self::longest_path).max().unwrap_or(0)
+        self.work
+            + self
+                .children
+                .iter()
+                .map(Self::longest_path)
+                .max()
+                .unwrap_or(0)
     }
 }
 
 fn tasks() -> impl Strategy<Value = Task> {
-    let leaf = (1..1000_u64).prop_map(|ns| Task { work: ns * NS, children: Vec::new() });
+    let leaf = (1..1000_u64).prop_map(|ns| Task {
+        work: ns * NS,
+        children: Vec::new(),
+    });
     leaf.prop_recursive(5, 120, 6, |inner| {
         let children = prop::collection::vec(inner, 0..6);
-        (1..1000_u64, children).prop_map(|(ns, children)| Task { work: ns * NS, children })
+        (1..1000_u64, children).prop_map(|(ns, children)| Task {
+            work: ns * NS,
+            children,
+        })
     })
 }
 
@@ -270,7 +298,13 @@ fn run_greedily(task: &Task, threads: usize) -> Picoseconds {
         unfinished: usize,
     }
     let unfinished = 1;
-    let shared = Arc::new((Mutex::new(Ready { tasks: VecDeque::from([task.clone()]), unfinished }), Condvar::new()));
+    let shared = Arc::new((
+        Mutex::new(Ready {
+            tasks: VecDeque::from([task.clone()]),
+            unfinished,
+        }),
+        Condvar::new(),
+    ));
     simulate(&machine(threads), move || {
         on_threads(threads, move |_| {
             let (ready, changed) = &*shared;
@@ -297,7 +331,12 @@ fn run_greedily(task: &Task, threads: usize) -> Picoseconds {
 fn tree(level: u64, number: u64) -> Task {
     let children = if level == 3 { 0 } else { 10 };
     let work = (100 + number * 37 % 400) * NS;
-    Task { work, children: (0..children).map(|child| tree(level + 1, number * 10 + child)).collect() }
+    Task {
+        work,
+        children: (0..children)
+            .map(|child| tree(level + 1, number * 10 + child))
+            .collect(),
+    }
 }
 
 pub(crate) fn greedy_points() -> Vec<String> {
@@ -305,7 +344,10 @@ pub(crate) fn greedy_points() -> Vec<String> {
     let point = |threads: usize| {
         let us = |time: Picoseconds| time as f64 / (1_000 * NS) as f64;
         let share = tree.all_work() / threads as u64;
-        let (least, most) = (us(share.max(tree.longest_path())), us(share + tree.longest_path()));
+        let (least, most) = (
+            us(share.max(tree.longest_path())),
+            us(share + tree.longest_path()),
+        );
         let elapsed = us(run_greedily(&tree, threads));
         format!(
             "{{\"threads\": {threads}, \"least_us\": {least:.2}, \"simulated_us\": {elapsed:.2}, \"most_us\": {most:.2}}}"

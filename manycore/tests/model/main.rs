@@ -1,6 +1,8 @@
-//! What the model must give, and what it gives where others have measured: limits by theory, and published figures.
+//! What the model must give, and what it gives where others have measured: limits by theory, and
+//! published figures.
 //!
-//! `results/model.json` holds the points for pictures; `RENEW=1 cargo test -p manycore --test model` writes it.
+//! `results/model.json` holds the points for pictures; `RENEW=1 cargo test -p manycore --test
+//! model` writes it.
 
 mod hardware_threads;
 mod limits;
@@ -18,7 +20,8 @@ fn points() -> String {
         ("hot_line", limits::hot_line_points()),
         ("greedy", limits::greedy_points()),
     ];
-    let parts = parts.map(|(name, points)| format!("  {name:?}: [\n    {}\n  ]", points.join(",\n    ")));
+    let parts =
+        parts.map(|(name, points)| format!("  {name:?}: [\n    {}\n  ]", points.join(",\n    ")));
     format!("{{\n{}\n}}\n", parts.join(",\n"))
 }
 

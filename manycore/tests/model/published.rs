@@ -1,6 +1,7 @@
 //! Published measurements of contended words, and what the model says of the same loops.
 //!
-//! Of each host, the prices are fitted to fetch-add on one and two threads; everything else is a prediction.
+//! Of each host, the prices are fitted to fetch-add on one and two threads; everything else is a
+//! prediction.
 
 use std::sync::Arc;
 
@@ -33,7 +34,10 @@ impl Loop {
                 Self::FetchAdd => drop(word.fetch_add(1, SeqCst)),
                 Self::CompareExchange => loop {
                     let seen = word.load(SeqCst);
-                    if word.compare_exchange(seen, seen + 1, SeqCst, SeqCst).is_ok() {
+                    if word
+                        .compare_exchange(seen, seen + 1, SeqCst, SeqCst)
+                        .is_ok()
+                    {
                         break;
                     }
                 },
@@ -68,7 +72,10 @@ static HOSTS: [Host; 2] = [
         transfer: 4_200,
         published: [
             (Loop::FetchAdd, &[(1, 5.3), (2, 17.0), (16, 150.0)]),
-            (Loop::CompareExchange, &[(1, 8.4), (2, 52.0), (4, 117.0), (8, 323.0), (16, 639.0)]),
+            (
+                Loop::CompareExchange,
+                &[(1, 8.4), (2, 52.0), (4, 117.0), (8, 323.0), (16, 639.0)],
+            ),
         ],
     },
 ];

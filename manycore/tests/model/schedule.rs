@@ -41,7 +41,11 @@ fn threads_share_a_core_by_slices_and_each_change_costs_a_switch() {
         work_on_threads(2, 50 * US);
         manycore::spent()
     });
-    let switches = spent.iter().map(|it| it.on(Spending::System)).sum::<Picoseconds>() / US;
+    let switches = spent
+        .iter()
+        .map(|it| it.on(Spending::System))
+        .sum::<Picoseconds>()
+        / US;
     assert!((9..=13).contains(&switches), "{switches}");
     assert_eq!(elapsed, 100 * US + switches * US);
     // The second waited for the core as long as the first had it.
@@ -72,7 +76,8 @@ fn a_thread_that_spins_for_one_that_waits_for_its_core_gives_way_by_a_yield_or_a
     assert!((1_000 * US..1_001 * US).contains(&waiting(false)));
 }
 
-/// How long a thread takes to run again that parked for so long, and the CPU time of all threads beside their work.
+/// How long a thread takes to run again that parked for so long, and the CPU time of all threads
+/// beside their work.
 fn woken_after(machine: &Machine, slept: Picoseconds) -> (Picoseconds, Picoseconds) {
     let (seen, _) = simulate(machine, move || {
         let sleeper = thread::spawn(|| {
@@ -86,7 +91,10 @@ fn woken_after(machine: &Machine, slept: Picoseconds) -> (Picoseconds, Picosecon
         (ran.duration_since(told), manycore::spent())
     });
     let (took, spent) = seen;
-    let cpu = spent.iter().map(|it| it.cpu() - it.on(Spending::Work)).sum();
+    let cpu = spent
+        .iter()
+        .map(|it| it.cpu() - it.on(Spending::Work))
+        .sum();
     (Picoseconds::try_from(took.as_nanos()).unwrap() * NS, cpu)
 }
 
@@ -135,7 +143,9 @@ fn blocking_for_a_lock_and_waking_others_are_waits_of_their_lines() {
         (manycore::waits(), [holder, waiter])
     });
     let of = |on, line| {
-        let found = waits.iter().find(|wait| wait.on == on && wait.at.line() == line);
+        let found = waits
+            .iter()
+            .find(|wait| wait.on == on && wait.at.line() == line);
         found.map(|wait| (wait.times, wait.waited))
     };
     // The thread comes at once, and goes on 5 µs and 7 µs after the lock is free.
@@ -148,7 +158,9 @@ fn heavy_fences_wait_for_each_other() {
     let mut machine = Machine::free(4);
     machine.prices.heavy_fence = US;
     let ((), elapsed) = simulate(&machine, || {
-        let threads: Vec<_> = (0..3).map(|_| thread::spawn(manycore::heavy_fence)).collect();
+        let threads: Vec<_> = (0..3)
+            .map(|_| thread::spawn(manycore::heavy_fence))
+            .collect();
         for thread in threads {
             thread.join().unwrap();
         }

@@ -1,5 +1,5 @@
-//! Jobs that are dealt: a worker that waits opens its mailbox, and who has a job to spare puts one there. The waiting
-//! worker looks at a line of its own, and nobody searches.
+//! Jobs that are dealt: a worker that waits opens its mailbox, and who has a job to spare puts one
+//! there. The waiting worker looks at a line of its own, and nobody searches.
 //!
 //! | state  | meaning                                          | left by                                   |
 //! |--------|--------------------------------------------------|-------------------------------------------|
@@ -8,17 +8,17 @@
 //! | busy   | somebody writes a job into it, or takes one out  | who made it so → full, closed or open     |
 //! | full   | holds a job, and its worker is about to take it  | the worker or another that takes it → busy |
 //!
-//! The state decides; every step that two threads may take at a time is a read-modify-write. Who waits is also shown by
-//! a bit in a word for some neighbours, which is only a hint: it may be set beside a closed mailbox, or be missing
-//! beside an open one.
+//! The state decides; every step that two threads may take at a time is a read-modify-write. Who
+//! waits is also shown by a bit in a word for some neighbours, which is only a hint: it may be set
+//! beside a closed mailbox, or be missing beside an open one.
 //!
-//! The worker of a busy mailbox waits, as for a spin lock, until some ten instructions are done: under a scheduler of
-//! strict priorities, who deals, a worker or a thread outside, must not have a lower priority than workers that spin on
-//! the same CPU.
+//! The worker of a busy mailbox waits, as for a spin lock, until some ten instructions are done:
+//! under a scheduler of strict priorities, who deals, a worker or a thread outside, must not have a
+//! lower priority than workers that spin on the same CPU.
 //!
-//! A dealer takes the bits of all who wait in its *group*, and hands half of those that are left on with each job. So a
-//! region spreads as a tree does, and its workers do not fight for bits. A thread outside has one job, and hands on
-//! all; so does a worker that deals to another group.
+//! A dealer takes the bits of all who wait in its *group*, and hands half of those that are left on
+//! with each job. So a region spreads as a tree does, and its workers do not fight for bits. A
+//! thread outside has one job, and hands on all; so does a worker that deals to another group.
 
 use std::ptr;
 
@@ -41,8 +41,8 @@ const FULL: usize = 3;
 /// Workers whose bits come along with a job: as many as a word has.
 const GROUP: usize = usize::BITS as usize;
 
-/// Workers that share a word of bits. By simulation: with fewer, dealers read more words; with more, the workers that
-/// come to wait at a time write the same line.
+/// Workers that share a word of bits. By simulation: with fewer, dealers read more words; with
+/// more, the workers that come to wait at a time write the same line.
 const NEIGHBOURS: usize = 16;
 
 /// Looks at a busy mailbox before its worker yields: whoever made it busy has lost its CPU.
@@ -52,8 +52,8 @@ const LOOKS: u32 = if cfg!(fork_loom) { 0 } else { 100 };
 struct Mailbox {
     state: AtomicUsize,
     job: [AtomicPtr<()>; 2],
-    /// Who else waits, of the worker's group: while the mailbox is full, those that come with the job; while it is
-    /// closed, those that the worker may deal to.
+    /// Who else waits, of the worker's group: while the mailbox is full, those that come with the
+    /// job; while it is closed, those that the worker may deal to.
     helpers: AtomicUsize,
 }
 
@@ -70,7 +70,10 @@ impl Deal {
         let mailbox = |_| {
             CachePadded::new(Mailbox {
                 state: AtomicUsize::new(CLOSED),
-                job: [AtomicPtr::new(ptr::null_mut()), AtomicPtr::new(ptr::null_mut())],
+                job: [
+                    AtomicPtr::new(ptr::null_mut()),
+                    AtomicPtr::new(ptr::null_mut()),
+                ],
                 helpers: AtomicUsize::new(0),
             })
         };
@@ -87,8 +90,8 @@ impl Deal {
         // Relaxed: while it is closed, only the worker touches them.
         let helpers = mailbox.helpers.load(Ordering::Relaxed);
         mailbox.helpers.store(0, Ordering::Relaxed);
-        // ORDERING: Release, pairs with the exchange of a dealer, which writes where another worker may have read a job
-        // that it took from here: `close` has acquired that.
+        // ORDERING: Release, pairs with the exchange of a dealer, which writes where another worker
+        // may have read a job that it took from here: `close` has acquired that.
         mailbox.state.store(OPEN, Ordering::Release);
         self.show(worker / GROUP, helpers | 1 << (worker % GROUP));
     }
@@ -96,11 +99,14 @@ impl Deal {
     /// How many jobs were dealt that nobody has taken yet.
     pub(crate) fn len(&self) -> usize {
         // Relaxed: for people.
-        self.mailboxes.iter().filter(|mailbox| mailbox.state.load(Ordering::Relaxed) == FULL).count()
+        self.mailboxes
+            .iter()
+            .filter(|mailbox| mailbox.state.load(Ordering::Relaxed) == FULL)
+            .count()
     }
 
-    /// `worker`, which calls this, has closed its mailbox to look elsewhere, in vain, and waits on. A dealer that has
-    /// its bit may have found the mailbox closed, or have no more jobs.
+    /// `worker`, which calls this, has closed its mailbox to look elsewhere, in vain, and waits on.
+    /// A dealer that has its bit may have found the mailbox closed, or have no more jobs.
     pub(crate) fn open_again(&self, worker: usize) {
         // ORDERING: Release, as in `open`.
         self.mailboxes[worker].state.store(OPEN, Ordering::Release);
@@ -154,12 +160,18 @@ impl Deal {
     pub(crate) fn take_from<T: TwoWords>(&self, worker: usize) -> Option<T> {
         let mailbox = &*self.mailboxes[worker];
         // Relaxed: a hint.
-        (mailbox.state.load(Ordering::Relaxed) == FULL).then(|| mailbox.take()).flatten()
+        (mailbox.state.load(Ordering::Relaxed) == FULL)
+            .then(|| mailbox.take())
+            .flatten()
     }
 
-    /// `worker`, which calls this, has jobs: deals the one that `take` returns, if anybody waits. `false` if nobody
-    /// does, or there is no job.
-    pub(crate) fn deal<T: TwoWords>(&self, worker: usize, mut take: impl FnMut() -> Option<T>) -> bool {
+    /// `worker`, which calls this, has jobs: deals the one that `take` returns, if anybody waits.
+    /// `false` if nobody does, or there is no job.
+    pub(crate) fn deal<T: TwoWords>(
+        &self,
+        worker: usize,
+        mut take: impl FnMut() -> Option<T>,
+    ) -> bool {
         let own = &self.mailboxes[worker].helpers;
         // Relaxed: only the worker touches them while it does not wait.
         let mut helpers = own.load(Ordering::Relaxed);
@@ -194,8 +206,8 @@ impl Deal {
         self.mailboxes.len().div_ceil(GROUP)
     }
 
-    /// Deals to one of `helpers`, in the group of `near`, and sends half of the others along, or `ALL`. Leaves the
-    /// rest, nearer ones, without those that were tried and do not wait.
+    /// Deals to one of `helpers`, in the group of `near`, and sends half of the others along, or
+    /// `ALL`. Leaves the rest, nearer ones, without those that were tried and do not wait.
     fn deal_to_one_of<T: TwoWords, const ALL: bool>(
         &self,
         near: usize,
@@ -210,7 +222,11 @@ impl Deal {
             let upper = (0..in_turn.count_ones() / 2).fold(in_turn, |left, _| left & (left - 1));
             let place = (upper.trailing_zeros() + turn) as usize % GROUP;
             *helpers &= !(1 << place);
-            let along = if ALL { *helpers } else { upper.rotate_left(turn) & *helpers };
+            let along = if ALL {
+                *helpers
+            } else {
+                upper.rotate_left(turn) & *helpers
+            };
             let mailbox = &*self.mailboxes[near / GROUP * GROUP + place];
             // Relaxed: a hint.
             if mailbox.state.load(Ordering::Relaxed) != OPEN || !mailbox.step(OPEN, BUSY) {
@@ -238,7 +254,8 @@ impl Deal {
     fn claim(&self, group: usize) -> usize {
         let mut bits = 0;
         for (index, word) in self.words_of(group) {
-            // Relaxed, as every access to bits: they are hints, and what they lead to has a state of its own.
+            // Relaxed, as every access to bits: they are hints, and what they lead to has a state
+            // of its own.
             if word.load(Ordering::Relaxed) != 0 {
                 bits |= word.swap(0, Ordering::Relaxed) << (index * NEIGHBOURS);
             }
@@ -259,15 +276,20 @@ impl Deal {
     /// The words of a group, with their places in it.
     fn words_of(&self, group: usize) -> impl Iterator<Item = (usize, &AtomicUsize)> {
         let words = self.waiting.iter().skip(group * (GROUP / NEIGHBOURS));
-        words.take(GROUP / NEIGHBOURS).map(|word| &**word).enumerate()
+        words
+            .take(GROUP / NEIGHBOURS)
+            .map(|word| &**word)
+            .enumerate()
     }
 }
 
 impl Mailbox {
     fn step(&self, from: usize, to: usize) -> bool {
-        // ORDERING: Acquire, pairs with the release when it became `from`: a job was read before it is overwritten, and
-        // was written before it is read.
-        self.state.compare_exchange(from, to, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        // ORDERING: Acquire, pairs with the release when it became `from`: a job was read before it
+        // is overwritten, and was written before it is read.
+        self.state
+            .compare_exchange(from, to, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok()
     }
 
     /// Takes the job out, unless somebody else does.
@@ -276,7 +298,8 @@ impl Mailbox {
             return None;
         }
         let words = self.job.each_ref().map(|word| word.load(Ordering::Relaxed));
-        // ORDERING: Release, pairs with the exchange by which a dealer makes it busy, after the worker has opened it.
+        // ORDERING: Release, pairs with the exchange by which a dealer makes it busy, after the
+        // worker has opened it.
         self.state.store(CLOSED, Ordering::Release);
         // SAFETY: they are the words of one job, and whoever made the mailbox busy has it alone.
         Some(unsafe { T::from_words(words) })

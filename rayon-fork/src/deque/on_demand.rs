@@ -1,5 +1,5 @@
-//! A deque whose jobs are its owner's alone until somebody asks for them. The crate in `deque/` compiles this file,
-//! too, without the scheduler.
+//! A deque whose jobs are its owner's alone until somebody asks for them. The crate in `deque/`
+//! compiles this file, too, without the scheduler.
 //!
 //! ```text
 //!             tail                split                 head
@@ -8,9 +8,9 @@
 //!     was here │ public: for thieves│ private: the owner's│ room
 //! ```
 //!
-//! Owner and thieves meet in one word, `public`: the tail in its upper bits, and in the lower ones how many jobs are
-//! public. While there are private jobs the owner pushes and pops without any look at that word. The oldest jobs become
-//! public first: mostly they are the largest.
+//! Owner and thieves meet in one word, `public`: the tail in its upper bits, and in the lower ones
+//! how many jobs are public. While there are private jobs the owner pushes and pops without any
+//! look at that word. The oldest jobs become public first: mostly they are the largest.
 //!
 //! | step          | by                 | `public`                      | `limit`                   |
 //! |---------------|--------------------|-------------------------------|---------------------------|
@@ -23,32 +23,36 @@
 //! | take oldest   | owner              | tail up, count down or the same; ends a claim | set before |
 //! | take back     | owner              | count down, as a theft, the same, or up for others; ends a claim | set before |
 //!
-//! The owner waits for nobody: of its steps each either succeeds or fails because a thief got on. Thieves that expose
-//! do so one at a time, and the others do not wait.
+//! The owner waits for nobody: of its steps each either succeeds or fails because a thief got on.
+//! Thieves that expose do so one at a time, and the others do not wait.
 //!
 //! Three arguments carry it; `models.rs` has each with the mistakes that would break it.
 //!
-//! **Exposing for an owner who is busy.** An owner in a long job does not push, so it exposes nothing. A thief that
-//! finds only private jobs raises `limit` to the new split, makes a heavy fence, and reads the head. The owner lowers
-//! the head to pop, makes a light fence, and reads `limit`. One of the two fences is first. So either the owner sees
-//! the limit above its job, and takes it back; or the thief sees the lowered head, and leaves the job alone. `limit` is
-//! never below the split while the owner pops, so that its one load also tells the owner whether the job is private.
+//! **Exposing for an owner who is busy.** An owner in a long job does not push, so it exposes
+//! nothing. A thief that finds only private jobs raises `limit` to the new split, makes a heavy
+//! fence, and reads the head. The owner lowers the head to pop, makes a light fence, and reads
+//! `limit`. One of the two fences is first. So either the owner sees the limit above its job, and
+//! takes it back; or the thief sees the lowered head, and leaves the job alone. `limit` is never
+//! below the split while the owner pops, so that its one load also tells the owner whether the job
+//! is private.
 //!
-//! **Claims.** The thief's fence is a system call, and a thief may lose its CPU in it. So the owner does not wait for
-//! it: before the thief raises the limit it sets a bit of `public`, the claim, and what it found counts only if that
-//! word has not changed since. An owner that takes a job back lowers the head, sets the limit, and then exchanges
-//! `public` for a value without the bit. That ends every earlier claim, whose limit it may have overwritten; and a
-//! later one begins by reading what the owner wrote, so it finds the lowered head, and raises the limit that the owner
-//! set. A thief that comes late raises the limit in vain: it is too high for a while, which only costs time. So a thief
-//! may raise it also to *ask*: the owner's next pop then looks at `public`, and exposes jobs by itself, without any
-//! heavy fence.
+//! **Claims.** The thief's fence is a system call, and a thief may lose its CPU in it. So the owner
+//! does not wait for it: before the thief raises the limit it sets a bit of `public`, the claim,
+//! and what it found counts only if that word has not changed since. An owner that takes a job back
+//! lowers the head, sets the limit, and then exchanges `public` for a value without the bit. That
+//! ends every earlier claim, whose limit it may have overwritten; and a later one begins by reading
+//! what the owner wrote, so it finds the lowered head, and raises the limit that the owner set. A
+//! thief that comes late raises the limit in vain: it is too high for a while, which only costs
+//! time. So a thief may raise it also to *ask*: the owner's next pop then looks at `public`, and
+//! exposes jobs by itself, without any heavy fence.
 //!
-//! **Indices that come again.** A thief copies the job at the tail, then steps the tail by a compare-exchange; what it
-//! copied counts only if that succeeds. So between the two the slot at the tail must not change unless the tail does.
-//! It does not: a ring counts as full from the tail on; and of public jobs the owner takes back the newest by lowering
-//! the count, but never the last one so: that one it takes as a thief would, by stepping the tail. The tail itself has
-//! 40 bits, so it comes again after a thief slept through 10¹² thefts from one deque, hours at full speed. To copy
-//! *after* the exchange would not do: the owner may reuse the slot at once.
+//! **Indices that come again.** A thief copies the job at the tail, then steps the tail by a
+//! compare-exchange; what it copied counts only if that succeeds. So between the two the slot at
+//! the tail must not change unless the tail does. It does not: a ring counts as full from the tail
+//! on; and of public jobs the owner takes back the newest by lowering the count, but never the last
+//! one so: that one it takes as a thief would, by stepping the tail. The tail itself has 40 bits,
+//! so it comes again after a thief slept through 10¹² thefts from one deque, hours at full speed.
+//! To copy *after* the exchange would not do: the owner may reuse the slot at once.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -74,19 +78,21 @@ mod tests;
 /// Jobs for which a deque has room at first. A guess.
 const FIRST_CAPACITY: usize = if cfg!(fork_loom) { 4 } else { 64 };
 
-/// Pushes in a row for which the owner was asked, had public jobs, and nobody came, until it believes that nobody wants
-/// any. Those that show all are not counted. A guess.
+/// Pushes in a row for which the owner was asked, had public jobs, and nobody came, until it
+/// believes that nobody wants any. Those that show all are not counted. A guess.
 const PUSHES_UNTIL_UNWANTED: u32 = 64;
 
-/// For so many answers an owner shows all of its jobs, after others exposed some in its stead. A guess.
+/// For so many answers an owner shows all of its jobs, after others exposed some in its stead. A
+/// guess.
 const ANSWERS_AFTER_HELP: u32 = 64;
 
 /// What the owner writes with every push and pop.
 struct OwnersLine {
-    /// Where the next job goes. Lowered before the owner knows whether the job is its own, so that it may be one below
-    /// the split for a moment.
+    /// Where the next job goes. Lowered before the owner knows whether the job is its own, so that
+    /// it may be one below the split for a moment.
     head: AtomicU64,
-    /// The owner takes jobs from here on without asking. Never below the split, but while the owner sets it.
+    /// The owner takes jobs from here on without asking. Never below the split, but while the owner
+    /// sets it.
     limit: AtomicU64,
 }
 
@@ -108,8 +114,8 @@ struct Shared<T> {
     jobs: PhantomData<T>,
 }
 
-// SAFETY: jobs go from one thread to another, never to two. The rest is atomics and a lock; rings are only freed with
-// the whole.
+// SAFETY: jobs go from one thread to another, never to two. The rest is atomics and a lock; rings
+// are only freed with the whole.
 unsafe impl<T: Send> Send for Shared<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Shared<T> {}
@@ -123,7 +129,8 @@ pub(crate) struct Deque<T> {
     mask: Cell<usize>,
     /// The head at which the ring may be full: the tail may have moved since this was found out.
     full_at: Cell<u64>,
-    /// The tail when it was last seen to move because of a thief, or one that the owner itself has moved it to.
+    /// The tail when it was last seen to move because of a thief, or one that the owner itself has
+    /// moved it to.
     seen_tail: Cell<u64>,
     /// Pushes since then for which the owner was asked.
     unanswered: Cell<u32>,
@@ -148,12 +155,16 @@ impl<T: TwoWords> Deque<T> {
         Self::starting_at(1, FIRST_CAPACITY, fences)
     }
 
-    /// An empty deque whose first job gets the index `start`, which is not 0: there is a head below it for a moment.
+    /// An empty deque whose first job gets the index `start`, which is not 0: there is a head below
+    /// it for a moment.
     fn starting_at(start: u64, capacity: usize, fences: Fences) -> Self {
         assert!(capacity.is_power_of_two());
         let ring = Ring::leak(capacity, ptr::null_mut());
         let shared = Shared {
-            owners: CachePadded::new(OwnersLine { head: AtomicU64::new(start), limit: AtomicU64::new(start) }),
+            owners: CachePadded::new(OwnersLine {
+                head: AtomicU64::new(start),
+                limit: AtomicU64::new(start),
+            }),
             thieves: CachePadded::new(ThievesLine {
                 public: AtomicU64::new(start << TAIL_SHIFT),
                 ring: AtomicPtr::new(ring),
@@ -179,7 +190,9 @@ impl<T: TwoWords> Deque<T> {
 
     /// An end for thieves.
     pub(crate) fn stealer(&self) -> Stealer<T> {
-        Stealer { shared: Arc::clone(&self.shared) }
+        Stealer {
+            shared: Arc::clone(&self.shared),
+        }
     }
 
     #[inline]
@@ -190,8 +203,9 @@ impl<T: TwoWords> Deque<T> {
 
     #[inline]
     fn set_head(&self, head: u64) {
-        // ORDERING: Release, pairs with the loads of the head by thieves: who sees this head may expose every job below
-        // it, so it must see what their slots hold. Also where the head goes down: that value hides the earlier one.
+        // ORDERING: Release, pairs with the loads of the head by thieves: who sees this head may
+        // expose every job below it, so it must see what their slots hold. Also where the head goes
+        // down: that value hides the earlier one.
         self.shared.owners.head.store(head, Ordering::Release);
     }
 
@@ -210,8 +224,8 @@ impl<T: TwoWords> Deque<T> {
         unsafe { T::from_words(self.slot(newest).read()) }
     }
 
-    /// Adds a job, which is private. Ends with a light fence: who asks for jobs, makes a heavy fence and then sees no
-    /// job here, is seen by what the caller reads next.
+    /// Adds a job, which is private. Ends with a light fence: who asks for jobs, makes a heavy
+    /// fence and then sees no job here, is seen by what the caller reads next.
     ///
     /// Returns the job's index.
     #[inline]
@@ -222,14 +236,15 @@ impl<T: TwoWords> Deque<T> {
         }
         self.slot(head).write(job.into_words());
         self.set_head(head.wrapping_add(1));
-        // ORDERING: light fence, pairs with the heavy one in `Sleep::before_scan`: the job is visible, the demand is
-        // read next.
+        // ORDERING: light fence, pairs with the heavy one in `Sleep::before_scan`: the job is
+        // visible, the demand is read next.
         self.fences.light();
         head
     }
 
-    /// Takes the job back that `push` put at `index`, of which the caller knows that it has not come out by a pop.
-    /// `true` if it is the newest and surely private: then nothing is read back. Else the deque is as it was.
+    /// Takes the job back that `push` put at `index`, of which the caller knows that it has not
+    /// come out by a pop. `true` if it is the newest and surely private: then nothing is read back.
+    /// Else the deque is as it was.
     #[inline]
     pub(crate) fn try_take_back(&self, index: u64) -> bool {
         // Had it been stolen, the tail, and so the limit, would lie above the index for good.
@@ -252,24 +267,27 @@ impl<T: TwoWords> Deque<T> {
     pub(crate) fn pop(&self) -> Option<T> {
         let newest = self.head() - 1;
         self.set_head(newest);
-        // ORDERING: light fence, pairs with the heavy one in `expose_for_owner`. The head is lowered, the limit read
-        // next: a thief that has raised it too late for that read finds the lowered head.
+        // ORDERING: light fence, pairs with the heavy one in `expose_for_owner`. The head is
+        // lowered, the limit read next: a thief that has raised it too late for that read finds the
+        // lowered head.
         self.fences.light();
-        // Relaxed: the fence says what it may miss. Behind what it shows there is only a comparison.
+        // Relaxed: the fence says what it may miss. Behind what it shows there is only a
+        // comparison.
         if newest < self.shared.owners.limit.load(Ordering::Relaxed) {
             return self.take_back(newest);
         }
         Some(self.take(newest))
     }
 
-    /// Takes the job at `newest`, to which the head was lowered, where that job may be public, about to become so, or
-    /// gone.
+    /// Takes the job at `newest`, to which the head was lowered, where that job may be public,
+    /// about to become so, or gone.
     // Not inlined: seldom called, and jobs run in the caller's frame.
     #[cold]
     #[inline(never)]
     fn take_back(&self, newest: u64) -> Option<T> {
         let head = newest + 1;
-        // Relaxed: a stale value fails below; but if all below the head was stolen by then, it stays so.
+        // Relaxed: a stale value fails below; but if all below the head was stolen by then, it
+        // stays so.
         let mut public = Public(self.shared.thieves.public.load(Ordering::Relaxed));
         let mut is_limit_set = false;
         loop {
@@ -283,13 +301,15 @@ impl<T: TwoWords> Deque<T> {
                 return None;
             }
             let next = if count == 0 {
-                // Somebody has asked, or is about to expose jobs: the older half of those that are left.
+                // Somebody has asked, or is about to expose jobs: the older half of those that are
+                // left.
                 let left = newest.saturating_sub(split);
                 public.unclaimed_with(left.div_ceil(2).min(MOST_PUBLIC))
             } else if split <= newest {
                 public.unclaimed_with(0)
             } else if count == 1 {
-                // The last one never by the count: its slot must not be written again while the tail stays.
+                // The last one never by the count: its slot must not be written again while the
+                // tail stays.
                 public.without_oldest()
             } else {
                 // Half of them, so that not every pop comes here.
@@ -315,7 +335,8 @@ impl<T: TwoWords> Deque<T> {
         let word = &self.shared.owners.limit;
         // Relaxed: thieves only raise it. One that begins after the exchange has acquired this.
         if cfg!(fork_loom) {
-            // Loom lets a thief's step miss a store at the same time, which no step on the latest value can.
+            // Loom lets a thief's step miss a store at the same time, which no step on the latest
+            // value can.
             word.swap(limit, Ordering::Relaxed);
         } else {
             word.store(limit, Ordering::Relaxed);
@@ -326,8 +347,8 @@ impl<T: TwoWords> Deque<T> {
     #[cold]
     #[inline(never)]
     fn make_room(&self, head: u64) {
-        // ORDERING: Acquire, pairs with the exchanges of `public`: the slots below this tail will be written again, and
-        // thieves that have stepped it must have read them before.
+        // ORDERING: Acquire, pairs with the exchanges of `public`: the slots below this tail will
+        // be written again, and thieves that have stepped it must have read them before.
         let public = Public(self.shared.thieves.public.load(Ordering::Acquire));
         let tail = public.tail(head);
         let mut capacity = self.mask.get() + 1;
@@ -348,8 +369,8 @@ impl<T: TwoWords> Deque<T> {
         self.full_at.set(tail + capacity as u64);
     }
 
-    /// Somebody asks for jobs: makes the older half of the private ones public, at least one, if none is; all, if
-    /// others had to do so lately.
+    /// Somebody asks for jobs: makes the older half of the private ones public, at least one, if
+    /// none is; all, if others had to do so lately.
     #[cold]
     pub(crate) fn answer(&self) -> Answer {
         let head = self.head();
@@ -373,15 +394,19 @@ impl<T: TwoWords> Deque<T> {
                     hooks::count_if(more > 0, Event::Exposure);
                     // Else a thief has exposed it, or taken it, or there was something public.
                     let is_news = more > 0 && count == 0;
-                    return if is_news { Answer::Exposed } else { Answer::HasPublic };
+                    return if is_news {
+                        Answer::Exposed
+                    } else {
+                        Answer::HasPublic
+                    };
                 }
                 Err(now) => public = now,
             }
         }
     }
 
-    /// Whether others exposed jobs in the owner's stead lately: its jobs are long, compared with that help. Each call
-    /// counts as an answer; after some it is forgotten.
+    /// Whether others exposed jobs in the owner's stead lately: its jobs are long, compared with
+    /// that help. Each call counts as an answer; after some it is forgotten.
     fn was_helped_lately(&self) -> bool {
         // Relaxed: a hint.
         let helped_at = self.shared.thieves.exposed_at.load(Ordering::Relaxed);
@@ -417,14 +442,18 @@ impl<T: TwoWords> Deque<T> {
         loop {
             let tail = public.tail(head);
             if tail == head {
-                // All were stolen meanwhile. A limit from before would let the owner take the newest once more.
+                // All were stolen meanwhile. A limit from before would let the owner take the
+                // newest once more.
                 if is_limit_set {
                     self.set_limit(head);
                 }
                 return None;
             }
-            // If none is public, as if it had been for a moment. Never by the count alone, as in `take_back`.
-            let next = public.unclaimed_with(u64::from(public.count() == 0)).without_oldest();
+            // If none is public, as if it had been for a moment. Never by the count alone, as in
+            // `take_back`.
+            let next = public
+                .unclaimed_with(u64::from(public.count() == 0))
+                .without_oldest();
             self.set_limit(next.split(head));
             is_limit_set = true;
             match self.shared.exchange(public, next) {
@@ -460,15 +489,17 @@ impl<T> Shared<T> {
         // Relaxed: who relies on the answer makes a fence before.
         let public = Public(self.thieves.public.load(Ordering::Relaxed));
         let head = self.owners.head.load(Ordering::Relaxed);
-        // Of different moments, or while the owner looks at its last job, the head may be below the tail.
+        // Of different moments, or while the owner looks at its last job, the head may be below the
+        // tail.
         usize::try_from(head.wrapping_sub(public.tail(head)) as i64).unwrap_or(0)
     }
 
     fn exchange(&self, from: Public, to: Public) -> Result<(), Public> {
-        // ORDERING: AcqRel. Release: the copy of a job that a thief has made comes before the owner writes the slot
-        // again (`make_room`); who steals an exposed job sees what its slot holds, and its ring; who begins a claim
-        // sees the head and the limit of an owner that has taken a job back. Every change is a read-modify-write, so
-        // that who acquires any value sees what came before an earlier one. Acquire keeps that chain.
+        // ORDERING: AcqRel. Release: the copy of a job that a thief has made comes before the owner
+        // writes the slot again (`make_room`); who steals an exposed job sees what its slot holds,
+        // and its ring; who begins a claim sees the head and the limit of an owner that has taken a
+        // job back. Every change is a read-modify-write, so that who acquires any value sees what
+        // came before an earlier one. Acquire keeps that chain.
         self.thieves
             .public
             .compare_exchange(from.0, to.0, Ordering::AcqRel, Ordering::Acquire)
@@ -479,7 +510,9 @@ impl<T> Shared<T> {
 
 impl<T> Clone for Stealer<T> {
     fn clone(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared) }
+        Self {
+            shared: Arc::clone(&self.shared),
+        }
     }
 }
 
@@ -488,55 +521,66 @@ impl<T: TwoWords> Stealer<T> {
     #[inline]
     pub(crate) fn steal(&self) -> Steal<T> {
         let thieves = &*self.shared.thieves;
-        // ORDERING: Acquire, pairs with `expose`: the slots of public jobs hold them, and so does the ring read next.
+        // ORDERING: Acquire, pairs with `expose`: the slots of public jobs hold them, and so does
+        // the ring read next.
         let public = Public(thieves.public.load(Ordering::Acquire));
         if public.count() == 0 {
             return Steal::Empty;
         }
         // ORDERING: Acquire, pairs with the store in `make_room`.
         let ring = thieves.ring.load(Ordering::Acquire);
-        // SAFETY: rings live as long as `shared`. In every ring that was in use since the job is public, the slot at
-        // the tail holds it for as long as the tail stays.
+        // SAFETY: rings live as long as `shared`. In every ring that was in use since the job is
+        // public, the slot at the tail holds it for as long as the tail stays.
         let words = unsafe { &*ring }.slot(public.0 >> TAIL_SHIFT).read();
         match self.shared.exchange(public, public.without_oldest()) {
-            // SAFETY: the step of the tail made the job ours, and says that the words are those of the job.
+            // SAFETY: the step of the tail made the job ours, and says that the words are those of
+            // the job.
             Ok(()) => Steal::Success(unsafe { T::from_words(words) }),
             Err(_) => Steal::Retry,
         }
     }
 
-    /// Asks the owner for jobs, if all that it has are private: the next time that it takes one back, it exposes
-    /// others.
+    /// Asks the owner for jobs, if all that it has are private: the next time that it takes one
+    /// back, it exposes others.
     pub(crate) fn ask(&self) {
         let Shared { owners, .. } = &*self.shared;
         if self.has_public() || self.shared.is_empty() {
             return;
         }
-        // Relaxed: the owner may see it late. Only raised, as it may have exposed jobs meanwhile; a limit that is too
-        // high costs it a look at `public`.
+        // Relaxed: the owner may see it late. Only raised, as it may have exposed jobs meanwhile; a
+        // limit that is too high costs it a look at `public`.
         let head = owners.head.load(Ordering::Relaxed);
         if owners.limit.load(Ordering::Relaxed) < head {
             owners.limit.fetch_max(head, Ordering::Relaxed);
         }
     }
 
-    /// Whether the owner has pushed or popped since jobs were last exposed in its stead, or none ever was. If not, it
-    /// probably runs one long job, and answers nobody.
+    /// Whether the owner has pushed or popped since jobs were last exposed in its stead, or none
+    /// ever was. If not, it probably runs one long job, and answers nobody.
     pub(crate) fn has_stirred(&self) -> bool {
-        let Shared { owners, thieves, .. } = &*self.shared;
+        let Shared {
+            owners, thieves, ..
+        } = &*self.shared;
         // Relaxed: hints.
         owners.head.load(Ordering::Relaxed) != thieves.exposed_at.load(Ordering::Relaxed)
     }
 
-    /// Makes the older half of the owner's private jobs public, at least one, if none is. `true` if there are public
-    /// jobs now.
+    /// Makes the older half of the owner's private jobs public, at least one, if none is. `true` if
+    /// there are public jobs now.
     #[cold]
     pub(crate) fn expose_for_owner(&self) -> bool {
-        let Shared { owners, thieves, fences, .. } = &*self.shared;
+        let Shared {
+            owners,
+            thieves,
+            fences,
+            ..
+        } = &*self.shared;
         if !self.has_public() && self.shared.is_empty() {
             return false;
         }
-        let Some(_exposing) = thieves.exposing.try_lock() else { return self.has_public() };
+        let Some(_exposing) = thieves.exposing.try_lock() else {
+            return self.has_public();
+        };
         // Relaxed: the exchange acquires.
         let mut public = Public(thieves.public.load(Ordering::Relaxed));
         loop {
@@ -553,16 +597,22 @@ impl<T: TwoWords> Stealer<T> {
         let split = public.split(head);
         let wanted = head.saturating_sub(split).div_ceil(2).min(MOST_PUBLIC);
         if wanted > 0 {
-            // Relaxed: the fence orders it. Only raised: the owner may have ended the claim, and exposed more.
+            // Relaxed: the fence orders it. Only raised: the owner may have ended the claim, and
+            // exposed more.
             owners.limit.fetch_max(split + wanted, Ordering::Relaxed);
-            // ORDERING: heavy fence, pairs with the light one in `pop`. The limit is raised, the head read next: an
-            // owner whose read of the limit misses that has lowered the head before.
+            // ORDERING: heavy fence, pairs with the light one in `pop`. The limit is raised, the
+            // head read next: an owner whose read of the limit misses that has lowered the head
+            // before.
             fences.heavy();
             hooks::count(Event::HeavyFence);
         }
         let head = owners.head.load(Ordering::Acquire);
         let more = wanted.min(head.saturating_sub(split));
-        let is_exposed = self.shared.exchange(public.claimed(), public.unclaimed_with(more)).is_ok() && more > 0;
+        let is_exposed = self
+            .shared
+            .exchange(public.claimed(), public.unclaimed_with(more))
+            .is_ok()
+            && more > 0;
         if is_exposed {
             // Relaxed: a hint.
             thieves.exposed_at.store(head, Ordering::Relaxed);
@@ -596,7 +646,8 @@ impl<T> Drop for Shared<T> {
         if cfg!(fork_loom) && std::thread::panicking() {
             return;
         }
-        // Relaxed: nobody else is left. Jobs that are left are dropped by nobody; a pool ends after its last job.
+        // Relaxed: nobody else is left. Jobs that are left are dropped by nobody; a pool ends after
+        // its last job.
         let mut ring = self.thieves.ring.load(Ordering::Relaxed);
         while !ring.is_null() {
             // SAFETY: it came from a box, and nobody else is left to read it.

@@ -1,7 +1,7 @@
 //! What owners and thieves of a deque say to each other.
 
-/// What fits into two words, which threads may read while others write them: only together and untouched are they a
-/// value.
+/// What fits into two words, which threads may read while others write them: only together and
+/// untouched are they a value.
 pub(crate) trait TwoWords {
     /// The value as words.
     fn into_words(self) -> [*mut (); 2];

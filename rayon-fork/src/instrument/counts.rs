@@ -45,9 +45,9 @@ pub struct EventCounts {
 }
 
 impl EventCounts {
-    /// Name and count of every kind of event that this build's variant can have, always in the same order. Accesses to
-    /// counter words which the variant does not use are left out, and so are stacked wakes where the system does not
-    /// tell which CPU a thread is on.
+    /// Name and count of every kind of event that this build's variant can have, always in the same
+    /// order. Accesses to counter words which the variant does not use are left out, and so are
+    /// stacked wakes where the system does not tell which CPU a thread is on.
     ///
     /// ```
     /// use rayon_core::instrument::EventCounts;
@@ -64,7 +64,9 @@ impl EventCounts {
             None => kind != Event::WakeStacked as usize || ARE_CPUS_KNOWN,
         };
         let kinds = events.chain(accesses).zip(self.kinds).enumerate();
-        kinds.filter(move |&(kind, _)| is_known(kind)).map(|(_, named)| named)
+        kinds
+            .filter(move |&(kind, _)| is_known(kind))
+            .map(|(_, named)| named)
     }
 
     /// The count of that name, if this build's variant has it.
@@ -75,7 +77,9 @@ impl EventCounts {
     /// assert_eq!(counts.get("lunches"), None);
     /// ```
     pub fn get(&self, name: &str) -> Option<u64> {
-        self.named().find(|&(known, _)| known == name).map(|(_, count)| count)
+        self.named()
+            .find(|&(known, _)| known == name)
+            .map(|(_, count)| count)
     }
 
     /// What happened since `earlier`, which was counted before by the same threads.
@@ -98,8 +102,9 @@ impl EventCounts {
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let difference = |kind: usize| self.kinds[kind].checked_sub(earlier.kinds[kind]);
-        let kinds =
-            std::array::from_fn(|kind| difference(kind).expect("a later count of the same threads is no smaller"));
+        let kinds = std::array::from_fn(|kind| {
+            difference(kind).expect("a later count of the same threads is no smaller")
+        });
         Self { kinds }
     }
 }
@@ -124,7 +129,9 @@ impl Add for EventCounts {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
-        Self { kinds: std::array::from_fn(|kind| self.kinds[kind] + other.kinds[kind]) }
+        Self {
+            kinds: std::array::from_fn(|kind| self.kinds[kind] + other.kinds[kind]),
+        }
     }
 }
 
@@ -150,7 +157,8 @@ impl Sum for EventCounts {
 pub struct Snapshot {
     /// By worker.
     pub workers: Vec<EventCounts>,
-    /// What threads did that are no workers of this pool, all together; workers of other pools are among them.
+    /// What threads did that are no workers of this pool, all together; workers of other pools are
+    /// among them.
     pub outside: EventCounts,
 }
 
@@ -174,7 +182,11 @@ impl Snapshot {
     /// If `earlier` is of another pool, as far as that shows, or later.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
-        assert_eq!(self.workers.len(), earlier.workers.len(), "snapshots of two different pools");
+        assert_eq!(
+            self.workers.len(),
+            earlier.workers.len(),
+            "snapshots of two different pools"
+        );
         let workers = self.workers.iter().zip(&earlier.workers);
         Self {
             workers: workers.map(|(now, then)| now.since(then)).collect(),
@@ -200,9 +212,9 @@ impl Snapshot {
 
 /// What happened in `pool` so far.
 ///
-/// Nobody is stopped for it, so while the pool works, counts are of slightly different moments, and what belongs
-/// together may be counted in part. When workers have no job left they still search, and then sleep: counts of these go
-/// on after the last job.
+/// Nobody is stopped for it, so while the pool works, counts are of slightly different moments, and
+/// what belongs together may be counted in part. When workers have no job left they still search,
+/// and then sleep: counts of these go on after the last job.
 ///
 /// ```
 /// use rayon_core::instrument::snapshot;
@@ -213,7 +225,10 @@ impl Snapshot {
 pub fn snapshot(pool: &ThreadPool) -> Snapshot {
     let records = pool.registry().records();
     Snapshot {
-        workers: records.workers().map(super::records::Record::counts).collect(),
+        workers: records
+            .workers()
+            .map(super::records::Record::counts)
+            .collect(),
         outside: records.outside().counts(),
     }
 }

@@ -9,7 +9,8 @@ const NOWHERE: usize = 0;
 
 /// The places of one pool's workers. Relaxed, as all that is recorded: nobody acts on it.
 pub(super) struct Occupancy {
-    /// What the thread that built the pool may use, and so its workers, unless they choose other CPUs.
+    /// What the thread that built the pool may use, and so its workers, unless they choose other
+    /// CPUs.
     usable: Box<[usize]>,
     /// By worker: [`NOWHERE`], or a CPU's number and one.
     places: Box<[CachePadded<AtomicUsize>]>,
@@ -23,7 +24,10 @@ impl Occupancy {
 
     fn among(usable: Box<[usize]>, workers: usize) -> Self {
         let nowhere = || CachePadded::new(AtomicUsize::new(NOWHERE));
-        Self { usable, places: (0..workers).map(|_| nowhere()).collect() }
+        Self {
+            usable,
+            places: (0..workers).map(|_| nowhere()).collect(),
+        }
     }
 
     /// `worker` is on `cpu`.
@@ -53,7 +57,9 @@ mod tests {
     /// Of three workers and the CPUs 4 and 5, with the first workers on the given ones.
     fn occupancy(cpus: &[usize]) -> Occupancy {
         let occupancy = Occupancy::among([4, 5].into(), 3);
-        cpus.iter().enumerate().for_each(|(worker, &cpu)| occupancy.enter(worker, cpu));
+        cpus.iter()
+            .enumerate()
+            .for_each(|(worker, &cpu)| occupancy.enter(worker, cpu));
         occupancy
     }
 

@@ -20,13 +20,14 @@ pub(crate) struct Records {
 /// What one worker did, or all threads outside of the pool together.
 pub(super) struct Record {
     counts: [AtomicU64; KINDS],
-    /// The worker's index and the places of all; `None` of those outside, of whom several write at once.
+    /// The worker's index and the places of all; `None` of those outside, of whom several write at
+    /// once.
     worker: Option<(usize, Arc<Occupancy>)>,
-    /// Somebody woke this worker, and it has had no job since. Its own affair, and only atomic because the record is
-    /// shared.
+    /// Somebody woke this worker, and it has had no job since. Its own affair, and only atomic
+    /// because the record is shared.
     was_woken: AtomicBool,
-    /// Without use outside. A lock, though only the worker itself takes it but when a timeline begins or ends: these
-    /// moments must not miss a change of state.
+    /// Without use outside. A lock, though only the worker itself takes it but when a timeline
+    /// begins or ends: these moments must not miss a change of state.
     pub(super) track: Mutex<Track>,
 }
 
@@ -47,7 +48,10 @@ impl Records {
         };
         let places = Arc::new(Occupancy::new(workers));
         let worker = |index| record(Some((index, Arc::clone(&places))));
-        Self { workers: (0..workers).map(worker).collect(), outside: record(None) }
+        Self {
+            workers: (0..workers).map(worker).collect(),
+            outside: record(None),
+        }
     }
 
     /// By worker.
@@ -65,11 +69,16 @@ impl Records {
         Here::begin(ptr::from_ref(&*self.workers[index]))
     }
 
-    /// What the calling thread does is done to this pool: from outside, unless it is one of the pool's workers.
+    /// What the calling thread does is done to this pool: from outside, unless it is one of the
+    /// pool's workers.
     pub(crate) fn visit(&self) -> Here<'_> {
         let now = HERE.get();
         let is_own = self.workers.as_ptr_range().contains(&now.cast());
-        Here::begin(if is_own { now } else { ptr::addr_of!(*self.outside) })
+        Here::begin(if is_own {
+            now
+        } else {
+            ptr::addr_of!(*self.outside)
+        })
     }
 }
 
@@ -85,7 +94,10 @@ impl Here<'_> {
     fn begin(record: *const Record) -> Self {
         let before = HERE.get();
         HERE.set(record);
-        Self { before, records: PhantomData }
+        Self {
+            before,
+            records: PhantomData,
+        }
     }
 }
 
@@ -95,12 +107,13 @@ impl Drop for Here<'_> {
     }
 }
 
-/// Calls `body` with the record of what this thread does now. A thread that has nothing to do with any pool has none.
+/// Calls `body` with the record of what this thread does now. A thread that has nothing to do with
+/// any pool has none.
 #[inline]
 pub(super) fn with_record(body: impl FnOnce(&Record)) {
-    // SAFETY: the pointer is null, or was set by a `Here` that borrows the records it leads into and takes it away when
-    // dropped; the one that an adopted thread leaks belongs to a pool that is leaked too. The reference does not leave
-    // `body`.
+    // SAFETY: the pointer is null, or was set by a `Here` that borrows the records it leads into
+    // and takes it away when dropped; the one that an adopted thread leaks belongs to a pool that
+    // is leaked too. The reference does not leave `body`.
     if let Some(record) = unsafe { HERE.get().as_ref() } {
         body(record);
     }
@@ -127,7 +140,9 @@ impl Record {
 
     /// All counts, each of some moment during the call.
     pub(super) fn counts(&self) -> EventCounts {
-        EventCounts { kinds: std::array::from_fn(|kind| self.count(kind)) }
+        EventCounts {
+            kinds: std::array::from_fn(|kind| self.count(kind)),
+        }
     }
 
     /// Notes whether somebody woke this worker; returns what was noted before.
@@ -146,7 +161,9 @@ impl Record {
 
     /// Whether the worker is stacked where it last said it is: see [`Occupancy::is_stacked`].
     pub(super) fn is_stacked(&self) -> bool {
-        self.worker.as_ref().is_some_and(|(worker, places)| places.is_stacked(*worker))
+        self.worker
+            .as_ref()
+            .is_some_and(|(worker, places)| places.is_stacked(*worker))
     }
 
     /// The calling worker is about to be on no CPU.

@@ -20,8 +20,8 @@ use crate::ThreadPool;
 #[non_exhaustive]
 pub enum WorkerState {
     /// It runs jobs, or takes them from its own queues. A thread that was made a worker by
-    /// [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread) is active too while it does what has
-    /// nothing to do with the pool.
+    /// [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread) is active too while it
+    /// does what has nothing to do with the pool.
     Active,
     /// It has nothing to run and looks for jobs everywhere.
     Searching,
@@ -93,8 +93,8 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// By worker, and for each worker in the order of time. Two spans of one worker never overlap, and none lies
-    /// between them, unless some were [dropped](Self::dropped).
+    /// By worker, and for each worker in the order of time. Two spans of one worker never overlap,
+    /// and none lies between them, unless some were [dropped](Self::dropped).
     ///
     /// ```
     /// use rayon_core::instrument::{begin_timeline, end_timeline};
@@ -110,7 +110,8 @@ impl Timeline {
         &self.spans
     }
 
-    /// For each worker, the number of spans that found no room: its last ones. Empty if no timeline was begun.
+    /// For each worker, the number of spans that found no room: its last ones. Empty if no timeline
+    /// was begun.
     ///
     /// ```
     /// use rayon_core::instrument::{begin_timeline, end_timeline};
@@ -128,8 +129,8 @@ impl Timeline {
     }
 }
 
-/// Starts to record the states of all workers of `pool`, at most `spans_per_worker` changes for each; room for them is
-/// made here. A timeline that was begun before is lost.
+/// Starts to record the states of all workers of `pool`, at most `spans_per_worker` changes for
+/// each; room for them is made here. A timeline that was begun before is lost.
 ///
 /// See [`end_timeline`].
 ///
@@ -144,17 +145,26 @@ impl Timeline {
 pub fn begin_timeline(pool: &ThreadPool, spans_per_worker: usize) {
     let records = pool.registry().records();
     let mut rooms = Vec::new();
-    rooms.resize_with(records.workers().len(), || Vec::with_capacity(spans_per_worker));
+    rooms.resize_with(records.workers().len(), || {
+        Vec::with_capacity(spans_per_worker)
+    });
     let begin = Instant::now();
     for (worker, (record, spans)) in records.workers().zip(rooms).enumerate() {
         let room = spans_per_worker;
-        let recording = Recording { worker, begin, since_ns: 0, spans, room, dropped: 0 };
+        let recording = Recording {
+            worker,
+            begin,
+            since_ns: 0,
+            spans,
+            room,
+            dropped: 0,
+        };
         record.track.lock().recording = Some(recording);
     }
 }
 
-/// Ends what [`begin_timeline`] began, and returns what was recorded; the states that last at this moment end with it.
-/// Without a timeline that was begun, an empty one.
+/// Ends what [`begin_timeline`] began, and returns what was recorded; the states that last at this
+/// moment end with it. Without a timeline that was begun, an empty one.
 ///
 /// ```
 /// use rayon_core::instrument::{WorkerState, begin_timeline, end_timeline};
@@ -185,7 +195,10 @@ pub(super) struct Track {
 
 impl Track {
     pub(super) fn new() -> Self {
-        Self { state: WorkerState::Active, recording: None }
+        Self {
+            state: WorkerState::Active,
+            recording: None,
+        }
     }
 
     /// The worker is in `state` from now on.
@@ -223,7 +236,12 @@ impl Recording {
         let (worker, begin_ns) = (self.worker, self.since_ns);
         let end_ns = u64::try_from(self.begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
         if self.spans.len() < self.room {
-            self.spans.push(Span { worker, state, begin_ns, end_ns });
+            self.spans.push(Span {
+                worker,
+                state,
+                begin_ns,
+                end_ns,
+            });
         } else {
             self.dropped += 1;
         }

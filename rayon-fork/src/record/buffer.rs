@@ -1,8 +1,9 @@
 //! Where events go: for each thread a mapped file, which is there whatever becomes of the process.
 //!
-//! To write an event is a thread-local read, a read of the clock, a comparison and three stores, without a lock or an
-//! atomic addition. All else is in [`write_slowly`], which a thread comes to when its room is used up, every some
-//! milliseconds, and in a child of `fork`, for which the kernel wipes what the thread knows of its file.
+//! To write an event is a thread-local read, a read of the clock, a comparison and three stores,
+//! without a lock or an atomic addition. All else is in [`write_slowly`], which a thread comes to
+//! when its room is used up, every some milliseconds, and in a child of `fork`, for which the
+//! kernel wipes what the thread knows of its file.
 
 use std::cell::Cell;
 use std::fs::{self, File, OpenOptions};
@@ -15,14 +16,16 @@ use rustix::fs::{FallocateFlags, fallocate};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous};
 use rustix::time::{ClockId, clock_gettime};
 
-use super::layout::{Event, FOLDER_VARIABLE, LIMIT_VARIABLE, MARK, SPLIT_VARIABLE, TIME_BITS, VERSION};
+use super::layout::{
+    Event, FOLDER_VARIABLE, LIMIT_VARIABLE, MARK, SPLIT_VARIABLE, TIME_BITS, VERSION,
+};
 use crate::sync::{AtomicUsize, OnceLock, Ordering, cell_of_thread};
 
 /// Bytes of an event.
 const EVENT: usize = 16;
 
-/// How much room a thread makes at once. A guess: making it takes some 30 us, and the last piece of each thread is not
-/// full.
+/// How much room a thread makes at once. A guess: making it takes some 30 us, and the last piece of
+/// each thread is not full.
 const ROOM: usize = 256 << 10;
 
 /// The most room of all threads, if nobody says.
@@ -43,8 +46,8 @@ const MEASUREMENTS: usize = 8;
 
 /// What a thread knows of its file, in a page of its own.
 struct Buffer {
-    /// Where the next event goes, and the end of the room; both null in a child of `fork`, and where nothing is
-    /// recorded.
+    /// Where the next event goes, and the end of the room; both null in a child of `fork`, and
+    /// where nothing is recorded.
     next: Cell<*mut [u64; 2]>,
     end: Cell<*mut [u64; 2]>,
     /// Ticks when the recording began.
@@ -67,7 +70,8 @@ struct ThreadFile {
 /// The buffer of a thread that records nothing.
 struct Nothing(Buffer);
 
-// SAFETY: nobody writes to it: there is no room in it, and `write_slowly` gives a thread a buffer of its own, or none.
+// SAFETY: nobody writes to it: there is no room in it, and `write_slowly` gives a thread a buffer
+// of its own, or none.
 unsafe impl Sync for Nothing {}
 
 static NOTHING: Nothing = Nothing(Buffer {
@@ -99,7 +103,8 @@ struct Recording {
 
 static RECORDING: OnceLock<Option<Recording>> = OnceLock::new();
 
-/// How many threads a pool of `real` workers says it has: parallel iterators split into pieces for so many.
+/// How many threads a pool of `real` workers says it has: parallel iterators split into pieces for
+/// so many.
 pub(crate) fn threads_to_split_for(real: usize) -> usize {
     recording().map_or(real, |recording| recording.split.max(real))
 }
@@ -149,8 +154,9 @@ impl Buffer {
     #[inline]
     unsafe fn put(&self, event: Event, now: u64, word: u64) {
         let next = self.next.get();
-        // SAFETY: the caller's promise; the mapping is this thread's alone. Volatile, as the process may be killed
-        // between any two instructions, and an event without its second word must not be seen.
+        // SAFETY: the caller's promise; the mapping is this thread's alone. Volatile, as the
+        // process may be killed between any two instructions, and an event without its second word
+        // must not be seen.
         unsafe {
             ptr::addr_of_mut!((*next)[1]).write_volatile(word);
             ptr::addr_of_mut!((*next)[0]).write_volatile((event as u64) << TIME_BITS | now);
@@ -190,14 +196,16 @@ fn write_slowly(event: Event, word: u64) {
     let begun = buffer.now();
     // SAFETY: a buffer with room has a file, and only its thread comes here.
     let file = unsafe { &mut *buffer.file.get() };
-    // SAFETY: some room is kept back until a piece is used up, and then either there is another or this is the last
-    // event.
+    // SAFETY: some room is kept back until a piece is used up, and then either there is another or
+    // this is the last event.
     unsafe {
         if begun >= buffer.due.get() {
             buffer.put(Event::Wall, begun, nanoseconds(ClockId::Monotonic));
             buffer.put(Event::Cpu, begun, nanoseconds(ClockId::ThreadCPUTime));
             buffer.put(Event::Delay, begun, file.delay().unwrap_or(0));
-            buffer.due.set(begun + recording.ticks_per_ms * COMPARED_EVERY_MS);
+            buffer
+                .due
+                .set(begun + recording.ticks_per_ms * COMPARED_EVERY_MS);
         }
         if buffer.next.get() >= buffer.end.get() && !recording.extend(buffer, file) {
             buffer.put(Event::Full, begun, 0);
@@ -217,10 +225,15 @@ impl Recording {
         std::hint::black_box(MARK);
         let folder = PathBuf::from(env::var_os(FOLDER_VARIABLE)?);
         let number = |name| env::var(name).ok().and_then(|text| text.parse().ok());
-        let head = OpenOptions::new().write(true).create_new(true).open(folder.join("head"));
+        let head = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(folder.join("head"));
         let Ok(mut head) = head else {
             // Who reads the folder shall know that there was another one.
-            drop(File::create(folder.join(format!("other-{}", std::process::id()))));
+            drop(File::create(
+                folder.join(format!("other-{}", std::process::id())),
+            ));
             return None;
         };
         let (began_ns, began) = (nanoseconds(ClockId::Monotonic), ticks());
@@ -230,7 +243,8 @@ impl Recording {
                 break passed;
             }
         };
-        let ticks_per_s = u128::from(ticks().wrapping_sub(began)) * 1_000_000_000 / u128::from(passed);
+        let ticks_per_s =
+            u128::from(ticks().wrapping_sub(began)) * 1_000_000_000 / u128::from(passed);
         let mut recording = Self {
             folder,
             process: std::process::id(),
@@ -283,21 +297,37 @@ impl Recording {
         // Relaxed, as all here: numbers that nobody else has.
         let number = self.threads.fetch_add(1, Ordering::Relaxed);
         let path = self.folder.join(format!("thread-{number}"));
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
-        // A file of holes: what nobody writes takes no space. No thread needs more than all may have.
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(path)?;
+        // A file of holes: what nobody writes takes no space. No thread needs more than all may
+        // have.
         let mapped = self.limit.min(1 << 40).next_multiple_of(ROOM) + ROOM;
         file.set_len(mapped as u64)?;
-        // SAFETY: fresh mappings, which nobody knows yet and which stay for ever. A child of `fork` sees zeros in the
-        // second.
+        // SAFETY: fresh mappings, which nobody knows yet and which stay for ever. A child of `fork`
+        // sees zeros in the second.
         let (base, page) = unsafe {
             let both = ProtFlags::READ | ProtFlags::WRITE;
             let base = mmap(ptr::null_mut(), mapped, both, MapFlags::SHARED, &file, 0)?;
-            let page = mmap_anonymous(ptr::null_mut(), size_of::<Buffer>(), both, MapFlags::PRIVATE)?;
+            let page = mmap_anonymous(
+                ptr::null_mut(),
+                size_of::<Buffer>(),
+                both,
+                MapFlags::PRIVATE,
+            )?;
             madvise(page, size_of::<Buffer>(), Advice::LinuxWipeOnFork)?;
             (base, page)
         };
         let delays = File::open("/proc/thread-self/schedstat").ok();
-        let file = ThreadFile { file, base: base.cast(), mapped, room: 0, delays };
+        let file = ThreadFile {
+            file,
+            base: base.cast(),
+            mapped,
+            room: 0,
+            delays,
+        };
         let buffer = Buffer {
             next: Cell::new(base.cast()),
             end: Cell::new(base.cast()),
@@ -306,27 +336,39 @@ impl Recording {
             file: Cell::new(Box::into_raw(Box::new(file))),
         };
         let page: NonNull<Buffer> = NonNull::new(page.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        // SAFETY: a page is large enough and aligned; it stays for ever, and only this thread is given it.
+        // SAFETY: a page is large enough and aligned; it stays for ever, and only this thread is
+        // given it.
         let (buffer, file) = unsafe {
             page.write(buffer);
             (page.as_ref(), &mut *page.as_ref().file.get())
         };
-        if self.extend(buffer, file) { Ok(buffer) } else { Err(io::ErrorKind::OutOfMemory.into()) }
+        if self.extend(buffer, file) {
+            Ok(buffer)
+        } else {
+            Err(io::ErrorKind::OutOfMemory.into())
+        }
     }
 
     /// Makes room for more events; `false` if all may have no more.
     fn extend(&self, buffer: &Buffer, file: &mut ThreadFile) -> bool {
-        let is_within =
-            self.used.fetch_add(ROOM, Ordering::Relaxed) + ROOM <= self.limit && file.room + ROOM < file.mapped;
+        let is_within = self.used.fetch_add(ROOM, Ordering::Relaxed) + ROOM <= self.limit
+            && file.room + ROOM < file.mapped;
         if !is_within {
             return false;
         }
         // A full disk would end the program at its first touch of a page.
-        if fallocate(&file.file, FallocateFlags::empty(), file.room as u64, ROOM as u64).is_err() {
+        if fallocate(
+            &file.file,
+            FallocateFlags::empty(),
+            file.room as u64,
+            ROOM as u64,
+        )
+        .is_err()
+        {
             return false;
         }
-        // SAFETY: within the mapping, whose pages are touched, so that events need not wait for the kernel. If it is
-        // too old for that, they do.
+        // SAFETY: within the mapping, whose pages are touched, so that events need not wait for the
+        // kernel. If it is too old for that, they do.
         unsafe {
             let room = file.base.add(file.room);
             let _ = madvise(room.cast(), ROOM, Advice::LinuxPopulateWrite);
@@ -344,6 +386,11 @@ impl ThreadFile {
         let delays = self.delays.as_mut()?;
         delays.seek(SeekFrom::Start(0)).ok()?;
         let length = delays.read(&mut text).ok()?;
-        std::str::from_utf8(&text[..length]).ok()?.split(' ').nth(1)?.parse().ok()
+        std::str::from_utf8(&text[..length])
+            .ok()?
+            .split(' ')
+            .nth(1)?
+            .parse()
+            .ok()
     }
 }

@@ -1,7 +1,9 @@
-//! What a recorder writes into its files: the one description of it, which the crate `recording` reads, too.
+//! What a recorder writes into its files: the one description of it, which the crate `recording`
+//! reads, too.
 //!
-//! A folder holds `head`, a file of lines `name=value` with the fields of [`HEAD`], and a file `thread-N` for each
-//! thread. That is a row of events of two words, in the order of time, and zeros behind the last one:
+//! A folder holds `head`, a file of lines `name=value` with the fields of [`HEAD`], and a file
+//! `thread-N` for each thread. That is a row of events of two words, in the order of time, and
+//! zeros behind the last one:
 //!
 //! | word | bits | content |
 //! |---|---|---|
@@ -24,17 +26,25 @@ pub const LIMIT_VARIABLE: &str = "RAYON_FORK_RECORD_LIMIT";
 /// For how many threads parallel iterators shall split.
 pub const SPLIT_VARIABLE: &str = "RAYON_FORK_RECORD_SPLIT";
 
-/// Fields of the head, all of them whole numbers: this layout; the process; the monotonic clock when the recording
-/// began, in nanoseconds; ticks in a second; what an event costs the thread that writes it, in thousandths of a tick;
-/// for how many threads iterators split.
-pub const HEAD: [&str; 6] = ["version", "process", "began_ns", "ticks_per_s", "event_milliticks", "split"];
+/// Fields of the head, all of them whole numbers: this layout; the process; the monotonic clock
+/// when the recording began, in nanoseconds; ticks in a second; what an event costs the thread that
+/// writes it, in thousandths of a tick; for how many threads iterators split.
+pub const HEAD: [&str; 6] = [
+    "version",
+    "process",
+    "began_ns",
+    "ticks_per_s",
+    "event_milliticks",
+    "split",
+];
 
 /// Bits of a time.
 pub const TIME_BITS: u32 = 56;
 
 macro_rules! events {
     ($($(#[$doc:meta])* $event:ident = $number:literal,)*) => {
-        /// What happened on a thread. *Frames* nest: something was opened that the thread comes back to and closes.
+        /// What happened on a thread. *Frames* nest: something was opened that the thread comes
+        /// back to and closes.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
         pub enum Event {
@@ -83,7 +93,8 @@ events! {
     Sleep = 16,
     /// It runs again.
     Wake = 17,
-    /// The monotonic clock in nanoseconds: what the thread's time is compared with, every some milliseconds.
+    /// The monotonic clock in nanoseconds: what the thread's time is compared with, every some
+    /// milliseconds.
     Wall = 18,
     /// At the same moment, the thread's CPU time in nanoseconds.
     Cpu = 19,
@@ -95,8 +106,8 @@ events! {
     Full = 22,
 }
 
-/// Word 1 of events about a job: 35 bits of its address, which no two live jobs share, and 29 of the place of its code,
-/// counted from any place that is the same in the whole program.
+/// Word 1 of events about a job: 35 bits of its address, which no two live jobs share, and 29 of
+/// the place of its code, counted from any place that is the same in the whole program.
 #[must_use]
 #[inline]
 pub fn job_word(job: usize, code: usize) -> u64 {

@@ -1,7 +1,8 @@
-//! Records which job of a program forked which, and when each ran, for the runner's command `record`. What is written
-//! is told in `layout.rs`; how little that may take, in `buffer.rs`.
+//! Records which job of a program forked which, and when each ran, for the runner's command
+//! `record`. What is written is told in `layout.rs`; how little that may take, in `buffer.rs`.
 //!
-//! The scheduler says what happens in one line each, as to `instrument`; `crate::hooks` gives the lines their names.
+//! The scheduler says what happens in one line each, as to `instrument`; `crate::hooks` gives the
+//! lines their names.
 
 mod buffer;
 // Read by another crate, too.
@@ -32,7 +33,10 @@ fn word_of(job: &JobRef) -> u64 {
 
 #[inline]
 pub(crate) fn open_join(job: &JobRef, splits: bool) -> Frame {
-    write(if splits { Event::Split } else { Event::Join }, word_of(job));
+    write(
+        if splits { Event::Split } else { Event::Join },
+        word_of(job),
+    );
     Frame
 }
 

@@ -1,4 +1,5 @@
-//! How a worker deals its jobs to those that wait for one, and waits itself. Without the feature `deal`, nothing.
+//! How a worker deals its jobs to those that wait for one, and waits itself. Without the feature
+//! `deal`, nothing.
 
 use super::{Registry, Worker};
 use crate::core_latch::CoreLatch;
@@ -36,7 +37,9 @@ impl Registry {
     pub(super) fn deal_from_outside(&self, job: JobRef) -> Result<(), JobRef> {
         // Who waits has asked; and what was injected came before.
         match self.mailboxes() {
-            Some(deal) if self.sleep.wants_jobs() && self.injector.is_empty() => deal.deal_from_outside(job)?,
+            Some(deal) if self.sleep.wants_jobs() && self.injector.is_empty() => {
+                deal.deal_from_outside(job)?;
+            }
             _ => return Err(job),
         }
         hooks::count(Event::Injection);
@@ -45,8 +48,8 @@ impl Registry {
 }
 
 impl Worker {
-    /// The worker has pushed a job, and there is demand: deals one to a worker that waits. `false` if there are jobs
-    /// that nobody may know of, while somebody may sleep.
+    /// The worker has pushed a job, and there is demand: deals one to a worker that waits. `false`
+    /// if there are jobs that nobody may know of, while somebody may sleep.
     #[inline]
     pub(super) fn deals(&self) -> bool {
         DEALS && self.deal_one()
@@ -56,9 +59,9 @@ impl Worker {
     #[cold]
     #[inline(never)]
     fn deal_one(&self) -> bool {
-        // Who waited is awake, and runs that one next or injects it. Of others a sleeper must hear as if nothing had
-        // been dealt: no model shows what goes wrong otherwise, as the sleeper would have to see the deal, and not the
-        // push before.
+        // Who waited is awake, and runs that one next or injects it. Of others a sleeper must hear
+        // as if nothing had been dealt: no model shows what goes wrong otherwise, as the sleeper
+        // would have to see the deal, and not the push before.
         self.deal_oldest() && (self.deque.is_empty() || !self.registry.sleep.somebody_sleeps())
     }
 
@@ -84,12 +87,15 @@ impl Worker {
         mailboxes.is_some_and(|deal| deal.deal(self.index, || self.deque.take_oldest()))
     }
 
-    /// Before a search: waits for a job to be dealt, as long as that was worth it lately. The worker does not count as
-    /// idle, and nobody relies on it.
+    /// Before a search: waits for a job to be dealt, as long as that was worth it lately. The
+    /// worker does not count as idle, and nobody relies on it.
     // Not inlined, as `find_job`.
     #[inline(never)]
     pub(super) fn await_job(&self, latch: &CoreLatch) -> Option<JobRef> {
-        let deal = self.registry.mailboxes().filter(|_| self.registry.sleep.are_pushes_silent())?;
+        let deal = self
+            .registry
+            .mailboxes()
+            .filter(|_| self.registry.sleep.are_pushes_silent())?;
         if !self.patience.begins_to_wait(latch) {
             return None;
         }
@@ -128,7 +134,8 @@ impl Worker {
                 break;
             }
             deal.open_again(self.index);
-            // A public job says that others deal: by simulation, who then leaves out a wait makes regions dearer.
+            // A public job says that others deal: by simulation, who then leaves out a wait makes
+            // regions dearer.
             is_in_vain = looks && !self.patience.waits_on();
             if is_in_vain {
                 break;
@@ -142,7 +149,8 @@ impl Worker {
             Self::count_theft(true);
             return Some(dealt);
         }
-        // Anybody's, who counts its take, and not on the own deque: `yield_local` runs only what its worker has pushed.
+        // Anybody's, who counts its take, and not on the own deque: `yield_local` runs only what
+        // its worker has pushed.
         self.registry.queue_injected(dealt);
         found
     }
@@ -154,7 +162,8 @@ impl Worker {
             Self::count_theft(job.is_some());
             job
         });
-        if let (None, 0, Some(victim)) = (&found, rounds % ROUNDS_UNTIL_ASK, self.victims().next()) {
+        if let (None, 0, Some(victim)) = (&found, rounds % ROUNDS_UNTIL_ASK, self.victims().next())
+        {
             victim.ask();
         }
         found
@@ -166,7 +175,8 @@ impl Worker {
         hooks::count_if(is_won, Event::StealWon);
     }
 
-    /// After some searches in vain: a job that was dealt to a worker which does not take it, having lost its CPU.
+    /// After some searches in vain: a job that was dealt to a worker which does not take it, having
+    /// lost its CPU.
     pub(super) fn take_dealt(&self, in_vain: u32) -> Option<JobRef> {
         let deal = self.registry.mailboxes().filter(|_| in_vain >= 2)?;
         let job = deal.take_from(self.rng.below(self.registry.num_threads()));
@@ -195,8 +205,8 @@ mod tests {
         pool.registry().mailboxes().expect("jobs are dealt")
     }
 
-    /// A pool of two, of which one worker calls `body`. The other is in a job meanwhile, but seems to wait, as if it had
-    /// lost its CPU.
+    /// A pool of two, of which one worker calls `body`. The other is in a job meanwhile, but seems
+    /// to wait, as if it had lost its CPU.
     fn whose_other_worker_only_seems_to_wait(body: impl FnOnce(&ThreadPool) + Send) {
         let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         let (is_busy, is_over) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -228,7 +238,10 @@ mod tests {
             let is_done = Arc::new(AtomicBool::new(false));
             let done = Arc::clone(&is_done);
             crate::spawn(move || done.store(true, Ordering::Release));
-            assert!(!Worker::with_current(|worker| worker.unwrap().has_local_jobs()), "it was not dealt");
+            assert!(
+                !Worker::with_current(|worker| worker.unwrap().has_local_jobs()),
+                "it was not dealt"
+            );
             crate::yield_now();
             assert!(is_done.load(Ordering::Acquire));
         });
@@ -240,7 +253,8 @@ mod tests {
             return;
         }
         whose_other_worker_only_seems_to_wait(|pool| {
-            let from_outside = || std::thread::scope(|scope| drop(scope.spawn(|| pool.spawn(|| ())).join()));
+            let from_outside =
+                || std::thread::scope(|scope| drop(scope.spawn(|| pool.spawn(|| ())).join()));
             from_outside();
             assert!(pool.registry().injector.is_empty(), "it was not dealt");
             // The mailbox is full, so this one is injected.

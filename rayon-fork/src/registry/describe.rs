@@ -7,9 +7,9 @@ use crate::ThreadPool;
 use crate::deque::{Deque, JobStealer};
 use crate::sync::Ordering;
 
-/// Shows what the pool is doing: the counts of its variant, whether each worker is awake, armed (about to block) or
-/// parked (blocked), and how many jobs wait in each queue. For a look at a pool that hangs: it never blocks, and the
-/// values may be of slightly different moments.
+/// Shows what the pool is doing: the counts of its variant, whether each worker is awake, armed
+/// (about to block) or parked (blocked), and how many jobs wait in each queue. For a look at a pool
+/// that hangs: it never blocks, and the values may be of slightly different moments.
 impl fmt::Debug for ThreadPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut pool = f.debug_struct("ThreadPool");
@@ -19,15 +19,21 @@ impl fmt::Debug for ThreadPool {
 }
 
 impl Registry {
-    /// Adds what a pool looks like from outside to its description: who is blocked, and what waits in which queue. For
-    /// people, and above all for a pool that hangs, so nothing here blocks, and the values are not of one moment.
+    /// Adds what a pool looks like from outside to its description: who is blocked, and what waits
+    /// in which queue. For people, and above all for a pool that hangs, so nothing here blocks, and
+    /// the values are not of one moment.
     fn describe(&self, pool: &mut fmt::DebugStruct<'_, '_>) {
-        pool.field("num_threads", &self.num_threads()).field("id", &self.id());
+        pool.field("num_threads", &self.num_threads())
+            .field("id", &self.id());
         self.sleep.describe(pool);
         if let [deal] = self.deal.as_slice() {
             pool.field("dealt", &deal.len());
         }
-        let lengths = self.stealers.iter().map(JobStealer::len).collect::<Vec<_>>();
+        let lengths = self
+            .stealers
+            .iter()
+            .map(JobStealer::len)
+            .collect::<Vec<_>>();
         pool.field("queued", &lengths);
         match self.broadcasts.try_lock() {
             Some(queues) => {
@@ -38,7 +44,8 @@ impl Registry {
         };
         // Relaxed: only shown.
         let reasons_to_live = self.reasons_to_live.load(Ordering::Relaxed);
-        pool.field("injected", &self.injector.len()).field("reasons_to_live", &reasons_to_live);
+        pool.field("injected", &self.injector.len())
+            .field("reasons_to_live", &reasons_to_live);
     }
 }
 
@@ -50,7 +57,10 @@ mod tests {
     use crate::{ThreadPool, ThreadPoolBuilder};
 
     fn pool(workers: usize) -> ThreadPool {
-        ThreadPoolBuilder::new().num_threads(workers).build().unwrap()
+        ThreadPoolBuilder::new()
+            .num_threads(workers)
+            .build()
+            .unwrap()
     }
 
     /// Waits until the description of `pool` has all of `parts`.
@@ -61,7 +71,10 @@ mod tests {
             if parts.iter().all(|part| text.contains(part)) {
                 return;
             }
-            assert!(start.elapsed() < Duration::from_mins(1), "no {parts:?} in {text}");
+            assert!(
+                start.elapsed() < Duration::from_mins(1),
+                "no {parts:?} in {text}"
+            );
             std::thread::sleep(Duration::from_millis(1));
         }
     }
@@ -94,10 +107,18 @@ mod tests {
         pool.spawn(|| {});
         pool.spawn_broadcast(|_| {});
         let text = format!("{pool:?}");
-        for part in ["workers: [Awake]", "sleeping: 0", "broadcasts: [1]", "injected: 1"] {
+        for part in [
+            "workers: [Awake]",
+            "sleeping: 0",
+            "broadcasts: [1]",
+            "injected: 1",
+        ] {
             assert!(text.contains(part), "{part:?} is not in {text}");
         }
         drop(release);
-        await_description(&pool, &["queued: [0], broadcasts: [0], injected: 0, reasons_to_live: 1"]);
+        await_description(
+            &pool,
+            &["queued: [0], broadcasts: [0], injected: 0, reasons_to_live: 1"],
+        );
     }
 }

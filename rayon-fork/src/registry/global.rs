@@ -73,7 +73,11 @@ fn start_default() -> Result<Arc<Registry>, ThreadPoolBuildError> {
             if error.io_kind() == Some(io::ErrorKind::Unsupported)
                 && Worker::with_current(|worker| worker.is_none()) =>
         {
-            ThreadPoolBuilder::new().num_threads(1).use_current_thread().start().map_err(|_| error)
+            ThreadPoolBuilder::new()
+                .num_threads(1)
+                .use_current_thread()
+                .start()
+                .map_err(|_| error)
         }
         outcome => outcome,
     }

@@ -33,8 +33,8 @@ pub(crate) use worker::{Worker, run_worker};
 /// Workers hold a counted reference each; the `ThreadPool` handle holds another.
 pub(crate) struct Registry {
     sleep: Sleep,
-    /// The stealing ends of the workers' deques, by index. Read-only after construction, and apart from everything that
-    /// is written while the pool runs, because every steal reads it.
+    /// The stealing ends of the workers' deques, by index. Read-only after construction, and apart
+    /// from everything that is written while the pool runs, because every steal reads it.
     stealers: Box<[JobStealer<JobRef>]>,
     /// What each worker's main loop waits for.
     terminate: Box<[CachePadded<CoreLatch>]>,
@@ -46,8 +46,8 @@ pub(crate) struct Registry {
     injector: Injector<JobRef>,
     /// Without the feature `instrument`, nothing.
     records: Records,
-    /// Reasons not to terminate: the handle, and each detached job that has not finished. Written twice per `spawn`, so
-    /// it has its own line and disturbs neither counters nor stealers.
+    /// Reasons not to terminate: the handle, and each detached job that has not finished. Written
+    /// twice per `spawn`, so it has its own line and disturbs neither counters nor stealers.
     reasons_to_live: CachePadded<AtomicUsize>,
     /// One where jobs are dealt, else none.
     deal: [Deal; DEALS as usize],
@@ -65,8 +65,8 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// What `spawn` returned, or "already in a pool" if the plan adopts a thread that is a worker. Workers that were
-    /// started already are told to terminate, as they are if a closure panics.
+    /// What `spawn` returned, or "already in a pool" if the plan adopts a thread that is a worker.
+    /// Workers that were started already are told to terminate, as they are if a closure panics.
     pub(crate) fn start(
         plan: PoolPlan,
         mut spawn: impl FnMut(ThreadBuilder) -> std::io::Result<()>,
@@ -74,16 +74,31 @@ impl Registry {
         if plan.adopts_current_thread && Worker::with_current(|worker| worker.is_some()) {
             return Err(ThreadPoolBuildError::current_thread_already_in_pool());
         }
-        let PoolPlan { workers, adopts_current_thread, mut name, stack_size, is_fifo, handlers } = plan;
+        let PoolPlan {
+            workers,
+            adopts_current_thread,
+            mut name,
+            stack_size,
+            is_fifo,
+            handlers,
+        } = plan;
         let sleep = Sleep::new(workers, is_fifo).map_err(ThreadPoolBuildError::io)?;
-        let new_deque = |_| if is_fifo { JobDeque::new_fifo() } else { JobDeque::new_lifo(sleep.fences()) };
+        let new_deque = |_| {
+            if is_fifo {
+                JobDeque::new_fifo()
+            } else {
+                JobDeque::new_lifo(sleep.fences())
+            }
+        };
         let deques: Vec<JobDeque<JobRef>> = (0..workers).map(new_deque).collect();
         let broadcasts: Box<[Deque<JobRef>]> = (0..workers).map(|_| Deque::new_fifo()).collect();
         let broadcast_ends: Vec<_> = broadcasts.iter().map(Deque::stealer).collect();
         let registry = Arc::new(Self {
             sleep,
             stealers: deques.iter().map(JobDeque::stealer).collect(),
-            terminate: (0..workers).map(|_| CachePadded::new(CoreLatch::new())).collect(),
+            terminate: (0..workers)
+                .map(|_| CachePadded::new(CoreLatch::new()))
+                .collect(),
             broadcasts: Mutex::new(broadcasts),
             handlers,
             all_up: CountLatch::new(workers, None),
@@ -190,9 +205,12 @@ impl Registry {
         self.sleep.wake_worker(index);
     }
 
-    /// Runs `op` on a worker of this pool: at once if the caller is one, else by injection.
-    /// The second argument of `op` says whether it was injected by a thread that is no worker at all.
-    pub(crate) fn in_worker<R: Send>(this: &Arc<Self>, op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
+    /// Runs `op` on a worker of this pool: at once if the caller is one, else by injection. The
+    /// second argument of `op` says whether it was injected by a thread that is no worker at all.
+    pub(crate) fn in_worker<R: Send>(
+        this: &Arc<Self>,
+        op: impl FnOnce(&Worker, bool) -> R + Send,
+    ) -> R {
         // SAFETY: used until this returns.
         match unsafe { Worker::current() } {
             Some(worker) if worker.is_in(this) => op(worker, false),
@@ -204,8 +222,10 @@ impl Registry {
     #[cold]
     fn in_worker_from_outside<R: Send>(&self, op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
         let latch = LockLatch::new_shared();
-        // SAFETY: used until `op` returns.
-        let job = StackJob::new(Arc::clone(&latch), |_| op(unsafe { Worker::running() }, true));
+        let job = StackJob::new(Arc::clone(&latch), |_| {
+            // SAFETY: used until `op` returns.
+            op(unsafe { Worker::running() }, true)
+        });
         // SAFETY: we wait below, so the job stays in place until its latch is set.
         let reference = unsafe { job.as_job_ref() };
         let _frame = hooks::open_install(&reference);
@@ -216,9 +236,15 @@ impl Registry {
     }
 
     #[cold]
-    fn in_worker_of_another_pool<R: Send>(&self, caller: &Worker, op: impl FnOnce(&Worker, bool) -> R + Send) -> R {
-        // SAFETY: used until `op` returns.
-        let job = StackJob::new(SpinLatch::cross(caller), |_| op(unsafe { Worker::running() }, false));
+    fn in_worker_of_another_pool<R: Send>(
+        &self,
+        caller: &Worker,
+        op: impl FnOnce(&Worker, bool) -> R + Send,
+    ) -> R {
+        let job = StackJob::new(SpinLatch::cross(caller), |_| {
+            // SAFETY: used until `op` returns.
+            op(unsafe { Worker::running() }, false)
+        });
         // SAFETY: we wait below, so the job stays in place until its latch is set.
         let reference = unsafe { job.as_job_ref() };
         let _frame = hooks::open_install(&reference);
@@ -251,17 +277,20 @@ impl Registry {
 
     /// One more reason not to terminate. The caller has a reason already.
     pub(crate) fn add_reasons_to_live(&self, more: usize) {
-        // Relaxed: the caller's own reason keeps the count from reaching zero, and it hands the new ones on through a
-        // queue, which orders this before they are given up.
+        // Relaxed: the caller's own reason keeps the count from reaching zero, and it hands the new
+        // ones on through a queue, which orders this before they are given up.
         let before = self.reasons_to_live.fetch_add(more, Ordering::Relaxed);
-        debug_assert_ne!(before, 0, "a job was submitted to a pool that has terminated");
+        debug_assert_ne!(
+            before, 0,
+            "a job was submitted to a pool that has terminated"
+        );
         assert!(before <= usize::MAX / 2, "too many jobs in one pool");
     }
 
     /// One reason not to terminate is gone; after the last one the workers end.
     pub(crate) fn drop_reason_to_live(&self) {
-        // ORDERING: AcqRel. Release publishes what the job did; acquire makes the last one see what all others did,
-        // before it lets the workers run their exit handlers.
+        // ORDERING: AcqRel. Release publishes what the job did; acquire makes the last one see what
+        // all others did, before it lets the workers run their exit handlers.
         if self.reasons_to_live.fetch_sub(1, Ordering::AcqRel) != 1 {
             return;
         }
@@ -283,14 +312,16 @@ pub(crate) fn in_worker<R: Send>(op: impl FnOnce(&Worker, bool) -> R + Send) -> 
     // SAFETY: used until this returns.
     match unsafe { Worker::current() } {
         Some(worker) => op(worker, false),
-        // Building the global pool may adopt this very thread, so the registry asks again who we are.
+        // Building the global pool may adopt this very thread, so the registry asks again who we
+        // are.
         None => Registry::in_worker(global(), op),
     }
 }
 
 /// The caller's pool, or the global one, which is started if need be.
 ///
-/// The caller asks for the current worker again if it wants it: starting the global pool may have made this thread one.
+/// The caller asks for the current worker again if it wants it: starting the global pool may have
+/// made this thread one.
 ///
 /// # Safety
 ///

@@ -16,10 +16,11 @@ use crate::sync::cell_of_thread;
 use crate::thread_builder::ThreadBuilder;
 use crate::unwind::Fatal;
 
-/// At how many workers a search in vain looks closer. To look takes a line that its owner writes with every push and
-/// pop; others search, too, and before one of them sleeps it looks at all. Where jobs are long, at twice as many with
-/// each search: their owners do not write, and show nothing either. Where each CPU has several workers, at all of them:
-/// to come again takes turns of the others.
+/// At how many workers a search in vain looks closer. To look takes a line that its owner writes
+/// with every push and pop; others search, too, and before one of them sleeps it looks at all.
+/// Where jobs are long, at twice as many with each search: their owners do not write, and show
+/// nothing either. Where each CPU has several workers, at all of them: to come again takes turns of
+/// the others.
 const LOOKED_AT: usize = 1;
 
 /// More workers than that are in no pool.
@@ -75,16 +76,17 @@ impl Worker {
         body(unsafe { Self::current() })
     }
 
-    /// As [`Worker::with_current`], for callers that run code of users: jobs nest, and a closure around them would take
-    /// stack for itself, and for a copy of what it captures, on every level.
+    /// As [`Worker::with_current`], for callers that run code of users: jobs nest, and a closure
+    /// around them would take stack for itself, and for a copy of what it captures, on every level.
     ///
     /// # Safety
     ///
     /// The reference is not used after the caller's function has returned.
     #[inline]
     pub(crate) unsafe fn current<'a>() -> Option<&'a Worker> {
-        // SAFETY: the pointer is null or leads to the `Worker` that this thread's `Occupied` guard (or the leaked box
-        // of an adopted thread) keeps alive; that guard ends further down the stack than the caller's function.
+        // SAFETY: the pointer is null or leads to the `Worker` that this thread's `Occupied` guard
+        // (or the leaked box of an adopted thread) keeps alive; that guard ends further down the
+        // stack than the caller's function.
         unsafe { CURRENT.get().as_ref() }
     }
 
@@ -128,8 +130,8 @@ impl Worker {
         !self.deque.is_empty()
     }
 
-    /// Puts `job` on the own deque. Where its jobs are private, that is all unless somebody is idle; else thieves find
-    /// it, and one is woken if need be.
+    /// Puts `job` on the own deque. Where its jobs are private, that is all unless somebody is
+    /// idle; else thieves find it, and one is woken if need be.
     #[inline]
     pub(crate) fn push(&self, job: JobRef) -> Place {
         hooks::count(Event::Push);
@@ -177,8 +179,8 @@ impl Worker {
         }
     }
 
-    /// Takes a job back, if that needs no look at it: `true` if the job is the newest of the own deque, and nobody else
-    /// may take it. The caller knows that this worker has not run it.
+    /// Takes a job back, if that needs no look at it: `true` if the job is the newest of the own
+    /// deque, and nobody else may take it. The caller knows that this worker has not run it.
     #[inline]
     pub(crate) fn try_take_back(&self, place: &Place) -> bool {
         let is_back = self.deque.try_take_back(place);
@@ -191,8 +193,9 @@ impl Worker {
 
     #[inline]
     pub(super) fn take_broadcast(&self) -> Option<JobRef> {
-        // Nearly always it is empty, and to try and steal would fence first, twice for each job that a thief brings
-        // home; a share that this look misses is found by the next, or by the one before blocking.
+        // Nearly always it is empty, and to try and steal would fence first, twice for each job
+        // that a thief brings home; a share that this look misses is found by the next, or by the
+        // one before blocking.
         if !self.has_broadcasts() {
             return None;
         }
@@ -205,17 +208,26 @@ impl Worker {
     // Not inlined: the job runs in the caller's frame, and jobs nest.
     #[inline(never)]
     pub(super) fn find_job(&self) -> Option<JobRef> {
-        self.take_local().or_else(|| self.steal()).or_else(|| self.take_injected())
+        self.take_local()
+            .or_else(|| self.steal())
+            .or_else(|| self.take_injected())
     }
 
-    /// A job from anywhere, also one that is private, for a worker that is not counted as idle, and does not search
-    /// again.
+    /// A job from anywhere, also one that is private, for a worker that is not counted as idle, and
+    /// does not search again.
     // Not inlined, as `find_job`.
     #[inline(never)]
     pub(crate) fn find_any_job(&self) -> Option<JobRef> {
-        let private = || self.registry.sleep.are_pushes_silent().then(|| Self::steal_private(self.victims())).flatten();
+        let private = || {
+            self.registry
+                .sleep
+                .are_pushes_silent()
+                .then(|| Self::steal_private(self.victims()))
+                .flatten()
+        };
         let job = self.take_local().or_else(|| self.steal()).or_else(private);
-        job.or_else(|| self.take_injected()).or_else(|| self.take_any_dealt())
+        job.or_else(|| self.take_injected())
+            .or_else(|| self.take_any_dealt())
     }
 
     pub(super) fn take_injected(&self) -> Option<JobRef> {
@@ -230,9 +242,13 @@ impl Worker {
         let stealers = &*self.registry.stealers;
         let first = self.rng.below(stealers.len());
         let (before, from) = stealers.split_at(first);
-        let from = from.iter().enumerate().map(move |(i, victim)| (first + i, victim));
+        let from = from
+            .iter()
+            .enumerate()
+            .map(move |(i, victim)| (first + i, victim));
         let all = from.chain(before.iter().enumerate());
-        all.filter(|(index, _)| *index != self.index).map(|(_, victim)| victim)
+        all.filter(|(index, _)| *index != self.index)
+            .map(|(_, victim)| victim)
     }
 
     /// Tries every other worker once, from a random one onwards; again while any was contended.
@@ -263,8 +279,8 @@ impl Worker {
         }
     }
 
-    /// A search was in vain: asks again, first all, by the demand, and one other worker that has jobs, and later takes
-    /// a job that its owner has not shown.
+    /// A search was in vain: asks again, first all, by the demand, and one other worker that has
+    /// jobs, and later takes a job that its owner has not shown.
     #[inline]
     fn look_closer(&self, idle: &IdlePeriod<'_>) -> Option<JobRef> {
         let sleep = &self.registry.sleep;
@@ -284,8 +300,8 @@ impl Worker {
         if let Some(job) = self.take_dealt(in_vain) {
             return Some(job);
         }
-        // A worker that has jobs gets a moment to show some by itself, and a second one unless that costs a turn, or
-        // the worker has not stirred.
+        // A worker that has jobs gets a moment to show some by itself, and a second one unless that
+        // costs a turn, or the worker has not stirred.
         let looked_at = self.victims().take(LOOKED_AT << doublings);
         Self::steal_private(looked_at.filter(|victim| {
             let is_due = match in_vain {
@@ -314,7 +330,8 @@ impl Worker {
         None
     }
 
-    /// Runs one job, found in one of the two ways, without waiting for any. `false` if there was none.
+    /// Runs one job, found in one of the two ways, without waiting for any. `false` if there was
+    /// none.
     #[inline]
     pub(crate) fn run_one(&self, find: impl Fn(&Self) -> Option<JobRef>) -> bool {
         let Some(job) = find(self) else { return false };
@@ -323,7 +340,8 @@ impl Worker {
     }
 
     /// Runs a job while code on the worker's stack waits for it to return, and knows.
-    // Always, also in debug builds: jobs nest, and a frame of its own would be one more on each level.
+    // Always, also in debug builds: jobs nest, and a frame of its own would be one more on each
+    // level.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub(crate) fn run_within(&self, job: JobRef) {
@@ -332,8 +350,8 @@ impl Worker {
         local_scopes::go_back(self, place);
     }
 
-    /// Runs jobs until `latch` is set; sleeps while there are none. A scope that is waited for may have ended before
-    /// its latch says so.
+    /// Runs jobs until `latch` is set; sleeps while there are none. A scope that is waited for may
+    /// have ended before its latch says so.
     #[inline]
     pub(crate) fn wait_until(&self, latch: &CoreLatch, scope: Awaited) {
         if !latch.probe() {
@@ -382,8 +400,8 @@ impl Worker {
             }
             sleep.found_nothing(&mut idle, latch, self);
         };
-        // Also when the latch ended the search: somebody may have counted on this searcher for a job of theirs, and now
-        // another must look for it (sleep/README.md, "Coverage").
+        // Also when the latch ended the search: somebody may have counted on this searcher for a
+        // job of theirs, and now another must look for it (sleep/README.md, "Coverage").
         sleep.end_search(idle, self);
         if job.is_some() {
             job_found(&self.patience);
@@ -403,7 +421,11 @@ impl Queues for Worker {
 
     fn stealable(&self, at_most: usize) -> usize {
         let stealers = self.registry.stealers.iter().enumerate();
-        let most_of_one = if self.patience.finds_long_jobs() { at_most } else { 1 };
+        let most_of_one = if self.patience.finds_long_jobs() {
+            at_most
+        } else {
+            1
+        };
         let mut seen = 0;
         for (_, victim) in stealers.filter(|(index, _)| *index != self.index) {
             seen += victim.len().min(most_of_one);
@@ -433,7 +455,10 @@ pub(crate) fn run_worker(thread: ThreadBuilder) {
         registry.run_detached(|| handler(worker.index));
     }
     worker.wait_until(&registry.terminate[worker.index], Awaited::NONE);
-    debug_assert!(worker.take_local().is_none(), "the pool ended with jobs left");
+    debug_assert!(
+        worker.take_local().is_none(),
+        "the pool ended with jobs left"
+    );
     if let Some(handler) = &registry.handlers.exit {
         registry.run_detached(|| handler(worker.index));
     }
@@ -456,10 +481,15 @@ struct Occupied<'w> {
 
 impl<'w> Occupied<'w> {
     fn begin(worker: &'w Worker) -> Self {
-        assert!(CURRENT.get().is_null(), "this thread is a worker already; a pool needs one of its own");
+        assert!(
+            CURRENT.get().is_null(),
+            "this thread is a worker already; a pool needs one of its own"
+        );
         CURRENT.set(worker);
         hooks::is_worker(worker.index);
-        Self { _here: worker.registry.records.occupy(worker.index) }
+        Self {
+            _here: worker.registry.records.occupy(worker.index),
+        }
     }
 }
 

@@ -20,11 +20,12 @@ pub(super) struct ScopeBase<'scope> {
     pub(super) registry: Arc<Registry>,
     /// The first panic, boxed once more to fit a pointer; null while there is none.
     panic: AtomicPtr<Payload>,
-    /// Jobs that have not ended, plus one for the closure of the scope itself. Not on cache lines of its own, though
-    /// every job writes it: the scope lies in a frame, and scopes nest (README, "Stack").
+    /// Jobs that have not ended, plus one for the closure of the scope itself. Not on cache lines
+    /// of its own, though every job writes it: the scope lies in a frame, and scopes nest (README,
+    /// "Stack").
     unfinished: CountLatch,
-    /// Both kinds of scope hand `&Scope<'scope>` to jobs that outlive `'scope`: the lifetime must neither shrink nor
-    /// grow.
+    /// Both kinds of scope hand `&Scope<'scope>` to jobs that outlive `'scope`: the lifetime must
+    /// neither shrink nor grow.
     _invariant: PhantomData<Box<dyn FnOnce(&'scope ()) -> &'scope () + Send + Sync + 'scope>>,
 }
 
@@ -58,8 +59,8 @@ impl<'scope> ScopeBase<'scope> {
     }
 
     fn resume_first_panic(&self) {
-        // ORDERING: Relaxed would do, since the latch orders us after every job; acquire pairs with the exchange in
-        // `keep_if_first` for the reader's peace.
+        // ORDERING: Relaxed would do, since the latch orders us after every job; acquire pairs with
+        // the exchange in `keep_if_first` for the reader's peace.
         let panic = self.panic.swap(ptr::null_mut(), Ordering::Acquire);
         if !panic.is_null() {
             // SAFETY: `keep_if_first` leaked this box and stored it once; the swap took it out.
@@ -69,8 +70,8 @@ impl<'scope> ScopeBase<'scope> {
 
     /// Runs one of the jobs that `unfinished` counts.
     ///
-    /// Not a method: a reference in an argument promises that it is good until the call returns, but once the count is
-    /// zero the owner may free the scope while this is still returning.
+    /// Not a method: a reference in an argument promises that it is good until the call returns,
+    /// but once the count is zero the owner may free the scope while this is still returning.
     ///
     /// # Safety
     ///
@@ -94,7 +95,12 @@ impl<'scope> ScopeBase<'scope> {
         }
         let boxed = Box::into_raw(Box::new(payload));
         // ORDERING: Release publishes the payload to the swap in `run`; a loser reads nothing.
-        let won = self.panic.compare_exchange(ptr::null_mut(), boxed, Ordering::Release, Ordering::Relaxed);
+        let won = self.panic.compare_exchange(
+            ptr::null_mut(),
+            boxed,
+            Ordering::Release,
+            Ordering::Relaxed,
+        );
         if won.is_err() {
             // SAFETY: leaked two lines above and not stored.
             drop(unsafe { Box::from_raw(boxed) });
@@ -110,21 +116,24 @@ impl<'scope> ScopeBase<'scope> {
         // SAFETY: the caller has the scope by reference.
         let base = unsafe { &*S::base(this.as_ptr()) };
         local_scopes::count_job(&base.unfinished, &base.registry);
-        // A mutable reference in an argument, also one that a closure captured, promises that nobody else uses what it
-        // leads to until the call returns. `run_counted` returns after the owner may have gone on and used what `body`
-        // borrowed, so it is passed in something that promises nothing.
+        // A mutable reference in an argument, also one that a closure captured, promises that
+        // nobody else uses what it leads to until the call returns. `run_counted` returns after the
+        // owner may have gone on and used what `body` borrowed, so it is passed in something that
+        // promises nothing.
         let body = MaybeUninit::new(body);
-        // SAFETY: the scope waits for this job, and so is alive here and while `body` runs, which was put in above, and
-        // is taken out once, as this closure is called once.
+        // SAFETY: the scope waits for this job, and so is alive here and while `body` runs, which
+        // was put in above, and is taken out once, as this closure is called once.
         let job = move || unsafe {
-            Self::run_counted(S::base(this.as_ptr()), move || body.assume_init()(this.get()));
+            Self::run_counted(S::base(this.as_ptr()), move || {
+                body.assume_init()(this.get());
+            });
         };
         debug_assert!(
             size_of_val(&job) <= size_of::<B>() + size_of::<usize>().max(align_of::<B>()),
             "a job holds more than its body and its scope; a word more can be a cache line more"
         );
-        // SAFETY: what `body` borrows outlives 'scope, which outlives the wait for this job, and `run_counted` lets no
-        // panic out.
+        // SAFETY: what `body` borrows outlives 'scope, which outlives the wait for this job, and
+        // `run_counted` lets no panic out.
         let job = unsafe { HeapJob::new_ref(job) };
         hooks::spawned(&job, base);
         job
@@ -138,9 +147,9 @@ impl<'scope> ScopeBase<'scope> {
         // SAFETY: the caller has the scope by reference.
         let registry = unsafe { &(*S::base(scope)).registry };
         let body = Arc::new(body);
-        // A job of the scope each, not one that all share: a share gives up its part of `body` before the scope stops
-        // waiting for it. What `body` captured may refer, in its destructor too, to what lives no longer than the
-        // scope.
+        // A job of the scope each, not one that all share: a share gives up its part of `body`
+        // before the scope stops waiting for it. What `body` captured may refer, in its destructor
+        // too, to what lives no longer than the scope.
         let shares = (0..registry.num_threads()).map(|_| {
             let body = Arc::clone(&body);
             Self::job(scope, move |scope: &S| {
@@ -161,8 +170,8 @@ pub(super) trait HasBase<'scope>: Sync {
     unsafe fn base(this: *const Self) -> *const ScopeBase<'scope>;
 }
 
-/// A scope as its jobs know it: it cannot be a reference, since the scope may be freed while the job that ended it is
-/// still returning.
+/// A scope as its jobs know it: it cannot be a reference, since the scope may be freed while the
+/// job that ended it is still returning.
 struct ScopeRef<T>(*const T);
 
 // SAFETY: scopes are `Sync`, and `get`'s callers vouch for the lifetime.

@@ -60,7 +60,8 @@ pub struct ScopeFifo<'scope> {
     fifos: Box<[JobFifo]>,
 }
 
-/// Runs `op` in the current pool and returns when it and all jobs it spawned, directly or not, have ended.
+/// Runs `op` in the current pool and returns when it and all jobs it spawned, directly or not, have
+/// ended.
 ///
 /// ```
 /// let mut counts = [0; 8];
@@ -72,8 +73,8 @@ pub struct ScopeFifo<'scope> {
 /// assert_eq!(counts[7], 49);
 /// ```
 ///
-/// `op` runs on a worker: if the caller is none, it moves into the global pool. See [`in_place_scope`] for a closure
-/// that must stay.
+/// `op` runs on a worker: if the caller is none, it moves into the global pool. See
+/// [`in_place_scope`] for a closure that must stay.
 ///
 /// # Panics
 ///
@@ -116,10 +117,11 @@ where
     })
 }
 
-/// As [`scope()`], but `op` runs on the calling thread, whatever that is, and so needs not be `Send`.
+/// As [`scope()`], but `op` runs on the calling thread, whatever that is, and so needs not be
+/// `Send`.
 ///
-/// Its jobs run in the current pool. At the end the caller goes on with its pool's work until they have ended, or
-/// blocks if it is no worker.
+/// Its jobs run in the current pool. At the end the caller goes on with its pool's work until they
+/// have ended, or blocks if it is no worker.
 ///
 /// ```
 /// use std::rc::Rc;
@@ -168,7 +170,10 @@ where
     in_place_scope_fifo_in(unsafe { registry::current() }, op)
 }
 
-pub(crate) fn in_place_scope_in<'scope, R>(registry: &Arc<Registry>, op: impl FnOnce(&Scope<'scope>) -> R) -> R {
+pub(crate) fn in_place_scope_in<'scope, R>(
+    registry: &Arc<Registry>,
+    op: impl FnOnce(&Scope<'scope>) -> R,
+) -> R {
     // SAFETY: used until this returns.
     let owner = unsafe { Worker::current() };
     let scope = Scope::new(owner, registry);
@@ -201,7 +206,9 @@ impl<'scope> HasBase<'scope> for ScopeFifo<'scope> {
 
 impl<'scope> Scope<'scope> {
     fn new(owner: Option<&Worker>, registry: &Arc<Registry>) -> Self {
-        Self { base: ScopeBase::new(owner, registry) }
+        Self {
+            base: ScopeBase::new(owner, registry),
+        }
     }
 
     /// Puts a job into the scope. It may start at once, and has ended when the scope returns.
@@ -228,9 +235,9 @@ impl<'scope> Scope<'scope> {
 
     /// Runs `body` once on every worker of the scope's pool before the scope returns.
     ///
-    /// What `body` captured is dropped before that, too, as it may borrow what lives no longer than the scope.
-    /// (rayon-core 1.13 drops it after the last share, which may be while the scope returns or later: a program that
-    /// runs on both must not count on either.)
+    /// What `body` captured is dropped before that, too, as it may borrow what lives no longer than
+    /// the scope. (rayon-core 1.13 drops it after the last share, which may be while the scope
+    /// returns or later: a program that runs on both must not count on either.)
     ///
     /// ```
     /// use std::sync::atomic::{AtomicUsize, Ordering};
@@ -254,14 +261,19 @@ impl<'scope> Scope<'scope> {
 
 impl<'scope> ScopeFifo<'scope> {
     fn new(owner: Option<&Worker>, registry: &Arc<Registry>) -> Self {
-        let fifos = (0..registry.num_threads()).map(|_| JobFifo::new()).collect();
-        Self { base: ScopeBase::new(owner, registry), fifos }
+        let fifos = (0..registry.num_threads())
+            .map(|_| JobFifo::new())
+            .collect();
+        Self {
+            base: ScopeBase::new(owner, registry),
+            fifos,
+        }
     }
 
     /// Puts a job into the scope. It may start at once, and has ended when the scope returns.
     ///
-    /// Of the jobs that one worker put into one scope the oldest runs first. `body` gets the scope, to spawn further
-    /// jobs.
+    /// Of the jobs that one worker put into one scope the oldest runs first. `body` gets the scope,
+    /// to spawn further jobs.
     ///
     /// ```
     /// let (mut first, mut second) = (0, 0);
@@ -279,8 +291,8 @@ impl<'scope> ScopeFifo<'scope> {
         let registry = &self.base.registry;
         Worker::with_current(|worker| match worker {
             Some(worker) if worker.is_in(registry) => {
-                // SAFETY: the scope, and so the FIFO, waits for the job, and the token is executed no later: as many
-                // tokens as jobs were executed when the last job runs.
+                // SAFETY: the scope, and so the FIFO, waits for the job, and the token is executed
+                // no later: as many tokens as jobs were executed when the last job runs.
                 worker.push(unsafe { self.fifos[worker.index()].push(job) });
             }
             _ => registry.inject(job),
@@ -289,9 +301,9 @@ impl<'scope> ScopeFifo<'scope> {
 
     /// Runs `body` once on every worker of the scope's pool before the scope returns.
     ///
-    /// What `body` captured is dropped before that, too, as it may borrow what lives no longer than the scope.
-    /// (rayon-core 1.13 drops it after the last share, which may be while the scope returns or later: a program that
-    /// runs on both must not count on either.)
+    /// What `body` captured is dropped before that, too, as it may borrow what lives no longer than
+    /// the scope. (rayon-core 1.13 drops it after the last share, which may be while the scope
+    /// returns or later: a program that runs on both must not count on either.)
     ///
     /// ```
     /// use std::sync::atomic::{AtomicUsize, Ordering};
@@ -321,6 +333,9 @@ impl fmt::Debug for Scope<'_> {
 
 impl fmt::Debug for ScopeFifo<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ScopeFifo").field("base", &self.base).field("fifos", &self.fifos.len()).finish()
+        f.debug_struct("ScopeFifo")
+            .field("base", &self.base)
+            .field("fifos", &self.fifos.len())
+            .finish()
     }
 }

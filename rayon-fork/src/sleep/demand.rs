@@ -1,4 +1,5 @@
-//! Whether anybody wants jobs: the word that a push looks at where jobs are private until somebody asks for them.
+//! Whether anybody wants jobs: the word that a push looks at where jobs are private until somebody
+//! asks for them.
 //!
 //! Why nobody sleeps beside a private job is in `README.md`, section 10.
 
@@ -16,8 +17,8 @@ use crate::sync::modelled::{AtomicUsize, Fences, Ordering, fence};
 pub(crate) enum Jobs {
     /// None: every push is announced, or nobody else is there.
     Announced,
-    /// Jobs are public, as they have their order from the other deque. Pushes fence, and sleepers scan, for those that
-    /// stop searching.
+    /// Jobs are public, as they have their order from the other deque. Pushes fence, and sleepers
+    /// scan, for those that stop searching.
     Public,
     /// Jobs are private until somebody asks, so pushes go unannounced.
     Private,
@@ -47,7 +48,8 @@ impl Demand {
         }
     }
 
-    /// Adds whether somebody asks for jobs, and whether pushes and pops fence, to the description of a pool.
+    /// Adds whether somebody asks for jobs, and whether pushes and pops fence, to the description
+    /// of a pool.
     pub(super) fn describe(&self, pool: &mut fmt::DebugStruct<'_, '_>) {
         pool.field("demand", &self.is_there());
         pool.field("fences", &format_args!("{}", self.fences.name()));
@@ -64,7 +66,8 @@ impl Demand {
     #[inline]
     pub(super) fn ask(&self) {
         if !self.is_there() {
-            // Relaxed: whom it does not reach yet, it reaches later; before it blocks, the worker asks with a fence.
+            // Relaxed: whom it does not reach yet, it reaches later; before it blocks, the worker
+            // asks with a fence.
             self.word.store(1, Ordering::Relaxed);
         }
     }
@@ -73,7 +76,9 @@ impl Demand {
 impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
     #[inline]
     fn jobs(&self) -> Jobs {
-        self.demand.first().map_or(Jobs::Announced, |demand| demand.jobs)
+        self.demand
+            .first()
+            .map_or(Jobs::Announced, |demand| demand.jobs)
     }
 
     /// Whether pushes may go unannounced: then somebody who searches must ask for jobs.
@@ -101,32 +106,37 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
         }
     }
 
-    /// Whether pushes rely on a look over every deque before a worker blocks: silent ones, and public ones, which fence
-    /// for it.
+    /// Whether pushes rely on a look over every deque before a worker blocks: silent ones, and
+    /// public ones, which fence for it.
     #[inline]
     pub(super) fn scans_for_pushes(&self) -> bool {
         self.jobs() != Jobs::Announced
     }
 
-    /// The calling worker is counted as asleep, and looks at every deque next, also for private jobs.
+    /// The calling worker is counted as asleep, and looks at every deque next, also for private
+    /// jobs.
     pub(super) fn before_scan(&self) {
-        let Some(demand) = self.demand.first().filter(|_| self.are_pushes_silent()) else { return };
+        let Some(demand) = self.demand.first().filter(|_| self.are_pushes_silent()) else {
+            return;
+        };
         #[cfg(all(test, fork_loom))]
         if let Some(twin) = demand.before_scan {
             return twin(demand);
         }
-        // ORDERING: SeqCst fence, pairs with the one in `clear_demand`. The worker is counted, the demand set next: who
-        // clears it later finds a sleeper.
+        // ORDERING: SeqCst fence, pairs with the one in `clear_demand`. The worker is counted, the
+        // demand set next: who clears it later finds a sleeper.
         fence(Ordering::SeqCst);
         demand.word.swap(1, Ordering::Relaxed);
-        // ORDERING: SeqCst fence, pairs with the one in `after_search`. The demand is set, the counts are read next: a
-        // worker that they show as idle and that stops searching finds the demand, and then the sleeper.
+        // ORDERING: SeqCst fence, pairs with the one in `after_search`. The demand is set, the
+        // counts are read next: a worker that they show as idle and that stops searching finds the
+        // demand, and then the sleeper.
         fence(Ordering::SeqCst);
         if self.everybody_is_idle() {
             return;
         }
-        // ORDERING: heavy fence, pairs with the light one in `Deque::push`. Sleeper and demand are visible, the jobs
-        // are read next: a push whose job the scan misses finds the demand, and then the sleeper.
+        // ORDERING: heavy fence, pairs with the light one in `Deque::push`. Sleeper and demand are
+        // visible, the jobs are read next: a push whose job the scan misses finds the demand, and
+        // then the sleeper.
         demand.fences.heavy();
         hooks::count(Event::HeavyFence);
     }
@@ -135,9 +145,10 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
     #[inline]
     pub(super) fn after_search(&self) {
         if self.are_pushes_silent() {
-            // ORDERING: SeqCst fence, pairs with the second one in `before_scan`: who is about to block and still saw
-            // this worker idle has set the demand, which the next push must find. No model shows what goes wrong
-            // without it; a third worker would have to clear the demand just before, and this one to read it early.
+            // ORDERING: SeqCst fence, pairs with the second one in `before_scan`: who is about to
+            // block and still saw this worker idle has set the demand, which the next push must
+            // find. No model shows what goes wrong without it; a third worker would have to clear
+            // the demand just before, and this one to read it early.
             fence(Ordering::SeqCst);
         }
     }
@@ -146,14 +157,16 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
     #[inline]
     pub(super) fn after_public_push(&self) {
         if self.jobs() == Jobs::Public {
-            // ORDERING: SeqCst fence, pairs with the one in `work_in_sight`, and with the one before a sleeper's scan.
-            // The job is stored, the counts are read next: the last searching worker that this still shows leaves
-            // later, and a sleeper that it misses registers later; both then look over every deque, and see the job.
+            // ORDERING: SeqCst fence, pairs with the one in `work_in_sight`, and with the one
+            // before a sleeper's scan. The job is stored, the counts are read next: the last
+            // searching worker that this still shows leaves later, and a sleeper that it misses
+            // registers later; both then look over every deque, and see the job.
             fence(Ordering::SeqCst);
         }
     }
 
-    /// The calling worker has pushed a job, there is demand, and `answer` is what its deque could do for that.
+    /// The calling worker has pushed a job, there is demand, and `answer` is what its deque could
+    /// do for that.
     pub(crate) fn answer(&self, answer: Answer) {
         if answer == Answer::Exposed || self.somebody_sleeps() {
             self.job_offered();
@@ -166,15 +179,19 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
 
     /// Clears the demand, and sets it again if somebody is idle by then.
     pub(super) fn clear_demand(&self) {
-        let Some(demand) = self.demand.first() else { return };
+        let Some(demand) = self.demand.first() else {
+            return;
+        };
         demand.word.swap(0, Ordering::Relaxed);
-        // ORDERING: SeqCst fence, pairs with the one in `before_scan`. The demand is cleared, the sleepers are read
-        // next: a sleeper that this misses sets the demand later.
+        // ORDERING: SeqCst fence, pairs with the one in `before_scan`. The demand is cleared, the
+        // sleepers are read next: a sleeper that this misses sets the demand later.
         fence(Ordering::SeqCst);
         if self.somebody_is_idle() {
-            // Relaxed: the slots' locks order it before the search of whom we wake, and others do not rely on it.
+            // Relaxed: the slots' locks order it before the search of whom we wake, and others do
+            // not rely on it.
             demand.word.swap(1, Ordering::Relaxed);
-            // Somebody else may have pushed a job while there seemed to be no demand, and then not looked for sleepers.
+            // Somebody else may have pushed a job while there seemed to be no demand, and then not
+            // looked for sleepers.
             if self.somebody_sleeps() {
                 self.wake_any(1);
             }
@@ -184,25 +201,28 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
     /// Whether any worker sleeps. Asked after a push, behind its light fence.
     #[inline]
     pub(crate) fn somebody_sleeps(&self) -> bool {
-        // ORDERING: the light fence of the push pairs with the heavy one in `before_scan`: a sleeper that this misses
-        // counts itself later, and then finds the job before it blocks. One that did not fence heavily, as everybody
-        // was idle, saw this worker idle, and so this worker's fence in `after_search` came later: it is not missed.
+        // ORDERING: the light fence of the push pairs with the heavy one in `before_scan`: a
+        // sleeper that this misses counts itself later, and then finds the job before it blocks.
+        // One that did not fence heavily, as everybody was idle, saw this worker idle, and so this
+        // worker's fence in `after_search` came later: it is not missed.
         self.counters.sleeping() > 0
     }
 
-    /// There is demand, somebody may sleep, and a job was pushed, be it public or not: calls for a worker that looks
-    /// for it, unless one searches.
+    /// There is demand, somebody may sleep, and a job was pushed, be it public or not: calls for a
+    /// worker that looks for it, unless one searches.
     fn job_offered(&self) {
-        // ORDERING: SeqCst fence, pairs with the one in `work_in_sight` and, for counters that are not one word, with
-        // those of their README. The job is stored, the searching workers are read next: the last one that this still
-        // shows stops searching later, looks for work behind its own fence, and sees the job. Without it a job that is
-        // pushed beside a public one is left to a searcher that has taken the other and gone.
+        // ORDERING: SeqCst fence, pairs with the one in `work_in_sight` and, for counters that are
+        // not one word, with those of their README. The job is stored, the searching workers are
+        // read next: the last one that this still shows stops searching later, looks for work
+        // behind its own fence, and sees the job. Without it a job that is pushed beside a public
+        // one is left to a searcher that has taken the other and gone.
         fence(Ordering::SeqCst);
         // What was public may be gone, so the queue was empty, as far as others could see.
         self.announce_job(true);
     }
 
-    /// Whether no worker runs a job or other code of users, as far as workers that search are counted.
+    /// Whether no worker runs a job or other code of users, as far as workers that search are
+    /// counted.
     fn everybody_is_idle(&self) -> bool {
         C::COUNTS_SEARCHERS && self.counters.inactive() == self.slots.len()
     }

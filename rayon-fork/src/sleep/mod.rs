@@ -1,7 +1,9 @@
-//! Everything about falling asleep and being woken: how long to search, when to sleep, whom to wake.
+//! Everything about falling asleep and being woken: how long to search, when to sleep, whom to
+//! wake.
 //!
-//! This file is policy and order of steps, the same for every variant; how workers are counted is in `counters/`, how
-//! one blocks in `parking.rs`. Why no wake-up is lost is in `README.md`, whose sections the comments cite.
+//! This file is policy and order of steps, the same for every variant; how workers are counted is
+//! in `counters/`, how one blocks in `parking.rs`. Why no wake-up is lost is in `README.md`, whose
+//! sections the comments cite.
 
 mod counters;
 mod demand;
@@ -34,8 +36,8 @@ use crate::thread_count;
 use crossbeam_utils::CachePadded;
 use std::{fmt, io};
 
-/// Fruitless searches, each followed by a yield, before a worker becomes sleepy. Inherited from rayon-core; a model
-/// needs none, as an early search that finds nothing changes nothing.
+/// Fruitless searches, each followed by a yield, before a worker becomes sleepy. Inherited from
+/// rayon-core; a model needs none, as an early search that finds nothing changes nothing.
 const ROUNDS_UNTIL_SLEEPY: u32 = if cfg!(fork_loom) { 0 } else { 32 };
 
 /// How this build counts: the first part of the name in `branches.toml` and in every trial record.
@@ -47,14 +49,15 @@ pub(crate) fn uses_word(word: hooks::Word) -> bool {
     <Selected as Counts>::uses(word)
 }
 
-/// What a worker looks at before it blocks; each method is asked by the worker itself, and may err only towards `true`.
+/// What a worker looks at before it blocks; each method is asked by the worker itself, and may err
+/// only towards `true`.
 pub(crate) trait Queues {
     /// Whether a broadcast share waits for this worker.
     fn has_broadcasts(&self) -> bool;
     /// Whether an injected job waits for any worker.
     fn has_injected(&self) -> bool;
-    /// How many other workers have a job on their deques, or if jobs are long, how many jobs are there; `at_most` if it
-    /// is more.
+    /// How many other workers have a job on their deques, or if jobs are long, how many jobs are
+    /// there; `at_most` if it is more.
     fn stealable(&self, at_most: usize) -> usize;
 
     /// Whether a job waits on the deque of any other worker.
@@ -84,12 +87,14 @@ enum Phase {
 }
 
 impl Phase {
-    const AWAKE: Self = Self::Searching { rounds_left: ROUNDS_UNTIL_SLEEPY };
+    const AWAKE: Self = Self::Searching {
+        rounds_left: ROUNDS_UNTIL_SLEEPY,
+    };
 }
 
 impl IdlePeriod<'_> {
-    /// Whether a search in vain may look for jobs that nobody has made public: not just before the worker sleeps, as it
-    /// then looks at all.
+    /// Whether a search in vain may look for jobs that nobody has made public: not just before the
+    /// worker sleeps, as it then looks at all.
     #[inline]
     pub(crate) fn wants_closer_look(&self) -> bool {
         !matches!(self.phase, Phase::Sleepy(_))
@@ -107,7 +112,8 @@ impl IdlePeriod<'_> {
         self.phase = Phase::AWAKE;
     }
 
-    /// One more announcement and one more search, instead of all rounds again: there was news, but no job in sight.
+    /// One more announcement and one more search, instead of all rounds again: there was news, but
+    /// no job in sight.
     fn stay_sleepy(&mut self) {
         self.phase = Phase::Searching { rounds_left: 0 };
     }
@@ -116,7 +122,8 @@ impl IdlePeriod<'_> {
 /// Which workers of a pool search and sleep, and the means to wake them.
 pub(crate) struct Sleep<C = Selected, S = Slot> {
     counters: C,
-    /// By worker. Each on lines of its own: a waker that probes one worker must not disturb the next.
+    /// By worker. Each on lines of its own: a waker that probes one worker must not disturb the
+    /// next.
     slots: Box<[CachePadded<S>]>,
     /// One, or with no use for it none. On lines of its own.
     demand: [CachePadded<Demand>; DEMANDS],
@@ -129,7 +136,8 @@ assert_size!(Sleep: (size_of::<Selected>() + 16).next_multiple_of(align_of::<Sle
     + DEMANDS * size_of::<CachePadded<Demand>>());
 
 impl Sleep {
-    /// For a pool of `workers` workers, all of them active, which take their oldest job first or their newest.
+    /// For a pool of `workers` workers, all of them active, which take their oldest job first or
+    /// their newest.
     ///
     /// # Errors
     ///
@@ -149,17 +157,21 @@ impl Sleep {
 }
 
 impl<C: Counts, S: fmt::Debug> Sleep<C, S> {
-    /// Adds what is counted, and what each worker's slot says, to the description of a pool. For people: the values are
-    /// not of one moment.
+    /// Adds what is counted, and what each worker's slot says, to the description of a pool. For
+    /// people: the values are not of one moment.
     pub(crate) fn describe(&self, pool: &mut fmt::DebugStruct<'_, '_>) {
-        pool.field("variant", &C::NAME).field("sleeping", &self.counters.sleeping());
+        pool.field("variant", &C::NAME)
+            .field("sleeping", &self.counters.sleeping());
         if C::COUNTS_SEARCHERS {
             pool.field("inactive", &self.counters.inactive());
         }
         if EventsOf::<C>::COUNTED {
             pool.field("events", &self.counters.events());
         }
-        pool.field("workers", &self.slots.iter().map(|slot| &**slot).collect::<Vec<_>>());
+        pool.field(
+            "workers",
+            &self.slots.iter().map(|slot| &**slot).collect::<Vec<_>>(),
+        );
         if let [demand] = self.demand.as_slice() {
             demand.describe(pool);
         }
@@ -174,11 +186,18 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
     }
 
     fn with_demand(workers: usize, demand: impl Fn() -> Demand) -> io::Result<Self> {
-        assert!(workers <= MAX_WORKERS, "a pool of {workers} workers; {MAX_WORKERS} is the most that can be counted");
+        assert!(
+            workers <= MAX_WORKERS,
+            "a pool of {workers} workers; {MAX_WORKERS} is the most that can be counted"
+        );
         FenceOf::<C>::prepare()?;
         let slots = (0..workers).map(|_| CachePadded::new(S::new())).collect();
         let demand = [(); DEMANDS].map(|()| CachePadded::new(demand()));
-        Ok(Self { counters: C::new(workers), slots, demand })
+        Ok(Self {
+            counters: C::new(workers),
+            slots,
+            demand,
+        })
     }
 
     /// What a worker of this pool will remember of its searches.
@@ -186,18 +205,27 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
         Patience::new(self.slots.len(), thread_count::cpus_at_first())
     }
 
-    /// `worker`, which remembers its searches in `patience`, ran out of work and starts to look for more.
+    /// `worker`, which remembers its searches in `patience`, ran out of work and starts to look for
+    /// more.
     #[inline]
-    pub(crate) fn begin_search<'p>(&self, worker: usize, patience: Option<&'p Patience>) -> IdlePeriod<'p> {
+    pub(crate) fn begin_search<'p>(
+        &self,
+        worker: usize,
+        patience: Option<&'p Patience>,
+    ) -> IdlePeriod<'p> {
         hooks::begin_search();
         hooks::searches();
         self.counters.begin_search(worker);
         self.ask_for_jobs();
-        IdlePeriod { worker, phase: Phase::AWAKE, patience }
+        IdlePeriod {
+            worker,
+            phase: Phase::AWAKE,
+            patience,
+        }
     }
 
-    /// The worker found work, or what it waited for has happened. Sleepers come to search in its stead: publishers that
-    /// saw it searching relied on it (README, section 6).
+    /// The worker found work, or what it waited for has happened. Sleepers come to search in its
+    /// stead: publishers that saw it searching relied on it (README, section 6).
     #[inline]
     // The period is over, and may not be used again.
     #[allow(clippy::needless_pass_by_value)]
@@ -221,9 +249,9 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
         self.after_search();
     }
 
-    /// The worker stopped searching while others search: how many sleepers should help them, up to two. Where jobs are
-    /// long, those who wake up one after the other would all come late; short ones are done before, and who comes for
-    /// them is in the way.
+    /// The worker stopped searching while others search: how many sleepers should help them, up to
+    /// two. Where jobs are long, those who wake up one after the other would all come late; short
+    /// ones are done before, and who comes for them is in the way.
     #[inline]
     fn wanted_beside_searchers(&self, patience: &Patience, queues: &impl Queues) -> usize {
         if !C::COUNTS_SEARCHERS || !patience.finds_long_jobs() || self.counters.sleeping() == 0 {
@@ -233,16 +261,24 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
         queues.stealable(searching + 2).saturating_sub(searching)
     }
 
-    /// One whole search was in vain: yields, or becomes sleepy, or sleeps on `latch` until there is a reason not to.
+    /// One whole search was in vain: yields, or becomes sleepy, or sleeps on `latch` until there is
+    /// a reason not to.
     ///
     /// The caller probes `latch` and searches again after every return.
     #[inline]
-    pub(crate) fn found_nothing(&self, idle: &mut IdlePeriod<'_>, latch: &CoreLatch, queues: &impl Queues) {
+    pub(crate) fn found_nothing(
+        &self,
+        idle: &mut IdlePeriod<'_>,
+        latch: &CoreLatch,
+        queues: &impl Queues,
+    ) {
         hooks::count(Event::SearchRound);
         match idle.phase {
             Phase::Searching { rounds_left } if rounds_left > 0 => {
                 let goes_on = rest::<C>(rounds_left, idle.patience);
-                idle.phase = Phase::Searching { rounds_left: if goes_on { rounds_left - 1 } else { 0 } };
+                idle.phase = Phase::Searching {
+                    rounds_left: if goes_on { rounds_left - 1 } else { 0 },
+                };
             }
             Phase::Searching { .. } if self.begins_to_linger(idle.patience) => {
                 idle.phase = Phase::Lingering { rounds: 0 };
@@ -251,7 +287,9 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
                 yield_now();
             }
             Phase::Lingering { rounds } if self.goes_on_lingering(idle.patience) => {
-                idle.phase = Phase::Lingering { rounds: rounds.wrapping_add(1) };
+                idle.phase = Phase::Lingering {
+                    rounds: rounds.wrapping_add(1),
+                };
                 hooks::count(Event::Yield);
                 yield_now();
             }
@@ -282,9 +320,10 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
     /// One job was injected from outside the pool, into a queue that was empty before or was not.
     #[inline]
     pub(crate) fn job_injected(&self, queue_was_empty: bool) {
-        // ORDERING: SeqCst fence, pairs with `after_registering` of every `Fence`. The job is stored, the sleepers are
-        // read next; if that read misses a sleeper, it must find the job (README, section 5). An injected job has no
-        // owner who would come back for it, so this fence is never left out.
+        // ORDERING: SeqCst fence, pairs with `after_registering` of every `Fence`. The job is
+        // stored, the sleepers are read next; if that read misses a sleeper, it must find the job
+        // (README, section 5). An injected job has no owner who would come back for it, so this
+        // fence is never left out.
         fence(Ordering::SeqCst);
         self.announce_job(queue_was_empty);
     }
@@ -328,7 +367,8 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
 
     /// The worker would become sleepy now.
     fn begins_to_linger(&self, patience: Option<&Patience>) -> bool {
-        LeaveRuleOf::<C>::LINGERS && patience.is_some_and(|patience| patience.try_begin(self.counters.searching()))
+        LeaveRuleOf::<C>::LINGERS
+            && patience.is_some_and(|patience| patience.try_begin(self.counters.searching()))
     }
 
     fn goes_on_lingering(&self, patience: Option<&Patience>) -> bool {
@@ -337,7 +377,13 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
 
     #[cold]
     #[inline(never)]
-    fn sleep(&self, idle: &mut IdlePeriod<'_>, ticket: SleepyTicket, latch: &CoreLatch, queues: &impl Queues) {
+    fn sleep(
+        &self,
+        idle: &mut IdlePeriod<'_>,
+        ticket: SleepyTicket,
+        latch: &CoreLatch,
+        queues: &impl Queues,
+    ) {
         let _attempt = hooks::SleepAttempt::begin();
         if !latch.try_get_sleepy() {
             return;
@@ -350,9 +396,14 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
         latch.wake_up();
     }
 
-    /// Says "sleeping" on the latch, and counts the worker as asleep; `false`, and not counted, if the latch is set or
-    /// there is news. For the critical section that ends in blocking or arming.
-    fn try_register(&self, idle: &mut IdlePeriod<'_>, ticket: SleepyTicket, latch: &CoreLatch) -> bool {
+    /// Says "sleeping" on the latch, and counts the worker as asleep; `false`, and not counted, if
+    /// the latch is set or there is news. For the critical section that ends in blocking or arming.
+    fn try_register(
+        &self,
+        idle: &mut IdlePeriod<'_>,
+        ticket: SleepyTicket,
+        latch: &CoreLatch,
+    ) -> bool {
         if !latch.try_fall_asleep() {
             return false;
         }
@@ -363,9 +414,15 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
         is_registered
     }
 
-    /// Where the fence does not ask for a scan: no job was announced since the last search began, and none was
-    /// injected; then block.
-    fn check_and_park(&self, idle: &mut IdlePeriod<'_>, ticket: SleepyTicket, latch: &CoreLatch, queues: &impl Queues) {
+    /// Where the fence does not ask for a scan: no job was announced since the last search began,
+    /// and none was injected; then block.
+    fn check_and_park(
+        &self,
+        idle: &mut IdlePeriod<'_>,
+        ticket: SleepyTicket,
+        latch: &CoreLatch,
+        queues: &impl Queues,
+    ) {
         let worker = idle.worker;
         idle.restart();
         self.slots[worker].park_if(|| {
@@ -381,17 +438,23 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
         });
     }
 
-    /// Where the fence asks for a scan: register, unless there is news, look over every queue once more, and only then
-    /// block.
+    /// Where the fence asks for a scan: register, unless there is news, look over every queue once
+    /// more, and only then block.
     ///
-    /// The scan takes long in a wide pool, so it is made without the lock: a publisher that picks this worker must not
-    /// wait for it. The slot is armed meanwhile (README, section 7).
-    fn scan_and_park(&self, idle: &mut IdlePeriod<'_>, ticket: SleepyTicket, latch: &CoreLatch, queues: &impl Queues) {
+    /// The scan takes long in a wide pool, so it is made without the lock: a publisher that picks
+    /// this worker must not wait for it. The slot is armed meanwhile (README, section 7).
+    fn scan_and_park(
+        &self,
+        idle: &mut IdlePeriod<'_>,
+        ticket: SleepyTicket,
+        latch: &CoreLatch,
+        queues: &impl Queues,
+    ) {
         let worker = idle.worker;
         let slot = &self.slots[worker];
         idle.restart();
-        // The latch says "sleeping" and the slot says "armed" in one critical section: a setter of the latch in between
-        // must find the slot armed when it comes to wake us.
+        // The latch says "sleeping" and the slot says "armed" in one critical section: a setter of
+        // the latch in between must find the slot armed when it comes to wake us.
         if !slot.try_arm(|| self.try_register(idle, ticket, latch)) {
             return;
         }
@@ -413,8 +476,8 @@ pub(crate) fn job_found(patience: &Patience) {
     }
 }
 
-/// A search was in vain that has so many rounds left: gives others a moment. `false` if the worker should become sleepy
-/// with the next.
+/// A search was in vain that has so many rounds left: gives others a moment. `false` if the worker
+/// should become sleepy with the next.
 #[inline]
 fn rest<C: SleepCounters>(rounds_left: u32, patience: Option<&Patience>) -> bool {
     match patience {
@@ -436,13 +499,13 @@ fn rest<C: SleepCounters>(rounds_left: u32, patience: Option<&Patience>) -> bool
     }
 }
 
-/// How many queues have work for others than the worker that stopped searching, which is no longer counted; `at_most`
-/// if it is more.
+/// How many queues have work for others than the worker that stopped searching, which is no longer
+/// counted; `at_most` if it is more.
 // Not inlined: the job that it found runs in its caller's frame, and jobs nest.
 #[inline(never)]
 fn work_in_sight<C: SleepCounters>(queues: &impl Queues, at_most: usize) -> usize {
-    // A publisher that relied on this worker fenced, or was made to, before it read the counters: the same pair as
-    // between a publisher and a sleeper.
+    // A publisher that relied on this worker fenced, or was made to, before it read the counters:
+    // the same pair as between a publisher and a sleeper.
     FenceOf::<C>::after_registering();
     let injected = usize::from(queues.has_injected());
     injected + queues.stealable(at_most - injected)

@@ -6,9 +6,9 @@
 //! | armed  | registered, looks at the queues again | yes          | claims it: it may not block |
 //! | parked | is blocked                            | yes          | claims it and notifies it   |
 //!
-//! The state changes only under the slot's lock, and every change between "awake" and the other two carries its change
-//! of S along, so S is exact whenever no lock is held. Armed exists only in variants that look over the queues without
-//! holding the lock (README, section 7).
+//! The state changes only under the slot's lock, and every change between "awake" and the other two
+//! carries its change of S along, so S is exact whenever no lock is held. Armed exists only in
+//! variants that look over the queues without holding the lock (README, section 7).
 
 use crate::hooks;
 use crate::sync::modelled::{Condvar, Mutex, MutexGuard};
@@ -23,8 +23,8 @@ pub(crate) enum State {
 
 /// How a worker blocks and is woken.
 ///
-/// The pool knows one implementation, [`Slot`]. It is a trait because the models also run slots with a planted mistake,
-/// and mistakes have no place in the code that ships.
+/// The pool knows one implementation, [`Slot`]. It is a trait because the models also run slots
+/// with a planted mistake, and mistakes have no place in the code that ships.
 pub(crate) trait ParkingSlot: Send + Sync {
     /// A slot whose worker is awake.
     fn new() -> Self;
@@ -39,15 +39,16 @@ pub(crate) trait ParkingSlot: Send + Sync {
     /// `commit` registers the worker as a sleeper, or returns `false` with nothing registered.
     fn try_arm(&self, commit: impl FnOnce() -> bool) -> bool;
 
-    /// Ends what a successful [`try_arm`](Self::try_arm) began: blocks until woken, unless a waker claimed the worker
-    /// meanwhile.
+    /// Ends what a successful [`try_arm`](Self::try_arm) began: blocks until woken, unless a waker
+    /// claimed the worker meanwhile.
     fn park_unless_claimed(&self);
 
-    /// Ends what a successful [`try_arm`](Self::try_arm) began without blocking, because there is something to run.
-    /// Under the lock, and unless a waker did so already: runs `unregister`.
+    /// Ends what a successful [`try_arm`](Self::try_arm) began without blocking, because there is
+    /// something to run. Under the lock, and unless a waker did so already: runs `unregister`.
     fn disarm(&self, unregister: impl FnOnce());
 
-    /// Makes the worker run on if it is armed or parked, running `unregister` for it under the lock. `true` if so.
+    /// Makes the worker run on if it is armed or parked, running `unregister` for it under the
+    /// lock. `true` if so.
     fn wake(&self, unregister: impl FnOnce()) -> bool;
 }
 
@@ -78,7 +79,10 @@ impl Slot {
 
 impl ParkingSlot for Slot {
     fn new() -> Self {
-        Self { state: Mutex::new(State::Awake), unparked: Condvar::new() }
+        Self {
+            state: Mutex::new(State::Awake),
+            unparked: Condvar::new(),
+        }
     }
 
     fn park_if(&self, commit: impl FnOnce() -> bool) {
@@ -124,8 +128,9 @@ impl ParkingSlot for Slot {
         if found == State::Parked {
             self.unparked.notify_all();
         }
-        // The waker unregisters, not the sleeper: that thread may be long in coming, and others must at once stop
-        // counting on it. Under the lock, so that the sleeper cannot run on while it is still counted as asleep.
+        // The waker unregisters, not the sleeper: that thread may be long in coming, and others
+        // must at once stop counting on it. Under the lock, so that the sleeper cannot run on while
+        // it is still counted as asleep.
         unregister();
         true
     }

@@ -1,16 +1,18 @@
 //! How long to look before blocking, by what it was worth lately, and by what it costs.
 //!
-//! To fall asleep just before the next job comes costs a wake-up. Where jobs come after gaps that are shorter than a
-//! wake-up takes, it is cheaper to search on; where they come after long ones, it only burns time. So the last workers
-//! that search *linger*: they go on for about as long as a wake-up takes, and remember whether a job came.
+//! To fall asleep just before the next job comes costs a wake-up. Where jobs come after gaps that
+//! are shorter than a wake-up takes, it is cheaper to search on; where they come after long ones,
+//! it only burns time. So the last workers that search *linger*: they go on for about as long as a
+//! wake-up takes, and remember whether a job came.
 //!
-//! Who looks yields between two looks, so that a thread on the same CPU may do what it waits for. Where more threads
-//! want CPUs than there are, a yield costs a turn of all of them. So whoever finds a yield that takes as long as a turn
-//! stops looking, and for some times to come only pauses between two looks: for more, the more often that happens. A
-//! yield that takes less went to a thread that soon gave the CPU back: one outside the pool, say, that does something
-//! between two jobs for the pool. Without yields such a thread would wait for whole turns. A pool of more workers than
-//! CPUs always yields: there a long yield is mostly one to a worker of the same pool, or to the thread that waits for
-//! it.
+//! Who looks yields between two looks, so that a thread on the same CPU may do what it waits for.
+//! Where more threads want CPUs than there are, a yield costs a turn of all of them. So whoever
+//! finds a yield that takes as long as a turn stops looking, and for some times to come only pauses
+//! between two looks: for more, the more often that happens. A yield that takes less went to a
+//! thread that soon gave the CPU back: one outside the pool, say, that does something between two
+//! jobs for the pool. Without yields such a thread would wait for whole turns. A pool of more
+//! workers than CPUs always yields: there a long yield is mostly one to a worker of the same pool,
+//! or to the thread that waits for it.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -21,26 +23,27 @@ use crate::core_latch::CoreLatch;
 use crate::sync::modelled::yield_now;
 use crate::sync::{AtomicUsize, Instant, Ordering, hint};
 
-/// About what it costs to block a thread and wake it, which is also how long it takes. Measured on a virtual machine of
-/// two CPUs, where a halted CPU is slow to come back; less elsewhere.
+/// About what it costs to block a thread and wake it, which is also how long it takes. Measured on
+/// a virtual machine of two CPUs, where a halted CPU is slow to come back; less elsewhere.
 pub(crate) const A_WAKE_UP: Duration = Duration::from_micros(50);
 
-/// A yield that takes longer gave the CPU to a thread that kept it for its turn. Linux' turns last some milliseconds
-/// where there are two CPUs or more.
+/// A yield that takes longer gave the CPU to a thread that kept it for its turn. Linux' turns last
+/// some milliseconds where there are two CPUs or more.
 const A_TURN: Duration = Duration::from_millis(1);
 
 /// Whether searches watch what they cost.
 pub(super) const LINGERS: bool = LeaveRuleOf::<Selected>::LINGERS;
 
-/// While so many search, or fewer, they linger. By simulation: where one alone does, the others sleep between two short
-/// regions of a stream, and each region waits for wake-ups; where all do, tiny jobs on many cores take up to twice as
-/// long.
+/// While so many search, or fewer, they linger. By simulation: where one alone does, the others
+/// sleep between two short regions of a stream, and each region waits for wake-ups; where all do,
+/// tiny jobs on many cores take up to twice as long.
 const LINGERERS: usize = 3;
 
 /// What it takes to hand a job over and back, where many workers do. A guess.
 const A_HAND_OVER: Duration = Duration::from_nanos(500);
 
-/// A dealt job, with all that comes of it, that takes less time is better run by who deals it. A guess.
+/// A dealt job, with all that comes of it, that takes less time is better run by who deals it. A
+/// guess.
 const PAYS: Duration = Duration::from_micros(1);
 
 /// Who never succeeds leaves out one less than two to the power of this.
@@ -77,8 +80,8 @@ impl LeftOut {
     }
 }
 
-/// Whether to try something that often is in vain: after each time in vain leaves out twice as many (as a sender backs
-/// off after collisions), after a success none.
+/// Whether to try something that often is in vain: after each time in vain leaves out twice as many
+/// (as a sender backs off after collisions), after a success none.
 #[derive(Default)]
 pub(crate) struct Backoff {
     /// How often it was in vain since it last succeeded, as far as that matters.
@@ -110,8 +113,8 @@ impl Backoff {
 /// Cheap yields in a row that end the memory of dear ones: on a busy host one says little. A guess.
 const CHEAP_AGAIN: usize = 8;
 
-/// Whether to yield: after a yield that was dear not for a while, and not for longer the more often that happens, since
-/// it need not be a stranger who had the CPU.
+/// Whether to yield: after a yield that was dear not for a while, and not for longer the more often
+/// that happens, since it need not be a stranger who had the CPU.
 #[derive(Default)]
 pub(crate) struct Yielding {
     dear: Backoff,
@@ -131,8 +134,13 @@ impl Yielding {
         let start = Instant::now();
         yield_now();
         let is_cheap = self.is_free || start.elapsed() < A_TURN;
-        let in_a_row = if is_cheap { self.cheap_in_a_row.load(Ordering::Relaxed) + 1 } else { 0 };
-        self.cheap_in_a_row.store(in_a_row % CHEAP_AGAIN, Ordering::Relaxed);
+        let in_a_row = if is_cheap {
+            self.cheap_in_a_row.load(Ordering::Relaxed) + 1
+        } else {
+            0
+        };
+        self.cheap_in_a_row
+            .store(in_a_row % CHEAP_AGAIN, Ordering::Relaxed);
         if !is_cheap {
             self.dear.was_in_vain();
         } else if in_a_row == CHEAP_AGAIN {
@@ -163,14 +171,24 @@ pub(crate) struct Patience {
 impl Patience {
     /// Of a worker of a pool of so many, on so many CPUs.
     pub(super) fn new(workers: usize, cpus: usize) -> Self {
-        let yielding = Yielding { is_free: workers > cpus, ..Yielding::default() };
-        Self { yielding, shares_cpus: workers >= 2 * cpus, ..Self::default() }
+        let yielding = Yielding {
+            is_free: workers > cpus,
+            ..Yielding::default()
+        };
+        Self {
+            yielding,
+            shares_cpus: workers >= 2 * cpus,
+            ..Self::default()
+        }
     }
 
     /// Of a worker that found a long job last.
     #[cfg(all(test, not(fork_loom)))]
     pub(super) fn of_long_jobs() -> Self {
-        Self { finds_long_jobs: Cell::new(true), ..Self::default() }
+        Self {
+            finds_long_jobs: Cell::new(true),
+            ..Self::default()
+        }
     }
 
     /// A job was found, and runs next.
@@ -193,8 +211,8 @@ impl Patience {
         self.finds_long_jobs.set(busy > A_WAKE_UP);
     }
 
-    /// Whether the job that was found last kept its worker busy, with all that came of it, for longer than a wake-up
-    /// takes.
+    /// Whether the job that was found last kept its worker busy, with all that came of it, for
+    /// longer than a wake-up takes.
     pub(crate) fn finds_long_jobs(&self) -> bool {
         self.finds_long_jobs.get()
     }
@@ -202,11 +220,13 @@ impl Patience {
     /// The first search was in vain: a worker that pushes may show a job if given a moment.
     pub(super) fn begin_rests(&self) {
         self.job_ended();
-        self.without_yields.set((!self.yielding.try_begin()).then_some(SEARCHES));
+        self.without_yields
+            .set((!self.yielding.try_begin()).then_some(SEARCHES));
         pause();
     }
 
-    /// A later search was in vain. `false` if there should be no more before the worker becomes sleepy.
+    /// A later search was in vain. `false` if there should be no more before the worker becomes
+    /// sleepy.
     pub(super) fn rest(&self) -> bool {
         if let Some(left) = self.without_yields.get() {
             self.without_yields.set(Some(left.saturating_sub(1)));
@@ -220,8 +240,8 @@ impl Patience {
         is_cheap
     }
 
-    /// Whether to wait for a job to be dealt, where `latch` is not about to be set: not where CPUs are scarce. If not
-    /// for what was learned, that was one time left out.
+    /// Whether to wait for a job to be dealt, where `latch` is not about to be set: not where CPUs
+    /// are scarce. If not for what was learned, that was one time left out.
     pub(crate) fn begins_to_wait(&self, latch: &CoreLatch) -> bool {
         self.job_ended();
         if let Some(dealt) = self.dealt.take() {
@@ -231,9 +251,13 @@ impl Patience {
                 self.waiting.was_worth_it();
             }
         }
-        // The left-out yield is counted by the search that comes next instead, if it asks what yields cost.
-        let is_yield_left_out =
-            if LINGERS { self.yielding.dear.left_out.are_there() } else { !self.yielding.try_begin() };
+        // The left-out yield is counted by the search that comes next instead, if it asks what
+        // yields cost.
+        let is_yield_left_out = if LINGERS {
+            self.yielding.dear.left_out.are_there()
+        } else {
+            !self.yielding.try_begin()
+        };
         if self.shares_cpus || is_yield_left_out || !self.waiting.try_begin() {
             return false;
         }
@@ -248,7 +272,8 @@ impl Patience {
         true
     }
 
-    /// Whether to wait on for a job to be dealt: not for longer than a wake-up takes, nor where CPUs are scarce.
+    /// Whether to wait on for a job to be dealt: not for longer than a wake-up takes, nor where
+    /// CPUs are scarce.
     pub(crate) fn waits_on(&self) -> bool {
         self.yielding.yield_now() && self.until.get().is_some_and(|until| Instant::now() < until)
     }
@@ -272,9 +297,11 @@ impl Patience {
         self.without_yields.get().is_some()
     }
 
-    /// Whether to linger from now on, where so many search. If not for what was learned, that was one search left out.
+    /// Whether to linger from now on, where so many search. If not for what was learned, that was
+    /// one search left out.
     pub(super) fn try_begin(&self, searching: usize) -> bool {
-        let begins = searching <= LINGERERS && !self.yields_are_dear() && self.lingering.try_begin();
+        let begins =
+            searching <= LINGERERS && !self.yields_are_dear() && self.lingering.try_begin();
         if begins {
             self.until.set(Some(Instant::now() + A_WAKE_UP));
         }
@@ -311,7 +338,10 @@ mod tests {
 
     /// How many of `times` in a row were tried, each in vain.
     fn in_vain(backoff: &Backoff, times: usize) -> usize {
-        (0..times).filter(|_| backoff.try_begin()).inspect(|_| backoff.was_in_vain()).count()
+        (0..times)
+            .filter(|_| backoff.try_begin())
+            .inspect(|_| backoff.was_in_vain())
+            .count()
     }
 
     #[test]
@@ -347,7 +377,9 @@ mod tests {
         patience.begin_rests();
         assert!(patience.finds_long_jobs(), "a search more teaches nothing");
         // So that it took no time, however busy the host is.
-        patience.found.set(Some(Instant::now() + Duration::from_secs(3600)));
+        patience
+            .found
+            .set(Some(Instant::now() + Duration::from_secs(3600)));
         patience.begin_rests();
         assert!(!patience.finds_long_jobs());
     }

@@ -1,8 +1,11 @@
-//! The policy and the slots, with one thread where that is enough, and with two where blocking is the point.
+//! The policy and the slots, with one thread where that is enough, and with two where blocking is
+//! the point.
 
 use super::counters::counts::Counts;
 use super::counters::variants::for_every_variant;
-use super::counters::{EventsOf, FenceOf, Packed, SleepCounters, Split, SplitIdle, axes::*, fences::*};
+use super::counters::{
+    EventsOf, FenceOf, Packed, SleepCounters, Split, SplitIdle, axes::*, fences::*,
+};
 use super::parking::{ParkingSlot, Slot, State};
 use super::{IdlePeriod, MAX_WORKERS, Patience, Phase, Queues, ROUNDS_UNTIL_SLEEPY, Sleep};
 use crate::core_latch::CoreLatch;
@@ -36,8 +39,8 @@ impl Watchdog {
     }
 }
 
-/// How long another thread may take for what should take microseconds. Miri has a clock of its own, which goes on with
-/// every step of every thread.
+/// How long another thread may take for what should take microseconds. Miri has a clock of its own,
+/// which goes on with every step of every thread.
 const PATIENCE: Duration = Duration::from_secs(if cfg!(miri) { 100_000 } else { 20 });
 
 /// Queues that say what the test wants, and count how often a worker got as far as asking.
@@ -94,15 +97,24 @@ fn rounds_until_scan<C: Counts>(
 
 fn a_worker_searches_for_all_rounds_and_twice_more_before_it_tries_to_sleep<C: Counts>() {
     let (sleep, mut idle, latch) = one_worker::<C>();
-    let queues = Scripted { injected: true, ..Scripted::default() };
+    let queues = Scripted {
+        injected: true,
+        ..Scripted::default()
+    };
     for _ in 0..2 {
-        assert_eq!(rounds_until_scan(&sleep, &mut idle, &latch, &queues), ROUNDS_UNTIL_SLEEPY + 2);
+        assert_eq!(
+            rounds_until_scan(&sleep, &mut idle, &latch, &queues),
+            ROUNDS_UNTIL_SLEEPY + 2
+        );
     }
 }
 
 fn news_cost_a_sleepy_worker_one_more_search_and_not_all_rounds<C: Counts>() {
     let (sleep, mut idle, latch) = one_worker::<C>();
-    let queues = Scripted { injected: true, ..Scripted::default() };
+    let queues = Scripted {
+        injected: true,
+        ..Scripted::default()
+    };
     for _ in 0..=ROUNDS_UNTIL_SLEEPY {
         sleep.found_nothing(&mut idle, &latch, &queues);
     }
@@ -119,7 +131,11 @@ fn news_cost_a_sleepy_worker_one_more_search_and_not_all_rounds<C: Counts>() {
 fn a_worker_that_sees_something_to_run_does_not_block_and_is_not_counted<C: Counts>() {
     for (broadcasts, injected) in [(true, false), (false, true)] {
         let (sleep, mut idle, latch) = one_worker::<C>();
-        let queues = Scripted { broadcasts, injected, ..Scripted::default() };
+        let queues = Scripted {
+            broadcasts,
+            injected,
+            ..Scripted::default()
+        };
         rounds_until_scan(&sleep, &mut idle, &latch, &queues);
         assert_eq!(sleep.counters.sleeping(), 0);
         assert!(!sleep.wake_worker(0), "its slot must be awake");
@@ -130,7 +146,10 @@ fn a_worker_that_sees_something_to_run_does_not_block_and_is_not_counted<C: Coun
 fn a_stealable_job_keeps_a_worker_awake_if_nothing_else_would_tell_it<C: Counts>() {
     if FenceOf::<C>::SCANS_BEFORE_SLEEP {
         let (sleep, mut idle, latch) = one_worker::<C>();
-        let queues = Scripted { stealable: 1, ..Scripted::default() };
+        let queues = Scripted {
+            stealable: 1,
+            ..Scripted::default()
+        };
         rounds_until_scan(&sleep, &mut idle, &latch, &queues);
         assert_eq!(sleep.counters.sleeping(), 0);
     }
@@ -143,7 +162,11 @@ fn a_worker_claimed_while_it_scans_does_not_block_and_is_uncounted_once<C: Count
     for injected in [false, true] {
         let (sleep, mut idle, latch) = one_worker::<C>();
         let claim = || assert!(sleep.wake_worker(0), "it is armed while it scans");
-        let queues = Scripted { injected, meanwhile: Some(&claim), ..Scripted::default() };
+        let queues = Scripted {
+            injected,
+            meanwhile: Some(&claim),
+            ..Scripted::default()
+        };
         rounds_until_scan(&sleep, &mut idle, &latch, &queues);
         assert_eq!(sleep.counters.sleeping(), 0);
     }
@@ -164,13 +187,17 @@ fn a_set_latch_keeps_its_owner_awake_and_uncounted<C: Counts>() {
 
 /// Waits until the first `workers` workers are blocked.
 ///
-/// That they are counted as asleep is not enough: a split form counts a worker first, and then lets it turn back if
-/// there is news. A test that announces a job in between would wait for a wake-up that nobody owes.
+/// That they are counted as asleep is not enough: a split form counts a worker first, and then lets
+/// it turn back if there is news. A test that announces a job in between would wait for a wake-up
+/// that nobody owes.
 fn until_blocked<C: Counts>(sleep: &Sleep<C>, workers: usize) {
     let patience = Instant::now();
     let is_blocked = |slot: &Slot| *slot.state.lock() == State::Parked;
     while !sleep.slots[..workers].iter().all(|slot| is_blocked(slot)) {
-        assert!(patience.elapsed() < PATIENCE, "not all of {workers} workers fell asleep");
+        assert!(
+            patience.elapsed() < PATIENCE,
+            "not all of {workers} workers fell asleep"
+        );
         std::thread::yield_now();
     }
     assert_eq!(sleep.counters.sleeping(), workers);
@@ -188,7 +215,11 @@ fn is_roused<C: Counts>(rouse: impl Fn(&Sleep<C>, &CoreLatch)) {
         until_blocked(&sleep, 1);
         rouse(&sleep, &latch);
     });
-    assert_eq!(sleep.counters.sleeping(), 0, "its waker must have uncounted it");
+    assert_eq!(
+        sleep.counters.sleeping(),
+        0,
+        "its waker must have uncounted it"
+    );
 }
 
 fn a_sleeper_is_roused_by_an_injected_job<C: Counts>() {
@@ -235,7 +266,10 @@ fn a_searcher_that_stops_rouses_two_of_three_sleepers<C: Counts>() {
         until_blocked(&sleep, 3);
         sleep.end_search(idle, &Scripted::default());
         assert_eq!(sleep.counters.sleeping(), 1);
-        while roused[..2].iter().any(|roused| roused.load(Ordering::Acquire) == 0) {
+        while roused[..2]
+            .iter()
+            .any(|roused| roused.load(Ordering::Acquire) == 0)
+        {
             std::thread::yield_now();
         }
         assert_eq!(roused[2].load(Ordering::Acquire), 0);
@@ -259,16 +293,24 @@ fn of_those_that_look_first_the_last_three_searchers_linger() {
     let sleep = Sleep::<LooksFirst>::with_workers(4).unwrap();
     let patience = Patience::default();
     let queues = Scripted::default();
-    let mut others: Vec<_> = (1..3).map(|worker| sleep.begin_search(worker, None)).collect();
+    let mut others: Vec<_> = (1..3)
+        .map(|worker| sleep.begin_search(worker, None))
+        .collect();
     let mut idle = would_get_sleepy(&sleep, &patience);
     assert!(matches!(idle.phase, Phase::Lingering { .. }));
 
     others.push(sleep.begin_search(3, None));
     sleep.found_nothing(&mut idle, &CoreLatch::new(), &queues);
-    assert!(matches!(idle.phase, Phase::Sleepy(_)), "three others search");
+    assert!(
+        matches!(idle.phase, Phase::Sleepy(_)),
+        "three others search"
+    );
     sleep.end_search(idle, &queues);
     let idle = would_get_sleepy(&sleep, &patience);
-    assert!(matches!(idle.phase, Phase::Sleepy(_)), "three others search");
+    assert!(
+        matches!(idle.phase, Phase::Sleepy(_)),
+        "three others search"
+    );
     sleep.end_search(idle, &queues);
     for other in others {
         sleep.end_search(other, &queues);
@@ -289,7 +331,10 @@ fn of_those_that_look_first_a_searcher_that_stops_rouses_a_sleeper_only_where_it
         until_blocked(&sleep, 1);
         sleep.end_search(sleep.begin_search(1, None), &Scripted::default());
         assert_eq!(sleep.counters.sleeping(), 1, "woken for nothing");
-        let injected = Scripted { injected: true, ..Scripted::default() };
+        let injected = Scripted {
+            injected: true,
+            ..Scripted::default()
+        };
         sleep.end_search(sleep.begin_search(1, None), &injected);
         assert_eq!(sleep.counters.sleeping(), 0, "left asleep beside a job");
     });
@@ -313,7 +358,10 @@ fn beside_a_searcher_one_that_stops_rouses_helpers_only_where_jobs_are_long() {
         let searcher = sleep.begin_search(2, None);
         let (short, long) = (Patience::default(), Patience::of_long_jobs());
         let stop = |stealable, patience| {
-            let queues = Scripted { stealable, ..Scripted::default() };
+            let queues = Scripted {
+                stealable,
+                ..Scripted::default()
+            };
             sleep.end_search(sleep.begin_search(3, Some(patience)), &queues);
             sleep.counters.sleeping()
         };
@@ -326,12 +374,20 @@ fn beside_a_searcher_one_that_stops_rouses_helpers_only_where_jobs_are_long() {
 
 #[test]
 fn where_searchers_are_not_counted_none_is_helped() {
-    let sleep = Sleep::<Split<(Jec, NoFence, SleepersOnly, Inline, WakeWhereWorkIs)>>::with_workers(2).unwrap();
+    let sleep =
+        Sleep::<Split<(Jec, NoFence, SleepersOnly, Inline, WakeWhereWorkIs)>>::with_workers(2)
+            .unwrap();
     sleep.counters.begin_search(0);
     let ticket = sleep.counters.become_sleepy(0);
     assert!(sleep.counters.try_begin_sleep(0, ticket) && sleep.counters.sleeping() == 1);
-    let queues = Scripted { stealable: 10, ..Scripted::default() };
-    assert_eq!(sleep.wanted_beside_searchers(&Patience::of_long_jobs(), &queues), 0);
+    let queues = Scripted {
+        stealable: 10,
+        ..Scripted::default()
+    };
+    assert_eq!(
+        sleep.wanted_beside_searchers(&Patience::of_long_jobs(), &queues),
+        0
+    );
 }
 
 /// Two workers, one queue, jobs injected one at a time with gaps in which both may doze off.
@@ -353,7 +409,13 @@ fn no_injected_job_is_stranded_in_a_long_exchange<C: Counts>() {
     let sleep = Sleep::<C>::with_workers(2).unwrap();
     let (waiting, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let latches = [CoreLatch::new(), CoreLatch::new()];
-    let take = || waiting.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |jobs| jobs.checked_sub(1)).is_ok();
+    let take = || {
+        waiting
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |jobs| {
+                jobs.checked_sub(1)
+            })
+            .is_ok()
+    };
     std::thread::scope(|scope| {
         for (worker, latch) in latches.iter().enumerate() {
             let (sleep, waiting, done, take) = (&sleep, &waiting, &done, &take);
@@ -388,7 +450,10 @@ fn no_injected_job_is_stranded_in_a_long_exchange<C: Counts>() {
             }
         }
     });
-    assert_eq!((sleep.counters.sleeping(), sleep.counters.inactive()), (0, 0));
+    assert_eq!(
+        (sleep.counters.sleeping(), sleep.counters.inactive()),
+        (0, 0)
+    );
 }
 
 macro_rules! policy_tests {
@@ -426,5 +491,12 @@ fn a_pool_too_large_to_count_is_refused() {
 
 #[test]
 fn the_largest_pool_is_as_large_as_that_of_rayon_core() {
-    assert_eq!(MAX_WORKERS, if cfg!(target_pointer_width = "64") { 65_535 } else { 255 });
+    assert_eq!(
+        MAX_WORKERS,
+        if cfg!(target_pointer_width = "64") {
+            65_535
+        } else {
+            255
+        }
+    );
 }

@@ -1,14 +1,16 @@
 //! A pair of fences of which one side is free.
 //!
-//! Where a thread calls [`light_fence`] and another [`heavy_fence`], one of the two comes first, and what its thread
-//! did before is visible to what the other does after, as between two `SeqCst` fences. Two light fences order nothing
-//! between each other. The pair is that of the C++ proposal P1202 (`asymmetric_thread_fence_light` and `_heavy`).
+//! Where a thread calls [`light_fence`] and another [`heavy_fence`], one of the two comes first,
+//! and what its thread did before is visible to what the other does after, as between two `SeqCst`
+//! fences. Two light fences order nothing between each other. The pair is that of the C++ proposal
+//! P1202 (`asymmetric_thread_fence_light` and `_heavy`).
 //!
-//! On Linux, in a build with the feature `membarrier`, a light fence only keeps the compiler from moving accesses over
-//! it, and a heavy one makes every CPU that runs a thread of this process execute a full fence, by `membarrier(2)`. A
-//! thread that does not run passed one when it lost its CPU. If that forced fence falls before the light one in a
-//! thread's program, the loads behind the light one see what the caller of `heavy_fence` did before; else the stores
-//! before it are visible when `heavy_fence` returns.
+//! On Linux, in a build with the feature `membarrier`, a light fence only keeps the compiler from
+//! moving accesses over it, and a heavy one makes every CPU that runs a thread of this process
+//! execute a full fence, by `membarrier(2)`. A thread that does not run passed one when it lost its
+//! CPU. If that forced fence falls before the light one in a thread's program, the loads behind the
+//! light one see what the caller of `heavy_fence` did before; else the stores before it are visible
+//! when `heavy_fence` returns.
 //!
 //! Elsewhere, under Miri, and without the feature, both are full fences.
 
@@ -75,10 +77,12 @@ mod fences {
         })
     }
 
-    /// Whether [`prepare_heavy_fences`] returns within microseconds. In a process with more than one thread, the kernel
-    /// first waits until every CPU has passed through it, which takes milliseconds.
+    /// Whether [`prepare_heavy_fences`] returns within microseconds. In a process with more than
+    /// one thread, the kernel first waits until every CPU has passed through it, which takes
+    /// milliseconds.
     pub(crate) fn registers_at_once() -> bool {
-        // The folder has one subfolder a thread, and a folder has two links and one more for each subfolder.
+        // The folder has one subfolder a thread, and a folder has two links and one more for each
+        // subfolder.
         std::fs::metadata("/proc/self/task").is_ok_and(|threads| threads.nlink() == 3)
     }
 
@@ -89,17 +93,22 @@ mod fences {
         compiler_fence(Ordering::SeqCst);
     }
 
-    /// The side of a pair that is executed seldom: a system call that interrupts every CPU on which a thread of this
-    /// process runs.
+    /// The side of a pair that is executed seldom: a system call that interrupts every CPU on which
+    /// a thread of this process runs.
     ///
     /// # Panics
     ///
-    /// If [`prepare_heavy_fences`] was not called, or failed, or the process may not call the kernel for it any more.
+    /// If [`prepare_heavy_fences`] was not called, or failed, or the process may not call the
+    /// kernel for it any more.
     pub(crate) fn heavy_fence() {
-        assert!(try_heavy_fence(), "membarrier does not serve this process any more");
+        assert!(
+            try_heavy_fence(),
+            "membarrier does not serve this process any more"
+        );
     }
 
-    /// As [`heavy_fence`]; `false` if the kernel refuses, and then this was a fence for the caller alone.
+    /// As [`heavy_fence`]; `false` if the kernel refuses, and then this was a fence for the caller
+    /// alone.
     pub(crate) fn try_heavy_fence() -> bool {
         // ORDERING: SeqCst fence: to every other fence, this is one like any.
         fence(Ordering::SeqCst);
@@ -113,17 +122,23 @@ mod tests {
     fn a_process_with_other_threads_does_not_register_at_once() {
         let (end, ends) = std::sync::mpsc::channel::<()>();
         let other = std::thread::spawn(move || ends.recv().is_err());
-        assert!(!super::registers_at_once(), "the kernel would let the caller wait");
+        assert!(
+            !super::registers_at_once(),
+            "the kernel would let the caller wait"
+        );
         drop(end);
         assert!(other.join().unwrap());
     }
 }
 
-pub(crate) use fences::{heavy_fence, light_fence, prepare_heavy_fences, registers_at_once, try_heavy_fence};
+pub(crate) use fences::{
+    heavy_fence, light_fence, prepare_heavy_fences, registers_at_once, try_heavy_fence,
+};
 
 /// Until every store that any thread has executed is visible to all.
 ///
-/// By a futex, which a pool needs anyway: a sandbox that forbids `membarrier` may forbid to sleep, too.
+/// By a futex, which a pool needs anyway: a sandbox that forbids `membarrier` may forbid to sleep,
+/// too.
 #[allow(dead_code)]
 pub(crate) fn wait_for_grace_period() {
     let (lock, nobody) = (std::sync::Mutex::new(()), std::sync::Condvar::new());
@@ -131,5 +146,6 @@ pub(crate) fn wait_for_grace_period() {
     let _ = nobody.wait_timeout_while(guard, GRACE_PERIOD, |()| true);
 }
 
-/// Some ten thousand times as long as a store waits in a processor. A guess on the safe side; waited for once.
+/// Some ten thousand times as long as a store waits in a processor. A guess on the safe side;
+/// waited for once.
 const GRACE_PERIOD: std::time::Duration = std::time::Duration::from_millis(10);

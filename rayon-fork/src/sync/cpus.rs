@@ -16,8 +16,12 @@ mod system {
 
     /// The CPUs that the calling thread may use, ascending; none if it may not know.
     pub(crate) fn usable_cpus() -> Vec<usize> {
-        let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
-        (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect()
+        let Ok(set) = sched_getaffinity(None) else {
+            return Vec::new();
+        };
+        (0..CpuSet::MAX_CPU)
+            .filter(|&cpu| set.is_set(cpu))
+            .collect()
     }
 }
 

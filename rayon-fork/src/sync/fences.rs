@@ -10,18 +10,20 @@ static PROCESS: Registration = Registration::new();
 /// The heavy fences of this process that the kernel serves.
 static ROUNDS: Rounds = Rounds::new();
 
-/// Whether heavy fences are the kernel's. Elsewhere one is an instruction, and to wait for another's would take longer.
+/// Whether heavy fences are the kernel's. Elsewhere one is an instruction, and to wait for
+/// another's would take longer.
 const BY_KERNEL: bool = cfg!(all(target_os = "linux", not(miri)));
 
-/// The asymmetric ones as soon as they are to be had. Decided when the program runs: until the kernel has registered
-/// the process, and where it refuses, both are full.
+/// The asymmetric ones as soon as they are to be had. Decided when the program runs: until the
+/// kernel has registered the process, and where it refuses, both are full.
 #[derive(Clone, Copy)]
 pub(crate) struct Fences {
     registration: &'static Registration,
 }
 
 impl Fences {
-    /// The cheapest that there are. The kernel may still be about to register the process when this returns.
+    /// The cheapest that there are. The kernel may still be about to register the process when this
+    /// returns.
     pub(crate) fn cheapest() -> Self {
         static ASKED: OnceLock<()> = OnceLock::new();
         ASKED.get_or_init(|| {
@@ -29,10 +31,14 @@ impl Fences {
                 register();
             } else {
                 // Without a thread for it, fences stay full.
-                let _ = thread::Builder::new().name("rayon fences".to_owned()).spawn(register);
+                let _ = thread::Builder::new()
+                    .name("rayon fences".to_owned())
+                    .spawn(register);
             }
         });
-        Self { registration: &PROCESS }
+        Self {
+            registration: &PROCESS,
+        }
     }
 
     /// Full ones, as where the kernel refuses.
@@ -40,12 +46,18 @@ impl Fences {
     #[allow(dead_code)]
     pub(crate) fn full() -> Self {
         static NOTHING: Registration = Registration::new();
-        Self { registration: &NOTHING }
+        Self {
+            registration: &NOTHING,
+        }
     }
 
     /// For people: by whom the side that is executed often is spared its fence, if it is.
     pub(crate) fn name(self) -> &'static str {
-        if BY_KERNEL && self.registration.are_light_ones_free() { "membarrier" } else { "full" }
+        if BY_KERNEL && self.registration.are_light_ones_free() {
+            "membarrier"
+        } else {
+            "full"
+        }
     }
 
     /// The side of a pair that is executed often.

@@ -1,28 +1,35 @@
-//! Registering for heavy fences beside the work: the kernel takes milliseconds over it in a process that has threads.
+//! Registering for heavy fences beside the work: the kernel takes milliseconds over it in a process
+//! that has threads.
 //!
-//! Until it is done, both sides of a pair are full fences. The change is safe at any moment, and nobody waits for it:
+//! Until it is done, both sides of a pair are full fences. The change is safe at any moment, and
+//! nobody waits for it:
 //!
 //! 1. The kernel registers the process.
 //! 2. [`Registration`] says that it knows. From here on a heavy side asks the kernel.
 //! 3. A fence.
 //! 4. [`Registration`] says that light sides are free. From here on they are no instruction.
 //!
-//! A heavy side fences for itself first, and reads the state behind that. If it reads that nothing is registered, then
-//! its fence precedes that of step 3, and a light side that is free comes after step 3: it sees what the caller of the
-//! heavy side did before. If it reads anything else, it asks the kernel, and the kernel fences for everybody.
+//! A heavy side fences for itself first, and reads the state behind that. If it reads that nothing
+//! is registered, then its fence precedes that of step 3, and a light side that is free comes after
+//! step 3: it sees what the caller of the heavy side did before. If it reads anything else, it asks
+//! the kernel, and the kernel fences for everybody.
 //!
-//! A kernel that serves may refuse later: a program may enter a sandbox. Then the state goes back, again in two steps:
+//! A kernel that serves may refuse later: a program may enter a sandbox. Then the state goes back,
+//! again in two steps:
 //!
 //! 1. [`Registration`] says that light sides fence again.
-//! 2. A grace period. A light side that still read otherwise did so before step 1, so its stores left its processor's
-//!    buffer long ago: that takes less than a microsecond, and a thread that loses its CPU leaves none behind.
+//! 2. A grace period. A light side that still read otherwise did so before step 1, so its stores
+//!    left its processor's buffer long ago: that takes less than a microsecond, and a thread that
+//!    loses its CPU leaves none behind.
 //! 3. [`Registration`] says that the grace period is over. From here on a heavy side only fences.
 //!
-//! Whoever the kernel refuses, or who finds the state between the two steps, waits for a grace period of its own. It is
-//! the one argument here about time: no order of the memory model, but the same one about processors that the kernel's
-//! own fence rests on where a thread does not run.
+//! Whoever the kernel refuses, or who finds the state between the two steps, waits for a grace
+//! period of its own. It is the one argument here about time: no order of the memory model, but the
+//! same one about processors that the kernel's own fence rests on where a thread does not run.
 
-use super::modelled::{AtomicUsize, Ordering, fence, light_fence, try_heavy_fence, wait_for_grace_period};
+use super::modelled::{
+    AtomicUsize, Ordering, fence, light_fence, try_heavy_fence, wait_for_grace_period,
+};
 
 /// Both sides are full fences.
 const NONE: usize = 0;
@@ -44,24 +51,35 @@ impl Registration {
     /// Nobody has registered.
     #[cfg(not(fork_loom))]
     pub(crate) const fn new() -> Self {
-        Self { state: AtomicUsize::new(NONE) }
+        Self {
+            state: AtomicUsize::new(NONE),
+        }
     }
 
     /// Nobody has registered.
     #[cfg(fork_loom)]
     pub(crate) fn new() -> Self {
-        Self { state: AtomicUsize::new(NONE) }
+        Self {
+            state: AtomicUsize::new(NONE),
+        }
     }
 
     /// The kernel has registered the process. May be called again.
     pub(crate) fn complete(&self) {
-        // ORDERING: Release, pairs with the load in `heavy`: who asks the kernel asks after it registered.
-        if self.state.compare_exchange(NONE, BY_KERNEL, Ordering::Release, Ordering::Relaxed).is_ok() {
+        // ORDERING: Release, pairs with the load in `heavy`: who asks the kernel asks after it
+        // registered.
+        if self
+            .state
+            .compare_exchange(NONE, BY_KERNEL, Ordering::Release, Ordering::Relaxed)
+            .is_ok()
+        {
             // ORDERING: SeqCst fence, pairs with that in `heavy`: see the head of this file.
             fence(Ordering::SeqCst);
-            // ORDERING: Release, pairs with the load in `are_light_ones_free`: the fence comes before a free side. It
-            // fails if the kernel has refused meanwhile.
-            let _ = self.state.compare_exchange(BY_KERNEL, FREE, Ordering::Release, Ordering::Relaxed);
+            // ORDERING: Release, pairs with the load in `are_light_ones_free`: the fence comes
+            // before a free side. It fails if the kernel has refused meanwhile.
+            let _ =
+                self.state
+                    .compare_exchange(BY_KERNEL, FREE, Ordering::Release, Ordering::Relaxed);
         }
     }
 
@@ -90,7 +108,8 @@ impl Registration {
 
     /// As [`heavy`](Self::heavy), by a kernel that says whether it did.
     pub(super) fn heavy_by(&self, try_heavy_fence: impl FnOnce() -> bool) {
-        // ORDERING: SeqCst fence, pairs with those in `light` and in `complete`, and with any other.
+        // ORDERING: SeqCst fence, pairs with those in `light` and in `complete`, and with any
+        // other.
         fence(Ordering::SeqCst);
         // ORDERING: Acquire, pairs with the stores in `complete` and in `refuse`.
         let is_served = match self.state.load(Ordering::Acquire) {
@@ -107,10 +126,12 @@ impl Registration {
     #[cold]
     fn refuse(&self) {
         self.state.swap(REFUSING, Ordering::Relaxed);
-        // ORDERING: SeqCst fence, pairs with that in `light`: who comes later reads that it must fence.
+        // ORDERING: SeqCst fence, pairs with that in `light`: who comes later reads that it must
+        // fence.
         fence(Ordering::SeqCst);
         wait_for_grace_period();
-        // ORDERING: Release, pairs with the load in `heavy_by`: who reads this comes after the grace period.
+        // ORDERING: Release, pairs with the load in `heavy_by`: who reads this comes after the
+        // grace period.
         self.state.store(REFUSED, Ordering::Release);
     }
 }

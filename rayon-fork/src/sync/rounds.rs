@@ -1,15 +1,17 @@
 //! Heavy fences in rounds, of which many threads may share one.
 //!
-//! The kernel serves one heavy fence at a time, whoever asks, and interrupts every CPU of the process for each. When a
-//! wide pool falls asleep, all of its workers fence; the last in the queue would wait for all before it, deaf to the
-//! latch that its own job waits for. But one fence does for everybody who came before it began.
+//! The kernel serves one heavy fence at a time, whoever asks, and interrupts every CPU of the
+//! process for each. When a wide pool falls asleep, all of its workers fence; the last in the queue
+//! would wait for all before it, deaf to the latch that its own job waits for. But one fence does
+//! for everybody who came before it began.
 
 use std::time::Duration;
 
 use super::machine::{Instant, hint};
 use super::modelled::{AtomicUsize, Ordering};
 
-/// How long a thread waits for a round that others run before it fences by itself: who runs it may have lost its CPU.
+/// How long a thread waits for a round that others run before it fences by itself: who runs it may
+/// have lost its CPU.
 ///
 /// A guess: about what it would cost to block and be woken.
 const PATIENCE: Duration = Duration::from_micros(50);
@@ -27,20 +29,25 @@ impl Rounds {
     /// No round yet.
     #[cfg(not(fork_loom))]
     pub(crate) const fn new() -> Self {
-        Self { number: AtomicUsize::new(0) }
+        Self {
+            number: AtomicUsize::new(0),
+        }
     }
 
     /// No round yet.
     #[cfg(fork_loom)]
     pub(crate) fn new() -> Self {
-        Self { number: AtomicUsize::new(0) }
+        Self {
+            number: AtomicUsize::new(0),
+        }
     }
 
-    /// Returns after a heavy fence that began after the call, be it by `fence` or by another thread's. `false` if
-    /// `fence` was called, and says that it was none.
+    /// Returns after a heavy fence that began after the call, be it by `fence` or by another
+    /// thread's. `false` if `fence` was called, and says that it was none.
     pub(crate) fn join(&self, fence: impl FnOnce() -> bool) -> bool {
-        // ORDERING: AcqRel, and a read-modify-write that changes nothing: the thread that begins a later round acquires
-        // it, and so fences for what the caller did before. A load would not be seen.
+        // ORDERING: AcqRel, and a read-modify-write that changes nothing: the thread that begins a
+        // later round acquires it, and so fences for what the caller did before. A load would not
+        // be seen.
         let number = self.number.fetch_add(0, Ordering::AcqRel);
         self.wait_for(after(number), fence)
     }
@@ -49,7 +56,8 @@ impl Rounds {
     pub(super) fn wait_for(&self, wanted: usize, fence: impl FnOnce() -> bool) -> bool {
         let mut begun = None;
         for look in 1.. {
-            // ORDERING: Acquire, pairs with the end of a round: what its fence has made visible is read next.
+            // ORDERING: Acquire, pairs with the end of a round: what its fence has made visible is
+            // read next.
             let number = self.number.load(Ordering::Acquire);
             // Also if it has gone round.
             if number.wrapping_sub(wanted) <= usize::MAX / 2 {
@@ -74,14 +82,18 @@ impl Rounds {
     }
 
     fn try_begin(&self, number: usize) -> bool {
-        // ORDERING: AcqRel. Acquire: pairs with `join`, for whose callers the next fence is. Release: every change of
-        // the number is a read-modify-write, and so passes on what came before an earlier one.
-        self.number.compare_exchange(number, number + 1, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        // ORDERING: AcqRel. Acquire: pairs with `join`, for whose callers the next fence is.
+        // Release: every change of the number is a read-modify-write, and so passes on what came
+        // before an earlier one.
+        self.number
+            .compare_exchange(number, number + 1, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
     }
 
     /// Ends the round that the caller began. One without a fence was none.
     fn end(&self, is_served: bool) {
-        // ORDERING: AcqRel. Release: pairs with the load in `wait_for`. Acquire, for the next round: as in `try_begin`.
+        // ORDERING: AcqRel. Release: pairs with the load in `wait_for`. Acquire, for the next
+        // round: as in `try_begin`.
         if is_served {
             self.number.fetch_add(1, Ordering::AcqRel);
         } else {
@@ -90,7 +102,8 @@ impl Rounds {
     }
 }
 
-/// The number from which on a fence has begun after `number` was read: one that ran then may have fenced before.
+/// The number from which on a fence has begun after `number` was read: one that ran then may have
+/// fenced before.
 fn after(number: usize) -> usize {
     (number.wrapping_add(3)) & !1
 }
@@ -150,7 +163,10 @@ mod tests {
                             std::thread::yield_now();
                             true
                         }));
-                        assert!(begun.load(Ordering::SeqCst) > before, "no fence since the call");
+                        assert!(
+                            begun.load(Ordering::SeqCst) > before,
+                            "no fence since the call"
+                        );
                     }
                 });
             }

@@ -6,17 +6,25 @@ use serde_json::{Map, Value, json};
 
 /// One line per public function, method, variant and trait implementation.
 ///
-/// Names of arguments and where a bound is written (inline or in a where clause) make no difference to programs, nor do
-/// documentation and the place of an item inside the crate; they are left out. Blanket implementations belong to other
-/// crates.
+/// Names of arguments and where a bound is written (inline or in a where clause) make no difference
+/// to programs, nor do documentation and the place of an item inside the crate; they are left out.
+/// Blanket implementations belong to other crates.
 pub(crate) fn listing(document: &Value) -> BTreeSet<String> {
-    let krate = Crate { index: document["index"].as_object().expect("rustdoc's JSON has an index") };
+    let krate = Crate {
+        index: document["index"]
+            .as_object()
+            .expect("rustdoc's JSON has an index"),
+    };
     let mut lines = BTreeSet::new();
     for item in krate.children(&krate.item(&document["root"])["inner"]["module"]["items"]) {
         match item["inner"].get("use") {
             Some(reexport) => {
                 assert_eq!(reexport["is_glob"], false, "a glob hides what is public");
-                krate.describe(krate.item(&reexport["id"]), &text(&reexport["name"]), &mut lines);
+                krate.describe(
+                    krate.item(&reexport["id"]),
+                    &text(&reexport["name"]),
+                    &mut lines,
+                );
             }
             None => krate.describe(item, &text(&item["name"]), &mut lines),
         }
@@ -34,18 +42,36 @@ impl<'d> Crate<'d> {
     }
 
     fn children(&self, ids: &'d Value) -> impl Iterator<Item = &'d Value> + use<'_, 'd> {
-        ids.as_array().expect("a list of ids").iter().map(|id| self.item(id))
+        ids.as_array()
+            .expect("a list of ids")
+            .iter()
+            .map(|id| self.item(id))
     }
 
     fn describe(&self, item: &'d Value, path: &str, lines: &mut BTreeSet<String>) {
-        let (kind, inner) = item["inner"].as_object().and_then(|inner| inner.iter().next()).unwrap();
-        let deprecated = if item["deprecation"].is_null() { "" } else { " deprecated" };
+        let (kind, inner) = item["inner"]
+            .as_object()
+            .and_then(|inner| inner.iter().next())
+            .unwrap();
+        let deprecated = if item["deprecation"].is_null() {
+            ""
+        } else {
+            " deprecated"
+        };
         let mut add = |what: &Value| lines.insert(format!("{path} {kind}{deprecated} {what}"));
         match kind.as_str() {
             "struct" | "enum" => {
                 add(&generics(&inner["generics"]));
-                for variant in inner.get("variants").into_iter().flat_map(|ids| self.children(ids)) {
-                    self.describe(variant, &format!("{path}::{}", text(&variant["name"])), lines);
+                for variant in inner
+                    .get("variants")
+                    .into_iter()
+                    .flat_map(|ids| self.children(ids))
+                {
+                    self.describe(
+                        variant,
+                        &format!("{path}::{}", text(&variant["name"])),
+                        lines,
+                    );
                 }
                 for part in self.children(&inner["impls"]) {
                     self.describe_impl(part, path, lines);
@@ -77,14 +103,18 @@ impl<'d> Crate<'d> {
                 lines.extend(of_method.iter().map(|line| speller.spell(line)));
             }
         } else {
-            let not = if inner["is_negative"] == true { "not " } else { "" };
+            let not = if inner["is_negative"] == true {
+                "not "
+            } else {
+                ""
+            };
             lines.insert(speller.spell(&format!("{path} is {not}{}", cleaned(&inner["trait"]))));
         }
     }
 }
 
-/// Makes one spelling of the several that an implementation can have: a lifetime may have any name or none, and `Self`
-/// may be written out.
+/// Makes one spelling of the several that an implementation can have: a lifetime may have any name
+/// or none, and `Self` may be written out.
 struct Speller {
     self_type: String,
     generics: String,
@@ -96,17 +126,33 @@ impl Speller {
     fn new(inner: &Value) -> Self {
         let mut generics = generics(&inner["generics"]);
         let mut lifetime = None;
-        generics[0].as_array_mut().expect("a list of parameters").retain(|parameter| {
-            let is_lifetime = parameter[1].get("lifetime").is_some();
-            if is_lifetime {
-                assert_eq!(parameter[1]["lifetime"]["outlives"], json!([]), "a bounded lifetime is new");
-                let second = lifetime.replace(parameter[0].to_string());
-                assert!(second.is_none(), "an implementation with two lifetimes is new");
-            }
-            !is_lifetime
-        });
-        let self_type = cleaned(&inner["for"]).to_string().replace("\"'_\"", THE_LIFETIME);
-        Self { self_type, generics: generics.to_string(), lifetime }
+        generics[0]
+            .as_array_mut()
+            .expect("a list of parameters")
+            .retain(|parameter| {
+                let is_lifetime = parameter[1].get("lifetime").is_some();
+                if is_lifetime {
+                    assert_eq!(
+                        parameter[1]["lifetime"]["outlives"],
+                        json!([]),
+                        "a bounded lifetime is new"
+                    );
+                    let second = lifetime.replace(parameter[0].to_string());
+                    assert!(
+                        second.is_none(),
+                        "an implementation with two lifetimes is new"
+                    );
+                }
+                !is_lifetime
+            });
+        let self_type = cleaned(&inner["for"])
+            .to_string()
+            .replace("\"'_\"", THE_LIFETIME);
+        Self {
+            self_type,
+            generics: generics.to_string(),
+            lifetime,
+        }
     }
 
     fn spell(&self, line: &str) -> String {
@@ -127,9 +173,17 @@ fn text(name: &Value) -> String {
 }
 
 fn function(inner: &Value) -> Value {
-    let arguments = inner["sig"]["inputs"].as_array().expect("a list of arguments").iter();
+    let arguments = inner["sig"]["inputs"]
+        .as_array()
+        .expect("a list of arguments")
+        .iter();
     let types: Vec<Value> = arguments.map(|argument| cleaned(&argument[1])).collect();
-    json!([inner["header"], generics(&inner["generics"]), types, cleaned(&inner["sig"]["output"])])
+    json!([
+        inner["header"],
+        generics(&inner["generics"]),
+        types,
+        cleaned(&inner["sig"]["output"])
+    ])
 }
 
 /// Parameters in order; then all bounds, wherever they are written, sorted.
@@ -147,7 +201,10 @@ fn generics(generics: &Value) -> Value {
         }
         parameters.push(json!([name, kind]));
     }
-    for predicate in generics["where_predicates"].as_array().expect("a list of predicates") {
+    for predicate in generics["where_predicates"]
+        .as_array()
+        .expect("a list of predicates")
+    {
         let predicate = cleaned(predicate);
         match &predicate["bound_predicate"] {
             Value::Null => drop(bounds.insert(predicate.to_string())),
@@ -169,13 +226,16 @@ fn generics(generics: &Value) -> Value {
 fn cleaned(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
-            let kept = fields.iter().filter(|(name, _)| *name != "id").map(|(name, value)| {
-                let value = match value {
-                    Value::String(path) if name == "path" => path.rsplit("::").next().into(),
-                    value => cleaned(value),
-                };
-                (name.clone(), value)
-            });
+            let kept = fields
+                .iter()
+                .filter(|(name, _)| *name != "id")
+                .map(|(name, value)| {
+                    let value = match value {
+                        Value::String(path) if name == "path" => path.rsplit("::").next().into(),
+                        value => cleaned(value),
+                    };
+                    (name.clone(), value)
+                });
             Value::Object(kept.collect())
         }
         Value::Array(values) => values.iter().map(cleaned).collect(),

@@ -1,4 +1,5 @@
-//! Uses of every public item with no more bounds than a caller may count on. Compiled against both crates.
+//! Uses of every public item with no more bounds than a caller may count on. Compiled against both
+//! crates.
 #![allow(deprecated, reason = "deprecated items are a part of the interface")]
 #![allow(dead_code, reason = "most of it is there to compile")]
 
@@ -12,8 +13,8 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use rayon_core as core;
 use rayon_core::{
-    BroadcastContext, Configuration, FnContext, Scope, ScopeFifo, ThreadBuilder, ThreadPool, ThreadPoolBuildError,
-    ThreadPoolBuilder, Yield,
+    BroadcastContext, Configuration, FnContext, Scope, ScopeFifo, ThreadBuilder, ThreadPool,
+    ThreadPoolBuildError, ThreadPoolBuilder, Yield,
 };
 
 // Functions without type parameters: their exact type.
@@ -39,8 +40,10 @@ const _: fn(&ThreadBuilder) -> Option<usize> = ThreadBuilder::stack_size;
 const _: fn(ThreadBuilder) = ThreadBuilder::run;
 const _: fn() -> ThreadPoolBuilder = ThreadPoolBuilder::new;
 const _: fn() -> ThreadPoolBuilder = ThreadPoolBuilder::default;
-const _: fn(ThreadPoolBuilder) -> Result<ThreadPool, ThreadPoolBuildError> = ThreadPoolBuilder::build;
-const _: fn(ThreadPoolBuilder) -> Result<(), ThreadPoolBuildError> = ThreadPoolBuilder::build_global;
+const _: fn(ThreadPoolBuilder) -> Result<ThreadPool, ThreadPoolBuildError> =
+    ThreadPoolBuilder::build;
+const _: fn(ThreadPoolBuilder) -> Result<(), ThreadPoolBuildError> =
+    ThreadPoolBuilder::build_global;
 const _: fn(ThreadPoolBuilder, usize) -> ThreadPoolBuilder = ThreadPoolBuilder::num_threads;
 const _: fn(ThreadPoolBuilder, usize) -> ThreadPoolBuilder = ThreadPoolBuilder::stack_size;
 const _: fn(ThreadPoolBuilder) -> ThreadPoolBuilder = ThreadPoolBuilder::use_current_thread;
@@ -281,7 +284,11 @@ pub(crate) fn traits() -> String {
         Yield
     );
     let with_handler = ThreadPoolBuilder::new().spawn_handler(|_| Ok(()));
-    ask_all!(lines, "a builder with a spawn handler", Probe::of_value(&with_handler));
+    ask_all!(
+        lines,
+        "a builder with a spawn handler",
+        Probe::of_value(&with_handler)
+    );
     lines
 }
 
@@ -290,7 +297,13 @@ mod tests {
     #[test]
     fn the_probes_tell_traits_apart() {
         let traits = super::traits();
-        let line = |of: &str| traits.lines().find(|line| line.starts_with(of)).unwrap().to_owned();
+        let line = |of: &str| {
+            traits
+                .lines()
+                .find(|line| line.starts_with(of))
+                .unwrap()
+                .to_owned()
+        };
         assert!(line("ThreadPool:").contains(" send sync "));
         assert!(!line("FnContext:").contains(" send"));
         assert!(line("Yield:").contains(" clone copy "));

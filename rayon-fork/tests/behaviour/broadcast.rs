@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use rayon_core::{ThreadPool, broadcast, current_num_threads, current_thread_index};
 
-use crate::common::{Count, Log, Occupation, Tally, UNTIL_ASLEEP, panic_text, patiently, pool, rounds};
+use crate::common::{
+    Count, Log, Occupation, Tally, UNTIL_ASLEEP, panic_text, patiently, pool, rounds,
+};
 
 #[test]
 fn results_come_by_index_from_the_global_pool() {
@@ -19,7 +21,12 @@ fn results_come_by_index_from_the_global_pool() {
 #[test]
 fn results_come_by_index_from_a_pool() {
     patiently("a broadcast from outside", || {
-        assert!(pool(7).broadcast(|context| context.index()).into_iter().eq(0..7));
+        assert!(
+            pool(7)
+                .broadcast(|context| context.index())
+                .into_iter()
+                .eq(0..7)
+        );
     });
 }
 
@@ -27,8 +34,16 @@ fn results_come_by_index_from_a_pool() {
 fn results_come_by_index_to_a_worker_of_the_pool() {
     patiently("broadcasts from inside", || {
         let pool = pool(7);
-        assert!(pool.install(|| broadcast(|context| context.index())).into_iter().eq(0..7));
-        assert!(pool.install(|| pool.broadcast(|context| context.index())).into_iter().eq(0..7));
+        assert!(
+            pool.install(|| broadcast(|context| context.index()))
+                .into_iter()
+                .eq(0..7)
+        );
+        assert!(
+            pool.install(|| pool.broadcast(|context| context.index()))
+                .into_iter()
+                .eq(0..7)
+        );
     });
 }
 

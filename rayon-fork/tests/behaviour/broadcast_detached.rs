@@ -25,7 +25,8 @@ fn every_worker_of_a_pool_is_reached_once_from_outside_and_from_inside() {
         let reached = |submit: &(dyn Fn(mpsc::Sender<usize>) + Sync)| {
             let (sender, indices) = mpsc::channel();
             submit(sender);
-            // Ends when the broadcast's closure, which owns the sender, is dropped after its last share.
+            // Ends when the broadcast's closure, which owns the sender, is dropped after its last
+            // share.
             let mut indices: Vec<usize> = indices.into_iter().collect();
             indices.sort_unstable();
             indices
@@ -34,11 +35,19 @@ fn every_worker_of_a_pool_is_reached_once_from_outside_and_from_inside() {
             pool.spawn_broadcast(move |context| sender.send(context.index()).unwrap());
         };
         assert!(reached(&submit).into_iter().eq(0..7));
-        assert!(reached(&|sender| pool.install(|| submit(sender))).into_iter().eq(0..7));
+        assert!(
+            reached(&|sender| pool.install(|| submit(sender)))
+                .into_iter()
+                .eq(0..7)
+        );
         let free = |sender: mpsc::Sender<usize>| {
             spawn_broadcast(move |context| sender.send(context.index()).unwrap());
         };
-        assert!(reached(&|sender| pool.install(|| free(sender))).into_iter().eq(0..7));
+        assert!(
+            reached(&|sender| pool.install(|| free(sender)))
+                .into_iter()
+                .eq(0..7)
+        );
     });
 }
 
@@ -70,7 +79,11 @@ fn each_panicking_share_goes_to_the_panic_handler() {
     patiently("panics of detached broadcasts", || {
         let handled = Tally::new();
         let count = handled.clone();
-        let pool = ThreadPoolBuilder::new().num_threads(7).panic_handler(move |_| count.add_one()).build().unwrap();
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(7)
+            .panic_handler(move |_| count.add_one())
+            .build()
+            .unwrap();
         pool.spawn_broadcast(|context| assert!(context.index() != 5, "one share"));
         handled.wait_for(1);
         pool.broadcast(|_| ());
@@ -102,7 +115,11 @@ fn a_pool_dropped_meanwhile_still_runs_every_share() {
     patiently("a detached broadcast in a dropped pool", || {
         let (exited, ran) = (Tally::new(), Tally::new());
         let (count_exit, count_run) = (exited.clone(), ran.clone());
-        let pool = ThreadPoolBuilder::new().num_threads(4).exit_handler(move |_| count_exit.add_one()).build().unwrap();
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(4)
+            .exit_handler(move |_| count_exit.add_one())
+            .build()
+            .unwrap();
         let start = Tally::new();
         let may_start = start.clone();
         pool.spawn_broadcast(move |_| {

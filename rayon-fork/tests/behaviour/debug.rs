@@ -1,5 +1,6 @@
-//! What people see of each type by `{:?}`. The published crate chooses other words, so the tests ask for no more than
-//! the name and the plain values; but logs hold build errors, so those are the same word for word.
+//! What people see of each type by `{:?}`. The published crate chooses other words, so the tests
+//! ask for no more than the name and the plain values; but logs hold build errors, so those are the
+//! same word for word.
 
 use std::io;
 
@@ -16,7 +17,12 @@ fn shows(text: &str, parts: &[&str]) {
 #[test]
 fn a_join_context_shows_whether_it_migrated() {
     patiently("a join that shows its contexts", || {
-        let (a, b) = pool(1).join(|| join_context(|a| format!("{a:?}"), |b| format!("{b:?}")), || ()).0;
+        let (a, b) = pool(1)
+            .join(
+                || join_context(|a| format!("{a:?}"), |b| format!("{b:?}")),
+                || (),
+            )
+            .0;
         shows(&a, &["FnContext", "migrated: false"]);
         shows(&b, &["FnContext", "migrated: false"]);
     });
@@ -35,17 +41,26 @@ fn scopes_show_their_kind() {
     patiently("scopes that show themselves", || {
         let pool = pool(1);
         shows(&pool.scope(|scope| format!("{scope:?}")), &["Scope"]);
-        shows(&pool.scope_fifo(|scope| format!("{scope:?}")), &["ScopeFifo"]);
+        shows(
+            &pool.scope_fifo(|scope| format!("{scope:?}")),
+            &["ScopeFifo"],
+        );
     });
 }
 
 #[test]
 fn a_build_error_shows_the_same_words_as_in_the_published_crate() {
     let refuse = |error: fn() -> io::Error| {
-        let error = ThreadPoolBuilder::new().spawn_handler(|_| Err(error())).build().unwrap_err();
+        let error = ThreadPoolBuilder::new()
+            .spawn_handler(|_| Err(error()))
+            .build()
+            .unwrap_err();
         format!("{error:?}")
     };
-    assert_eq!(refuse(|| io::ErrorKind::WouldBlock.into()), "ThreadPoolBuildError { kind: IOError(Kind(WouldBlock)) }");
+    assert_eq!(
+        refuse(|| io::ErrorKind::WouldBlock.into()),
+        "ThreadPoolBuildError { kind: IOError(Kind(WouldBlock)) }"
+    );
     assert_eq!(
         refuse(|| io::Error::other("no thread")),
         "ThreadPoolBuildError { kind: IOError(Custom { kind: Other, error: \"no thread\" }) }"
@@ -54,5 +69,8 @@ fn a_build_error_shows_the_same_words_as_in_the_published_crate() {
 
 #[test]
 fn a_yield_shows_what_it_came_to() {
-    shows(&format!("{:?} {:?}", Yield::Executed, Yield::Idle), &["Executed Idle"]);
+    shows(
+        &format!("{:?} {:?}", Yield::Executed, Yield::Idle),
+        &["Executed Idle"],
+    );
 }

@@ -46,14 +46,21 @@ fn a_pool_is_made_from_a_configuration() {
 fn a_default_configuration_builds_and_shows_itself() {
     patiently("a default configuration", || {
         assert!(!format!("{:?}", Configuration::default()).is_empty());
-        assert!(Configuration::default().build().unwrap().current_num_threads() >= 1);
+        assert!(
+            Configuration::default()
+                .build()
+                .unwrap()
+                .current_num_threads()
+                >= 1
+        );
     });
 }
 
 #[test]
 fn an_error_describes_itself_as_it_displays() {
     patiently("a failed build", || {
-        let outcome = crate::common::pool(1).install(|| ThreadPoolBuilder::new().use_current_thread().build());
+        let outcome = crate::common::pool(1)
+            .install(|| ThreadPoolBuilder::new().use_current_thread().build());
         let error = outcome.unwrap_err();
         assert_eq!(error.description(), error.to_string());
     });

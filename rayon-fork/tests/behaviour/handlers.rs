@@ -72,7 +72,11 @@ fn the_exit_handler_runs_once_on_every_worker_which_is_still_one() {
         exited.wait_for(5);
         let mut indices = log.take();
         indices.sort_unstable();
-        assert!(indices.into_iter().eq((0..5).map(|index| (index, Some(index)))));
+        assert!(
+            indices
+                .into_iter()
+                .eq((0..5).map(|index| (index, Some(index))))
+        );
     });
 }
 
@@ -149,7 +153,11 @@ fn the_panic_handler_may_run_on_two_workers_at_once() {
     patiently("two panic handlers that meet", || {
         let meeting = Arc::new(Barrier::new(3));
         let in_handler = Arc::clone(&meeting);
-        let pool = ThreadPoolBuilder::new().num_threads(2).panic_handler(move |_| meet(&in_handler)).build().unwrap();
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(2)
+            .panic_handler(move |_| meet(&in_handler))
+            .build()
+            .unwrap();
         pool.spawn_broadcast(|_| panic!("share"));
         meeting.wait();
     });

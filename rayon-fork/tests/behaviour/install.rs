@@ -62,7 +62,8 @@ fn thread_locals_of_the_caller_are_not_visible() {
 fn two_pools_of_one_install_into_each_other() {
     patiently("mutual installs", || {
         let (first, second) = (pool(1), pool(1));
-        let index = first.install(|| second.install(|| first.install(|| first.current_thread_index())));
+        let index =
+            first.install(|| second.install(|| first.install(|| first.current_thread_index())));
         assert_eq!(index, Some(0));
     });
 }
@@ -208,8 +209,12 @@ fn many_threads_install_at_once() {
 fn a_panic_comes_back_to_a_worker_of_another_pool() {
     patiently("an install from another pool that panics", || {
         let (pool, other) = (pool(1), pool(1));
-        let (text, caller) =
-            other.install(|| (panic_text(|| pool.install(|| panic!("inside"))), other.current_thread_index()));
+        let (text, caller) = other.install(|| {
+            (
+                panic_text(|| pool.install(|| panic!("inside"))),
+                other.current_thread_index(),
+            )
+        });
         assert_eq!((text.as_str(), caller), ("inside", Some(0)));
         assert_eq!((pool.install(|| 22), other.install(|| 23)), (22, 23));
     });

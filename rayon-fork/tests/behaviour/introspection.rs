@@ -4,8 +4,8 @@ use std::sync::Barrier;
 use std::thread;
 
 use rayon_core::{
-    current_num_threads, current_thread_has_pending_tasks, current_thread_index, max_num_threads, spawn,
-    spawn_broadcast, yield_local,
+    current_num_threads, current_thread_has_pending_tasks, current_thread_index, max_num_threads,
+    spawn, spawn_broadcast, yield_local,
 };
 
 use crate::common::{Occupation, patiently, pool};
@@ -25,7 +25,10 @@ fn a_thread_that_is_no_worker_has_no_index_and_no_pending_tasks() {
 fn indices_are_distinct_in_a_pool_and_repeat_across_pools() {
     patiently("indices of two pools", || {
         for _ in 0..2 {
-            assert_eq!(pool(3).broadcast(|_| current_thread_index()), [Some(0), Some(1), Some(2)]);
+            assert_eq!(
+                pool(3).broadcast(|_| current_thread_index()),
+                [Some(0), Some(1), Some(2)]
+            );
         }
     });
 }
@@ -45,7 +48,12 @@ fn an_index_belongs_to_one_thread_for_its_life() {
 fn the_methods_answer_on_workers_of_that_pool_only() {
     patiently("questions of another pool's worker", || {
         let (pool, other) = (pool(1), pool(1));
-        let ask = || (pool.current_thread_index(), pool.current_thread_has_pending_tasks());
+        let ask = || {
+            (
+                pool.current_thread_index(),
+                pool.current_thread_has_pending_tasks(),
+            )
+        };
         assert_eq!(pool.install(ask), (Some(0), Some(false)));
         assert_eq!(other.install(ask), (None, None));
         assert_eq!(pool.install(|| other.install(ask)), (None, None));
@@ -108,13 +116,20 @@ fn the_number_of_threads_is_that_of_the_current_pool() {
         assert_eq!(pool.install(current_num_threads), 3);
         assert_eq!(pool.install(|| other.install(current_num_threads)), 2);
         assert_eq!(pool.install(|| other.current_num_threads()), 2);
-        assert!(current_num_threads() >= 1, "the global pool has at least one worker");
+        assert!(
+            current_num_threads() >= 1,
+            "the global pool has at least one worker"
+        );
     });
 }
 
 #[test]
 fn the_largest_number_of_threads_depends_on_the_pointer_width_alone() {
-    let expected = if cfg!(target_pointer_width = "64") { 65_535 } else { 255 };
+    let expected = if cfg!(target_pointer_width = "64") {
+        65_535
+    } else {
+        255
+    };
     assert_eq!(max_num_threads(), expected);
 }
 

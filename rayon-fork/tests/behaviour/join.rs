@@ -10,7 +10,9 @@ use rayon_core::{current_thread_index, join, scope};
 use crate::common::{AddsWhenDropped, Count, Log, Tally, panic_text, patiently, pool, rounds};
 
 fn sort(numbers: &mut [u32]) {
-    let Some((&mut pivot, rest)) = numbers.split_first_mut() else { return };
+    let Some((&mut pivot, rest)) = numbers.split_first_mut() else {
+        return;
+    };
     let mut below = 0;
     for i in 0..rest.len() {
         if rest[i] < pivot {
@@ -39,7 +41,10 @@ fn results_come_back_in_the_order_of_the_closures() {
 fn a_pool_joins_on_its_own_workers() {
     patiently("a join in a pool", || {
         let pool = pool(2);
-        let indices = pool.join(|| pool.current_thread_index(), || pool.current_thread_index());
+        let indices = pool.join(
+            || pool.current_thread_index(),
+            || pool.current_thread_index(),
+        );
         assert!(indices.0.is_some() && indices.1.is_some(), "{indices:?}");
     });
 }
@@ -99,7 +104,12 @@ fn of_two_panics_that_of_the_first_half_comes_out() {
 fn the_payload_that_does_not_come_out_is_dropped_once() {
     static DROPPED: Count = Count::new();
     patiently("a join whose second payload is lost", || {
-        let text = panic_text(|| pool(1).join(|| panic!("first"), || std::panic::panic_any(AddsWhenDropped(&DROPPED))));
+        let text = panic_text(|| {
+            pool(1).join(
+                || panic!("first"),
+                || std::panic::panic_any(AddsWhenDropped(&DROPPED)),
+            )
+        });
         assert_eq!(text, "first");
         assert_eq!(DROPPED.take(), 1);
     });
@@ -120,7 +130,12 @@ fn the_second_half_runs_also_if_the_first_panics() {
         for workers in 1..=3 {
             let has_run = AtomicBool::new(false);
             let pool = pool(workers);
-            panic_text(|| pool.join(|| panic!("first"), || has_run.store(true, Ordering::Relaxed)));
+            panic_text(|| {
+                pool.join(
+                    || panic!("first"),
+                    || has_run.store(true, Ordering::Relaxed),
+                )
+            });
             assert!(has_run.into_inner(), "{workers} workers");
         }
     });
@@ -128,25 +143,31 @@ fn the_second_half_runs_also_if_the_first_panics() {
 
 #[test]
 fn a_panic_of_the_first_half_waits_for_a_stolen_second_half() {
-    patiently("a join whose first half panics while the second runs elsewhere", || {
-        let started = Tally::new();
-        let has_ended = AtomicBool::new(false);
-        let text = panic_text(|| {
-            pool(2).join(
-                || {
-                    started.wait_for(1);
-                    panic!("first");
-                },
-                || {
-                    started.add_one();
-                    thread::sleep(Duration::from_millis(20));
-                    has_ended.store(true, Ordering::Relaxed);
-                },
-            )
-        });
-        assert_eq!(text, "first");
-        assert!(has_ended.into_inner(), "the second half borrows from a frame that is gone");
-    });
+    patiently(
+        "a join whose first half panics while the second runs elsewhere",
+        || {
+            let started = Tally::new();
+            let has_ended = AtomicBool::new(false);
+            let text = panic_text(|| {
+                pool(2).join(
+                    || {
+                        started.wait_for(1);
+                        panic!("first");
+                    },
+                    || {
+                        started.add_one();
+                        thread::sleep(Duration::from_millis(20));
+                        has_ended.store(true, Ordering::Relaxed);
+                    },
+                )
+            });
+            assert_eq!(text, "first");
+            assert!(
+                has_ended.into_inner(),
+                "the second half borrows from a frame that is gone"
+            );
+        },
+    );
 }
 
 #[test]

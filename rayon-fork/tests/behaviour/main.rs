@@ -1,7 +1,7 @@
 //! What programs can observe of this crate, by subject, in one process.
 //!
-//! Facts about the global pool's start, the environment and aborts need processes of their own: see `tests/process`.
-//! Miri needs `-Zmiri-ignore-leaks`, since nobody ever ends the global pool.
+//! Facts about the global pool's start, the environment and aborts need processes of their own: see
+//! `tests/process`. Miri needs `-Zmiri-ignore-leaks`, since nobody ever ends the global pool.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,5 +1,5 @@
-//! `FnContext::migrated`, by which parallel iterators decide how finely to split. Calls from threads that are no
-//! workers go to the global pool: their rows are in `tests/process/global.rs`.
+//! `FnContext::migrated`, by which parallel iterators decide how finely to split. Calls from
+//! threads that are no workers go to the global pool: their rows are in `tests/process/global.rs`.
 
 use std::sync::Barrier;
 use std::thread;
@@ -9,7 +9,11 @@ use rayon_core::{ThreadPool, Yield, join_context, scope, yield_local, yield_now}
 use crate::common::{Log, meet, panic_text, patiently, pool};
 
 /// What both halves are told when the first half does `during` before it returns.
-fn migrations(pool: &ThreadPool, during: impl Fn() + Sync, second: impl Fn() + Sync) -> (bool, bool) {
+fn migrations(
+    pool: &ThreadPool,
+    during: impl Fn() + Sync,
+    second: impl Fn() + Sync,
+) -> (bool, bool) {
     pool.install(|| {
         join_context(
             |context| {
@@ -58,28 +62,37 @@ fn a_second_half_that_yield_now_ran_on_the_same_thread_migrated() {
 
 #[test]
 fn a_second_half_that_ran_on_the_same_thread_while_it_waited_for_a_scope_migrated() {
-    patiently("a join whose first half waits for a scope job above the second half", || {
-        let pool = pool(1);
-        // The job comes from outside, so the waiting worker finds the second half first.
-        let waits = || {
-            scope(|scope| {
-                thread::scope(|threads| {
-                    threads.spawn(|| scope.spawn(|_| ()));
+    patiently(
+        "a join whose first half waits for a scope job above the second half",
+        || {
+            let pool = pool(1);
+            // The job comes from outside, so the waiting worker finds the second half first.
+            let waits = || {
+                scope(|scope| {
+                    thread::scope(|threads| {
+                        threads.spawn(|| scope.spawn(|_| ()));
+                    });
                 });
-            });
-        };
-        assert_eq!(migrations(&pool, waits, || ()), (false, true));
-    });
+            };
+            assert_eq!(migrations(&pool, waits, || ()), (false, true));
+        },
+    );
 }
 
 #[test]
 fn a_second_half_that_ran_on_the_same_thread_while_it_waited_for_another_pool_migrated() {
-    patiently("a join whose first half installs into another pool until the second has run", || {
-        let (pool, other) = (pool(1), pool(1));
-        let second_ran = crate::common::Tally::new();
-        let waits = || other.install(|| second_ran.wait_for(1));
-        assert_eq!(migrations(&pool, waits, || second_ran.add_one()), (false, true));
-    });
+    patiently(
+        "a join whose first half installs into another pool until the second has run",
+        || {
+            let (pool, other) = (pool(1), pool(1));
+            let second_ran = crate::common::Tally::new();
+            let waits = || other.install(|| second_ran.wait_for(1));
+            assert_eq!(
+                migrations(&pool, waits, || second_ran.add_one()),
+                (false, true)
+            );
+        },
+    );
 }
 
 #[test]
@@ -136,9 +149,15 @@ fn an_install_from_another_pool_is_no_migration() {
 
 #[test]
 fn a_theft_after_an_install_from_another_pool_is_a_migration() {
-    patiently("a join at a barrier inside an install from another pool", || {
-        let (pool, other, meeting) = (pool(2), pool(1), Barrier::new(2));
-        let meet = || meet(&meeting);
-        assert_eq!(other.install(|| migrations(&pool, meet, meet)), (false, true));
-    });
+    patiently(
+        "a join at a barrier inside an install from another pool",
+        || {
+            let (pool, other, meeting) = (pool(2), pool(1), Barrier::new(2));
+            let meet = || meet(&meeting);
+            assert_eq!(
+                other.install(|| migrations(&pool, meet, meet)),
+                (false, true)
+            );
+        },
+    );
 }

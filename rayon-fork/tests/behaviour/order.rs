@@ -70,7 +70,11 @@ fn injected_jobs_run_first_in_first_out() {
         let log = Log::new();
         let busy = Occupation::of(&pool);
         for i in 0..JOBS {
-            if i % 2 == 0 { pool.spawn(job(&log, i)) } else { pool.spawn_fifo(job(&log, i)) }
+            if i % 2 == 0 {
+                pool.spawn(job(&log, i));
+            } else {
+                pool.spawn_fifo(job(&log, i));
+            }
         }
         drop(busy);
         pool.install(|| ());
@@ -103,7 +107,11 @@ fn thieves_take_the_oldest_job() {
 #[expect(deprecated, reason = "the deprecated option is what is tested")]
 fn a_breadth_first_pool_runs_the_oldest_own_job_first() {
     patiently("jobs of a breadth-first pool", || {
-        let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).breadth_first().build().unwrap();
+        let pool = rayon_core::ThreadPoolBuilder::new()
+            .num_threads(1)
+            .breadth_first()
+            .build()
+            .unwrap();
         let ran = order_in(&pool, |log| (0..JOBS).for_each(|i| spawn(job(log, i))));
         assert!(ran.into_iter().eq(0..JOBS));
         let ran = order_in(&pool, |log| {
@@ -132,7 +140,8 @@ fn joins_in_a_breadth_first_pool_come_back() {
     });
 }
 
-/// Every job of a nest of spawns: ten, each of which spawns ten. Job `i` of group `g` is `10 g + i`.
+/// Every job of a nest of spawns: ten, each of which spawns ten. Job `i` of group `g` is `10 g +
+/// i`.
 fn nest(outer_is_fifo: bool, inner_is_fifo: bool) -> Vec<i32> {
     fn submit(is_fifo: bool, job: impl FnOnce() + Send + 'static) {
         if is_fifo { spawn_fifo(job) } else { spawn(job) }
@@ -160,18 +169,24 @@ fn nest(outer_is_fifo: bool, inner_is_fifo: bool) -> Vec<i32> {
 
 #[test]
 fn nested_spawns_run_newest_group_first_and_newest_job_first() {
-    patiently("LIFO in LIFO", || assert!(nest(false, false).into_iter().eq((0..100).rev())));
+    patiently("LIFO in LIFO", || {
+        assert!(nest(false, false).into_iter().eq((0..100).rev()));
+    });
 }
 
 #[test]
 fn nested_fifo_spawns_run_oldest_group_first_and_oldest_job_first() {
-    patiently("FIFO in FIFO", || assert!(nest(true, true).into_iter().eq(0..100)));
+    patiently("FIFO in FIFO", || {
+        assert!(nest(true, true).into_iter().eq(0..100));
+    });
 }
 
 #[test]
 fn fifo_spawns_in_spawns_run_newest_group_first_and_oldest_job_first() {
     patiently("FIFO in LIFO", || {
-        let expected = (0..10).rev().flat_map(|group| (0..10).map(move |i| 10 * group + i));
+        let expected = (0..10)
+            .rev()
+            .flat_map(|group| (0..10).map(move |i| 10 * group + i));
         assert!(nest(false, true).into_iter().eq(expected));
     });
 }
@@ -222,7 +237,9 @@ fn nested_scopes_of_both_kinds_run_groups_in_the_outer_order_and_jobs_in_the_inn
                 }
             });
         });
-        let expected = (0..10).rev().flat_map(|group| (0..10).map(move |i| 10 * group + i));
+        let expected = (0..10)
+            .rev()
+            .flat_map(|group| (0..10).map(move |i| 10 * group + i));
         assert!(ran.into_iter().eq(expected));
         let ran = order(|log| {
             scope_fifo(|outer| {

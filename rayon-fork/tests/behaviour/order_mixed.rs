@@ -1,5 +1,5 @@
-//! The order of jobs of two kinds on one worker. Tokens of FIFO jobs share the deque with other jobs: each position is
-//! taken newest first, and a token's position runs the *oldest* FIFO job.
+//! The order of jobs of two kinds on one worker. Tokens of FIFO jobs share the deque with other
+//! jobs: each position is taken newest first, and a token's position runs the *oldest* FIFO job.
 
 use rayon_core::{Scope, ScopeFifo, scope, scope_fifo, spawn, spawn_fifo};
 
@@ -24,7 +24,13 @@ fn job(log: &Log<i32>, i: i32) -> impl FnOnce() + Send + use<> {
 #[test]
 fn fifo_jobs_among_spawned_jobs_keep_their_own_order() {
     patiently("FIFO jobs between others", || {
-        let ran = spawned_in_turn(|log, i| if i < 0 { spawn_fifo(job(log, i)) } else { spawn(job(log, i)) });
+        let ran = spawned_in_turn(|log, i| {
+            if i < 0 {
+                spawn_fifo(job(log, i));
+            } else {
+                spawn(job(log, i));
+            }
+        });
         assert_eq!(ran, [3, -1, 2, -2, 1, -3, 0]);
     });
 }
@@ -32,7 +38,13 @@ fn fifo_jobs_among_spawned_jobs_keep_their_own_order() {
 #[test]
 fn spawned_jobs_among_fifo_jobs_keep_their_own_order() {
     patiently("jobs between FIFO ones", || {
-        let ran = spawned_in_turn(|log, i| if i < 0 { spawn(job(log, i)) } else { spawn_fifo(job(log, i)) });
+        let ran = spawned_in_turn(|log, i| {
+            if i < 0 {
+                spawn(job(log, i));
+            } else {
+                spawn_fifo(job(log, i));
+            }
+        });
         assert_eq!(ran, [0, -3, 1, -2, 2, -1, 3]);
     });
 }
@@ -80,7 +92,9 @@ macro_rules! mixed {
 
 #[test]
 fn a_scope_in_a_scope() {
-    patiently("LIFO in LIFO", || assert_eq!(mixed!(scope, scope), [-3, 2, -2, 1, -1, 3, 0]));
+    patiently("LIFO in LIFO", || {
+        assert_eq!(mixed!(scope, scope), [-3, 2, -2, 1, -1, 3, 0]);
+    });
 }
 
 #[test]

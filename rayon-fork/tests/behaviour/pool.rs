@@ -42,14 +42,22 @@ fn workers_have_the_names_of_the_name_closure() {
             .build()
             .unwrap();
         let names = pool.broadcast(|_| thread::current().name().map(str::to_owned));
-        assert!(names.into_iter().flatten().eq(["worker 0", "worker 1", "worker 2"]));
+        assert!(
+            names
+                .into_iter()
+                .flatten()
+                .eq(["worker 0", "worker 1", "worker 2"])
+        );
     });
 }
 
 #[test]
 fn workers_have_no_name_unless_one_was_asked_for() {
     patiently("unnamed workers", || {
-        assert_eq!(pool(1).install(|| thread::current().name().map(str::to_owned)), None);
+        assert_eq!(
+            pool(1).install(|| thread::current().name().map(str::to_owned)),
+            None
+        );
     });
 }
 
@@ -88,9 +96,15 @@ fn an_absurd_stack_size_is_an_error_and_started_workers_end() {
             .exit_handler(move |_| on_exit.add_one())
             .build();
         let error = outcome.unwrap_err();
-        assert!(error.source().is_some_and(<dyn Error>::is::<io::Error>), "{error:?}");
+        assert!(
+            error.source().is_some_and(<dyn Error>::is::<io::Error>),
+            "{error:?}"
+        );
         exits.wait_for(starts.get());
-        assert!(exits.get() <= 1, "no more than the first thread could start");
+        assert!(
+            exits.get() <= 1,
+            "no more than the first thread could start"
+        );
     });
 }
 
@@ -114,8 +128,13 @@ fn an_error_of_the_spawn_handler_comes_back_and_started_workers_end() {
             .build();
         let error = outcome.unwrap_err();
         assert_eq!(error.to_string(), "no fourth thread");
-        let source = error.source().and_then(|source| source.downcast_ref::<io::Error>());
-        assert_eq!(source.map(ToString::to_string).as_deref(), Some("no fourth thread"));
+        let source = error
+            .source()
+            .and_then(|source| source.downcast_ref::<io::Error>());
+        assert_eq!(
+            source.map(ToString::to_string).as_deref(),
+            Some("no fourth thread")
+        );
         assert_eq!(log.take(), [0, 1, 2, 3]);
         exits.wait_for(3);
     });
@@ -126,8 +145,10 @@ fn a_panic_of_the_spawn_handler_comes_out_and_started_workers_end() {
     patiently("a spawn handler that panics", || {
         let exits = Tally::new();
         let on_exit = exits.clone();
-        let builder =
-            ThreadPoolBuilder::new().num_threads(5).exit_handler(move |_| on_exit.add_one()).spawn_handler(|thread| {
+        let builder = ThreadPoolBuilder::new()
+            .num_threads(5)
+            .exit_handler(move |_| on_exit.add_one())
+            .spawn_handler(|thread| {
                 assert!(thread.index() < 2, "no third thread");
                 thread::spawn(|| thread.run());
                 Ok(())
@@ -143,7 +164,10 @@ fn a_build_error_can_cross_threads_and_be_boxed() {
         error.into()
     }
     patiently("a failed build", || {
-        let outcome = ThreadPoolBuilder::new().num_threads(1).spawn_handler(|_| Err(io::Error::other("never"))).build();
+        let outcome = ThreadPoolBuilder::new()
+            .num_threads(1)
+            .spawn_handler(|_| Err(io::Error::other("never")))
+            .build();
         assert!(is_portable(outcome.unwrap_err()).is::<ThreadPoolBuildError>());
     });
 }
@@ -177,12 +201,23 @@ fn a_pool_shows_its_size_and_a_builder_its_options() {
         assert!(text.contains("ThreadPool") && text.contains('3'), "{text}");
         let builder = ThreadPoolBuilder::new().num_threads(21).stack_size(4321);
         let text = format!("{builder:?}");
-        for part in ["ThreadPoolBuilder", "num_threads: 21", "stack_size: Some(4321)", "start_handler: None"] {
+        for part in [
+            "ThreadPoolBuilder",
+            "num_threads: 21",
+            "stack_size: Some(4321)",
+            "start_handler: None",
+        ] {
             assert!(text.contains(part), "{part:?} is not in {text}");
         }
-        let with_closures = ThreadPoolBuilder::new().start_handler(drop).thread_name(|i| i.to_string());
+        let with_closures = ThreadPoolBuilder::new()
+            .start_handler(drop)
+            .thread_name(|i| i.to_string());
         let text = format!("{with_closures:?}");
-        for part in ["start_handler: Some(", "thread_name: Some(", "exit_handler: None"] {
+        for part in [
+            "start_handler: Some(",
+            "thread_name: Some(",
+            "exit_handler: None",
+        ] {
             assert!(text.contains(part), "{part:?} is not in {text}");
         }
     });

@@ -20,7 +20,11 @@ fn a_spawn_handler_is_told_index_name_and_stack_size_in_order() {
             .thread_name(|index| format!("worker {index}"))
             .stack_size(1 << 20)
             .spawn_handler(|thread| {
-                told.push((thread.index(), thread.name().map(str::to_owned), thread.stack_size()));
+                told.push((
+                    thread.index(),
+                    thread.name().map(str::to_owned),
+                    thread.stack_size(),
+                ));
                 thread::spawn(|| thread.run());
                 Ok(())
             })
@@ -40,7 +44,11 @@ fn a_thread_builder_without_options_has_none_and_shows_itself() {
         let _pool = ThreadPoolBuilder::new()
             .num_threads(1)
             .spawn_handler(|thread| {
-                seen.add((thread.name().is_none(), thread.stack_size(), format!("{thread:?}")));
+                seen.add((
+                    thread.name().is_none(),
+                    thread.stack_size(),
+                    format!("{thread:?}"),
+                ));
                 thread::spawn(|| thread.run());
                 Ok(())
             })
@@ -70,7 +78,11 @@ fn a_thread_is_no_worker_before_and_after_run_and_may_serve_another_pool() {
             for _ in 0..2 {
                 let hand_over = hand_over.clone();
                 let builder = ThreadPoolBuilder::new().num_threads(1);
-                let give = move |thread| hand_over.send(thread).map_err(|_| std::io::ErrorKind::Other.into());
+                let give = move |thread| {
+                    hand_over
+                        .send(thread)
+                        .map_err(|_| std::io::ErrorKind::Other.into())
+                };
                 let pool = builder.spawn_handler(give).build().unwrap();
                 ran_on.push(pool.install(|| thread::current().id()));
             }
@@ -133,9 +145,14 @@ fn a_scoped_pool_runs_its_wrapper_on_each_thread_and_returns_the_result() {
 fn a_scoped_pool_runs_with_pool_on_the_caller_and_honours_names() {
     patiently("a scoped pool with names", || {
         let here = thread::current().id();
-        let builder = ThreadPoolBuilder::new().num_threads(1).thread_name(|_| "scoped".to_owned());
+        let builder = ThreadPoolBuilder::new()
+            .num_threads(1)
+            .thread_name(|_| "scoped".to_owned());
         let outcome = builder.build_scoped(rayon_core::ThreadBuilder::run, |pool| {
-            (thread::current().id(), pool.install(|| thread::current().name().map(str::to_owned)))
+            (
+                thread::current().id(),
+                pool.install(|| thread::current().name().map(str::to_owned)),
+            )
         });
         assert_eq!(outcome.unwrap(), (here, Some("scoped".to_owned())));
     });
@@ -200,7 +217,10 @@ fn each_worker_is_named_and_started_before_the_next_is_named() {
             .build()
             .unwrap();
         drop(pool);
-        assert_eq!(log.take(), [("named", 0), ("started", 0), ("named", 1), ("started", 1)]);
+        assert_eq!(
+            log.take(),
+            [("named", 0), ("started", 0), ("named", 1), ("started", 1)]
+        );
     });
 }
 
@@ -223,7 +243,10 @@ fn a_worker_that_is_never_run_leaves_the_others_to_work() {
             .build()
             .unwrap();
         assert_eq!(pool.current_num_threads(), 2);
-        assert_eq!(pool.install(|| rayon_core::join(current_thread_index, || 22)), (Some(1), 22));
+        assert_eq!(
+            pool.install(|| rayon_core::join(current_thread_index, || 22)),
+            (Some(1), 22)
+        );
         drop(pool);
         ended.wait_for(1);
     });
@@ -236,7 +259,9 @@ fn a_scoped_pool_whose_threads_cannot_start_is_an_error() {
         return;
     }
     patiently("a scoped pool with an absurd stack size", || {
-        let builder = ThreadPoolBuilder::new().num_threads(2).stack_size(usize::MAX / 2);
+        let builder = ThreadPoolBuilder::new()
+            .num_threads(2)
+            .stack_size(usize::MAX / 2);
         let outcome = builder.build_scoped(rayon_core::ThreadBuilder::run, |_| "built");
         let error = outcome.unwrap_err();
         assert!(std::error::Error::source(&error).is_some(), "{error:?}");

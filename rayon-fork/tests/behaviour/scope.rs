@@ -120,7 +120,10 @@ fn jobs_update_what_they_borrow_mutably() {
     }
     fn grow(depth: usize) -> Node {
         let children = (0..depth).map(|_| grow(depth - 1)).collect();
-        Node { value: depth, children }
+        Node {
+            value: depth,
+            children,
+        }
     }
     fn double<'t>(node: &'t mut Node, scope: &Scope<'t>) {
         let Node { value, children } = node;
@@ -146,7 +149,10 @@ fn jobs_update_what_they_borrow_mutably() {
 fn stack_of_chain(pool: &ThreadPool, links: usize) -> usize {
     fn link<'s>(scope: &Scope<'s>, links: usize, addresses: &'s Mutex<Vec<usize>>) {
         let here = 0_u8;
-        addresses.lock().unwrap().push(std::ptr::from_ref(&here).addr());
+        addresses
+            .lock()
+            .unwrap()
+            .push(std::ptr::from_ref(&here).addr());
         if links > 1 {
             scope.spawn(move |scope| link(scope, links - 1, addresses));
         }

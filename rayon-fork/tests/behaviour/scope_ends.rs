@@ -1,5 +1,5 @@
-//! A scope ends with its last job, whatever the workers that ran its jobs do next: here each goes on until the scope
-//! has ended, and would wait for itself if it kept the scope open.
+//! A scope ends with its last job, whatever the workers that ran its jobs do next: here each goes
+//! on until the scope has ended, and would wait for itself if it kept the scope open.
 
 use std::sync::mpsc;
 use std::thread;
@@ -121,13 +121,15 @@ unsafe impl Sync for Lent {}
 
 impl Lent {
     fn spawn_leaf(&self) {
-        // SAFETY: `lend` says when. Only here is there a reference, since the borrower goes on after the scope's end.
+        // SAFETY: `lend` says when. Only here is there a reference, since the borrower goes on
+        // after the scope's end.
         unsafe { &*self.0 }.spawn(|_| ());
     }
 }
 
-/// Runs `borrower` as a detached job of a pool of one worker that is lent a scope: its first argument spawns a job into
-/// the scope and gives it back. It goes on until its second says that the scope has ended.
+/// Runs `borrower` as a detached job of a pool of one worker that is lent a scope: its first
+/// argument spawns a job into the scope and gives it back. It goes on until its second says that
+/// the scope has ended.
 fn lend(borrower: impl FnOnce(&(dyn Fn() + Sync), &Tally) + Send + 'static) {
     let pool = pool(1);
     let (ended, until_ended) = end();
@@ -162,11 +164,14 @@ fn a_scope_ends_though_code_that_spawned_into_it_goes_on() {
 
 #[test]
 fn a_scope_ends_though_its_job_ran_between_the_halves_of_a_join_that_goes_on() {
-    patiently("a join that runs a scope's job before its second half", || {
-        lend(|spawn_and_give_back, until_ended| {
-            join(spawn_and_give_back, || until_ended.wait_for(1));
-        });
-    });
+    patiently(
+        "a join that runs a scope's job before its second half",
+        || {
+            lend(|spawn_and_give_back, until_ended| {
+                join(spawn_and_give_back, || until_ended.wait_for(1));
+            });
+        },
+    );
 }
 
 #[test]
@@ -189,7 +194,10 @@ fn a_scope_ends_after_the_jobs_that_each_part_of_a_tree_of_joins_spawned_into_it
     fn tree<'s>(scope: &Scope<'s>, height: u32, count: &'s Count) {
         scope.spawn(move |_| count.add(1));
         if height > 0 {
-            join(|| tree(scope, height - 1, count), || tree(scope, height - 1, count));
+            join(
+                || tree(scope, height - 1, count),
+                || tree(scope, height - 1, count),
+            );
             scope.spawn(move |_| count.add(1));
         }
     }

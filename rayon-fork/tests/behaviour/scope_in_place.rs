@@ -89,21 +89,24 @@ fn the_closure_may_block_on_a_job_of_the_only_worker() {
 
 #[test]
 fn a_worker_of_another_pool_goes_on_with_its_own_work_while_it_waits() {
-    patiently("a scope in place whose job needs the waiting worker", || {
-        let (pool, other) = (pool(1), pool(1));
-        let log = Log::new();
-        other.install(|| {
-            pool.in_place_scope(|scope| {
-                scope.spawn(|_| {
-                    // Only the worker that waits for this very job can run the closure.
-                    other.install(|| log.add("inside"));
-                    log.add("job");
+    patiently(
+        "a scope in place whose job needs the waiting worker",
+        || {
+            let (pool, other) = (pool(1), pool(1));
+            let log = Log::new();
+            other.install(|| {
+                pool.in_place_scope(|scope| {
+                    scope.spawn(|_| {
+                        // Only the worker that waits for this very job can run the closure.
+                        other.install(|| log.add("inside"));
+                        log.add("job");
+                    });
                 });
+                log.add("after");
             });
-            log.add("after");
-        });
-        assert_eq!(log.take(), ["inside", "job", "after"]);
-    });
+            assert_eq!(log.take(), ["inside", "job", "after"]);
+        },
+    );
 }
 
 #[test]

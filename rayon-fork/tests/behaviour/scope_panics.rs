@@ -15,7 +15,10 @@ fn a_panic_of_the_closure_comes_out() {
 #[test]
 fn a_panic_of_a_job_comes_out() {
     patiently("scopes whose job panics", || {
-        assert_eq!(panic_text(|| scope(|scope| scope.spawn(|_| panic!("job")))), "job");
+        assert_eq!(
+            panic_text(|| scope(|scope| scope.spawn(|_| panic!("job")))),
+            "job"
+        );
         let text = panic_text(|| scope_fifo(|scope| scope.spawn_fifo(|_| panic!("job"))));
         assert_eq!(text, "job");
     });

@@ -22,7 +22,11 @@ fn a_job_from_outside_runs_in_the_global_pool() {
 #[test]
 fn a_job_from_a_worker_runs_in_its_pool() {
     patiently("jobs from a worker", || {
-        let pool = ThreadPoolBuilder::new().num_threads(1).thread_name(|_| "mine".into()).build().unwrap();
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(1)
+            .thread_name(|_| "mine".into())
+            .build()
+            .unwrap();
         let (sender, names) = mpsc::channel();
         pool.install(|| {
             let again = sender.clone();
@@ -30,14 +34,23 @@ fn a_job_from_a_worker_runs_in_its_pool() {
             spawn(move || sender.send(name()).unwrap());
             spawn_fifo(move || again.send(name()).unwrap());
         });
-        assert!(names.iter().take(2).all(|name| name.as_deref() == Some("mine")));
+        assert!(
+            names
+                .iter()
+                .take(2)
+                .all(|name| name.as_deref() == Some("mine"))
+        );
     });
 }
 
 #[test]
 fn a_job_spawned_into_a_pool_runs_there_whoever_spawns() {
     patiently("jobs for a pool", || {
-        let pool = ThreadPoolBuilder::new().num_threads(2).thread_name(|_| "mine".into()).build().unwrap();
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(2)
+            .thread_name(|_| "mine".into())
+            .build()
+            .unwrap();
         let (sender, names) = mpsc::channel();
         let spawn_both = || {
             let (first, second) = (sender.clone(), sender.clone());
@@ -48,7 +61,12 @@ fn a_job_spawned_into_a_pool_runs_there_whoever_spawns() {
         spawn_both();
         pool.install(spawn_both);
         crate::common::pool(1).install(spawn_both);
-        assert!(names.iter().take(6).all(|name| name.as_deref() == Some("mine")));
+        assert!(
+            names
+                .iter()
+                .take(6)
+                .all(|name| name.as_deref() == Some("mine"))
+        );
     });
 }
 
@@ -103,8 +121,13 @@ fn a_panic_in_install_does_not_reach_the_panic_handler() {
     patiently("a panic somebody waits for", || {
         let seen = Tally::new();
         let count = seen.clone();
-        let pool = ThreadPoolBuilder::new().num_threads(1).panic_handler(move |_| count.add_one()).build().unwrap();
-        let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| pool.install(|| panic!("awaited"))));
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(1)
+            .panic_handler(move |_| count.add_one())
+            .build()
+            .unwrap();
+        let outcome =
+            std::panic::catch_unwind(AssertUnwindSafe(|| pool.install(|| panic!("awaited"))));
         assert!(outcome.is_err());
         pool.install(|| ());
         assert_eq!(seen.get(), 0);
@@ -124,7 +147,11 @@ fn every_job_runs_exactly_once() {
                 log.add(i);
                 done.add_one();
             };
-            if i % 2 == 0 { pool.spawn(job) } else { pool.spawn_fifo(job) }
+            if i % 2 == 0 {
+                pool.spawn(job);
+            } else {
+                pool.spawn_fifo(job);
+            }
         }
         done.wait_for(jobs);
         let mut ran = log.take();

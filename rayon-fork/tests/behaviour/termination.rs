@@ -18,7 +18,13 @@ fn pool_and_exits(workers: usize) -> (ThreadPool, Tally) {
     let exits = Tally::new();
     let count = exits.clone();
     let builder = ThreadPoolBuilder::new().num_threads(workers);
-    (builder.exit_handler(move |_| count.add_one()).build().unwrap(), exits)
+    (
+        builder
+            .exit_handler(move |_| count.add_one())
+            .build()
+            .unwrap(),
+        exits,
+    )
 }
 
 #[test]

@@ -1,8 +1,12 @@
-//! `use_current_thread`: the caller becomes worker 0 for good, so every test takes a thread of its own.
+//! `use_current_thread`: the caller becomes worker 0 for good, so every test takes a thread of its
+//! own.
 
 use std::thread;
 
-use rayon_core::{ThreadPoolBuilder, Yield, current_num_threads, current_thread_index, join, scope, spawn, yield_now};
+use rayon_core::{
+    ThreadPoolBuilder, Yield, current_num_threads, current_thread_index, join, scope, spawn,
+    yield_now,
+};
 
 use crate::common::{Count, Log, Tally, patiently};
 
@@ -20,8 +24,15 @@ fn on_new_thread(what: &str, body: impl FnOnce() + Send) {
 #[test]
 fn the_caller_is_worker_zero_at_once() {
     on_new_thread("a build on this thread", || {
-        let pool = ThreadPoolBuilder::new().num_threads(2).use_current_thread().build().unwrap();
-        assert_eq!((current_thread_index(), pool.current_thread_index()), (Some(0), Some(0)));
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(2)
+            .use_current_thread()
+            .build()
+            .unwrap();
+        assert_eq!(
+            (current_thread_index(), pool.current_thread_index()),
+            (Some(0), Some(0))
+        );
         assert_eq!((current_num_threads(), pool.current_num_threads()), (2, 2));
     });
 }
@@ -69,9 +80,15 @@ fn a_second_build_on_the_same_thread_fails() {
         let builder = || ThreadPoolBuilder::new().num_threads(1).use_current_thread();
         let _pool = builder().build().unwrap();
         let error = builder().build().unwrap_err();
-        assert_eq!(error.to_string(), "The current thread is already part of another thread pool.");
+        assert_eq!(
+            error.to_string(),
+            "The current thread is already part of another thread pool."
+        );
         assert!(std::error::Error::source(&error).is_none());
-        assert_eq!(format!("{error:?}"), "ThreadPoolBuildError { kind: CurrentThreadAlreadyInPool }");
+        assert_eq!(
+            format!("{error:?}"),
+            "ThreadPoolBuildError { kind: CurrentThreadAlreadyInPool }"
+        );
     });
 }
 
@@ -83,7 +100,10 @@ fn a_build_on_a_worker_of_any_pool_fails() {
             let builder = ThreadPoolBuilder::new().num_threads(1).use_current_thread();
             builder.build().unwrap_err().to_string()
         });
-        assert_eq!(text, "The current thread is already part of another thread pool.");
+        assert_eq!(
+            text,
+            "The current thread is already part of another thread pool."
+        );
         assert_eq!(pool.install(current_thread_index), Some(0));
     });
 }
@@ -111,7 +131,11 @@ fn a_failed_build_leaves_nothing_running() {
 #[test]
 fn other_workers_run_jobs_while_the_caller_blocks() {
     on_new_thread("a block on a spawned job", || {
-        let pool = ThreadPoolBuilder::new().num_threads(2).use_current_thread().build().unwrap();
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(2)
+            .use_current_thread()
+            .build()
+            .unwrap();
         let ran = Tally::new();
         let log = Log::new();
         let (count, index) = (ran.clone(), log.clone());
@@ -127,7 +151,11 @@ fn other_workers_run_jobs_while_the_caller_blocks() {
 #[test]
 fn alone_it_runs_jobs_only_when_it_waits_or_yields() {
     on_new_thread("a pool of this thread alone", || {
-        let pool = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap();
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(1)
+            .use_current_thread()
+            .build()
+            .unwrap();
         let ran = Tally::new();
         let put = || {
             let count = ran.clone();
@@ -139,9 +167,17 @@ fn alone_it_runs_jobs_only_when_it_waits_or_yields() {
         assert_eq!((yield_now(), ran.get()), (Some(Yield::Executed), 1));
         put();
         join(put, || ());
-        assert_eq!(ran.get(), 2, "what lay above the second half has run, what lay below has not");
+        assert_eq!(
+            ran.get(),
+            2,
+            "what lay above the second half has run, what lay below has not"
+        );
         pool.broadcast(|_| ());
-        assert_eq!(ran.get(), 3, "a broadcast runs behind the jobs of the own deque");
+        assert_eq!(
+            ran.get(),
+            3,
+            "a broadcast runs behind the jobs of the own deque"
+        );
     });
 }
 
@@ -150,13 +186,20 @@ fn joins_scopes_and_broadcasts_work_on_it() {
     on_new_thread("everything on a pool of this thread", || {
         for workers in 1..=2 {
             on_new_thread("everything on a pool of this thread", move || {
-                let pool = ThreadPoolBuilder::new().num_threads(workers).use_current_thread().build().unwrap();
+                let pool = ThreadPoolBuilder::new()
+                    .num_threads(workers)
+                    .use_current_thread()
+                    .build()
+                    .unwrap();
                 let count = Count::new();
                 let add = || count.add(1);
                 join(add, add);
                 scope(|scope| (0..10).for_each(|_| scope.spawn(|_| add())));
                 pool.broadcast(|_| add());
-                assert_eq!(pool.install(|| thread::current().id()), thread::current().id());
+                assert_eq!(
+                    pool.install(|| thread::current().id()),
+                    thread::current().id()
+                );
                 assert_eq!(count.get(), 12 + workers);
             });
         }
@@ -166,7 +209,11 @@ fn joins_scopes_and_broadcasts_work_on_it() {
 #[test]
 fn a_scope_sleeps_until_another_workers_job_has_ended() {
     on_new_thread("a wait of worker zero", || {
-        let pool = ThreadPoolBuilder::new().num_threads(2).use_current_thread().build().unwrap();
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(2)
+            .use_current_thread()
+            .build()
+            .unwrap();
         let count = Count::new();
         pool.scope(|scope| {
             scope.spawn_broadcast(|_, context| {
@@ -183,7 +230,11 @@ fn a_scope_sleeps_until_another_workers_job_has_ended() {
 #[test]
 fn other_threads_install_while_it_waits() {
     on_new_thread("an install from outside into this thread", || {
-        let pool = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap();
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(1)
+            .use_current_thread()
+            .build()
+            .unwrap();
         let here = thread::current().id();
         thread::scope(|threads| {
             let done = Tally::new();
@@ -225,7 +276,10 @@ fn handlers_run_for_the_other_workers_only() {
         exits.wait_for(2);
         let mut calls = log.take();
         calls.sort_unstable();
-        assert_eq!(calls, [("exit", 1), ("exit", 2), ("start", 1), ("start", 2)]);
+        assert_eq!(
+            calls,
+            [("exit", 1), ("exit", 2), ("start", 1), ("start", 2)]
+        );
     });
 }
 

@@ -22,8 +22,14 @@ fn a_thread_that_is_no_worker_has_nothing_to_yield() {
 fn the_methods_are_for_workers_of_that_pool_only() {
     patiently("yields of another pool's worker", || {
         let (pool, other) = (pool(1), pool(1));
-        assert_eq!(pool.install(|| (pool.yield_now(), pool.yield_local())), (Some(Yield::Idle), Some(Yield::Idle)));
-        assert_eq!(other.install(|| (pool.yield_now(), pool.yield_local())), (None, None));
+        assert_eq!(
+            pool.install(|| (pool.yield_now(), pool.yield_local())),
+            (Some(Yield::Idle), Some(Yield::Idle))
+        );
+        assert_eq!(
+            other.install(|| (pool.yield_now(), pool.yield_local())),
+            (None, None)
+        );
     });
 }
 

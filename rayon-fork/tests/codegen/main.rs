@@ -56,7 +56,9 @@ fn copy_source(scratch: &Scratch, hooks: Hooks) -> usize {
             found += text.lines().filter(|line| is_hook(line)).count();
             if hooks == Hooks::Deleted {
                 // The line stays, because panics know their lines.
-                let lines = text.lines().map(|line| if is_hook(line) { "" } else { line });
+                let lines = text
+                    .lines()
+                    .map(|line| if is_hook(line) { "" } else { line });
                 text = lines.flat_map(|line| [line, "\n"]).collect();
             }
         }
@@ -73,7 +75,15 @@ fn assembly(scratch: &Scratch, hooks: Hooks, features: &str) -> String {
     assert!(copy_source(scratch, hooks) > 30, "where are the hooks?");
     let assembly = scratch.path("probe.s");
     let emit = format!("--emit=asm={}", assembly.display());
-    let arguments = ["--quiet", "--release", "--features", features, "--", &emit, "-Ccodegen-units=1"];
+    let arguments = [
+        "--quiet",
+        "--release",
+        "--features",
+        features,
+        "--",
+        &emit,
+        "-Ccodegen-units=1",
+    ];
     let output = scratch.cargo("rustc", &arguments);
     assert!(
         output.status.success(),
@@ -101,7 +111,10 @@ fn hooks_leave_no_code_without_instrument_and_some_with_it() {
     let kept = assembly(&scratch, Hooks::Kept, "");
     let deleted = assembly(&scratch, Hooks::Deleted, "");
     assert!(kept.contains("probe:"), "no code of the probe was compiled");
-    assert!(!kept.contains("instrument"), "something of the instrument is named");
+    assert!(
+        !kept.contains("instrument"),
+        "something of the instrument is named"
+    );
     if let Some((kept, deleted)) = kept.lines().zip(deleted.lines()).find(|(a, b)| a != b) {
         panic!("a hook left code. With hooks: `{kept}`; with the lines deleted: `{deleted}`");
     }
@@ -110,6 +123,9 @@ fn hooks_leave_no_code_without_instrument_and_some_with_it() {
     for feature in ["instrument", "record"] {
         let kept = assembly(&scratch, Hooks::Kept, feature);
         let deleted = assembly(&scratch, Hooks::Deleted, feature);
-        assert_ne!(kept, deleted, "the comparison sees no difference by {feature} where there is one");
+        assert_ne!(
+            kept, deleted,
+            "the comparison sees no difference by {feature} where there is one"
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Tests whose subject is a whole process: its global pool, its environment, its death.
 //!
-//! Such a test is two functions: one that starts this very binary again to run nothing but the other, which is ignored
-//! otherwise and does the deed.
+//! Such a test is two functions: one that starts this very binary again to run nothing but the
+//! other, which is ignored otherwise and does the deed.
 
 use std::env;
 use std::fs::{self, File};
@@ -22,18 +22,25 @@ pub(crate) struct Ending {
     pub(crate) stderr: String,
 }
 
-/// Whether this process was started by [`run`]: a deed that kills the process must not be done otherwise.
+/// Whether this process was started by [`run`]: a deed that kills the process must not be done
+/// otherwise.
 pub(crate) fn is_child() -> bool {
     env::var_os(MARK).is_some()
 }
 
-/// Runs the ignored test `name` (its path in the binary) in a process of its own, with `variables` in its environment
-/// and none of those that set the size of pools.
+/// Runs the ignored test `name` (its path in the binary) in a process of its own, with `variables`
+/// in its environment and none of those that set the size of pools.
 pub(crate) fn run(name: &str, variables: &[(&str, &str)]) -> Ending {
     // Files, not pipes: nobody has to read while the child runs, however much it writes.
     let output = OutputFiles::new();
     let mut child = Command::new(env::current_exe().unwrap())
-        .args([name, "--exact", "--ignored", "--nocapture", "--test-threads=1"])
+        .args([
+            name,
+            "--exact",
+            "--ignored",
+            "--nocapture",
+            "--test-threads=1",
+        ])
         .env(MARK, name)
         .env_remove("RAYON_NUM_THREADS")
         .env_remove("RAYON_RS_NUM_CPUS")
@@ -51,13 +58,24 @@ pub(crate) fn run(name: &str, variables: &[(&str, &str)]) -> Ending {
         if start.elapsed() > PATIENCE {
             child.kill().unwrap();
             child.wait().unwrap();
-            panic!("hung: child test `{name}` with {variables:?} has not ended; it wrote:\n{}", output.both());
+            panic!(
+                "hung: child test `{name}` with {variables:?} has not ended; it wrote:\n{}",
+                output.both()
+            );
         }
         thread::sleep(Duration::from_millis(2));
     };
-    let ending = Ending { status, stdout: output.read(&output.stdout), stderr: output.read(&output.stderr) };
+    let ending = Ending {
+        status,
+        stdout: output.read(&output.stdout),
+        stderr: output.read(&output.stderr),
+    };
     let listed = format!("test {name} ");
-    assert!(ending.stdout.contains(&listed), "no ignored test is called `{name}`:\n{}", ending.stdout);
+    assert!(
+        ending.stdout.contains(&listed),
+        "no ignored test is called `{name}`:\n{}",
+        ending.stdout
+    );
     ending
 }
 
@@ -77,8 +95,14 @@ pub(crate) fn run_well(name: &str, variables: &[(&str, &str)]) -> Ending {
 /// What the child gave to [`answer`].
 pub(crate) fn answer_of(name: &str, variables: &[(&str, &str)]) -> String {
     let ending = run_well(name, variables);
-    let answer = ending.stdout.split_once("answer<").and_then(|(_, rest)| rest.split_once('>'));
-    answer.unwrap_or_else(|| panic!("child test `{name}` gave no answer:\n{}", ending.stdout)).0.to_owned()
+    let answer = ending
+        .stdout
+        .split_once("answer<")
+        .and_then(|(_, rest)| rest.split_once('>'));
+    answer
+        .unwrap_or_else(|| panic!("child test `{name}` gave no answer:\n{}", ending.stdout))
+        .0
+        .to_owned()
 }
 
 /// Tells the parent `text`.
@@ -101,7 +125,11 @@ impl OutputFiles {
         let name = format!("child-{}-{number}", std::process::id());
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
         fs::create_dir_all(&folder).unwrap();
-        Self { stdout: folder.join("stdout"), stderr: folder.join("stderr"), folder }
+        Self {
+            stdout: folder.join("stdout"),
+            stderr: folder.join("stderr"),
+            folder,
+        }
     }
 
     #[expect(clippy::unused_self, reason = "the file exists as long as this does")]

@@ -12,8 +12,9 @@ use std::time::Duration;
 
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
 
-/// How long anything may take before it counts as hung. Long, because a busy machine is no bug, and because a variant
-/// with an events counter may notice an internal job late (it promises to run it, not to wake somebody for it).
+/// How long anything may take before it counts as hung. Long, because a busy machine is no bug, and
+/// because a variant with an events counter may notice an internal job late (it promises to run it,
+/// not to wake somebody for it).
 pub(crate) const PATIENCE: Duration = Duration::from_secs(if cfg!(miri) { 100_000 } else { 60 });
 
 /// Long enough for idle workers to fall asleep, in practice.
@@ -24,8 +25,8 @@ pub(crate) const fn rounds(natively: usize, under_miri: usize) -> usize {
     if cfg!(miri) { under_miri } else { natively }
 }
 
-/// Runs `body` here and returns what it returns. If it takes longer than `limit` the process ends with a message that
-/// says what hung: a hung thread cannot be ended otherwise.
+/// Runs `body` here and returns what it returns. If it takes longer than `limit` the process ends
+/// with a message that says what hung: a hung thread cannot be ended otherwise.
 pub(crate) fn within<R>(limit: Duration, what: &str, body: impl FnOnce() -> R) -> R {
     within_or(limit, what, String::new, body)
 }
@@ -42,8 +43,12 @@ pub(crate) fn within_or<R>(
         threads.spawn(move || {
             if is_done.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
                 let seconds = limit.as_secs();
-                let text = format!("\nhung: `{what}` has not ended for {seconds} s. {}\n", state());
-                // Not `eprintln!`, whose text the test harness would keep for the end that never comes.
+                let text = format!(
+                    "\nhung: `{what}` has not ended for {seconds} s. {}\n",
+                    state()
+                );
+                // Not `eprintln!`, whose text the test harness would keep for the end that never
+                // comes.
                 let _ = std::io::stderr().write_all(text.as_bytes());
                 std::process::abort();
             }
@@ -61,7 +66,10 @@ pub(crate) fn patiently<R>(what: &str, body: impl FnOnce() -> R) -> R {
 
 /// A pool of `workers` workers.
 pub(crate) fn pool(workers: usize) -> ThreadPool {
-    ThreadPoolBuilder::new().num_threads(workers).build().unwrap()
+    ThreadPoolBuilder::new()
+        .num_threads(workers)
+        .build()
+        .unwrap()
 }
 
 /// The text that `body` panicked with.
@@ -75,7 +83,8 @@ pub(crate) fn panic_text<R>(body: impl FnOnce() -> R) -> String {
 /// The text in a panic payload.
 pub(crate) fn payload_text(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().map(ToString::to_string);
-    text.or_else(|| payload.downcast_ref::<String>().cloned()).expect("a payload of text")
+    text.or_else(|| payload.downcast_ref::<String>().cloned())
+        .expect("a payload of text")
 }
 
 /// Waits for the others at `barrier`; who came last does not matter.
@@ -105,7 +114,12 @@ impl Tally {
     /// Blocks until there are at least `count`.
     pub(crate) fn wait_for(&self, count: usize) {
         let guard = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(self.0.1.wait_while(guard, |now| *now < count).unwrap_or_else(PoisonError::into_inner));
+        drop(
+            self.0
+                .1
+                .wait_while(guard, |now| *now < count)
+                .unwrap_or_else(PoisonError::into_inner),
+        );
     }
 }
 
@@ -157,7 +171,10 @@ impl<T> Log<T> {
     }
 
     pub(crate) fn add(&self, entry: T) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(entry);
     }
 
     /// The entries so far, which leave the log.

@@ -1,5 +1,5 @@
-//! A small package below the target directory that depends on the fork or on the published crate, for what can only be
-//! seen by compiling against one of them.
+//! A small package below the target directory that depends on the fork or on the published crate,
+//! for what can only be seen by compiling against one of them.
 
 use std::env;
 use std::fs::{self, File};
@@ -24,11 +24,15 @@ pub(crate) struct Scratch {
 impl Scratch {
     /// Makes the package, or takes an old one over with its build artefacts.
     pub(crate) fn new(name: &str, source: Source) -> Self {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{source:?}").to_lowercase());
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .join(format!("{name}-{source:?}").to_lowercase());
         fs::create_dir_all(folder.join("src")).unwrap();
         let lock = File::create(folder.join("in-use")).unwrap();
         lock.lock().unwrap();
-        let this = Self { folder, _lock: lock };
+        let this = Self {
+            folder,
+            _lock: lock,
+        };
 
         let fork = Path::new(env!("CARGO_MANIFEST_DIR"));
         let requirement = match source {
@@ -48,7 +52,8 @@ impl Scratch {
         this
     }
 
-    /// Writes a file of the package. Leaves it untouched if it has that content, for quick rebuilds.
+    /// Writes a file of the package. Leaves it untouched if it has that content, for quick
+    /// rebuilds.
     pub(crate) fn write(&self, path: &str, text: &str) {
         let path = self.folder.join(path);
         if fs::read_to_string(&path).is_ok_and(|old| old == text) {
@@ -67,17 +72,31 @@ impl Scratch {
     pub(crate) fn cargo(&self, command: &str, arguments: &[&str]) -> Output {
         let run = |network: &[&str]| {
             let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-            cargo.arg(command).args(network).args(arguments).current_dir(&self.folder);
+            cargo
+                .arg(command)
+                .args(network)
+                .args(arguments)
+                .current_dir(&self.folder);
             // Flags of this test run, such as a sanitizer's, are not the scratch package's.
-            for flags in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTDOCFLAGS", "CARGO_BUILD_TARGET"] {
+            for flags in [
+                "RUSTFLAGS",
+                "CARGO_ENCODED_RUSTFLAGS",
+                "RUSTDOCFLAGS",
+                "CARGO_BUILD_TARGET",
+            ] {
                 cargo.env_remove(flags);
             }
             cargo.env("CARGO_TARGET_DIR", self.folder.join("target"));
-            // Rustdoc's JSON is unstable. The compiler is pinned, and one compiler writes both texts.
+            // Rustdoc's JSON is unstable. The compiler is pinned, and one compiler writes both
+            // texts.
             cargo.env("RUSTC_BOOTSTRAP", "1");
             cargo.output().unwrap()
         };
         let offline = run(&["--offline"]);
-        if String::from_utf8_lossy(&offline.stderr).contains("offline") { run(&[]) } else { offline }
+        if String::from_utf8_lossy(&offline.stderr).contains("offline") {
+            run(&[])
+        } else {
+            offline
+        }
     }
 }

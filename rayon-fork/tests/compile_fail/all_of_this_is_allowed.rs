@@ -1,4 +1,5 @@
-//! What the other cases do, done right: so it is the mistake that is refused and not its surroundings.
+//! What the other cases do, done right: so it is the mistake that is refused and not its
+//! surroundings.
 use std::cell::Cell;
 use std::rc::Rc;
 

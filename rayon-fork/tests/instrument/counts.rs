@@ -28,7 +28,11 @@ fn a_worker_alone_takes_back_each_job_it_pushed() {
     let counts = during(&pool, || pool.install(|| tree(5))).total();
     let joins = (1 << 5) - 1;
     // With `demand`, pushes are announced only if somebody else is idle.
-    let announced = if rayon_fork_variant().contains("+demand") { 0 } else { joins };
+    let announced = if rayon_fork_variant().contains("+demand") {
+        0
+    } else {
+        joins
+    };
     for (name, expected) in [
         ("pushes", joins),
         ("pops", joins),
@@ -66,7 +70,10 @@ fn each_worker_takes_its_share_of_a_broadcast() {
     for worker in &events.workers {
         assert_eq!(sum_of(worker, &["broadcasts_taken", "jobs_executed"]), 2);
     }
-    assert_eq!(sum_of(&events.total(), &["pushes", "injections", "announcements"]), 0);
+    assert_eq!(
+        sum_of(&events.total(), &["pushes", "injections", "announcements"]),
+        0
+    );
 }
 
 #[test]
@@ -76,7 +83,10 @@ fn a_job_of_a_fifo_is_one_job_though_a_token_stands_for_it() {
         rayon_core::scope_fifo(|scope| (0..10).for_each(|_| scope.spawn_fifo(|_| ())));
     };
     let counts = during(&pool, || pool.install(spawn_ten)).total();
-    assert_eq!((count(&counts, "pushes"), count(&counts, "jobs_executed")), (10, 11));
+    assert_eq!(
+        (count(&counts, "pushes"), count(&counts, "jobs_executed")),
+        (10, 11)
+    );
 }
 
 #[test]

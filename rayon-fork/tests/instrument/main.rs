@@ -20,7 +20,9 @@ fn during(pool: &ThreadPool, body: impl FnOnce()) -> Snapshot {
 
 /// The count of that name.
 fn count(counts: &EventCounts, name: &str) -> u64 {
-    counts.get(name).unwrap_or_else(|| panic!("no `{name}` in {counts:?}"))
+    counts
+        .get(name)
+        .unwrap_or_else(|| panic!("no `{name}` in {counts:?}"))
 }
 
 /// The sum of the counts of those names.
@@ -35,7 +37,10 @@ fn join_nothing() {
 
 /// Waits until all workers of `pool` are blocked: from then on nobody does anything.
 fn rest(pool: &ThreadPool) {
-    let at_rest = format!("workers: [{}]", vec!["Parked"; pool.current_num_threads()].join(", "));
+    let at_rest = format!(
+        "workers: [{}]",
+        vec!["Parked"; pool.current_num_threads()].join(", ")
+    );
     common::patiently("falling asleep", || {
         while !format!("{pool:?}").contains(&at_rest) {
             std::thread::sleep(std::time::Duration::from_millis(1));

@@ -27,7 +27,10 @@ fn after_each_search_in_vain_a_worker_yields_or_pauses_or_tries_to_sleep() {
         let ends = sum_of(worker, &["yields", "pauses", "sleeps", "sleeps_cancelled"]);
         assert_eq!(count(worker, "search_rounds"), ends);
         let attempts = sum_of(worker, &["sleeps", "sleeps_cancelled"]);
-        assert!(count(worker, "dozes") >= attempts, "dozes before {attempts} attempts to sleep");
+        assert!(
+            count(worker, "dozes") >= attempts,
+            "dozes before {attempts} attempts to sleep"
+        );
     }
 }
 
@@ -35,8 +38,8 @@ fn after_each_search_in_vain_a_worker_yields_or_pauses_or_tries_to_sleep() {
 fn a_sleeper_that_comes_for_a_job_another_has_got_was_woken_in_vain() {
     let pool = pool(2);
     rest(&pool);
-    // The injection wakes one worker. When that has the job, it wakes the other to search for more, unless it looks
-    // first.
+    // The injection wakes one worker. When that has the job, it wakes the other to search for more,
+    // unless it looks first.
     let woken_in_vain = u64::from(!cfg!(feature = "wake-where-work-is"));
     let counts = during(&pool, || {
         pool.install(|| ());
@@ -57,7 +60,13 @@ fn a_sleeper_that_gets_the_job_was_not_woken_in_vain() {
         rest(&pool);
     })
     .total();
-    assert_eq!((count(&counts, "wakes_sent"), count(&counts, "wakes_in_vain")), (1, 0));
+    assert_eq!(
+        (
+            count(&counts, "wakes_sent"),
+            count(&counts, "wakes_in_vain")
+        ),
+        (1, 0)
+    );
 }
 
 #[test]
@@ -72,8 +81,14 @@ fn each_sleep_ends_by_a_wake_and_each_wake_is_tried() {
     let ended = count(&counts, "sleeps") - 3;
     // A wake may also come before the worker has blocked, and then there is no sleep.
     assert!(ended <= count(&counts, "wakes_sent"), "{counts:?}");
-    assert!(count(&counts, "wakes_sent") <= count(&counts, "wakes_tried"), "{counts:?}");
-    assert!(count(&counts, "wakes_in_vain") <= count(&counts, "wakes_sent"), "{counts:?}");
+    assert!(
+        count(&counts, "wakes_sent") <= count(&counts, "wakes_tried"),
+        "{counts:?}"
+    );
+    assert!(
+        count(&counts, "wakes_in_vain") <= count(&counts, "wakes_sent"),
+        "{counts:?}"
+    );
 }
 
 #[test]
@@ -120,10 +135,13 @@ mod on_cpus {
 
     fn usable() -> Vec<usize> {
         let set = sched_getaffinity(None).unwrap();
-        (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect()
+        (0..CpuSet::MAX_CPU)
+            .filter(|&cpu| set.is_set(cpu))
+            .collect()
     }
 
-    /// Stacked wakes while two workers that slept meet in a join, the second one `apart` CPUs from the first.
+    /// Stacked wakes while two workers that slept meet in a join, the second one `apart` CPUs from
+    /// the first.
     fn stacked(apart: usize) -> u64 {
         let cpus = usable();
         let stay = move |worker: usize| {
@@ -131,7 +149,11 @@ mod on_cpus {
             only.set(cpus[(worker * apart) % cpus.len()]);
             sched_setaffinity(None, &only).unwrap();
         };
-        let pool = ThreadPoolBuilder::new().num_threads(2).start_handler(stay).build().unwrap();
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(2)
+            .start_handler(stay)
+            .build()
+            .unwrap();
         rest(&pool);
         let meeting = Barrier::new(2);
         let counts = during(&pool, || {

@@ -11,11 +11,18 @@ use crate::{join_nothing, rest};
 const ROOM: usize = 100_000;
 
 fn spans_of(timeline: &Timeline, worker: usize) -> Vec<&Span> {
-    timeline.spans().iter().filter(|span| span.worker == worker).collect()
+    timeline
+        .spans()
+        .iter()
+        .filter(|span| span.worker == worker)
+        .collect()
 }
 
 fn states_of(timeline: &Timeline, worker: usize) -> Vec<WorkerState> {
-    spans_of(timeline, worker).iter().map(|span| span.state).collect()
+    spans_of(timeline, worker)
+        .iter()
+        .map(|span| span.state)
+        .collect()
 }
 
 #[test]
@@ -37,7 +44,11 @@ fn the_spans_of_a_worker_follow_each_other_without_gap_or_overlap() {
             assert_ne!(pair[0].state, pair[1].state);
         }
     }
-    assert!(timeline.spans().is_sorted_by_key(|span| (span.worker, span.begin_ns)));
+    assert!(
+        timeline
+            .spans()
+            .is_sorted_by_key(|span| (span.worker, span.begin_ns))
+    );
 }
 
 #[test]
@@ -46,7 +57,9 @@ fn a_worker_is_active_while_it_runs_a_job() {
     begin_timeline(&pool, ROOM);
     pool.install(|| sleep(Duration::from_millis(20)));
     let timeline = end_timeline(&pool);
-    let is_the_job = |span: &Span| span.state == WorkerState::Active && span.end_ns - span.begin_ns >= 20_000_000;
+    let is_the_job = |span: &Span| {
+        span.state == WorkerState::Active && span.end_ns - span.begin_ns >= 20_000_000
+    };
     assert!(timeline.spans().iter().any(is_the_job), "{timeline:?}");
 }
 
@@ -85,11 +98,17 @@ fn spans_that_find_no_room_are_counted() {
         end_timeline(&pool)
     };
     let short = record(2);
-    assert_eq!(states_of(&short, 0), [WorkerState::Asleep, WorkerState::Searching]);
+    assert_eq!(
+        states_of(&short, 0),
+        [WorkerState::Asleep, WorkerState::Searching]
+    );
     // Active, searching, sleepy and asleep at least.
     assert!(short.dropped()[0] >= 4, "{short:?}");
     let nothing = record(0);
-    assert!(nothing.spans().is_empty() && nothing.dropped()[0] >= 6, "{nothing:?}");
+    assert!(
+        nothing.spans().is_empty() && nothing.dropped()[0] >= 6,
+        "{nothing:?}"
+    );
 }
 
 #[test]

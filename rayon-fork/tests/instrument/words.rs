@@ -39,15 +39,24 @@ fn words_of_a_push() -> Vec<&'static str> {
         // Nobody in a pool of one asks for jobs.
         return Vec::new();
     }
-    words().into_iter().filter(|&word| word != "inactive").collect()
+    words()
+        .into_iter()
+        .filter(|&word| word != "inactive")
+        .collect()
 }
 
 #[test]
 fn a_variant_reports_its_own_words_and_no_other() {
-    let reported: BTreeSet<_> = EventCounts::default().named().map(|(name, _)| name).collect();
+    let reported: BTreeSet<_> = EventCounts::default()
+        .named()
+        .map(|(name, _)| name)
+        .collect();
     let words = words();
     for suffix in ["_loads", "_rmws", "_cas_failures"] {
-        let of_words: BTreeSet<_> = reported.iter().filter_map(|name| name.strip_suffix(suffix)).collect();
+        let of_words: BTreeSet<_> = reported
+            .iter()
+            .filter_map(|name| name.strip_suffix(suffix))
+            .collect();
         assert_eq!(of_words, words.iter().copied().collect(), "{suffix}");
     }
     assert_eq!(EventCounts::default().get("no_such_thing"), None);
@@ -66,9 +75,21 @@ fn a_push_that_nobody_waits_for_loads_and_changes_nothing() {
         snapshot(&pool).since(&before).total()
     });
     for word in words() {
-        let loads = if words_of_a_push().contains(&word) { 100 } else { 0 };
-        assert_eq!(count(&counts, &format!("{word}_loads")), loads, "loads of {word}");
-        assert_eq!(count(&counts, &format!("{word}_rmws")), 0, "changes of {word}");
+        let loads = if words_of_a_push().contains(&word) {
+            100
+        } else {
+            0
+        };
+        assert_eq!(
+            count(&counts, &format!("{word}_loads")),
+            loads,
+            "loads of {word}"
+        );
+        assert_eq!(
+            count(&counts, &format!("{word}_rmws")),
+            0,
+            "changes of {word}"
+        );
     }
     let fences = match (variant_has("no-jec"), variant_has("asymmetric-fence")) {
         _ if variant_has("demand") => 0,
@@ -84,7 +105,11 @@ fn searches_are_counted_in_the_word_that_the_variant_has_for_them() {
     (0..10).for_each(|_| pool.install(|| ()));
     rest(&pool);
     let counts = snapshot(&pool).total();
-    let word = if variant_has("packed") { "packed_word" } else { "inactive" };
+    let word = if variant_has("packed") {
+        "packed_word"
+    } else {
+        "inactive"
+    };
     // Every worker searches now; each search but its last has ended.
     let changes = 2 * count(&counts, "searches") - 2;
     match counts.get(&format!("{word}_rmws")) {
@@ -102,7 +127,10 @@ fn sleepers_are_counted_up_and_down_in_the_word_that_has_them() {
     let counts = snapshot(&pool).total();
     let word = words()[0];
     let registered = count(&counts, "sleeps") + count(&counts, "wakes_sent");
-    assert!(count(&counts, &format!("{word}_rmws")) >= registered, "{word} in {counts:?}");
+    assert!(
+        count(&counts, &format!("{word}_rmws")) >= registered,
+        "{word} in {counts:?}"
+    );
 }
 
 #[test]
@@ -113,12 +141,20 @@ fn a_worker_fences_for_all_before_it_blocks_where_pushes_rely_on_that() {
     let counts = snapshot(&pool).total();
     let fences = count(&counts, "heavy_fences");
     if variant_has("demand") {
-        // Only beside a busy worker, which a test of sleeping sees; and for each job that a thief makes public.
+        // Only beside a busy worker, which a test of sleeping sees; and for each job that a thief
+        // makes public.
     } else if variant_has("asymmetric-fence") {
         // Who looks for work when it stops searching fences as a sleeper does.
-        let looks = if variant_has("wake-where-work-is") { count(&counts, "searches") } else { 0 };
+        let looks = if variant_has("wake-where-work-is") {
+            count(&counts, "searches")
+        } else {
+            0
+        };
         let attempts = count(&counts, "sleeps") + count(&counts, "sleeps_cancelled") + looks;
-        assert!((count(&counts, "sleeps")..=attempts).contains(&fences), "{counts:?}");
+        assert!(
+            (count(&counts, "sleeps")..=attempts).contains(&fences),
+            "{counts:?}"
+        );
     } else {
         assert_eq!(fences, 0);
     }
@@ -134,6 +170,9 @@ fn an_exchange_that_failed_is_a_change_too() {
     let counts = snapshot(&pool).total();
     for word in words() {
         let (rmws, failures) = (format!("{word}_rmws"), format!("{word}_cas_failures"));
-        assert!(count(&counts, &failures) <= count(&counts, &rmws), "{word} in {counts:?}");
+        assert!(
+            count(&counts, &failures) <= count(&counts, &rmws),
+            "{word} in {counts:?}"
+        );
     }
 }

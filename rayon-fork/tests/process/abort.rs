@@ -13,8 +13,18 @@ const SIGABRT: i32 = 6;
 /// The child must die of SIGABRT, after it wrote `last_words`.
 fn dies(name: &str, last_words: &str) {
     let ending = child::run(&format!("abort::{name}"), &[]);
-    assert_eq!(ending.status.signal(), Some(SIGABRT), "{}\n{}", ending.status, ending.stderr);
-    assert!(ending.stderr.contains(last_words), "{last_words:?} is not in {}", ending.stderr);
+    assert_eq!(
+        ending.status.signal(),
+        Some(SIGABRT),
+        "{}\n{}",
+        ending.status,
+        ending.stderr
+    );
+    assert!(
+        ending.stderr.contains(last_words),
+        "{last_words:?} is not in {}",
+        ending.stderr
+    );
 }
 
 /// Blocks until the process has died, with time for it to do so.
@@ -82,7 +92,10 @@ fn a_panic_of_the_panic_handler_aborts() {
 fn panic_handler_child() {
     if is_child() {
         let builder = ThreadPoolBuilder::new().num_threads(1);
-        let pool = builder.panic_handler(|_| panic!("the handler too")).build().unwrap();
+        let pool = builder
+            .panic_handler(|_| panic!("the handler too"))
+            .build()
+            .unwrap();
         pool.spawn(|| panic!("the job"));
         await_death();
     }
@@ -99,7 +112,10 @@ fn a_panic_of_a_start_or_exit_handler_without_a_panic_handler_aborts() {
 fn start_handler_child() {
     if is_child() {
         let builder = ThreadPoolBuilder::new().num_threads(1);
-        let _pool = builder.start_handler(|_| panic!("nobody takes start")).build().unwrap();
+        let _pool = builder
+            .start_handler(|_| panic!("nobody takes start"))
+            .build()
+            .unwrap();
         await_death();
     }
 }
@@ -109,7 +125,12 @@ fn start_handler_child() {
 fn exit_handler_child() {
     if is_child() {
         let builder = ThreadPoolBuilder::new().num_threads(1);
-        drop(builder.exit_handler(|_| panic!("nobody takes exit")).build().unwrap());
+        drop(
+            builder
+                .exit_handler(|_| panic!("nobody takes exit"))
+                .build()
+                .unwrap(),
+        );
         await_death();
     }
 }
@@ -135,7 +156,12 @@ fn a_thread_that_is_a_worker_cannot_be_made_one_again() {
     let has_aborted = ending.status.signal() == Some(SIGABRT);
     // A panic that comes out of `run` would do as well; silence or a crash would not.
     let has_panicked = ending.status.success() && ending.stdout.contains("answer<panicked>");
-    assert!(has_aborted || has_panicked, "{}\n{}", ending.status, ending.stderr);
+    assert!(
+        has_aborted || has_panicked,
+        "{}\n{}",
+        ending.status,
+        ending.stderr
+    );
 }
 
 #[test]
@@ -147,7 +173,11 @@ fn run_twice_child() {
             given = Some(thread);
             Ok(())
         };
-        let _short_of_a_worker = ThreadPoolBuilder::new().num_threads(1).spawn_handler(keep).build().unwrap();
+        let _short_of_a_worker = ThreadPoolBuilder::new()
+            .num_threads(1)
+            .spawn_handler(keep)
+            .build()
+            .unwrap();
         let thread = given.unwrap();
         let pool = pool(1);
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
@@ -168,7 +198,11 @@ fn recurse(top: usize) -> usize {
     let mut frame = [0_u8; 4096];
     // Somebody might look at the frame here and after the call: it cannot be optimised away.
     let here = black_box(&mut frame).as_ptr().addr();
-    let levels = if top.abs_diff(here) < DEPTH { recurse(top) } else { 0 };
+    let levels = if top.abs_diff(here) < DEPTH {
+        recurse(top)
+    } else {
+        0
+    };
     black_box(&mut frame);
     levels + 1
 }
@@ -176,10 +210,15 @@ fn recurse(top: usize) -> usize {
 #[test]
 fn an_overflow_of_a_workers_stack_ends_the_process() {
     let ending = child::run("abort::overflow_child", &[("STACK_MIB", "8")]);
-    // By a signal, unless a sanitizer reports the overflow first and exits with a code of its own. That of a failed
-    // test would mean that the recursion came back.
+    // By a signal, unless a sanitizer reports the overflow first and exits with a code of its own.
+    // That of a failed test would mean that the recursion came back.
     let is_killed = ending.status.signal().is_some();
-    assert!(is_killed || !matches!(ending.status.code(), Some(0 | 101)), "{}\n{}", ending.status, ending.stdout);
+    assert!(
+        is_killed || !matches!(ending.status.code(), Some(0 | 101)),
+        "{}\n{}",
+        ending.status,
+        ending.stdout
+    );
 }
 
 #[test]
@@ -192,7 +231,9 @@ fn a_worker_has_the_stack_that_was_asked_for() {
 fn overflow_child() {
     if is_child() {
         let mebibytes: usize = std::env::var("STACK_MIB").unwrap().parse().unwrap();
-        let builder = ThreadPoolBuilder::new().num_threads(1).stack_size(mebibytes << 20);
+        let builder = ThreadPoolBuilder::new()
+            .num_threads(1)
+            .stack_size(mebibytes << 20);
         let pool = builder.build().unwrap();
         patiently("a deep recursion", || {
             let levels = pool.install(|| {

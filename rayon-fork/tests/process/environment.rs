@@ -11,7 +11,9 @@ const NEW: &str = "RAYON_NUM_THREADS";
 const OLD: &str = "RAYON_RS_NUM_CPUS";
 
 fn default_size(variables: &[(&str, &str)]) -> usize {
-    child::answer_of("environment::default_size_child", variables).parse().unwrap()
+    child::answer_of("environment::default_size_child", variables)
+        .parse()
+        .unwrap()
 }
 
 #[test]
@@ -73,8 +75,20 @@ fn zero_in_the_old_variable_means_the_machine() {
 #[test]
 fn a_new_variable_that_is_no_number_counts_as_unset() {
     let (size, text) = other_than_machine();
-    for nonsense in ["", "many", "-1", "1.5", " 1", "1 ", "99999999999999999999999"] {
-        assert_eq!(default_size(&[(NEW, nonsense), (OLD, &text)]), size, "{nonsense:?}");
+    for nonsense in [
+        "",
+        "many",
+        "-1",
+        "1.5",
+        " 1",
+        "1 ",
+        "99999999999999999999999",
+    ] {
+        assert_eq!(
+            default_size(&[(NEW, nonsense), (OLD, &text)]),
+            size,
+            "{nonsense:?}"
+        );
     }
 }
 
@@ -100,7 +114,10 @@ fn global_size_child() {
 
 #[test]
 fn an_explicit_number_wins_over_the_environment() {
-    let answer = child::answer_of("environment::explicit_size_child", &[(NEW, "3"), (OLD, "4")]);
+    let answer = child::answer_of(
+        "environment::explicit_size_child",
+        &[(NEW, "3"), (OLD, "4")],
+    );
     assert_eq!(answer, "2");
 }
 
@@ -108,7 +125,13 @@ fn an_explicit_number_wins_over_the_environment() {
 #[ignore = "run in a process of its own by the test above"]
 fn explicit_size_child() {
     if is_child() {
-        child::answer(ThreadPoolBuilder::new().num_threads(2).build().unwrap().current_num_threads());
+        child::answer(
+            ThreadPoolBuilder::new()
+                .num_threads(2)
+                .build()
+                .unwrap()
+                .current_num_threads(),
+        );
     }
 }
 
@@ -122,9 +145,16 @@ fn the_environment_is_read_at_every_build() {
 fn changing_environment_child() {
     if is_child() {
         // An explicit zero is no explicit number.
-        let size = || ThreadPoolBuilder::new().num_threads(0).build().unwrap().current_num_threads();
+        let size = || {
+            ThreadPoolBuilder::new()
+                .num_threads(0)
+                .build()
+                .unwrap()
+                .current_num_threads()
+        };
         assert_eq!(size(), 2);
-        // SAFETY: this process runs one test, and the workers of the pool above read no environment.
+        // SAFETY: this process runs one test, and the workers of the pool above read no
+        // environment.
         unsafe { std::env::set_var(NEW, "3") };
         assert_eq!(size(), 3);
     }

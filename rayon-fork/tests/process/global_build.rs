@@ -22,10 +22,19 @@ fn only_the_first_build_succeeds() {
 fn second_build_child() {
     if is_child() {
         patiently("two builds", || {
-            ThreadPoolBuilder::new().num_threads(3).build_global().unwrap();
-            let error = ThreadPoolBuilder::new().num_threads(4).build_global().unwrap_err();
+            ThreadPoolBuilder::new()
+                .num_threads(3)
+                .build_global()
+                .unwrap();
+            let error = ThreadPoolBuilder::new()
+                .num_threads(4)
+                .build_global()
+                .unwrap_err();
             assert_eq!(error.to_string(), TEXT);
-            assert_eq!(format!("{error:?}"), "ThreadPoolBuildError { kind: GlobalPoolAlreadyInitialized }");
+            assert_eq!(
+                format!("{error:?}"),
+                "ThreadPoolBuildError { kind: GlobalPoolAlreadyInitialized }"
+            );
             assert!(error.source().is_none());
             assert_eq!(current_num_threads(), 3);
         });
@@ -45,7 +54,10 @@ fn racing_builds_child() {
             let build = |workers| ThreadPoolBuilder::new().num_threads(workers).build_global();
             let successes: usize = thread::scope(|threads| {
                 let builds: Vec<_> = (1..=6).map(|n| threads.spawn(move || build(n))).collect();
-                builds.into_iter().filter_map(|build| build.join().unwrap().ok()).count()
+                builds
+                    .into_iter()
+                    .filter_map(|build| build.join().unwrap().ok())
+                    .count()
             });
             assert_eq!(successes, 1);
         });
@@ -54,7 +66,10 @@ fn racing_builds_child() {
 
 #[test]
 fn zero_threads_mean_the_default_number() {
-    child::run_well("global_build::zero_threads_child", &[("RAYON_NUM_THREADS", "5")]);
+    child::run_well(
+        "global_build::zero_threads_child",
+        &[("RAYON_NUM_THREADS", "5")],
+    );
 }
 
 #[test]
@@ -62,7 +77,10 @@ fn zero_threads_mean_the_default_number() {
 fn zero_threads_child() {
     if is_child() {
         patiently("a build of zero threads", || {
-            ThreadPoolBuilder::new().num_threads(0).build_global().unwrap();
+            ThreadPoolBuilder::new()
+                .num_threads(0)
+                .build_global()
+                .unwrap();
             assert_eq!(current_num_threads(), 5);
         });
     }
@@ -84,7 +102,9 @@ fn waiting_build_child() {
                 .spawn_handler(|builder| {
                     let running = running.clone();
                     thread::spawn(move || {
-                        thread::sleep(Duration::from_millis(20) * u32::try_from(builder.index()).unwrap());
+                        thread::sleep(
+                            Duration::from_millis(20) * u32::try_from(builder.index()).unwrap(),
+                        );
                         running.add_one();
                         builder.run();
                     });
@@ -137,16 +157,25 @@ fn failed_build_child() {
                 .unwrap_err();
             assert_eq!(error.to_string(), "no thread");
             assert!(error.source().is_some_and(<dyn Error>::is::<io::Error>));
-            let again = ThreadPoolBuilder::new().num_threads(1).build_global().unwrap_err();
+            let again = ThreadPoolBuilder::new()
+                .num_threads(1)
+                .build_global()
+                .unwrap_err();
             assert_eq!(again.to_string(), TEXT);
-            let uses: [fn(); 3] =
-                [|| drop(broadcast(|_| ())), || rayon_core::spawn(|| ()), || rayon_core::in_place_scope(|_| ())];
+            let uses: [fn(); 3] = [
+                || drop(broadcast(|_| ())),
+                || rayon_core::spawn(|| ()),
+                || rayon_core::in_place_scope(|_| ()),
+            ];
             for implicit_use in uses {
                 let text = panic_text(implicit_use);
                 assert!(text.to_lowercase().contains("global thread pool"), "{text}");
             }
             // Pools of one's own still work.
-            assert_eq!(crate::common::pool(2).install(|| rayon_core::join(|| 1, || 2)), (1, 2));
+            assert_eq!(
+                crate::common::pool(2).install(|| rayon_core::join(|| 1, || 2)),
+                (1, 2)
+            );
         });
     }
 }
@@ -216,9 +245,13 @@ fn current_thread_alone_child() {
 
 #[test]
 fn after_a_failed_implicit_start_every_further_use_panics_and_builds_fail() {
-    // The standard library's own variable, with which no thread can be started but by asking for less.
+    // The standard library's own variable, with which no thread can be started but by asking for
+    // less.
     let absurd = (usize::MAX / 2).to_string();
-    child::run_well("global_build::failed_start_child", &[("RUST_MIN_STACK", &absurd)]);
+    child::run_well(
+        "global_build::failed_start_child",
+        &[("RUST_MIN_STACK", &absurd)],
+    );
 }
 
 #[test]
@@ -232,7 +265,11 @@ fn failed_start_child() {
         let builder = ThreadPoolBuilder::new().num_threads(1).stack_size(1 << 20);
         assert_eq!(builder.build_global().unwrap_err().to_string(), TEXT);
         // Pools of one's own still work.
-        let pool = ThreadPoolBuilder::new().num_threads(1).stack_size(1 << 20).build().unwrap();
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(1)
+            .stack_size(1 << 20)
+            .build()
+            .unwrap();
         assert_eq!(pool.install(|| 22), 22);
     }
 }

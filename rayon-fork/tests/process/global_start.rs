@@ -1,4 +1,5 @@
-//! Which calls start the global pool. Whether it was started shows in `build_global`, which then fails.
+//! Which calls start the global pool. Whether it was started shows in `build_global`, which then
+//! fails.
 
 use rayon_core::{ThreadPoolBuilder, current_num_threads};
 
@@ -17,7 +18,9 @@ const CALLS: [(&str, fn()); 11] = [
     ("scope", || rayon_core::scope(|_| ())),
     ("scope_fifo", || rayon_core::scope_fifo(|_| ())),
     ("in_place_scope", || rayon_core::in_place_scope(|_| ())),
-    ("in_place_scope_fifo", || rayon_core::in_place_scope_fifo(|_| ())),
+    ("in_place_scope_fifo", || {
+        rayon_core::in_place_scope_fifo(|_| ());
+    }),
     ("spawn", || rayon_core::spawn(|| ())),
     ("spawn_fifo", || rayon_core::spawn_fifo(|| ())),
     ("broadcast", || drop(rayon_core::broadcast(|_| ()))),
@@ -42,7 +45,10 @@ fn starting_call_child() {
         let (_, call) = CALLS.into_iter().find(|(known, _)| *known == name).unwrap();
         patiently(&name, || {
             call();
-            let error = ThreadPoolBuilder::new().num_threads(7).build_global().unwrap_err();
+            let error = ThreadPoolBuilder::new()
+                .num_threads(7)
+                .build_global()
+                .unwrap_err();
             assert_eq!(error.to_string(), TEXT, "{name}");
             assert_ne!(current_num_threads(), 7);
         });
@@ -88,7 +94,10 @@ fn other_calls_child() {
             pool.current_thread_index();
             pool.current_thread_has_pending_tasks();
             // So this is the first attempt.
-            ThreadPoolBuilder::new().num_threads(7).build_global().unwrap();
+            ThreadPoolBuilder::new()
+                .num_threads(7)
+                .build_global()
+                .unwrap();
             assert_eq!(current_num_threads(), 7);
         });
     }

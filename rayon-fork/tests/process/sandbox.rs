@@ -1,4 +1,5 @@
-//! A process that forbids itself the kernel's fences after its first pool was built, and one that forks: pools go on.
+//! A process that forbids itself the kernel's fences after its first pool was built, and one that
+//! forks: pools go on.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +21,8 @@ fn say_fences(pool: &ThreadPool) -> bool {
     format!("{pool:?}").contains("fences: membarrier")
 }
 
-/// Jobs that wait for each other, after gaps in which workers fall asleep, some of them beside a busy one.
+/// Jobs that wait for each other, after gaps in which workers fall asleep, some of them beside a
+/// busy one.
 fn meet(pool: &ThreadPool) {
     for round in 0..100 {
         sleep(Duration::from_micros(round * 7));
@@ -67,7 +69,8 @@ fn sandboxed_child() {
             forbid_membarrier();
             meet(&pool);
             meet(&pool_of_two());
-            // On a crowded host nobody may have fallen asleep beside a busy worker yet, and so nobody asked the kernel.
+            // On a crowded host nobody may have fallen asleep beside a busy worker yet, and so
+            // nobody asked the kernel.
             while say_fences(&pool) {
                 meet(&pool);
             }
@@ -87,8 +90,8 @@ fn forking_child() {
         return;
     }
     meet(&pool_of_two());
-    // SAFETY: the copy builds a pool, uses it and exits: it needs no lock that another thread may hold, but the
-    // allocator's, of which the C library takes care.
+    // SAFETY: the copy builds a pool, uses it and exits: it needs no lock that another thread may
+    // hold, but the allocator's, of which the C library takes care.
     let copy = unsafe { libc::fork() };
     if copy == 0 {
         meet(&pool_of_two());

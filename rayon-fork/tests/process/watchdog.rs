@@ -14,7 +14,11 @@ fn a_hang_ends_the_process_with_a_message() {
     let ending = child::run("watchdog::hanging_child", &[]);
     assert_eq!(ending.status.signal(), Some(SIGABRT), "{}", ending.status);
     for part in ["hung: `a job that never ends`", "It was asleep."] {
-        assert!(ending.stderr.contains(part), "{part:?} is not in {}", ending.stderr);
+        assert!(
+            ending.stderr.contains(part),
+            "{part:?} is not in {}",
+            ending.stderr
+        );
     }
 }
 
@@ -23,9 +27,14 @@ fn a_hang_ends_the_process_with_a_message() {
 fn hanging_child() {
     if is_child() {
         let state = || "It was asleep.".to_owned();
-        within_or(Duration::from_millis(50), "a job that never ends", state, || {
-            pool(1).install(thread::park);
-        });
+        within_or(
+            Duration::from_millis(50),
+            "a job that never ends",
+            state,
+            || {
+                pool(1).install(thread::park);
+            },
+        );
         panic!("the job has ended");
     }
 }

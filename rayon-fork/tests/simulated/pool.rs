@@ -27,7 +27,8 @@ fn on_eight<R: 'static>(body: impl FnOnce(&ThreadPool) -> R + 'static) -> R {
 
 fn fib(n: u32) -> u64 {
     if n < 2 {
-        // A microsecond: a tree is over late enough for every worker to wake and to find some of it.
+        // A microsecond: a tree is over late enough for every worker to wake and to find some of
+        // it.
         manycore::work(1_000_000);
         return u64::from(n);
     }

@@ -13,11 +13,12 @@ static HEAP: manycore::Heap = manycore::Heap;
 /// More cores than any test has threads.
 const MACHINE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../machines/zen4-64.toml");
 
-/// Each test runs so many times. The seed decides how late woken threads run and where thieves begin to search, so each
-/// time threads meet in another order.
+/// Each test runs so many times. The seed decides how late woken threads run and where thieves
+/// begin to search, so each time threads meet in another order.
 const SEEDS: u64 = 10;
 
-/// How long a run may take before it counts as hung. Deadlocks, and locks of the host, are found at once.
+/// How long a run may take before it counts as hung. Deadlocks, and locks of the host, are found at
+/// once.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs `body` on machines of its own. Every `#[test]` does.

@@ -1,12 +1,14 @@
-//! Random and repeated work with idle gaps, so that workers fall asleep at every possible moment: nothing may be lost,
-//! nothing done twice, nothing hang.
+//! Random and repeated work with idle gaps, so that workers fall asleep at every possible moment:
+//! nothing may be lost, nothing done twice, nothing hang.
 //!
-//! Short by default. `FORK_STRESS_SECONDS` sets the time of the random test, `FORK_STRESS_FACTOR` multiplies the rounds
-//! of the others, `FORK_STRESS_SEED` repeats the random choices (not the schedule) of a run.
+//! Short by default. `FORK_STRESS_SECONDS` sets the time of the random test, `FORK_STRESS_FACTOR`
+//! multiplies the rounds of the others, `FORK_STRESS_SEED` repeats the random choices (not the
+//! schedule) of a run.
 //!
-//! A variant with an events counter and no fence in a push promises that a job on a busy worker's deque is run, not
-//! that a sleeper is woken for it, and now and then none is (src/sleep/README.md, section 9). The test whose two halves
-//! meet therefore lets the first half give up there, and asks that it does so seldom.
+//! A variant with an events counter and no fence in a push promises that a job on a busy worker's
+//! deque is run, not that a sleeper is woken for it, and now and then none is (src/sleep/README.md,
+//! section 9). The test whose two halves meet therefore lets the first half give up there, and asks
+//! that it does so seldom.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -27,7 +29,10 @@ use common::{Count, PATIENCE, Tally, pool, rounds, within_or};
 
 fn number_from(variable: &str) -> Option<u64> {
     let text = env::var(variable).ok()?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{variable}: {text:?} is no whole number; give one")))
+    Some(
+        text.parse()
+            .unwrap_or_else(|_| panic!("{variable}: {text:?} is no whole number; give one")),
+    )
 }
 
 fn factor() -> u32 {
@@ -82,8 +87,8 @@ fn grow<'s>(scope: &Scope<'s>, jobs: usize, count: &'s Count) {
 /// How long the first half of a join waits for the second where nobody need come for it.
 const UNTIL_ALONE: Duration = Duration::from_secs(if cfg!(miri) { 60 } else { 15 });
 
-/// Whether this variant wakes a sleeper for every job on a busy worker's deque: there is a fence for each push, which
-/// `no-jec` brings along.
+/// Whether this variant wakes a sleeper for every job on a busy worker's deque: there is a fence
+/// for each push, which `no-jec` brings along.
 fn covers_internal_jobs() -> bool {
     let is_fenced = |part: &str| ["no-jec", "demand"].contains(&part) || part.ends_with("-fence");
     rayon_core::rayon_fork_variant().split('+').any(is_fenced)
@@ -122,8 +127,13 @@ fn the_halves_of_a_join_meet_whatever_the_other_worker_was_doing() {
             }
         });
     });
-    println!("{slow} of {rounds} joins took more than 10 ms; in {missed} nobody came for the second half");
-    assert!(missed <= most_missed, "nobody came for the second half in {missed} of {rounds} joins");
+    println!(
+        "{slow} of {rounds} joins took more than 10 ms; in {missed} nobody came for the second half"
+    );
+    assert!(
+        missed <= most_missed,
+        "nobody came for the second half in {missed} of {rounds} joins"
+    );
     assert_eq!(done.into_inner(), rounds);
 }
 
@@ -147,8 +157,12 @@ fn an_idle_worker_takes_the_second_of_two_long_halves() {
         });
     });
     println!("{shared} of {rounds} joins were shared");
-    // A busy machine may keep the other worker from its CPU now and then; a lost wake-up would be the rule.
-    assert!(shared >= rounds / 2, "only {shared} of {rounds} joins were shared");
+    // A busy machine may keep the other worker from its CPU now and then; a lost wake-up would be
+    // the rule.
+    assert!(
+        shared >= rounds / 2,
+        "only {shared} of {rounds} joins were shared"
+    );
 }
 
 #[test]
@@ -229,7 +243,10 @@ fn pools_end_whatever_their_workers_were_doing() {
             let exits = Tally::new();
             let on_exit = exits.clone();
             let builder = ThreadPoolBuilder::new().num_threads(workers);
-            let pool = builder.exit_handler(move |_| on_exit.add_one()).build().unwrap();
+            let pool = builder
+                .exit_handler(move |_| on_exit.add_one())
+                .build()
+                .unwrap();
             idle_gap(&mut rng, SHORT);
             if rng.bool() {
                 pool.spawn(|| ());

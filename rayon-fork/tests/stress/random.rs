@@ -22,8 +22,16 @@ struct Epoch {
 
 impl Epoch {
     fn state(&self) -> String {
-        let doing: Vec<_> = self.doing.iter().map(|doing| *doing.lock().unwrap()).collect();
-        let sizes: Vec<_> = self.pools.iter().map(ThreadPool::current_num_threads).collect();
+        let doing: Vec<_> = self
+            .doing
+            .iter()
+            .map(|doing| *doing.lock().unwrap())
+            .collect();
+        let sizes: Vec<_> = self
+            .pools
+            .iter()
+            .map(ThreadPool::current_num_threads)
+            .collect();
         format!(
             "Pools of {sizes:?} workers; outside threads in {doing:?}; {} detached jobs submitted, {} executed",
             self.submitted.load(Ordering::Relaxed),
@@ -47,13 +55,18 @@ impl Epoch {
         };
         let pool = self.pool(rng);
         if rng.u8(..4) == 0 {
-            self.submitted.fetch_add(pool.current_num_threads(), Ordering::Relaxed);
+            self.submitted
+                .fetch_add(pool.current_num_threads(), Ordering::Relaxed);
             let job = Mutex::new(job);
             pool.spawn_broadcast(move |_| (job.lock().unwrap())());
             return;
         }
         self.submitted.fetch_add(1, Ordering::Relaxed);
-        if rng.bool() { pool.spawn(job) } else { pool.spawn_fifo(job) }
+        if rng.bool() {
+            pool.spawn(job);
+        } else {
+            pool.spawn_fifo(job);
+        }
     }
 
     /// One random thing from outside, checked on the spot unless it is detached.
@@ -90,7 +103,11 @@ impl Epoch {
             }
             4 => {
                 says("broadcast");
-                assert!(pool.broadcast(|c| c.index()).into_iter().eq(0..pool.current_num_threads()));
+                assert!(
+                    pool.broadcast(|c| c.index())
+                        .into_iter()
+                        .eq(0..pool.current_num_threads())
+                );
             }
             5 => {
                 says("install into another pool");
@@ -122,7 +139,10 @@ fn leaves_by_joins(leaves: usize, rng: &mut Rng) -> usize {
     }
     let left = rng.usize(1..leaves);
     let mut rng_of_left = rng.fork();
-    let counted = join(|| leaves_by_joins(left, &mut rng_of_left), || leaves_by_joins(leaves - left, rng));
+    let counted = join(
+        || leaves_by_joins(left, &mut rng_of_left),
+        || leaves_by_joins(leaves - left, rng),
+    );
     counted.0 + counted.1
 }
 
@@ -143,7 +163,10 @@ fn random_work_from_many_threads_is_neither_lost_nor_doubled_nor_stuck() {
             workers += size;
             let on_exit = exits.clone();
             let builder = ThreadPoolBuilder::new().num_threads(size);
-            builder.exit_handler(move |_| on_exit.add_one()).build().unwrap()
+            builder
+                .exit_handler(move |_| on_exit.add_one())
+                .build()
+                .unwrap()
         });
         let epoch = Arc::new(Epoch {
             pools: pools.collect(),
@@ -164,13 +187,18 @@ fn random_work_from_many_threads_is_neither_lost_nor_doubled_nor_stuck() {
                     });
                 }
             });
-            while totals.executed.load(Ordering::Relaxed) < totals.submitted.load(Ordering::Relaxed) {
+            while totals.executed.load(Ordering::Relaxed) < totals.submitted.load(Ordering::Relaxed)
+            {
                 thread::yield_now();
             }
         });
         let (submitted, executed) = (&totals.submitted, &totals.executed);
-        assert_eq!(executed.load(Ordering::Relaxed), submitted.load(Ordering::Relaxed));
-        // Whoever is the last to hold the epoch drops the pools: we, or a worker on its way out of a job.
+        assert_eq!(
+            executed.load(Ordering::Relaxed),
+            submitted.load(Ordering::Relaxed)
+        );
+        // Whoever is the last to hold the epoch drops the pools: we, or a worker on its way out of
+        // a job.
         drop((epoch, totals));
         patiently("the end of random pools", || exits.wait_for(workers));
         assert_eq!(exits.get(), workers);

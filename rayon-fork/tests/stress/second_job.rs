@@ -1,5 +1,5 @@
-//! Two jobs of which the first waits for the second, pushed while one worker sleeps and another is about to stop
-//! searching: it takes the first, and must not leave the second to the sleeper.
+//! Two jobs of which the first waits for the second, pushed while one worker sleeps and another is
+//! about to stop searching: it takes the first, and must not leave the second to the sleeper.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -40,7 +40,9 @@ fn a_second_job_is_not_left_to_a_sleeper() {
 #[test]
 #[expect(deprecated, reason = "the deprecated option is what is tested")]
 fn a_second_job_of_a_fifo_pool_is_not_left_to_a_sleeper() {
-    let builder = rayon_core::ThreadPoolBuilder::new().num_threads(3).breadth_first();
+    let builder = rayon_core::ThreadPoolBuilder::new()
+        .num_threads(3)
+        .breadth_first();
     second_jobs_come_soon(&builder.build().unwrap());
 }
 
@@ -54,34 +56,42 @@ fn second_jobs_come_soon(pool: &ThreadPool) {
     let lines: Vec<Line> = (0..COLD_LINES).map(|_| Line(AtomicUsize::new(0))).collect();
     let [first_done, second_done] = [(); 2].map(|()| AtomicUsize::new(0));
     let state = || format!("After {first_done:?} of {rounds} rounds, {second_done:?} second jobs");
-    within_or(PATIENCE * factor(), "jobs that wait for the next one", state, || {
-        pool.scope(|scope| {
-            let begun = Instant::now();
-            // On a crowded host a round takes as long as a hundred elsewhere.
-            let is_time_left = |_: &usize| begun.elapsed() < PATIENCE * factor() / 3;
-            for round in (1..=rounds).take_while(is_time_left) {
-                // Who ran the second job falls asleep, and then who runs the first one begins to search.
-                let lag = micros(&mut rng, 50..400);
-                let (first_done, second_done) = (&first_done, &second_done);
-                let cold: Vec<usize> = (0..COLD_STORES).map(|_| rng.usize(..COLD_LINES)).collect();
-                spin(micros(&mut rng, 0..100));
-                scope.spawn(move |_| {
-                    while second_done.load(Ordering::Acquire) < round {
+    within_or(
+        PATIENCE * factor(),
+        "jobs that wait for the next one",
+        state,
+        || {
+            pool.scope(|scope| {
+                let begun = Instant::now();
+                // On a crowded host a round takes as long as a hundred elsewhere.
+                let is_time_left = |_: &usize| begun.elapsed() < PATIENCE * factor() / 3;
+                for round in (1..=rounds).take_while(is_time_left) {
+                    // Who ran the second job falls asleep, and then who runs the first one begins to
+                    // search.
+                    let lag = micros(&mut rng, 50..400);
+                    let (first_done, second_done) = (&first_done, &second_done);
+                    let cold: Vec<usize> =
+                        (0..COLD_STORES).map(|_| rng.usize(..COLD_LINES)).collect();
+                    spin(micros(&mut rng, 0..100));
+                    scope.spawn(move |_| {
+                        while second_done.load(Ordering::Acquire) < round {
+                            thread::yield_now();
+                        }
+                        spin(lag);
+                        first_done.store(round, Ordering::Release);
+                    });
+                    for line in cold {
+                        lines[line].0.store(round, Ordering::Relaxed);
+                    }
+                    scope.spawn(move |_| second_done.store(round, Ordering::Release));
+                    // As code does that waits by other means than the pool's. To yield often would
+                    // change the moments.
+                    while first_done.load(Ordering::Acquire) < round {
+                        (0..10_000).for_each(|_| spin_loop());
                         thread::yield_now();
                     }
-                    spin(lag);
-                    first_done.store(round, Ordering::Release);
-                });
-                for line in cold {
-                    lines[line].0.store(round, Ordering::Relaxed);
                 }
-                scope.spawn(move |_| second_done.store(round, Ordering::Release));
-                // As code does that waits by other means than the pool's. To yield often would change the moments.
-                while first_done.load(Ordering::Acquire) < round {
-                    (0..10_000).for_each(|_| spin_loop());
-                    thread::yield_now();
-                }
-            }
-        });
-    });
+            });
+        },
+    );
 }

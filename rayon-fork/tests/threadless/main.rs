@@ -1,7 +1,9 @@
-//! Where a platform has no threads, the global pool is the thread that first needs it; pools that are asked for by name
-//! fail. This program makes such a platform of Linux: its `pthread_create` is the only one.
+//! Where a platform has no threads, the global pool is the thread that first needs it; pools that
+//! are asked for by name fail. This program makes such a platform of Linux: its `pthread_create` is
+//! the only one.
 //!
-//! Without a test harness, which would want threads. Each case is this program again, in a process of its own.
+//! Without a test harness, which would want threads. Each case is this program again, in a process
+//! of its own.
 
 #[cfg(any(miri, not(target_os = "linux")))]
 fn main() {
@@ -25,14 +27,15 @@ mod linux {
     use std::time::{Duration, Instant};
 
     use rayon_core::{
-        ThreadPoolBuildError, ThreadPoolBuilder, Yield, current_num_threads, current_thread_index, yield_now,
+        ThreadPoolBuildError, ThreadPoolBuilder, Yield, current_num_threads, current_thread_index,
+        yield_now,
     };
 
     /// The errno of a system call that is not there.
     const ENOSYS: c_int = 38;
 
-    // SAFETY: the name, arguments and result are those of POSIX, and a thread that could not be created is an outcome
-    // every caller must expect.
+    // SAFETY: the name, arguments and result are those of POSIX, and a thread that could not be
+    // created is an outcome every caller must expect.
     #[unsafe(no_mangle)]
     extern "C" fn pthread_create(
         _thread: *mut c_void,
@@ -70,7 +73,9 @@ mod linux {
             rayon_core::in_place_scope_fifo(|scope| scope.spawn_fifo(|_| ran = true));
             assert!(ran);
         }),
-        ("spawn", || runs_at_a_yield(|| rayon_core::spawn(|| RAN.store(true, Ordering::Relaxed)))),
+        ("spawn", || {
+            runs_at_a_yield(|| rayon_core::spawn(|| RAN.store(true, Ordering::Relaxed)));
+        }),
         ("spawn_fifo", || {
             runs_at_a_yield(|| rayon_core::spawn_fifo(|| RAN.store(true, Ordering::Relaxed)));
         }),
@@ -79,8 +84,12 @@ mod linux {
                 rayon_core::spawn_broadcast(|_| RAN.store(true, Ordering::Relaxed));
             });
         }),
-        ("broadcast", || assert_eq!(rayon_core::broadcast(|context| context.index()), [0])),
-        ("current_num_threads", || assert_eq!(current_num_threads(), 1)),
+        ("broadcast", || {
+            assert_eq!(rayon_core::broadcast(|context| context.index()), [0]);
+        }),
+        ("current_num_threads", || {
+            assert_eq!(current_num_threads(), 1);
+        }),
     ];
 
     static RAN: AtomicBool = AtomicBool::new(false);
@@ -94,14 +103,26 @@ mod linux {
     }
 
     fn this_thread_is_the_global_pool() {
-        assert_eq!((current_thread_index(), current_num_threads()), (Some(0), 1));
-        assert!(ThreadPoolBuilder::new().build_global().is_err(), "there was one attempt");
+        assert_eq!(
+            (current_thread_index(), current_num_threads()),
+            (Some(0), 1)
+        );
+        assert!(
+            ThreadPoolBuilder::new().build_global().is_err(),
+            "there was one attempt"
+        );
     }
 
     fn is_unsupported(outcome: Result<(), ThreadPoolBuildError>) {
         let error = outcome.unwrap_err();
-        let source = error.source().and_then(|source| source.downcast_ref::<io::Error>());
-        assert_eq!(source.map(io::Error::kind), Some(io::ErrorKind::Unsupported), "{error:?}");
+        let source = error
+            .source()
+            .and_then(|source| source.downcast_ref::<io::Error>());
+        assert_eq!(
+            source.map(io::Error::kind),
+            Some(io::ErrorKind::Unsupported),
+            "{error:?}"
+        );
     }
 
     /// A pool that is asked for is made as asked for, or not at all.
@@ -138,12 +159,19 @@ mod linux {
             };
             assert!(status.success(), "first use by {case}: {status}");
         }
-        println!("without threads: {} first uses, and explicit builders, ok", FIRST_USES.len());
+        println!(
+            "without threads: {} first uses, and explicit builders, ok",
+            FIRST_USES.len()
+        );
     }
 
     fn run_case(case: &str) {
         let cannot = thread::Builder::new().spawn(|| ()).unwrap_err();
-        assert_eq!(cannot.kind(), io::ErrorKind::Unsupported, "this program can start threads");
+        assert_eq!(
+            cannot.kind(),
+            io::ErrorKind::Unsupported,
+            "this program can start threads"
+        );
         if case == EXPLICIT {
             return explicit_builders_fail();
         }

@@ -23,8 +23,13 @@ fn modifiers() -> Vec<String> {
     let (_, features) = manifest.split_once("\n[features]\n").unwrap();
     let (features, _) = features.split_once("\n[").unwrap();
     let other = build_script::strings(&manifest, "other");
-    let names = features.lines().filter_map(|line| Some(line.split_once(" = [")?.0));
-    names.filter(|name| !other.contains(name)).map(str::to_owned).collect()
+    let names = features
+        .lines()
+        .filter_map(|line| Some(line.split_once(" = [")?.0));
+    names
+        .filter(|name| !other.contains(name))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The sources that choose something by the feature `name`.
@@ -34,7 +39,10 @@ fn files_that_choose_by(name: &str) -> Vec<PathBuf> {
         let text = fs::read_to_string(path).unwrap();
         forms.iter().any(|form| text.contains(form))
     };
-    files_below(&folder().join("../src")).into_iter().filter(chooses).collect()
+    files_below(&folder().join("../src"))
+        .into_iter()
+        .filter(chooses)
+        .collect()
 }
 
 /// The names of the sources, their folders, and the types and constants in them.
@@ -46,9 +54,14 @@ fn rooms() -> BTreeSet<String> {
         found.extend(below.iter().map(|name| name.to_str().unwrap().to_owned()));
         let text = fs::read_to_string(&path).unwrap();
         found.extend(text.lines().filter_map(|line| {
-            let words = line.trim().trim_start_matches("pub(crate) ").split_once(' ');
+            let words = line
+                .trim()
+                .trim_start_matches("pub(crate) ")
+                .split_once(' ');
             let (_, rest) = words.filter(|(kind, _)| ["const", "enum", "struct"].contains(kind))?;
-            rest.split(|sign: char| !(sign.is_alphanumeric() || sign == '_')).next().map(str::to_owned)
+            rest.split(|sign: char| !(sign.is_alphanumeric() || sign == '_'))
+                .next()
+                .map(str::to_owned)
         }));
     }
     found
@@ -61,11 +74,18 @@ fn every_modifier_has_a_room_of_its_name() {
     let has_room = |name: &str| {
         let capitalized = |word: &str| word[..1].to_uppercase() + &word[1..];
         let small = name.replace('-', "_");
-        let spellings = [name.split('-').map(capitalized).collect(), small.to_uppercase(), small];
+        let spellings = [
+            name.split('-').map(capitalized).collect(),
+            small.to_uppercase(),
+            small,
+        ];
         spellings.iter().any(|spelling| rooms.contains(spelling))
     };
     for name in modifiers() {
-        assert!(has_room(&name), "no file, folder, type or constant in src is called as `{name}`");
+        assert!(
+            has_room(&name),
+            "no file, folder, type or constant in src is called as `{name}`"
+        );
     }
     assert!(!has_room("spread"));
 }
@@ -75,7 +95,9 @@ fn the_feature_champion_is_the_branch_champion() {
     let read = |path| fs::read_to_string(folder().join(path)).unwrap();
     let (manifest, branches) = (read("../Cargo.toml"), read("../../branches.toml"));
     let (_, features) = manifest.split_once("\nchampion = ").unwrap();
-    let (_, row) = branches.split_once("\nname = \"champion\"\nfork = ").unwrap();
+    let (_, row) = branches
+        .split_once("\nname = \"champion\"\nfork = ")
+        .unwrap();
     assert_eq!(features.lines().next(), row.lines().next());
 }
 
@@ -87,14 +109,28 @@ fn every_modifier_has_one_file_that_chooses_by_it_and_a_row_and_a_branch() {
     let modifiers = modifiers();
     assert!(modifiers.len() > 5, "{modifiers:?}");
     for name in modifiers {
-        let is_told = |row: &str| row.starts_with('|') && row.split('|').nth(1).unwrap().contains(&format!("`{name}`"));
-        assert!(readme.lines().any(is_told), "README.md has no row for `{name}`");
+        let is_told = |row: &str| {
+            row.starts_with('|')
+                && row
+                    .split('|')
+                    .nth(1)
+                    .unwrap()
+                    .contains(&format!("`{name}`"))
+        };
+        assert!(
+            readme.lines().any(is_told),
+            "README.md has no row for `{name}`"
+        );
         if name == "packed" {
             continue; // What is there without any feature.
         }
         let files = files_that_choose_by(&name);
         assert_eq!(files.len(), 1, "`{name}` is named in {files:#?}");
-        let is_built = |row: &str| row.starts_with("fork = ") && row.contains(&format!("\"{name}\""));
-        assert!(branches.lines().any(is_built), "no branch is built with `{name}`");
+        let is_built =
+            |row: &str| row.starts_with("fork = ") && row.contains(&format!("\"{name}\""));
+        assert!(
+            branches.lines().any(is_built),
+            "no branch is built with `{name}`"
+        );
     }
 }

@@ -12,7 +12,8 @@ use crate::layout::Event;
 /// Less than this that a thread was on no CPU is the error of the clocks. A guess.
 const LEAST_OFF_NS: u64 = 20_000;
 
-/// A thread goes on at most so long after what it waited for, beside what it could run and had no CPU. A guess.
+/// A thread goes on at most so long after what it waited for, beside what it could run and had no
+/// CPU. A guess.
 const LATEST_NS: u64 = 100_000;
 
 /// Deeper trees are refused: what walks them calls itself.
@@ -72,7 +73,11 @@ struct Longest {
 
 impl Track {
     fn open(&mut self, task: u32, kind: Kind) {
-        self.stack.push(Entry { task, kind, waits: false });
+        self.stack.push(Entry {
+            task,
+            kind,
+            waits: false,
+        });
     }
 }
 
@@ -85,15 +90,23 @@ struct Builder {
     scopes: HashMap<u64, u32>,
     /// For each task, which root it is of, or whose jobs forked it.
     roots: Vec<u32>,
-    /// For each root, which jobs of it ended since its thread compared its clocks, and when, in ticks.
+    /// For each root, which jobs of it ended since its thread compared its clocks, and when, in
+    /// ticks.
     ended: Vec<Vec<(u32, u64)>>,
 }
 
 pub(super) fn tree(recording: &Recording) -> Result<Tree, Error> {
     let clock = Clock::of(recording)?;
-    let nobody = Step { before: 0, next: 0, what: What::Install { job: 0 } };
+    let nobody = Step {
+        before: 0,
+        next: 0,
+        what: What::Install { job: 0 },
+    };
     let mut builder = Builder {
-        tree: Tree { steps: vec![nobody], ..Tree::default() },
+        tree: Tree {
+            steps: vec![nobody],
+            ..Tree::default()
+        },
         clock,
         queued: HashMap::new(),
         scopes: HashMap::new(),
@@ -104,22 +117,30 @@ pub(super) fn tree(recording: &Recording) -> Result<Tree, Error> {
     let mut tracks: Vec<Track> = recording.threads.iter().map(|_| Track::default()).collect();
     let time_of = |thread: usize, event: usize| {
         let [word, _] = recording.threads[thread].events.get(event)?;
-        event_of(*word).map(|(_, time)| time).filter(|time| *time <= end)
+        event_of(*word)
+            .map(|(_, time)| time)
+            .filter(|time| *time <= end)
     };
-    // The earliest first; of one moment, those that fork before those that begin, as threads that fork were first.
-    let mut next: BinaryHeap<Reverse<(u64, usize, usize)>> =
-        (0..tracks.len()).filter_map(|thread| Some(Reverse((time_of(thread, 0)?, thread, 0)))).collect();
+    // The earliest first; of one moment, those that fork before those that begin, as threads that
+    // fork were first.
+    let mut next: BinaryHeap<Reverse<(u64, usize, usize)>> = (0..tracks.len())
+        .filter_map(|thread| Some(Reverse((time_of(thread, 0)?, thread, 0))))
+        .collect();
     while let Some(Reverse((_, thread, mut number))) = next.pop() {
         let bound = next.peek().map_or(u64::MAX, |Reverse((time, ..))| *time);
         // As far as no other thread is earlier.
         loop {
             let [first, word] = recording.threads[thread].events[number];
-            let Some((event, time)) = event_of(first) else { break };
-            builder.take(&mut tracks[thread], event, time, word).map_err(|what| Error::Contradiction {
-                thread,
-                event: number,
-                what,
-            })?;
+            let Some((event, time)) = event_of(first) else {
+                break;
+            };
+            builder
+                .take(&mut tracks[thread], event, time, word)
+                .map_err(|what| Error::Contradiction {
+                    thread,
+                    event: number,
+                    what,
+                })?;
             number += 1;
             match time_of(thread, number) {
                 Some(time) if time <= bound => {}
@@ -129,15 +150,24 @@ pub(super) fn tree(recording: &Recording) -> Result<Tree, Error> {
         }
     }
     let mut tree = builder.tree;
-    let open = tracks.iter().flat_map(|track| &track.stack).filter(|entry| entry.kind != Kind::Root);
-    tree.unfinished = open.count() as u64 + builder.queued.values().map(|jobs| jobs.len() as u64).sum::<u64>();
+    let open = tracks
+        .iter()
+        .flat_map(|track| &track.stack)
+        .filter(|entry| entry.kind != Kind::Root);
+    tree.unfinished = open.count() as u64
+        + builder
+            .queued
+            .values()
+            .map(|jobs| jobs.len() as u64)
+            .sum::<u64>();
     tree.threads = tracks.into_iter().map(|track| track.facts).collect();
     Ok(tree)
 }
 
 /// Of a task, step or stretch.
 fn number(index: usize) -> u32 {
-    u32::try_from(index).expect("a recording has at most 2^27 events, of which each makes three at most")
+    u32::try_from(index)
+        .expect("a recording has at most 2^27 events, of which each makes three at most")
 }
 
 /// Word 1 of a job's events, without the place of its code.
@@ -146,7 +176,13 @@ fn job_of(word: u64) -> u64 {
 }
 
 impl Builder {
-    fn take(&mut self, track: &mut Track, event: Event, time: u64, word: u64) -> Result<(), String> {
+    fn take(
+        &mut self,
+        track: &mut Track,
+        event: Event,
+        time: u64,
+        word: u64,
+    ) -> Result<(), String> {
         self.account(track, event, time, word);
         track.facts.events += 1;
         match event {
@@ -165,12 +201,29 @@ impl Builder {
                 let parent = self.current(track, time);
                 let [first, second] = [self.new_task(parent)?, self.new_task(parent)?];
                 let site = (event == Event::Split).then_some((word >> 35) as u32);
-                self.add_step(parent, What::Join { first, second, site });
+                self.add_step(
+                    parent,
+                    What::Join {
+                        first,
+                        second,
+                        site,
+                    },
+                );
                 self.queued.entry(job_of(word)).or_default().push(second);
-                track.open(first, Kind::Join { second, job: job_of(word) });
+                track.open(
+                    first,
+                    Kind::Join {
+                        second,
+                        job: job_of(word),
+                    },
+                );
             }
             Event::Second => match track.stack.last_mut() {
-                Some(Entry { task, kind: Kind::Join { second, job }, .. }) => {
+                Some(Entry {
+                    task,
+                    kind: Kind::Join { second, job },
+                    ..
+                }) => {
                     *task = *second;
                     let (second, job) = (*second, *job);
                     self.unqueue(job, Some(second))?;
@@ -185,7 +238,11 @@ impl Builder {
                 self.scopes.insert(word, scope);
                 self.add_step(
                     parent,
-                    if event == Event::Scope { What::Scope { body, scope } } else { What::Broadcast { body, scope } },
+                    if event == Event::Scope {
+                        What::Scope { body, scope }
+                    } else {
+                        What::Broadcast { body, scope }
+                    },
                 );
                 track.open(body, Kind::Frame);
             }
@@ -194,14 +251,21 @@ impl Builder {
                 let job = self.new_task(parent)?;
                 self.add_step(parent, What::Install { job });
                 self.queued.entry(job_of(word)).or_default().push(job);
-                track.stack.push(Entry { task: parent, kind: Kind::Frame, waits: true });
+                track.stack.push(Entry {
+                    task: parent,
+                    kind: Kind::Frame,
+                    waits: true,
+                });
             }
             Event::Spawn => {
                 let parent = self.current(track, time);
                 let job = self.new_task(parent)?;
                 let scope = match track.into {
                     0 => NO_SCOPE,
-                    address => *self.scopes.get(&address).ok_or("a job is spawned into a scope that nobody opened")?,
+                    address => *self
+                        .scopes
+                        .get(&address)
+                        .ok_or("a job is spawned into a scope that nobody opened")?,
                 };
                 self.add_step(parent, What::Spawn { job, scope });
                 self.queued.entry(job_of(word)).or_default().push(job);
@@ -260,7 +324,11 @@ impl Builder {
                 let sum = &mut self.tree.work_ns[stretch as usize];
                 *sum += passed;
                 if passed > track.interval.longest.ns {
-                    track.interval.longest = Longest { stretch, ns: passed, span: (begun, time) };
+                    track.interval.longest = Longest {
+                        stretch,
+                        ns: passed,
+                        span: (begun, time),
+                    };
                 }
             }
             (State::Asleep, _) => track.interval.waited_ns += passed,
@@ -270,15 +338,26 @@ impl Builder {
 
     /// Takes from the longest stretch since the last time what its thread was on no CPU.
     fn compare_clocks(&mut self, track: &mut Track) {
-        let Interval { clocks, reading, waited_ns, longest } = std::mem::take(&mut track.interval);
+        let Interval {
+            clocks,
+            reading,
+            waited_ns,
+            longest,
+        } = std::mem::take(&mut track.interval);
         track.interval.clocks = Some(reading);
-        // A worker may wait for jobs, too, but a pool of fewer workers might then have none left to run them.
+        // A worker may wait for jobs, too, but a pool of fewer workers might then have none left to
+        // run them.
         let outside = track.stack.first().filter(|_| track.facts.worker.is_none());
-        let ended = outside
-            .map_or_else(Vec::new, |entry| std::mem::take(&mut self.ended[self.roots[entry.task as usize] as usize]));
+        let ended = outside.map_or_else(Vec::new, |entry| {
+            std::mem::take(&mut self.ended[self.roots[entry.task as usize] as usize])
+        });
         let Some(before) = clocks else { return };
         let [ticks, cpu, delay] = std::array::from_fn(|i| reading[i].saturating_sub(before[i]));
-        let off = self.clock.ns(ticks).saturating_sub(waited_ns + cpu).min(longest.ns);
+        let off = self
+            .clock
+            .ns(ticks)
+            .saturating_sub(waited_ns + cpu)
+            .min(longest.ns);
         if off < LEAST_OFF_NS {
             return;
         }
@@ -298,11 +377,19 @@ impl Builder {
         wait.after_ns = after_ns;
     }
 
-    /// The jobs of a thread that ended in a stretch in which it waited, and what it did after the last of them; none if
-    /// it must have waited for something else.
-    fn let_go_by(&self, ended: &[(u32, u64)], stretch: &Longest, blocked: u64, preempted: u64) -> (Vec<u32>, u64) {
+    /// The jobs of a thread that ended in a stretch in which it waited, and what it did after the
+    /// last of them; none if it must have waited for something else.
+    fn let_go_by(
+        &self,
+        ended: &[(u32, u64)],
+        stretch: &Longest,
+        blocked: u64,
+        preempted: u64,
+    ) -> (Vec<u32>, u64) {
         let (begun, end) = stretch.span;
-        let within = ended.iter().filter(|(_, time)| (begun..=end).contains(time));
+        let within = ended
+            .iter()
+            .filter(|(_, time)| (begun..=end).contains(time));
         let Some(last) = within.clone().map(|(_, time)| *time).max() else {
             return Default::default();
         };
@@ -324,7 +411,10 @@ impl Builder {
         let root = number(self.tree.roots.len());
         let task = self.push_task(0, root);
         self.ended.push(Vec::new());
-        self.tree.roots.push(Root { task, begin_ns: self.clock.ns(time) });
+        self.tree.roots.push(Root {
+            task,
+            begin_ns: self.clock.ns(time),
+        });
         track.open(task, Kind::Root);
         task
     }
@@ -341,7 +431,12 @@ impl Builder {
         self.roots.push(root);
         let number = number(self.tree.tasks.len());
         let after = self.new_stretch();
-        self.tree.tasks.push(Task { first: 0, last: 0, after, depth });
+        self.tree.tasks.push(Task {
+            first: 0,
+            last: 0,
+            after,
+            depth,
+        });
         number
     }
 
@@ -354,7 +449,11 @@ impl Builder {
         let number = number(self.tree.steps.len());
         let after = self.new_stretch();
         let task = &mut self.tree.tasks[task as usize];
-        self.tree.steps.push(Step { before: task.after, next: 0, what });
+        self.tree.steps.push(Step {
+            before: task.after,
+            next: 0,
+            what,
+        });
         task.after = after;
         if task.last == 0 {
             task.first = number;
@@ -368,9 +467,13 @@ impl Builder {
     fn unqueue(&mut self, job: u64, which: Option<u32>) -> Result<u32, String> {
         let jobs = self.queued.get_mut(&job);
         let found = jobs.and_then(|jobs| {
-            let place = jobs.iter().position(|it| which.is_none_or(|which| which == *it))?;
+            let place = jobs
+                .iter()
+                .position(|it| which.is_none_or(|which| which == *it))?;
             Some(jobs.remove(place))
         });
-        found.ok_or_else(|| "a job begins that nobody put anywhere, or for the second time".to_owned())
+        found.ok_or_else(|| {
+            "a job begins that nobody put anywhere, or for the second time".to_owned()
+        })
     }
 }

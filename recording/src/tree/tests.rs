@@ -7,7 +7,9 @@ fn tree(threads: &[&[(Event, u64, u64)]]) -> Tree {
 }
 
 fn refusal(threads: &[&[(Event, u64, u64)]]) -> String {
-    Tree::of(&made_up::recording(threads)).unwrap_err().to_string()
+    Tree::of(&made_up::recording(threads))
+        .unwrap_err()
+        .to_string()
 }
 
 #[test]
@@ -24,14 +26,35 @@ fn a_stolen_half_is_the_joins_whoever_runs_it_and_what_runs_meanwhile_is_not() {
             (End, 480, 0),
             (Close, 500, 0),
         ],
-        &[(Worker, 2, 1), (Begin, 120, 1), (Into, 130, 0), (Spawn, 130, 2), (End, 420, 0)],
+        &[
+            (Worker, 2, 1),
+            (Begin, 120, 1),
+            (Into, 130, 0),
+            (Spawn, 130, 2),
+            (End, 420, 0),
+        ],
     ]);
     let steps: Vec<What> = found.steps(0).map(|(_, step)| step.what).collect();
-    let [What::Join { first, second, site: None }] = steps[..] else { panic!("{steps:?}") };
+    let [
+        What::Join {
+            first,
+            second,
+            site: None,
+        },
+    ] = steps[..]
+    else {
+        panic!("{steps:?}")
+    };
     let after = |task: u32| found.work_ns()[found.tasks()[task as usize].after as usize];
     assert_eq!((after(first), after(second)), (50, 290));
     let (_, step) = found.steps(second).next().unwrap();
-    let What::Spawn { job, scope: NO_SCOPE } = step.what else { panic!("{step:?}") };
+    let What::Spawn {
+        job,
+        scope: NO_SCOPE,
+    } = step.what
+    else {
+        panic!("{step:?}")
+    };
     assert_eq!(after(job), 300);
     // 99 before the join, 30 and 20 in it.
     assert_eq!(found.threads()[0].in_state_ns, [350, 149, 0]);
@@ -40,8 +63,13 @@ fn a_stolen_half_is_the_joins_whoever_runs_it_and_what_runs_meanwhile_is_not() {
 
 #[test]
 fn what_an_event_takes_and_what_the_recorder_did_is_nobodys_work() {
-    let mut recording =
-        made_up::recording(&[&[(Worker, 1, 0), (Join, 100, 1), (Pause, 190, 60), (Second, 250, 0), (Close, 300, 0)]]);
+    let mut recording = made_up::recording(&[&[
+        (Worker, 1, 0),
+        (Join, 100, 1),
+        (Pause, 190, 60),
+        (Second, 250, 0),
+        (Close, 300, 0),
+    ]]);
     recording.head.event_milliticks = 5_000;
     let found = Tree::of(&recording).unwrap();
     // 30 and 60 of the first half, 50 of the second, each less 5.
@@ -50,7 +78,9 @@ fn what_an_event_takes_and_what_the_recorder_did_is_nobodys_work() {
 
 #[test]
 fn time_without_a_cpu_is_taken_from_the_longest_stretch_and_called_waiting_if_nobody_else_ran() {
-    let clocks = |at: u64, cpu: u64, delay: u64| [(Wall, at, 1_000 + at), (Cpu, at, cpu), (Delay, at, delay)];
+    let clocks = |at: u64, cpu: u64, delay: u64| {
+        [(Wall, at, 1_000 + at), (Cpu, at, cpu), (Delay, at, delay)]
+    };
     let mut events = vec![(Worker, 1, 0)];
     events.extend(clocks(10, 0, 0));
     events.extend([(Join, 1_000, 1), (Second, 2_000, 0), (Close, 3_002_000, 0)]);
@@ -58,13 +88,26 @@ fn time_without_a_cpu_is_taken_from_the_longest_stretch_and_called_waiting_if_no
     events.extend(clocks(3_002_010, 1_500_000, 500_000));
     let found = tree(&[&events]);
     let stretch = found.tasks()[2].after;
-    assert_eq!(found.wait(stretch), Some(&Wait { ns: 1_002_000, ..Wait::default() }));
+    assert_eq!(
+        found.wait(stretch),
+        Some(&Wait {
+            ns: 1_002_000,
+            ..Wait::default()
+        })
+    );
     assert_eq!(found.work_ns()[stretch as usize], 3_000_000 - 1_502_000);
-    assert_eq!((found.threads()[0].preempted_ns, found.threads()[0].blocked_ns), (500_000, 1_002_000));
+    assert_eq!(
+        (
+            found.threads()[0].preempted_ns,
+            found.threads()[0].blocked_ns
+        ),
+        (500_000, 1_002_000)
+    );
 }
 
 #[test]
-fn a_wait_that_can_have_ended_with_a_job_of_its_thread_is_for_the_jobs_up_to_then_and_another_is_not() {
+fn a_wait_that_can_have_ended_with_a_job_of_its_thread_is_for_the_jobs_up_to_then_and_another_is_not()
+ {
     let wait = |goes_on_ns| {
         let found = Tree::of(&made_up::waiting_for_jobs(goes_on_ns)).unwrap();
         let (_, wait) = found.waits().next().unwrap();
@@ -73,7 +116,11 @@ fn a_wait_that_can_have_ended_with_a_job_of_its_thread_is_for_the_jobs_up_to_the
     // The thread itself is task 0.
     let until = |goes_on_ns: u64, jobs: &[u32]| {
         let after_ns = if jobs.is_empty() { 0 } else { 500_000 };
-        Wait { ns: goes_on_ns - 30_000, jobs: jobs.to_vec(), after_ns }
+        Wait {
+            ns: goes_on_ns - 30_000,
+            jobs: jobs.to_vec(),
+            after_ns,
+        }
     };
     assert_eq!(wait(3_030_000), until(3_030_000, &[1, 2, 3]));
     // To wake it takes a moment.
@@ -91,7 +138,10 @@ fn a_recording_that_stops_anywhere_is_a_tree_with_what_had_not_ended() {
         let mut cut = whole.clone();
         cut.threads[0].events.truncate(length);
         let found = Tree::of(&cut).unwrap();
-        assert!(found.unfinished() > 0 || length < 2 || length == whole.threads[0].events.len(), "{length}");
+        assert!(
+            found.unfinished() > 0 || length < 2 || length == whole.threads[0].events.len(),
+            "{length}"
+        );
     }
 }
 
@@ -99,7 +149,14 @@ fn a_recording_that_stops_anywhere_is_a_tree_with_what_had_not_ended() {
 fn what_happened_after_one_thread_was_full_is_left_out() {
     let found = tree(&[
         &[(Worker, 1, 0), (Join, 100, 1), (Full, 150, 0)],
-        &[(Worker, 1, 1), (Begin, 120, 1), (Join, 130, 2), (Second, 160, 0), (Close, 180, 0), (End, 190, 0)],
+        &[
+            (Worker, 1, 1),
+            (Begin, 120, 1),
+            (Join, 130, 2),
+            (Second, 160, 0),
+            (Close, 180, 0),
+            (End, 190, 0),
+        ],
     ]);
     assert_eq!(found.tasks().len(), 1 + 2 + 2);
     assert_eq!(found.unfinished(), 1 + 1 + 1 + 1);
@@ -107,12 +164,18 @@ fn what_happened_after_one_thread_was_full_is_left_out() {
 
 #[test]
 fn events_that_contradict_each_other_are_told_with_their_place() {
-    assert!(refusal(&[&[(Worker, 1, 0), (Begin, 9, 1)]]).starts_with("thread 0, event 1: a job begins that nobody"));
+    assert!(
+        refusal(&[&[(Worker, 1, 0), (Begin, 9, 1)]])
+            .starts_with("thread 0, event 1: a job begins that nobody")
+    );
     assert!(refusal(&[&[(Close, 9, 0)]]).contains("closed that was not opened"));
     assert!(refusal(&[&[(End, 9, 0)]]).contains("ends that did not begin"));
     assert!(refusal(&[&[(Second, 9, 0)]]).contains("outside of one"));
     assert!(refusal(&[&[(Await, 9, 0)]]).contains("outside of everything"));
-    assert!(refusal(&[&[(Join, 5, 1), (Into, 9, 4), (Spawn, 9, 2)]]).contains("scope that nobody opened"));
+    assert!(
+        refusal(&[&[(Join, 5, 1), (Into, 9, 4), (Spawn, 9, 2)]])
+            .contains("scope that nobody opened")
+    );
 }
 
 #[test]
@@ -130,7 +193,8 @@ fn an_iterator_may_split_as_often_as_there_are_threads_and_farther_if_its_record
     let found = tree(&[&events]);
     let iterators = Iterators::of(&found);
     let (first, _) = found.steps(0).next().unwrap();
-    // Recorded for 4 threads, 3 levels are what 4 pieces for each thread take; for 2 threads they are more.
+    // Recorded for 4 threads, 3 levels are what 4 pieces for each thread take; for 2 threads they
+    // are more.
     assert_eq!(iterators.first_splits(first, 16, 4), 16);
     assert_eq!(iterators.first_splits(first, 2, 2), 4);
     assert_eq!(iterators.levels[first as usize], 3);

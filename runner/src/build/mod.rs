@@ -1,5 +1,5 @@
-//! One binary per branch, asked who it is before it is trusted, of the branch's own sources, which may be edited or
-//! rewritten.
+//! One binary per branch, asked who it is before it is trusted, of the branch's own sources, which
+//! may be edited or rewritten.
 
 mod cargo_config;
 pub mod edits;
@@ -43,8 +43,8 @@ const MOST_AT_ONCE: usize = 4;
 /// A binary that has proved what it is.
 #[derive(Clone, Debug)]
 pub struct Built {
-    /// Copies that later builds do not touch: in the linker's own layout if no other was asked for, else in each of the
-    /// shuffled ones, by seed from 1 on.
+    /// Copies that later builds do not touch: in the linker's own layout if no other was asked for,
+    /// else in each of the shuffled ones, by seed from 1 on.
     pub binaries: Vec<PathBuf>,
     /// The proof.
     pub receipt: Receipt,
@@ -57,10 +57,11 @@ pub struct Prepared {
     features: Vec<String>,
 }
 
-/// Builds branches in shared target folders, so that what they have in common is compiled once in each.
+/// Builds branches in shared target folders, so that what they have in common is compiled once in
+/// each.
 ///
-/// Cargo locks a target folder while it builds there, and the largest part of a build is one crate in one codegen unit:
-/// a second folder lets a second CPU work.
+/// Cargo locks a target folder while it builds there, and the largest part of a build is one crate
+/// in one codegen unit: a second folder lets a second CPU work.
 #[derive(Debug)]
 pub struct Builder<'a> {
     recipe: Recipe<'a>,
@@ -71,8 +72,8 @@ pub struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    /// Prepares to build branches of a file in `config_folder`, with `layouts` binaries of each; 1 means the linker's
-    /// own layout.
+    /// Prepares to build branches of a file in `config_folder`, with `layouts` binaries of each; 1
+    /// means the linker's own layout.
     ///
     /// # Errors
     /// If `cargo` or `rustc` cannot be run.
@@ -107,7 +108,12 @@ impl<'a> Builder<'a> {
             edited: folder.join("edited"),
             machine: None,
         };
-        Ok(Self { recipe, folder, host_triple, rustc })
+        Ok(Self {
+            recipe,
+            folder,
+            host_triple,
+            rustc,
+        })
     }
 
     /// The same with other programs than all workloads without the services.
@@ -144,18 +150,22 @@ impl<'a> Builder<'a> {
         let lock = self.recipe.checkout.root().join("Cargo.lock");
         Ok(Toolchain {
             rustc: self.rustc.clone(),
-            profile: toml::to_string(&self.recipe.profile()?)?.trim_end().to_owned(),
+            profile: toml::to_string(&self.recipe.profile()?)?
+                .trim_end()
+                .to_owned(),
             flags,
             cargo_config: cargo_config::about_code(self.recipe.checkout.root())
                 .into_iter()
                 .map(|(file, said)| (file, self.recipe.checkout.without_folders(&said)))
                 .collect(),
-            lock_sha256: digest::of_file(&lock).with_context(|| format!("{} cannot be read", lock.display()))?,
+            lock_sha256: digest::of_file(&lock)
+                .with_context(|| format!("{} cannot be read", lock.display()))?,
         })
     }
 
-    /// Builds that go on at the same time, out of so many. Each has a target folder of its own, in which what branches
-    /// have in common is compiled anew; that pays from two builds in a folder on.
+    /// Builds that go on at the same time, out of so many. Each has a target folder of its own, in
+    /// which what branches have in common is compiled anew; that pays from two builds in a folder
+    /// on.
     pub(crate) fn at_once(builds: usize) -> usize {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         builds.div_ceil(2).clamp(1, cpus.min(MOST_AT_ONCE))
@@ -169,19 +179,29 @@ impl<'a> Builder<'a> {
     /// Digest of what a branch has that no version or commit stands for: a working tree, or edits.
     fn content(&self, branch: &Branch) -> Option<std::io::Result<String>> {
         match &branch.source {
-            Source::Path { path, .. } => Some(digest::of_tree(&self.recipe.config_folder.join(path))),
-            Source::Edited { edits, .. } => Some(digest::of_file(&self.recipe.config_folder.join(edits))),
+            Source::Path { path, .. } => {
+                Some(digest::of_tree(&self.recipe.config_folder.join(path)))
+            }
+            Source::Edited { edits, .. } => {
+                Some(digest::of_file(&self.recipe.config_folder.join(edits)))
+            }
             _ => None,
         }
     }
 
-    /// Digest of the sources that branches share and that somebody may be editing, working trees included.
+    /// Digest of the sources that branches share and that somebody may be editing, working trees
+    /// included.
     pub(crate) fn shared_sources(&self, branches: &[Branch]) -> Result<String> {
         let root = self.recipe.checkout.root();
-        let [protocol, workloads, services, fork] =
-            ["protocol/src", "workloads/src", "workloads/services/src", "rayon-fork/src"]
-                .map(|folder| root.join(folder));
-        let [manycore, facade, whole] = ["manycore/src", "manycore/std/src", WHOLE].map(|it| root.join(it));
+        let [protocol, workloads, services, fork] = [
+            "protocol/src",
+            "workloads/src",
+            "workloads/services/src",
+            "rayon-fork/src",
+        ]
+        .map(|folder| root.join(folder));
+        let [manycore, facade, whole] =
+            ["manycore/src", "manycore/std/src", WHOLE].map(|it| root.join(it));
         let mut folders = vec![protocol.as_path(), &workloads];
         if self.recipe.is_simulated() {
             folders.extend([manycore.as_path(), &facade]);
@@ -192,19 +212,26 @@ impl<'a> Builder<'a> {
         if let Programs::Whole(_) = self.recipe.programs {
             folders.push(&whole);
         }
-        if branches.iter().any(|branch| matches!(branch.source, Source::Fork { .. })) {
+        if branches
+            .iter()
+            .any(|branch| matches!(branch.source, Source::Fork { .. }))
+        {
             folders.push(&fork);
         }
         let contents = branches.iter().filter_map(|branch| self.content(branch));
         let contents = contents.collect::<std::io::Result<Vec<_>>>();
-        let shared = folders.into_iter().map(digest::of_tree).collect::<std::io::Result<Vec<_>>>();
-        let shared = shared.context("the sources of protocol/, workloads/ and rayon-fork/ cannot be read")?;
+        let shared = folders
+            .into_iter()
+            .map(digest::of_tree)
+            .collect::<std::io::Result<Vec<_>>>();
+        let shared = shared
+            .context("the sources of protocol/, workloads/ and rayon-fork/ cannot be read")?;
         let contents = contents.context("a branch's working tree or its edits cannot be read")?;
         Ok(Id::of(&(shared, contents)).to_string())
     }
 
-    /// Keeps other runners from writing the same workspaces until it is dropped: shards on several machines may share
-    /// one checkout.
+    /// Keeps other runners from writing the same workspaces until it is dropped: shards on several
+    /// machines may share one checkout.
     ///
     /// # Errors
     /// If the lock cannot be made; [`Stop::Interrupted`].
@@ -228,7 +255,10 @@ impl<'a> Builder<'a> {
                 }
                 Err(fs::TryLockError::WouldBlock) => {
                     if !is_told {
-                        tell!("waiting for another runner that builds in {} …", self.folder.display());
+                        tell!(
+                            "waiting for another runner that builds in {} …",
+                            self.folder.display()
+                        );
                         is_told = true;
                     }
                     std::thread::sleep(Duration::from_millis(200));
@@ -238,17 +268,21 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Writes a branch's workspace and checks what cargo resolves, which takes a moment, before minutes go into
-    /// compiling it or another.
+    /// Writes a branch's workspace and checks what cargo resolves, which takes a moment, before
+    /// minutes go into compiling it or another.
     ///
     /// # Errors
-    /// [`Stop::BadInput`] for a source that does not exist, [`Stop::BuildFailed`] for one that is not taken, with
-    /// cargo's words; [`Stop::Interrupted`].
+    /// [`Stop::BadInput`] for a source that does not exist, [`Stop::BuildFailed`] for one that is
+    /// not taken, with cargo's words; [`Stop::Interrupted`].
     pub fn prepare(&self, branch: &Branch) -> Result<Prepared> {
         let workspace = self.folder.join(&branch.name);
         self.edit(branch)?;
         let is_rewritten = self.recipe.is_simulated();
-        let original = if is_rewritten { workspace.join("original") } else { workspace.clone() };
+        let original = if is_rewritten {
+            workspace.join("original")
+        } else {
+            workspace.clone()
+        };
         self.recipe.write(branch, &original, &[])?;
         let metadata = self.metadata(branch, &original)?;
         let package = self.resolved(branch, &metadata)?;
@@ -260,14 +294,20 @@ impl<'a> Builder<'a> {
         Ok(Prepared { package, features })
     }
 
-    /// Rewrites the crates of a branch for simulated machines, and writes the workspace that takes them.
+    /// Rewrites the crates of a branch for simulated machines, and writes the workspace that takes
+    /// them.
     fn rewrite(&self, branch: &Branch, workspace: &Path, original: &Metadata) -> Result<()> {
         let facade = self.recipe.checkout.root().join("manycore/std");
         let below = self.folder.join(rewriting::FOLDER);
         let rewritten = rewriting::rewrite(original, &below, &facade)?;
         self.recipe.write(branch, workspace, &rewritten)?;
         let taken = self.metadata(branch, workspace)?;
-        let is_left = |name: &str| taken.packages.iter().any(|it| it.name == name && it.source.is_some());
+        let is_left = |name: &str| {
+            taken
+                .packages
+                .iter()
+                .any(|it| it.name == name && it.source.is_some())
+        };
         if let Some(left) = rewritten.iter().find(|it| is_left(&it.name)) {
             bail!(Stop::BuildFailed(format!(
                 "branch `{}`: cargo takes no notice of {} in {}",
@@ -281,7 +321,9 @@ impl<'a> Builder<'a> {
 
     /// Copies the release of a branch that is one with edits, and applies them to the copy.
     fn edit(&self, branch: &Branch) -> Result<()> {
-        let (Source::Edited { version, edits }, Some(to)) = (&branch.source, self.recipe.folder(&branch.source)) else {
+        let (Source::Edited { version, edits }, Some(to)) =
+            (&branch.source, self.recipe.folder(&branch.source))
+        else {
             return Ok(());
         };
         let edits = edits_of(self.recipe.config_folder, version, edits)?;
@@ -289,26 +331,39 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Where cargo keeps a release of a package. It says so only of libraries, beside which programs lie.
+    /// Where cargo keeps a release of a package. It says so only of libraries, beside which
+    /// programs lie.
     fn published(&self, branch: &Branch, name: &str, version: &str) -> Result<PathBuf> {
-        let probe = self.folder.join("published").join(format!("{name}-{version}"));
-        fs::create_dir_all(probe.join("src")).with_context(|| format!("{} cannot be made", probe.display()))?;
+        let probe = self
+            .folder
+            .join("published")
+            .join(format!("{name}-{version}"));
+        fs::create_dir_all(probe.join("src"))
+            .with_context(|| format!("{} cannot be made", probe.display()))?;
         write_if_changed(&probe.join("src/lib.rs"), "")?;
-        let needed = BTreeMap::from([("rayon-core", "1".to_owned()), (name, format!("={version}"))]);
+        let needed = BTreeMap::from([
+            ("rayon-core", "1".to_owned()),
+            (name, format!("={version}")),
+        ]);
         let manifest = format!(
             "[package]\nname = \"probe\"\nedition = \"2024\"\n\n[dependencies]\n{}\n[workspace]\n",
             toml::to_string(&needed)?
         );
         write_if_changed(&probe.join("Cargo.toml"), manifest)?;
         let metadata = self.metadata(branch, &probe)?;
-        let library = metadata.packages.iter().find(|package| package.name == "rayon-core");
+        let library = metadata
+            .packages
+            .iter()
+            .find(|package| package.name == "rayon-core");
         let library = library.and_then(|it| it.manifest_path.as_std_path().parent()?.parent());
         let folder = library.map(|beside| beside.join(format!("{name}-{version}")));
-        folder.filter(|it| it.is_dir()).with_context(|| format!("cargo does not say where it keeps {name} {version}"))
+        folder
+            .filter(|it| it.is_dir())
+            .with_context(|| format!("cargo does not say where it keeps {name} {version}"))
     }
 
-    /// Builds a branch and checks that the result is what `branches.toml` asks for. A new one is built in the target
-    /// folder of this number; the binary is the same from every folder.
+    /// Builds a branch and checks that the result is what `branches.toml` asks for. A new one is
+    /// built in the target folder of this number; the binary is the same from every folder.
     ///
     /// # Errors
     /// [`Stop::BuildFailed`] with the end of the compiler's output, or what is not as asked;
@@ -323,14 +378,25 @@ impl<'a> Builder<'a> {
         }
         let mut arguments = vec!["build", "--release", "--quiet", "--locked", "--target-dir"];
         if let Source::Path { .. } = branch.source {
-            // Its dependencies may declare a younger compiler than the pinned one; whether that builds them shows.
+            // Its dependencies may declare a younger compiler than the pinned one; whether that
+            // builds them shows.
             arguments.insert(1, "--ignore-rust-version");
         }
-        self.cargo(branch, &workspace, &arguments, &[self.target(target).as_os_str()])?;
+        self.cargo(
+            branch,
+            &workspace,
+            &arguments,
+            &[self.target(target).as_os_str()],
+        )?;
         let keep_copy = |layout| self.keep_copy(&self.made(target, branch, layout));
         let (binary, binary_sha256) = keep_copy(0)?;
         let variant = who_are_you(branch, &binary, self.recipe.machine.as_ref())?;
-        which_workloads(branch, &binary, self.recipe.programs, self.recipe.programs.files())?;
+        which_workloads(
+            branch,
+            &binary,
+            self.recipe.programs,
+            self.recipe.programs.files(),
+        )?;
         let mut binaries = Vec::new();
         let mut layouts_sha256 = Vec::new();
         for layout in self.recipe.layouts_of(&branch.source) {
@@ -363,7 +429,8 @@ impl<'a> Builder<'a> {
             binary_bytes: fs::metadata(&binary).map_or(0, |file| file.len()),
             binary_sha256,
             layouts_sha256,
-            lock_sha256: digest::of_file(&lock).with_context(|| format!("{} cannot be read", lock.display()))?,
+            lock_sha256: digest::of_file(&lock)
+                .with_context(|| format!("{} cannot be read", lock.display()))?,
         };
         Ok(Built { binaries, receipt })
     }
@@ -387,7 +454,9 @@ impl<'a> Builder<'a> {
 
     /// Where cargo leaves a binary.
     fn made(&self, target: usize, branch: &Branch, layout: u32) -> PathBuf {
-        self.target(target).join("release").join(Recipe::binary(&branch.name, layout))
+        self.target(target)
+            .join("release")
+            .join(Recipe::binary(&branch.name, layout))
     }
 
     fn cargo(
@@ -408,14 +477,22 @@ impl<'a> Builder<'a> {
             .args(&arguments[1..])
             .args(more);
         if self.recipe.is_simulated() {
-            // Copies are called by the crate's own places, and what they warn of is not ours to mend.
+            // Copies are called by the crate's own places, and what they warn of is not ours to
+            // mend.
             let below = self.folder.join(rewriting::FOLDER);
-            let remap = format!("--remap-path-prefix={}={}", below.display(), rewriting::FOLDER);
+            let remap = format!(
+                "--remap-path-prefix={}={}",
+                below.display(),
+                rewriting::FOLDER
+            );
             let flags = ["--cfg=manycore", "--cap-lints=allow", &remap].join("\x1f");
-            command.env("CARGO_ENCODED_RUSTFLAGS", flags).env_remove("RUSTFLAGS");
+            command
+                .env("CARGO_ENCODED_RUSTFLAGS", flags)
+                .env_remove("RUSTFLAGS");
         }
-        let done = subprocess::run(&mut command, b"", None)
-            .context("`cargo` cannot be run; install Rust by rustup and put ~/.cargo/bin into PATH")?;
+        let done = subprocess::run(&mut command, b"", None).context(
+            "`cargo` cannot be run; install Rust by rustup and put ~/.cargo/bin into PATH",
+        )?;
         if done.is_interrupted {
             bail!(interrupt::while_building());
         }
@@ -448,11 +525,14 @@ impl<'a> Builder<'a> {
         serde_json::from_slice(&json).context("the output of `cargo metadata` cannot be understood")
     }
 
-    /// The rayon-core that was linked, if it is the one asked for. A patch that Cargo ignored (wrong version, wrong
-    /// name) is found here: Cargo itself only warns.
+    /// The rayon-core that was linked, if it is the one asked for. A patch that Cargo ignored
+    /// (wrong version, wrong name) is found here: Cargo itself only warns.
     fn resolved(&self, branch: &Branch, metadata: &Metadata) -> Result<Package> {
-        let mut found: Vec<&Package> =
-            metadata.packages.iter().filter(|package| package.name.as_str() == "rayon-core").collect();
+        let mut found: Vec<&Package> = metadata
+            .packages
+            .iter()
+            .filter(|package| package.name.as_str() == "rayon-core")
+            .collect();
         let (Some(package), true) = (found.pop(), found.is_empty()) else {
             bail!(Stop::BuildFailed(format!(
                 "branch `{}`: cargo resolved {} rayon-cores, expected one",
@@ -481,29 +561,49 @@ impl<'a> Builder<'a> {
     }
 
     fn check_origin(&self, branch: &Branch, package: &Package) -> Result<()> {
-        let manifest_folder = package.manifest_path.as_std_path().parent().unwrap_or(Path::new(""));
+        let manifest_folder = package
+            .manifest_path
+            .as_std_path()
+            .parent()
+            .unwrap_or(Path::new(""));
         let is_as_asked = match &branch.source {
             Source::Published { version } => {
-                package.source.as_ref().is_some_and(cargo_metadata::Source::is_crates_io)
+                package
+                    .source
+                    .as_ref()
+                    .is_some_and(cargo_metadata::Source::is_crates_io)
                     && package.version.to_string() == *version
             }
             Source::Edited { .. } | Source::Fork { .. } | Source::Path { .. } => {
                 let asked = self.recipe.folder(&branch.source).unwrap_or_default();
-                package.source.is_none() && asked.canonicalize().ok() == manifest_folder.canonicalize().ok()
+                package.source.is_none()
+                    && asked.canonicalize().ok() == manifest_folder.canonicalize().ok()
             }
             Source::Git { subdirectory, .. } => {
-                package.source.as_ref().is_some_and(|source| source.repr.starts_with("git+"))
-                    && subdirectory.as_ref().is_none_or(|folder| manifest_folder.ends_with(folder))
+                package
+                    .source
+                    .as_ref()
+                    .is_some_and(|source| source.repr.starts_with("git+"))
+                    && subdirectory
+                        .as_ref()
+                        .is_none_or(|folder| manifest_folder.ends_with(folder))
             }
         };
         if is_as_asked {
             return Ok(());
         }
         let remedy = match &branch.source {
-            Source::Git { subdirectory: Some(folder), .. } if package.source.is_some() => {
-                format!("the crate lies in {}, `subdirectory` says `{folder}`", manifest_folder.display())
+            Source::Git {
+                subdirectory: Some(folder),
+                ..
+            } if package.source.is_some() => {
+                format!(
+                    "the crate lies in {}, `subdirectory` says `{folder}`",
+                    manifest_folder.display()
+                )
             }
-            _ => "a patch is ignored when its version is outside what rayon accepts (^1.13.0)".to_owned(),
+            _ => "a patch is ignored when its version is outside what rayon accepts (^1.13.0)"
+                .to_owned(),
         };
         bail!(Stop::BuildFailed(format!(
             "branch `{}` asks for {}, but cargo linked rayon-core {} from {}; {remedy}",
@@ -517,7 +617,11 @@ impl<'a> Builder<'a> {
     fn origin(&self, package: &Package) -> String {
         match &package.source {
             None => {
-                let folder = package.manifest_path.as_std_path().parent().unwrap_or(Path::new(""));
+                let folder = package
+                    .manifest_path
+                    .as_std_path()
+                    .parent()
+                    .unwrap_or(Path::new(""));
                 self.recipe.checkout.shown_without_folders(folder)
             }
             Some(source) if source.is_crates_io() => "registry".to_owned(),
@@ -533,28 +637,37 @@ impl<'a> Builder<'a> {
         if let Some(folder) = self.recipe.folder(&branch.source) {
             return commit_of(&folder);
         }
-        let resolved = package.source.as_ref().and_then(|source| source.repr.split_once('#'));
+        let resolved = package
+            .source
+            .as_ref()
+            .and_then(|source| source.repr.split_once('#'));
         match (&branch.source, resolved) {
-            (Source::Git { .. }, Some((_, commit))) => Commit { commit: Some(commit.to_owned()), dirty: Some(false) },
+            (Source::Git { .. }, Some((_, commit))) => Commit {
+                commit: Some(commit.to_owned()),
+                dirty: Some(false),
+            },
             _ => Commit::default(),
         }
     }
 
-    /// Copies the binary away under its digest: a build that somebody starts during a sweep must not change what the
-    /// sweep runs.
+    /// Copies the binary away under its digest: a build that somebody starts during a sweep must
+    /// not change what the sweep runs.
     fn keep_copy(&self, built: &Path) -> Result<(PathBuf, String)> {
-        let bytes = fs::read(built).with_context(|| format!("{} cannot be read", built.display()))?;
+        let bytes =
+            fs::read(built).with_context(|| format!("{} cannot be read", built.display()))?;
         let sha256 = digest::of_bytes(&bytes);
         let folder = self.folder.join("binaries");
-        fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
-        // Without the branch's name: a program's path lies on its stack, and paths of different lengths would shift the
-        // stacks of branches by different amounts.
+        fs::create_dir_all(&folder)
+            .with_context(|| format!("{} cannot be made", folder.display()))?;
+        // Without the branch's name: a program's path lies on its stack, and paths of different
+        // lengths would shift the stacks of branches by different amounts.
         let copy = folder.join(&sha256[..32]);
         if digest::of_file(&copy).ok().as_ref() != Some(&sha256) {
             let store = || -> std::io::Result<()> {
                 let mut file = tempfile::NamedTempFile::new_in(&folder)?;
                 std::io::Write::write_all(&mut file, &bytes)?;
-                file.as_file().set_permissions(fs::Permissions::from_mode(0o755))?;
+                file.as_file()
+                    .set_permissions(fs::Permissions::from_mode(0o755))?;
                 file.persist(&copy)?;
                 Ok(())
             };
@@ -579,16 +692,28 @@ pub(crate) fn simulated_folder(root: &Path) -> PathBuf {
 fn missing(branch: &Branch, output: &str) -> Option<String> {
     match &branch.source {
         Source::Published { version } | Source::Edited { version, .. } => {
-            let marks = ["failed to select a version for the requirement `rayon-core", "didn't match: "];
+            let marks = [
+                "failed to select a version for the requirement `rayon-core",
+                "didn't match: ",
+            ];
             let known = marks.iter().all(|mark| output.contains(mark)).then(|| {
-                let listed = output.split(marks[1]).nth(1).and_then(|rest| rest.lines().next());
+                let listed = output
+                    .split(marks[1])
+                    .nth(1)
+                    .and_then(|rest| rest.lines().next());
                 listed.unwrap_or_default().to_owned()
             })?;
-            Some(format!("{}: the registry has no rayon-core {version}; the newest are {known}", branch.called()))
+            Some(format!(
+                "{}: the registry has no rayon-core {version}; the newest are {known}",
+                branch.called()
+            ))
         }
         Source::Git { rev, url, .. } if output.contains("failed to load source for dependency") => {
             let why = output.lines().last().unwrap_or_default().trim();
-            Some(format!("{}: {url} gives no commit {rev}: {why}", branch.called()))
+            Some(format!(
+                "{}: {url} gives no commit {rev}: {why}",
+                branch.called()
+            ))
         }
         _ => None,
     }
@@ -601,13 +726,15 @@ fn edits_of(config_folder: &Path, version: &str, edits: &Path) -> Result<Edits> 
     Ok(read)
 }
 
-/// A `path` source must be there and be rayon-core, told before cargo's less direct words, and edits must be well
-/// formed. Both start from `config_folder`.
+/// A `path` source must be there and be rayon-core, told before cargo's less direct words, and
+/// edits must be well formed. Both start from `config_folder`.
 pub(crate) fn check_folder(config_folder: &Path, branch: &Branch) -> Result<()> {
     if let Source::Edited { version, edits } = &branch.source {
         return edits_of(config_folder, version, edits).map(drop);
     }
-    let Source::Path { path, .. } = &branch.source else { return Ok(()) };
+    let Source::Path { path, .. } = &branch.source else {
+        return Ok(());
+    };
     let folder = config_folder.join(path);
     let manifest_of = |folder: &Path| fs::read_to_string(folder.join("Cargo.toml")).ok();
     let package_of = |text: &str| {
@@ -622,7 +749,9 @@ pub(crate) fn check_folder(config_folder: &Path, branch: &Branch) -> Result<()> 
         None if folder.is_dir() => "holds no Cargo.toml".to_owned(),
         None => "is not there".to_owned(),
     };
-    let inner = manifest_of(&folder.join("rayon-core")).as_deref().and_then(package_of);
+    let inner = manifest_of(&folder.join("rayon-core"))
+        .as_deref()
+        .and_then(package_of);
     let remedy = if inner.is_some_and(|name| name == "rayon-core") {
         "point it at the folder `rayon-core` in it"
     } else {
@@ -631,7 +760,11 @@ pub(crate) fn check_folder(config_folder: &Path, branch: &Branch) -> Result<()> 
     let named = match &branch.typed {
         Some(_) => format!("{}: the folder", branch.called()),
         None => {
-            format!("{}: path = \"{}\", seen from branches.toml,", branch.called(), path.display())
+            format!(
+                "{}: path = \"{}\", seen from branches.toml,",
+                branch.called(),
+                path.display()
+            )
         }
     };
     Err(Stop::BadInput(format!("{named} {there}; {remedy}")).into())
@@ -642,8 +775,14 @@ fn with_implied(features: &BTreeSet<String>, package: &Package) -> BTreeSet<Stri
     let mut all = features.clone();
     loop {
         let known = all.len();
-        let implied = all.iter().filter_map(|feature| package.features.get(feature)).flatten();
-        let implied: Vec<String> = implied.filter(|it| package.features.contains_key(*it)).cloned().collect();
+        let implied = all
+            .iter()
+            .filter_map(|feature| package.features.get(feature))
+            .flatten();
+        let implied: Vec<String> = implied
+            .filter(|it| package.features.contains_key(*it))
+            .cloned()
+            .collect();
         all.extend(implied);
         if all.len() == known {
             return all;
@@ -653,7 +792,10 @@ fn with_implied(features: &BTreeSet<String>, package: &Package) -> BTreeSet<Stri
 
 /// The features of rayon-core that are on, which must be those asked for.
 fn features_on(branch: &Branch, metadata: &Metadata, package: &Package) -> Result<Vec<String>> {
-    let nodes = metadata.resolve.as_ref().map(|resolve| resolve.nodes.as_slice());
+    let nodes = metadata
+        .resolve
+        .as_ref()
+        .map(|resolve| resolve.nodes.as_slice());
     let on: BTreeSet<String> = nodes
         .unwrap_or_default()
         .iter()

@@ -31,22 +31,37 @@ fn branch(source: Source) -> Branch {
 
 #[test]
 fn features_that_cargo_switched_on_unasked_are_a_failed_build() {
-    let fork = branch(Source::Fork { features: ["split".to_owned()].into() });
+    let fork = branch(Source::Fork {
+        features: ["split".to_owned()].into(),
+    });
     let (as_asked, package) = metadata(&["split"]);
     assert_eq!(features_on(&fork, &as_asked, &package).unwrap(), ["split"]);
     for on in [vec!["split", "no-jec"], vec![]] {
         let (other, package) = metadata(&on);
         let error = features_on(&fork, &other, &package).unwrap_err();
-        assert!(matches!(error.downcast_ref(), Some(Stop::BuildFailed(_))), "{error}");
-        assert!(error.to_string().contains("branch `mine` asks for the features"), "{error}");
+        assert!(
+            matches!(error.downcast_ref(), Some(Stop::BuildFailed(_))),
+            "{error}"
+        );
+        assert!(
+            error
+                .to_string()
+                .contains("branch `mine` asks for the features"),
+            "{error}"
+        );
     }
 }
 
 #[test]
 fn features_may_switch_on_what_they_are_built_on() {
-    let fork = branch(Source::Fork { features: ["demand".to_owned()].into() });
+    let fork = branch(Source::Fork {
+        features: ["demand".to_owned()].into(),
+    });
     let (as_asked, package) = metadata(&["demand", "membarrier"]);
-    assert_eq!(features_on(&fork, &as_asked, &package).unwrap(), ["demand", "membarrier"]);
+    assert_eq!(
+        features_on(&fork, &as_asked, &package).unwrap(),
+        ["demand", "membarrier"]
+    );
     let (too_few, package) = metadata(&["demand"]);
     assert!(features_on(&fork, &too_few, &package).is_err());
 }
@@ -55,8 +70,13 @@ fn features_may_switch_on_what_they_are_built_on() {
 fn a_branch_is_built_again_in_the_target_folder_where_it_was_built() {
     let root = tempfile::tempdir().unwrap();
     let checkout = checkout();
-    let builder = Builder { folder: root.path().to_owned(), ..Builder::new(&checkout, root.path(), 1).unwrap() };
-    let mine = branch(Source::Fork { features: BTreeSet::new() });
+    let builder = Builder {
+        folder: root.path().to_owned(),
+        ..Builder::new(&checkout, root.path(), 1).unwrap()
+    };
+    let mine = branch(Source::Fork {
+        features: BTreeSet::new(),
+    });
     fs::create_dir_all(builder.target(0).join("release")).unwrap();
     assert_eq!(builder.home(&mine), None);
     fs::create_dir_all(builder.target(1).join("release")).unwrap();
@@ -75,7 +95,9 @@ fn few_builds_share_one_target_folder_and_many_take_no_more_than_there_are_cpus(
 #[test]
 fn a_program_is_built_with_no_more_workloads_than_are_needed() {
     let checkout = checkout();
-    let fork = branch(Source::Fork { features: BTreeSet::new() });
+    let fork = branch(Source::Fork {
+        features: BTreeSet::new(),
+    });
     let linked = |programs| {
         let recipe = Recipe {
             checkout: &checkout,
@@ -87,10 +109,17 @@ fn a_program_is_built_with_no_more_workloads_than_are_needed() {
         };
         let manifest: toml::Table = recipe.manifest(&fork, &[]).unwrap().parse().unwrap();
         let dependency = &manifest["dependencies"]["workloads"];
-        format!("{} {}", dependency["package"].as_str().unwrap(), dependency["features"])
+        format!(
+            "{} {}",
+            dependency["package"].as_str().unwrap(),
+            dependency["features"]
+        )
     };
     let all = [Programs::Study, Programs::Workloads, Programs::Services].map(linked);
-    assert_eq!(all, ["workloads []", "workloads [\"further\"]", "services []"]);
+    assert_eq!(
+        all,
+        ["workloads []", "workloads [\"further\"]", "services []"]
+    );
 }
 
 #[test]
@@ -98,9 +127,16 @@ fn edits_are_read_before_anything_is_built_and_are_part_of_what_is_built() {
     let root = tempfile::tempdir().unwrap();
     let checkout = checkout();
     let builder = Builder::new(&checkout, root.path(), 1).unwrap();
-    let mine = branch(Source::Edited { version: "1.13.0".to_owned(), edits: "edits.toml".into() });
+    let mine = branch(Source::Edited {
+        version: "1.13.0".to_owned(),
+        edits: "edits.toml".into(),
+    });
     let refusal = || builder.check_folder(&mine).unwrap_err().to_string();
-    assert!(refusal().starts_with("edits.toml: cannot be read"), "{}", refusal());
+    assert!(
+        refusal().starts_with("edits.toml: cannot be read"),
+        "{}",
+        refusal()
+    );
     let write = |published: &str| {
         let text = format!(
             "published = \"{published}\"\nchange = \"\"\n[[edit]]\n\
@@ -110,10 +146,22 @@ fn edits_are_read_before_anything_is_built_and_are_part_of_what_is_built() {
         builder.content(&mine).unwrap().unwrap()
     };
     let older = write("1.12.0");
-    assert!(refusal().contains("written for rayon-core 1.12.0, not for 1.13.0"), "{}", refusal());
+    assert!(
+        refusal().contains("written for rayon-core 1.12.0, not for 1.13.0"),
+        "{}",
+        refusal()
+    );
     assert_ne!(write("1.13.0"), older);
     builder.check_folder(&mine).unwrap();
-    let manifest: toml::Table = builder.recipe.manifest(&mine, &[]).unwrap().parse().unwrap();
+    let manifest: toml::Table = builder
+        .recipe
+        .manifest(&mine, &[])
+        .unwrap()
+        .parse()
+        .unwrap();
     let linked = &manifest["patch"]["crates-io"]["rayon-core"]["path"];
-    assert!(linked.as_str().unwrap().contains("branches/edited/"), "{linked}");
+    assert!(
+        linked.as_str().unwrap().contains("branches/edited/"),
+        "{linked}"
+    );
 }

@@ -21,27 +21,40 @@ const LIMIT: Duration = Duration::from_mins(1);
 
 /// What a branch's binary must call itself.
 pub(crate) fn expected_variant(source: &Source) -> BTreeSet<String> {
-    let Source::Fork { features } = source else { return ["upstream".to_owned()].into() };
+    let Source::Fork { features } = source else {
+        return ["upstream".to_owned()].into();
+    };
     Features::of_the_fork().words(features)
 }
 
 /// A request that any workload binary answers at once.
 pub(crate) fn smallest_request() -> Request {
-    Request { threads: 2, ..Request::tiny("quicksort") }
+    Request {
+        threads: 2,
+        ..Request::tiny("quicksort")
+    }
 }
 
 /// Gives a binary a tiny request and compares the variant it names with its row.
-pub(crate) fn who_are_you(branch: &Branch, binary: &Path, machine: Option<&MachineRequest>) -> Result<String> {
+pub(crate) fn who_are_you(
+    branch: &Branch,
+    binary: &Path,
+    machine: Option<&MachineRequest>,
+) -> Result<String> {
     let request = Request {
         machine: machine.cloned(),
-        // No program runs on every rival: some have no joins, others no broadcast. A pool starts on each.
+        // No program runs on every rival: some have no joins, others no broadcast. A pool starts on
+        // each.
         prepare_only: !branch.source.is_instrumented(),
         ..smallest_request()
     };
     let ended = trial::ask(binary, &request, LIMIT).filter(|_| !interrupt::is_requested());
     let ended = ended.ok_or_else(interrupt::while_building)?;
     let outcome = ended.result.map_err(|failure| {
-        let tail = failure.stderr_tail.map(|tail| format!(":\n{tail}")).unwrap_or_default();
+        let tail = failure
+            .stderr_tail
+            .map(|tail| format!(":\n{tail}"))
+            .unwrap_or_default();
         Stop::BuildFailed(format!(
             "branch `{}` was built, but cannot say who it is: {}: {}{tail}",
             branch.name, failure.ending, failure.reason
@@ -73,22 +86,36 @@ pub(crate) fn who_are_you(branch: &Branch, binary: &Path, machine: Option<&Machi
     Ok(outcome.variant)
 }
 
-/// Asks a binary for its workloads, which must be those of the files that plans are made from, as far as it is built
-/// with them.
-pub(crate) fn which_workloads(branch: &Branch, binary: &Path, programs: Programs, files: &[File]) -> Result<()> {
-    let ended = subprocess::run(Command::new(binary).args(["list", "--json"]), b"", Some(Limit::Wall(LIMIT)))
-        .with_context(|| format!("branch `{}`: the binary cannot be started", branch.name))?;
+/// Asks a binary for its workloads, which must be those of the files that plans are made from, as
+/// far as it is built with them.
+pub(crate) fn which_workloads(
+    branch: &Branch,
+    binary: &Path,
+    programs: Programs,
+    files: &[File],
+) -> Result<()> {
+    let ended = subprocess::run(
+        Command::new(binary).args(["list", "--json"]),
+        b"",
+        Some(Limit::Wall(LIMIT)),
+    )
+    .with_context(|| format!("branch `{}`: the binary cannot be started", branch.name))?;
     if ended.is_interrupted {
         bail!(interrupt::while_building())
     }
-    let mut ours: BTreeMap<_, _> = files.iter().flat_map(|file| by_name(file.text.as_bytes())).collect();
+    let mut ours: BTreeMap<_, _> = files
+        .iter()
+        .flat_map(|file| by_name(file.text.as_bytes()))
+        .collect();
     ours.retain(|name, _| programs.has(name));
     for whole in programs.whole_descriptions() {
         ours.insert(whole.name.to_owned(), serde_json::to_value(whole)?);
     }
     let theirs = by_name(&ended.stdout);
     let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
-    let differing = names.into_iter().filter(|name| ours.get(*name) != theirs.get(*name));
+    let differing = names
+        .into_iter()
+        .filter(|name| ours.get(*name) != theirs.get(*name));
     let differing: Vec<String> = differing.map(|name| format!("`{name}`")).collect();
     if differing.is_empty() {
         return Ok(());
@@ -96,7 +123,11 @@ pub(crate) fn which_workloads(branch: &Branch, binary: &Path, programs: Programs
     bail!(Stop::BuildFailed(format!(
         "branch `{}`: its workloads are not those of {}; different: {}. Renew: {}",
         branch.name,
-        files.iter().map(|file| file.path).collect::<Vec<_>>().join(" and "),
+        files
+            .iter()
+            .map(|file| file.path)
+            .collect::<Vec<_>>()
+            .join(" and "),
         differing.join(", "),
         files.iter().map(File::renew).collect::<Vec<_>>().join("; ")
     )))
@@ -117,18 +148,33 @@ mod tests {
     use super::*;
 
     fn fork(features: &[&str]) -> Source {
-        Source::Fork { features: features.iter().map(|&name| name.to_owned()).collect() }
+        Source::Fork {
+            features: features.iter().map(|&name| name.to_owned()).collect(),
+        }
     }
 
     #[test]
     fn a_fork_without_a_layout_is_packed_and_anything_else_is_upstream() {
-        let words = |source: &Source| expected_variant(source).into_iter().collect::<Vec<_>>().join("+");
+        let words = |source: &Source| {
+            expected_variant(source)
+                .into_iter()
+                .collect::<Vec<_>>()
+                .join("+")
+        };
         assert_eq!(words(&fork(&[])), "packed");
         assert_eq!(words(&fork(&["packed"])), "packed");
         assert_eq!(words(&fork(&["split", "no-jec"])), "no-jec+split");
-        assert_eq!(words(&fork(&["split-idle", "push-fence"])), "push-fence+split-idle");
+        assert_eq!(
+            words(&fork(&["split-idle", "push-fence"])),
+            "push-fence+split-idle"
+        );
         assert_eq!(words(&fork(&["push-fence"])), "packed+push-fence");
-        assert_eq!(words(&Source::Published { version: "1.13.0".to_owned() }), "upstream");
+        assert_eq!(
+            words(&Source::Published {
+                version: "1.13.0".to_owned()
+            }),
+            "upstream"
+        );
     }
 
     fn mine(source: Source) -> Branch {
@@ -157,10 +203,15 @@ mod tests {
     fn a_binary_that_counts_is_trusted_only_where_counting_was_asked_for() {
         let events = r#","events":{"iterations":1,"work_units":1,"workers":[],"outside":{}}"#;
         let counting = fork(&["split", "instrument"]);
-        assert_eq!(ask_counting("split", events, counting.clone()).unwrap(), "split");
+        assert_eq!(
+            ask_counting("split", events, counting.clone()).unwrap(),
+            "split"
+        );
         let silent = ask("split", counting).unwrap_err().to_string();
         assert!(silent.contains("counted nothing"), "{silent}");
-        let timed = ask_counting("split", events, fork(&["split"])).unwrap_err().to_string();
+        let timed = ask_counting("split", events, fork(&["split"]))
+            .unwrap_err()
+            .to_string();
         assert!(timed.contains("counts events"), "{timed}");
     }
 
@@ -169,17 +220,25 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let script = r#"case "$(cat)" in *'"prepare_only":true'*) exit 7;; esac; exit 101"#;
         let binary = crate::run::testing::script(folder.path(), script);
-        let error = who_are_you(&mine(fork(&[])), &binary, None).unwrap_err().to_string();
+        let error = who_are_you(&mine(fork(&[])), &binary, None)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("exit code 7"), "{error}");
     }
 
     #[test]
     fn a_binary_that_names_its_variant_is_trusted_and_another_is_not() {
-        assert_eq!(ask("split+no-jec", fork(&["no-jec", "split"])).unwrap(), "split+no-jec");
+        assert_eq!(
+            ask("split+no-jec", fork(&["no-jec", "split"])).unwrap(),
+            "split+no-jec"
+        );
         let error = ask("split", fork(&["no-jec", "split"])).unwrap_err();
         assert!(matches!(error.downcast_ref(), Some(Stop::BuildFailed(_))));
         let message = error.to_string();
-        assert!(message.contains("says it is `split`") && message.contains("no-jec+split"), "{message}");
+        assert!(
+            message.contains("says it is `split`") && message.contains("no-jec+split"),
+            "{message}"
+        );
     }
 
     #[test]
@@ -188,14 +247,24 @@ mod tests {
         let told = r#"[{"name":"same"},{"name":"changed","size":1},{"name":"new"}]"#;
         let binary = crate::run::testing::script(folder.path(), &format!("echo '{told}'"));
         let branch = mine(fork(&[]));
-        let file = |text| File { path: "made/up.json", package: "up", text };
+        let file = |text| File {
+            path: "made/up.json",
+            package: "up",
+            text,
+        };
         which_workloads(&branch, &binary, Programs::Services, &[file(told)]).unwrap();
-        let other = [r#"[{"name":"changed","size":2},{"name":"same"}]"#, r#"[{"name":"gone"}]"#];
+        let other = [
+            r#"[{"name":"changed","size":2},{"name":"same"}]"#,
+            r#"[{"name":"gone"}]"#,
+        ];
         let other = other.map(file);
         let error = which_workloads(&branch, &binary, Programs::Services, &other).unwrap_err();
         let error = error.to_string();
         assert!(error.contains("branch `mine`"), "{error}");
-        assert!(error.contains("different: `changed`, `gone`, `new`. Renew: cargo run -p up"), "{error}");
+        assert!(
+            error.contains("different: `changed`, `gone`, `new`. Renew: cargo run -p up"),
+            "{error}"
+        );
         let study = [file(r#"[{"name":"tsp"},{"name":"fib-join"}]"#)];
         let binary = crate::run::testing::script(folder.path(), r#"echo '[{"name":"tsp"}]'"#);
         which_workloads(&branch, &binary, Programs::Study, &study).unwrap();

@@ -1,5 +1,5 @@
-//! Whole programs of the registry, each built with one branch's rayon-core and otherwise as its package says: with the
-//! lock file and the release profile that it was published with.
+//! Whole programs of the registry, each built with one branch's rayon-core and otherwise as its
+//! package says: with the lock file and the release profile that it was published with.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -21,8 +21,8 @@ use crate::record::digest;
 const LINKER: &str = "linker";
 
 impl Builder<'_> {
-    /// Builds the whole programs of a branch in each of its layouts, and says in JSON where they are: an object of
-    /// paths by program for each binary of the branch.
+    /// Builds the whole programs of a branch in each of its layouts, and says in JSON where they
+    /// are: an object of paths by program for each binary of the branch.
     pub(super) fn build_whole(&self, branch: &Branch, target: &Path) -> Result<String> {
         let mut tables: BTreeMap<String, BTreeMap<&str, PathBuf>> = BTreeMap::new();
         let layouts = *self.recipe.layouts_of(&branch.source).end();
@@ -30,7 +30,8 @@ impl Builder<'_> {
             let folder = self.prepare_whole(branch, program)?;
             let all = program.x86_64_features.join(",+");
             let has_features = cfg!(target_arch = "x86_64") && !all.is_empty();
-            let features = has_features.then(|| format!("--config=build.rustflags=['-Ctarget-feature=+{all}']"));
+            let features = has_features
+                .then(|| format!("--config=build.rustflags=['-Ctarget-feature=+{all}']"));
             let shuffled = self.folder_of_layouts(branch, program, layouts);
             let linker = format!("-Clinker={}", shuffled.join(LINKER).display());
             let mut to_link = vec![];
@@ -39,8 +40,14 @@ impl Builder<'_> {
                 to_link.extend(["--", &linker]);
             }
             let options = features.iter().map(String::as_str);
-            let options = ["--bin", &program.binary].into_iter().chain(options).chain(to_link);
-            let more: Vec<&OsStr> = [target.as_os_str()].into_iter().chain(options.map(OsStr::new)).collect();
+            let options = ["--bin", &program.binary]
+                .into_iter()
+                .chain(options)
+                .chain(to_link);
+            let more: Vec<&OsStr> = [target.as_os_str()]
+                .into_iter()
+                .chain(options.map(OsStr::new))
+                .collect();
             let rustc = ["rustc", "--release", "--quiet", "--locked", "--target-dir"];
             self.cargo(branch, &folder, &rustc, &more)?;
             for layout in 0..=layouts {
@@ -50,29 +57,43 @@ impl Builder<'_> {
                 };
                 let (copy, _) = self.keep_copy(&made)?;
                 let binary = Recipe::binary(&branch.name, layout);
-                tables.entry(binary).or_default().insert(&program.name, copy);
+                tables
+                    .entry(binary)
+                    .or_default()
+                    .insert(&program.name, copy);
             }
         }
         Ok(serde_json::to_string(&tables)?)
     }
 
-    /// Where the linker of a program with so many layouts is, and then the shuffled binaries by their seeds: by their
-    /// number, since cargo links again where the linker has another path.
+    /// Where the linker of a program with so many layouts is, and then the shuffled binaries by
+    /// their seeds: by their number, since cargo links again where the linker has another path.
     fn folder_of_layouts(&self, branch: &Branch, program: &WholeProgram, layouts: u32) -> PathBuf {
         let folder = self.folder.join(&branch.name).join(&program.name);
         folder.with_extension(format!("{layouts}-layouts"))
     }
 
-    /// Copies a program's package, has the copy take the branch's rayon-core, and checks that cargo does so.
+    /// Copies a program's package, has the copy take the branch's rayon-core, and checks that cargo
+    /// does so.
     fn prepare_whole(&self, branch: &Branch, program: &WholeProgram) -> Result<PathBuf> {
         let from = match &program.version {
             Some(version) => self.published(branch, &program.package, version)?,
-            None => self.recipe.checkout.root().join(WHOLE).join(&program.package),
+            None => self
+                .recipe
+                .checkout
+                .root()
+                .join(WHOLE)
+                .join(&program.package),
         };
         let folder = self.folder.join(&branch.name).join(&program.name);
         let read = |path: &Path| {
-            fs::read_to_string(path)
-                .with_context(|| format!("program `{}`: {} cannot be read", program.name, path.display()))
+            fs::read_to_string(path).with_context(|| {
+                format!(
+                    "program `{}`: {} cannot be read",
+                    program.name,
+                    path.display()
+                )
+            })
         };
         let lock = read(&from.join("Cargo.lock"))?;
         let own: Table = read(&from.join("Cargo.toml"))?
@@ -84,15 +105,23 @@ impl Builder<'_> {
             toml::to_string(&self.patched(own, branch)?)?
         );
         // Cargo adapts the lock file; as long as nothing changes, it need not do so again.
-        let is_adapted = fs::read_to_string(folder.join("Cargo.toml")).is_ok_and(|it| it == manifest);
-        let adapted = is_adapted.then(|| fs::read(folder.join("Cargo.lock")).ok()).flatten();
+        let is_adapted =
+            fs::read_to_string(folder.join("Cargo.toml")).is_ok_and(|it| it == manifest);
+        let adapted = is_adapted
+            .then(|| fs::read(folder.join("Cargo.lock")).ok())
+            .flatten();
         let new_text = |file: &Path| match file.to_str()? {
             "Cargo.toml" => Some(manifest.clone().into_bytes()),
             "Cargo.lock" => Some(adapted.clone().unwrap_or_else(|| freed(&lock).into_bytes())),
             _ => None,
         };
-        copy_folder(&from, &folder, new_text)
-            .with_context(|| format!("{} cannot be copied to {}", from.display(), folder.display()))?;
+        copy_folder(&from, &folder, new_text).with_context(|| {
+            format!(
+                "{} cannot be copied to {}",
+                from.display(),
+                folder.display()
+            )
+        })?;
         let metadata = self.metadata(branch, &folder)?;
         let package = self.resolved(branch, &metadata)?;
         features_on(branch, &metadata, &package)?;
@@ -102,7 +131,9 @@ impl Builder<'_> {
     /// A package's manifest with the branch's rayon-core.
     fn patched(&self, mut manifest: Table, branch: &Branch) -> Result<Table> {
         let ours: Table = self.recipe.manifest(branch, &[])?.parse()?;
-        let dependencies = manifest.entry("dependencies").or_insert_with(|| Table::new().into());
+        let dependencies = manifest
+            .entry("dependencies")
+            .or_insert_with(|| Table::new().into());
         if let Some(dependencies) = dependencies.as_table_mut() {
             let it = ours["dependencies"]["rayon-core"].clone();
             dependencies.insert("rayon-core".to_owned(), it);
@@ -113,8 +144,8 @@ impl Builder<'_> {
     }
 }
 
-/// Writes a linker into `folder` that links what was compiled once in each layout as well: to compile a program again
-/// for each, optimized as a whole, took most of the time.
+/// Writes a linker into `folder` that links what was compiled once in each layout as well: to
+/// compile a program again for each, optimized as a whole, took most of the time.
 fn write_linker(folder: &Path, layouts: u32) -> Result<()> {
     let link = |seed| format!("cc \"$@\" {} -o \"$folder/{seed}\"", shuffling(seed));
     let script = format!(
@@ -132,6 +163,8 @@ fn write_linker(folder: &Path, layouts: u32) -> Result<()> {
 /// A lock file without its rayon-core, which cargo then chooses anew: that of a patch as well.
 fn freed(lock: &str) -> String {
     const HEAD: &str = "[[package]]\n";
-    let others = lock.split(HEAD).filter(|it| !it.starts_with("name = \"rayon-core\"\n"));
+    let others = lock
+        .split(HEAD)
+        .filter(|it| !it.starts_with("name = \"rayon-core\"\n"));
     others.collect::<Vec<_>>().join(HEAD)
 }

@@ -1,7 +1,8 @@
 //! The tiny Cargo workspace that links the workloads to one branch's rayon-core.
 //!
-//! Two rayon-cores cannot share a binary, and a patch is a property of a workspace; so each branch has its own, written
-//! anew from `branches.toml`, the checkout's release profile and its lock file.
+//! Two rayon-cores cannot share a binary, and a patch is a property of a workspace; so each branch
+//! has its own, written anew from `branches.toml`, the checkout's release profile and its lock
+//! file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -63,7 +64,8 @@ impl Recipe<'_> {
         format!("branch-{branch}")
     }
 
-    /// The binary of a branch in a layout: 0 is the linker's own, others are shuffled with that seed.
+    /// The binary of a branch in a layout: 0 is the linker's own, others are shuffled with that
+    /// seed.
     pub(super) fn binary(branch: &str, layout: u32) -> String {
         match layout {
             0 => Self::package(branch),
@@ -73,7 +75,11 @@ impl Recipe<'_> {
 
     /// Shuffled layouts of a branch: none of an instrumented one, whose times nobody sees.
     pub(super) fn layouts_of(&self, source: &Source) -> std::ops::RangeInclusive<u32> {
-        1..=if source.is_instrumented() || self.is_simulated() { 0 } else { self.layouts }
+        1..=if source.is_instrumented() || self.is_simulated() {
+            0
+        } else {
+            self.layouts
+        }
     }
 
     /// Folder of the rayon-core that a branch patches in; `None` for registry and git sources.
@@ -81,18 +87,29 @@ impl Recipe<'_> {
         match source {
             Source::Fork { .. } => Some(self.checkout.root().join("rayon-fork")),
             Source::Path { path, .. } => Some(self.config_folder.join(path)),
-            Source::Edited { .. } => Some(self.edited.join(Id::of(source).to_string()).join("rayon-core")),
+            Source::Edited { .. } => Some(
+                self.edited
+                    .join(Id::of(source).to_string())
+                    .join("rayon-core"),
+            ),
             Source::Published { .. } | Source::Git { .. } => None,
         }
     }
 
-    /// Writes or refreshes the workspace in `folder`, which takes the `rewritten` crates in place of their originals.
-    /// Files that are right already keep their time stamps, so that cargo rebuilds only what changed.
+    /// Writes or refreshes the workspace in `folder`, which takes the `rewritten` crates in place
+    /// of their originals. Files that are right already keep their time stamps, so that cargo
+    /// rebuilds only what changed.
     ///
     /// # Errors
     /// If a file of the checkout cannot be read or one of the workspace not written.
-    pub(super) fn write(&self, branch: &Branch, folder: &Path, rewritten: &[Rewritten]) -> Result<()> {
-        fs::create_dir_all(folder.join("src")).with_context(|| format!("{} cannot be made", folder.display()))?;
+    pub(super) fn write(
+        &self,
+        branch: &Branch,
+        folder: &Path,
+        rewritten: &[Rewritten],
+    ) -> Result<()> {
+        fs::create_dir_all(folder.join("src"))
+            .with_context(|| format!("{} cannot be made", folder.display()))?;
         let root_lock = self.lock(branch)?;
         let manifest = format!(
             "# Written by `cargo runner build`; changes here are overwritten.\n{}",
@@ -114,19 +131,21 @@ impl Recipe<'_> {
             write_if_changed(&shuffle, self.shuffling_program(branch))?;
         }
         let is_new_manifest = write_if_changed(&folder.join("Cargo.toml"), &manifest)?;
-        // Cargo adapts the copied lock file to this workspace; copying it again each time would make it ask the
-        // registry each time.
+        // Cargo adapts the copied lock file to this workspace; copying it again each time would
+        // make it ask the registry each time.
         let stamp = digest::of_bytes(root_lock.as_bytes());
         let is_new_lock = write_if_changed(&folder.join("root-lock.sha256"), &stamp)?;
         let lock = folder.join("Cargo.lock");
         if is_new_manifest || is_new_lock || !lock.exists() {
-            fs::write(&lock, root_lock).with_context(|| format!("{} cannot be written", lock.display()))?;
+            fs::write(&lock, root_lock)
+                .with_context(|| format!("{} cannot be written", lock.display()))?;
         }
         Ok(())
     }
 
-    /// The lock file that cargo starts from: the checkout's, and what else is locked beside a rayon-core that is a
-    /// working tree, so that its own dependencies have the versions that it was tested with.
+    /// The lock file that cargo starts from: the checkout's, and what else is locked beside a
+    /// rayon-core that is a working tree, so that its own dependencies have the versions that it
+    /// was tested with.
     ///
     /// # Errors
     /// If a lock file is there and cannot be read.
@@ -140,7 +159,9 @@ impl Recipe<'_> {
             return Ok(root);
         }
         let other = read(&beside)?;
-        let manifest = read(&beside.with_file_name("Cargo.toml"))?.parse().unwrap_or_default();
+        let manifest = read(&beside.with_file_name("Cargo.toml"))?
+            .parse()
+            .unwrap_or_default();
         Ok(with_packages_of(&root, &other, &linked(&manifest, &other)))
     }
 
@@ -155,7 +176,8 @@ impl Recipe<'_> {
             // The patch decides; whether it was taken is checked after the build.
             _ => "1".to_owned(),
         };
-        // Services have the other workloads in them, whole programs the study's, and are called the same.
+        // Services have the other workloads in them, whole programs the study's, and are called the
+        // same.
         let (package, folder, features) = match self.programs {
             Programs::Study => ("workloads", WORKLOADS, &[][..]),
             Programs::Workloads => ("workloads", WORKLOADS, &["further"][..]),
@@ -199,15 +221,16 @@ impl Recipe<'_> {
             manifest["patch"]["crates-io"]["rayon-core"] = patch;
         }
         let layouts = std::iter::once(0).chain(self.layouts_of(&branch.source));
-        let binary = |layout| json!({ "name": Self::binary(&branch.name, layout), "path": "src/main.rs" });
+        let binary =
+            |layout| json!({ "name": Self::binary(&branch.name, layout), "path": "src/main.rs" });
         manifest["bin"] = layouts.map(binary).collect();
         toml::to_string(&manifest).context("the branch's Cargo.toml cannot be written as TOML")
     }
 
     /// A build script that has the linker put the functions of each layout in an order of its own.
     ///
-    /// Where a function lies decides which branches share a predictor's entry and which lines of code a cache set;
-    /// between builds of equal speed that alone makes some per cent.
+    /// Where a function lies decides which branches share a predictor's entry and which lines of
+    /// code a cache set; between builds of equal speed that alone makes some per cent.
     fn shuffling_program(&self, branch: &Branch) -> String {
         let mut program = "// Written by `cargo runner build`; changes here are overwritten.\n\
                            fn main() {\n    println!(\"cargo::rerun-if-changed=build.rs\");\n"
@@ -215,7 +238,10 @@ impl Recipe<'_> {
         for seed in self.layouts_of(&branch.source) {
             let binary = Self::binary(&branch.name, seed);
             let flag = shuffling(seed);
-            _ = writeln!(program, "    println!(\"cargo::rustc-link-arg-bin={binary}={flag}\");");
+            _ = writeln!(
+                program,
+                "    println!(\"cargo::rustc-link-arg-bin={binary}={flag}\");"
+            );
         }
         program.push_str("}\n");
         program
@@ -228,8 +254,13 @@ impl Recipe<'_> {
     pub(super) fn profile(&self) -> Result<Table> {
         let manifest: Table = toml::from_str(&read(&self.checkout.root().join("Cargo.toml"))?)
             .context("the checkout's Cargo.toml is not TOML")?;
-        let release = manifest.get("profile").and_then(|profile| profile.get("release"));
-        Ok(release.and_then(Value::as_table).cloned().unwrap_or_default())
+        let release = manifest
+            .get("profile")
+            .and_then(|profile| profile.get("release"));
+        Ok(release
+            .and_then(Value::as_table)
+            .cloned()
+            .unwrap_or_default())
     }
 }
 
@@ -242,7 +273,8 @@ pub(super) fn shuffling(seed: u32) -> String {
 const INSTRUMENTED_PROGRAM: &str = include_str!("../../templates/instrumented_program.rs");
 
 /// What programs on simulated machines have beside: a heap that decides which objects share a line.
-const SIMULATED_HEAP: &str = "\n#[global_allocator]\nstatic HEAP: manycore::Heap = manycore::Heap;\n";
+const SIMULATED_HEAP: &str =
+    "\n#[global_allocator]\nstatic HEAP: manycore::Heap = manycore::Heap;\n";
 
 /// The program of a branch: it says what its rayon-core is, and runs the workloads.
 fn main_program(source: &Source, programs: Programs) -> String {
@@ -251,8 +283,8 @@ fn main_program(source: &Source, programs: Programs) -> String {
     }
     let variant = match source {
         Source::Fork { .. } => "rayon_core::rayon_fork_variant()",
-        // Others do not know themselves; what cargo resolved is checked instead. The import keeps the dependency that
-        // selects its features in use.
+        // Others do not know themselves; what cargo resolved is checked instead. The import keeps
+        // the dependency that selects its features in use.
         _ => "\"upstream\"",
     };
     let whole = match programs {
@@ -282,40 +314,71 @@ struct Locked {
     dependencies: Vec<String>,
 }
 
-/// Registry packages whose version in a branch's lock file is none of those in the one that cargo started from: `name
-/// version` each. rayon-core itself is left out, being what is under comparison.
+/// Registry packages whose version in a branch's lock file is none of those in the one that cargo
+/// started from: `name version` each. rayon-core itself is left out, being what is under
+/// comparison.
 ///
 /// # Errors
 /// If the branch's file cannot be read, or one of the two is no lock file.
 pub(super) fn strayed_from_lock(lock: &str, branch_lock: &Path) -> Result<Vec<String>> {
     let branch_text = read(branch_lock)?;
-    let parse =
-        |text: &str| toml::from_str::<Lock>(text).with_context(|| format!("{} is no lock file", branch_lock.display()));
+    let parse = |text: &str| {
+        toml::from_str::<Lock>(text)
+            .with_context(|| format!("{} is no lock file", branch_lock.display()))
+    };
     let mut known: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for package in parse(lock)?.package {
-        known.entry(package.name).or_default().insert(package.version);
+        known
+            .entry(package.name)
+            .or_default()
+            .insert(package.version);
     }
     let strayed = parse(&branch_text)?.package.into_iter().filter(|package| {
         package.source.is_some()
             && package.name != "rayon-core"
-            && known.get(&package.name).is_some_and(|versions| !versions.contains(&package.version))
+            && known
+                .get(&package.name)
+                .is_some_and(|versions| !versions.contains(&package.version))
     });
-    Ok(strayed.map(|package| format!("{} {}", package.name, package.version)).collect())
+    Ok(strayed
+        .map(|package| format!("{} {}", package.name, package.version))
+        .collect())
 }
 
 /// What a package is linked with by its manifest and lock file: not what its tests need.
 fn linked(manifest: &Table, lock: &str) -> BTreeSet<String> {
     let dependencies = |table: &Table| -> Vec<String> {
-        let names = table.get("dependencies").and_then(Value::as_table).into_iter().flatten();
-        names.map(|(name, it)| it.get("package").and_then(Value::as_str).unwrap_or(name).to_owned()).collect()
+        let names = table
+            .get("dependencies")
+            .and_then(Value::as_table)
+            .into_iter()
+            .flatten();
+        names
+            .map(|(name, it)| {
+                it.get("package")
+                    .and_then(Value::as_str)
+                    .unwrap_or(name)
+                    .to_owned()
+            })
+            .collect()
     };
-    let targets = manifest.get("target").and_then(Value::as_table).into_iter().flatten();
-    let targets = targets.filter_map(|(_, target)| target.as_table()).flat_map(&dependencies);
+    let targets = manifest
+        .get("target")
+        .and_then(Value::as_table)
+        .into_iter()
+        .flatten();
+    let targets = targets
+        .filter_map(|(_, target)| target.as_table())
+        .flat_map(&dependencies);
     let mut names: Vec<String> = targets.chain(dependencies(manifest)).collect();
     let lock: Lock = toml::from_str(lock).unwrap_or_default();
     let mut linked = BTreeSet::new();
     while let Some(name) = names.pop() {
-        let own = lock.package.iter().filter(|it| it.name == name).flat_map(|it| &it.dependencies);
+        let own = lock
+            .package
+            .iter()
+            .filter(|it| it.name == name)
+            .flat_map(|it| &it.dependencies);
         let further: Vec<&str> = own.filter_map(|it| it.split(' ').next()).collect();
         if linked.insert(name) {
             names.extend(further.into_iter().map(str::to_owned));
@@ -324,15 +387,21 @@ fn linked(manifest: &Table, lock: &str) -> BTreeSet<String> {
     linked
 }
 
-/// The lock file `root` with those `wanted` published packages of `other` that it has in no version which takes their
-/// place: Cargo links one of each such kind, and refuses a lock file that names two.
+/// The lock file `root` with those `wanted` published packages of `other` that it has in no version
+/// which takes their place: Cargo links one of each such kind, and refuses a lock file that names
+/// two.
 fn with_packages_of(root: &str, other: &str, wanted: &BTreeSet<String>) -> String {
     const HEAD: &str = "[[package]]\n";
     let packages = |lock| str::split(lock, HEAD).skip(1);
     let kind = |package: &str| {
         let mut lines = package.lines();
         let (name, version) = (lines.next()?.to_owned(), lines.next()?.split('"').nth(1)?);
-        let Version { major, minor, patch, .. } = Version::parse(version).ok()?;
+        let Version {
+            major,
+            minor,
+            patch,
+            ..
+        } = Version::parse(version).ok()?;
         Some(match (major, minor) {
             (0, 0) => (name, 0, 0, patch),
             (0, _) => (name, 0, minor, 0),
@@ -340,12 +409,19 @@ fn with_packages_of(root: &str, other: &str, wanted: &BTreeSet<String>) -> Strin
         })
     };
     let known: BTreeSet<_> = packages(root).map(kind).collect();
-    let is_wanted = |package: &&str| package.split('"').nth(1).is_some_and(|it| wanted.contains(it));
+    let is_wanted = |package: &&str| {
+        package
+            .split('"')
+            .nth(1)
+            .is_some_and(|it| wanted.contains(it))
+    };
     packages(other)
         .filter(|package| package.contains("\nsource = "))
         .filter(is_wanted)
         .filter(|package| !known.contains(&kind(package)))
-        .fold(root.to_owned(), |lock, package| format!("{}\n\n{HEAD}{}\n", lock.trim_end(), package.trim_end()))
+        .fold(root.to_owned(), |lock, package| {
+            format!("{}\n\n{HEAD}{}\n", lock.trim_end(), package.trim_end())
+        })
 }
 
 fn read(path: &Path) -> Result<String> {
@@ -358,22 +434,35 @@ mod tests {
 
     #[test]
     fn a_lock_file_takes_published_packages_from_another_unless_it_has_a_version_in_their_place() {
-        let package = |name, version, rest| format!("[[package]]\nname = \"{name}\"\nversion = \"{version}\"\n{rest}");
+        let package = |name, version, rest| {
+            format!("[[package]]\nname = \"{name}\"\nversion = \"{version}\"\n{rest}")
+        };
         let published = "source = \"registry\"\n";
         let lock = |packages: &[String]| format!("version = 4\n\n{}", packages.join("\n"));
         let own = [("both", "1.4.0"), ("early", "0.2.9"), ("first", "0.0.1")]
             .map(|(name, version)| package(name, version, published));
         let taken = [("both", "2.0.0"), ("early", "0.3.0"), ("first", "0.0.2")]
             .map(|(name, version)| package(name, version, published));
-        let new = package("new", "1.0.0", published) + "dependencies = [\n \"both\",\n \"early\",\n \"first\",\n]\n";
-        let left = [("both", "1.0.0"), ("both", "1.5.0"), ("early", "0.2.174"), ("test", "1.0.0")]
-            .map(|(name, version)| package(name, version, published));
+        let new = package("new", "1.0.0", published)
+            + "dependencies = [\n \"both\",\n \"early\",\n \"first\",\n]\n";
+        let left = [
+            ("both", "1.0.0"),
+            ("both", "1.5.0"),
+            ("early", "0.2.174"),
+            ("test", "1.0.0"),
+        ]
+        .map(|(name, version)| package(name, version, published));
         let taken = [&taken[..], &[new]].concat();
         let here = [package("here", "1.0.0", "")];
         let other = lock(&[&left[..], &taken, &here].concat());
-        let manifest = "[dependencies]\nit = { package = \"new\" }\n[dev-dependencies]\ntest = \"1\"";
+        let manifest =
+            "[dependencies]\nit = { package = \"new\" }\n[dev-dependencies]\ntest = \"1\"";
         let linked = linked(&manifest.parse().unwrap(), &other);
         let merged = with_packages_of(&lock(&own), &other, &linked);
-        assert_eq!(merged, lock(&[&own[..], &taken].concat()), "nothing that only tests need");
+        assert_eq!(
+            merged,
+            lock(&[&own[..], &taken].concat()),
+            "nothing that only tests need"
+        );
     }
 }

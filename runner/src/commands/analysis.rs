@@ -42,7 +42,11 @@ fn ended(status: ExitStatus) -> Result<Exit> {
         (None, signal) => bail!(Stop::HostNotFit(format!(
             "the analysis was killed by signal {}{}; the sweep is untouched",
             signal.unwrap_or_default(),
-            if signal == Some(9) { " (the kernel does this when memory runs out)" } else { "" }
+            if signal == Some(9) {
+                " (the kernel does this when memory runs out)"
+            } else {
+                ""
+            }
         ))),
     }
 }
@@ -58,7 +62,14 @@ mod tests {
         assert_eq!(exit_of(&with_signal(2)), Exit::Interrupted);
         let killed = with_signal(9);
         assert_eq!(exit_of(&killed), Exit::HostNotFit);
-        assert!(killed.to_string().contains("signal 9 (the kernel does this when memory"));
-        assert_eq!(ended(ExitStatus::from_raw(2 << 8)).unwrap(), Exit::PassedOn(2));
+        assert!(
+            killed
+                .to_string()
+                .contains("signal 9 (the kernel does this when memory")
+        );
+        assert_eq!(
+            ended(ExitStatus::from_raw(2 << 8)).unwrap(),
+            Exit::PassedOn(2)
+        );
     }
 }

@@ -32,8 +32,12 @@ Example:
 pub(crate) fn run(project: &Project, arguments: &BuildArgs) -> Result<Exit> {
     let config = project.config()?;
     let picked = config.pick("--branches", &arguments.branches)?;
-    let branches: Vec<Branch> =
-        config.branches.iter().filter(|branch| picked.contains(&branch.name.as_str())).cloned().collect();
+    let branches: Vec<Branch> = config
+        .branches
+        .iter()
+        .filter(|branch| picked.contains(&branch.name.as_str()))
+        .cloned()
+        .collect();
     interrupt::install()?;
     let folder = project.config_folder()?;
     let builder = Builder::new(&project.checkout, &folder, 1)?;
@@ -43,16 +47,23 @@ pub(crate) fn run(project: &Project, arguments: &BuildArgs) -> Result<Exit> {
             println!("{} {}", branch.name, built.binaries[0].display());
         }
     }
-    Ok(if failed.is_empty() { Exit::Good } else { Exit::BuildFailed })
+    Ok(if failed.is_empty() {
+        Exit::Good
+    } else {
+        Exit::BuildFailed
+    })
 }
 
 /// Binaries, and why some branches have none.
 pub(crate) type Builds = (BTreeMap<String, Built>, BTreeMap<String, Error>);
 
-/// Builds branches, several at a time where there are CPUs for it, and says so. A failure stops, or is kept and told.
+/// Builds branches, several at a time where there are CPUs for it, and says so. A failure stops, or
+/// is kept and told.
 pub(crate) fn all(builder: &Builder<'_>, branches: &[Branch], keeps_going: bool) -> Result<Builds> {
     // Report at once what needs no build, before minutes go into other branches.
-    branches.iter().try_for_each(|branch| builder.check_folder(branch))?;
+    branches
+        .iter()
+        .try_for_each(|branch| builder.check_folder(branch))?;
     let _lock = builder.lock()?;
     let mut failed = BTreeMap::new();
     let mut waiting = Vec::new();
@@ -71,15 +82,33 @@ pub(crate) fn all(builder: &Builder<'_>, branches: &[Branch], keeps_going: bool)
     let sources = builder.shared_sources(branches)?;
     let at_once = Builder::at_once(waiting.len());
     let bar = BuildBar::new(waiting.len(), at_once);
-    let state = State { waiting, bar, built: BTreeMap::new(), failed, stop: None };
-    let site = Site { builder, keeps_going, state: Mutex::new(state) };
+    let state = State {
+        waiting,
+        bar,
+        built: BTreeMap::new(),
+        failed,
+        stop: None,
+    };
+    let site = Site {
+        builder,
+        keeps_going,
+        state: Mutex::new(state),
+    };
     thread::scope(|scope| {
         for target in 0..at_once {
             let site = &site;
             scope.spawn(move || site.work(target));
         }
     });
-    let State { built, failed, stop, .. } = site.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let State {
+        built,
+        failed,
+        stop,
+        ..
+    } = site
+        .state
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
     if let Some(error) = stop {
         return Err(error);
     }
@@ -97,7 +126,10 @@ pub(crate) fn all(builder: &Builder<'_>, branches: &[Branch], keeps_going: bool)
 fn going_on_without(branch: &Branch, error: &Error, keeps_going: bool) -> Option<String> {
     (keeps_going && exit_of(error) == Exit::BuildFailed).then(|| {
         let words = words_of(error);
-        format!("error: {words}\n(end of the error; going on without `{}`)", branch.name)
+        format!(
+            "error: {words}\n(end of the error; going on without `{}`)",
+            branch.name
+        )
     })
 }
 
@@ -118,8 +150,8 @@ struct State<'a> {
 }
 
 impl<'a> Site<'a> {
-    /// Builds what waits, one after another, in the target folder `target`; what was built before in another stays
-    /// there, so that nothing is built twice.
+    /// Builds what waits, one after another, in the target folder `target`; what was built before
+    /// in another stays there, so that nothing is built twice.
     fn work(&self, target: usize) {
         while let Some((branch, prepared)) = self.take(target) {
             let started = Instant::now();
@@ -137,7 +169,8 @@ impl<'a> Site<'a> {
         if state.stop.is_some() {
             return None;
         }
-        // A folder that another build uses is locked by cargo: what would have to wait for it is taken last.
+        // A folder that another build uses is locked by cargo: what would have to wait for it is
+        // taken last.
         let order = |branch: &Branch| match self.builder.home(branch) {
             Some(home) if home == target => 0,
             None => 1,
@@ -159,7 +192,14 @@ impl<'a> Site<'a> {
             }
             Err(error) => {
                 let is_interrupted = exit_of(&error) == Exit::Interrupted;
-                state.bar.end(&branch.name, if is_interrupted { "interrupted" } else { "failed" });
+                state.bar.end(
+                    &branch.name,
+                    if is_interrupted {
+                        "interrupted"
+                    } else {
+                        "failed"
+                    },
+                );
                 match going_on_without(branch, &error, self.keeps_going) {
                     Some(text) => {
                         state.bar.say(&text);

@@ -1,4 +1,5 @@
-//! `calibrate`: measures this host as a simulated machine, and what the units of work take that workloads charge there.
+//! `calibrate`: measures this host as a simulated machine, and what the units of work take that
+//! workloads charge there.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -26,7 +27,8 @@ use crate::stop::{Exit, Stop};
 /// Arguments of `calibrate`.
 #[derive(Debug, Args)]
 pub(crate) struct CalibrateArgs {
-    /// Measure the prices of work alone, for this file, such as workloads/charges.toml, which all shipped machines take
+    /// Measure the prices of work alone, for this file, such as workloads/charges.toml, which all
+    /// shipped machines take
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -59,17 +61,27 @@ pub(super) struct Care {
 
 impl Care {
     /// For prices that mean something.
-    pub(super) const WHOLE: Self = Self { processes: 3, iterations: 5, is_tiny: false };
+    pub(super) const WHOLE: Self = Self {
+        processes: 3,
+        iterations: 5,
+        is_tiny: false,
+    };
     /// For prices that mean nothing.
-    pub(super) const QUICK: Self = Self { processes: 1, iterations: 1, is_tiny: true };
+    pub(super) const QUICK: Self = Self {
+        processes: 1,
+        iterations: 1,
+        is_tiny: true,
+    };
 }
 
 /// Which of its iterations stands for a workload.
 #[derive(Clone, Copy)]
 enum Of {
-    /// The fastest: what else the host does only slows it down. For machines that are not this host.
+    /// The fastest: what else the host does only slows it down. For machines that are not this
+    /// host.
     Fastest,
-    /// The one in the middle: trials of this host, whose time is a median too, meet what else it does.
+    /// The one in the middle: trials of this host, whose time is a median too, meet what else it
+    /// does.
     Usual,
 }
 
@@ -112,7 +124,11 @@ impl Unit {
             size: if care.is_tiny { "tiny" } else { self.size }.to_owned(),
             program: Program::Sequential,
             warmup_iterations: u32::from(machine.is_none()),
-            iterations: if machine.is_none() { care.iterations } else { 1 },
+            iterations: if machine.is_none() {
+                care.iterations
+            } else {
+                1
+            },
             machine,
             ..Request::tiny(self.workload)
         }
@@ -146,9 +162,15 @@ const LEAST_NS: f64 = 0.0001;
 fn work(project: &Project, output: &Path, of: Of, care: Care) -> Result<()> {
     let root = project.checkout.root();
     let config = project.config()?;
-    let branch = config.branches.iter().find(|branch| branch.name == machines::BASELINE);
+    let branch = config
+        .branches
+        .iter()
+        .find(|branch| branch.name == machines::BASELINE);
     let branch = branch.with_context(|| format!("no branch `{}`", machines::BASELINE))?;
-    let machine = machines::all(root)?.into_iter().next().context("no machine in machines/")?;
+    let machine = machines::all(root)?
+        .into_iter()
+        .next()
+        .context("no machine in machines/")?;
     let counting = MachineRequest {
         file: machines::file(root, &machine.name),
         is_fixed: true,
@@ -164,7 +186,10 @@ fn work(project: &Project, output: &Path, of: Of, care: Care) -> Result<()> {
     let host = Host::default();
     let mut text = HEADER.to_owned();
     for unit in units() {
-        let charged = charged(&ask(&simulated, &unit.request(care, Some(counting.clone())))?, &machine);
+        let charged = charged(
+            &ask(&simulated, &unit.request(care, Some(counting.clone())))?,
+            &machine,
+        );
         let mut times = Vec::new();
         for _ in 0..care.processes {
             times.extend(cpu_ns(&ask(&native, &unit.request(care, None))?));
@@ -175,7 +200,9 @@ fn work(project: &Project, output: &Path, of: Of, care: Care) -> Result<()> {
         let Unit { name, workload, .. } = unit;
         let size = unit.request(care, None).size;
         tell!("{name}: {ns:.4} ns, {charged:.0} units by {workload}{busy}");
-        let model = host.cpu_field("model name").unwrap_or_else(|_| "an unknown CPU".to_owned());
+        let model = host
+            .cpu_field("model name")
+            .unwrap_or_else(|_| "an unknown CPU".to_owned());
         let run = of.name();
         let source = format!("measured: {workload}, sequential, {size}, {run}, on {model}{busy}");
         write!(text, "\n[{name}]\nns = {ns:.4}\nsource = {source:?}\n")?;
@@ -189,14 +216,20 @@ fn work(project: &Project, output: &Path, of: Of, care: Care) -> Result<()> {
 fn units() -> Vec<Unit> {
     let mut units = BTreeMap::new();
     for workload in machines::marked() {
-        let Some(name) = workload.charge else { continue };
+        let Some(name) = workload.charge else {
+            continue;
+        };
         // Of workloads that share a unit, the one that does nothing else.
         if name == "steps" && workload.name != "grain" {
             continue;
         }
         // The machine charges for memory itself, so this must be the time of sums in a cache.
         let size = if name == "saturate" { "tiny" } else { "small" };
-        units.entry(name).or_insert(Unit { name, workload: workload.name, size });
+        units.entry(name).or_insert(Unit {
+            name,
+            workload: workload.name,
+            size,
+        });
     }
     units.into_values().collect()
 }
@@ -205,13 +238,17 @@ fn binary(project: &Project, branch: &Branch, machine: Option<MachineRequest>) -
     let folder = project.config_folder()?;
     let builder = Builder::new(&project.checkout, &folder, 1)?.simulated(machine);
     let (mut built, _) = build::all(&builder, std::slice::from_ref(branch), false)?;
-    let built = built.remove(&branch.name).context("a build that did not fail gives a binary")?;
+    let built = built
+        .remove(&branch.name)
+        .context("a build that did not fail gives a binary")?;
     Ok(built.binaries[0].clone())
 }
 
 fn ask(binary: &Path, request: &Request) -> Result<Outcome> {
     let Some(ended) = trial::ask(binary, request, LIMIT) else {
-        bail!(Stop::Interrupted("interrupted; the prices are as they were".to_owned()));
+        bail!(Stop::Interrupted(
+            "interrupted; the prices are as they were".to_owned()
+        ));
     };
     ended.result.map_err(|failure| {
         Stop::HostNotFit(format!(
@@ -224,12 +261,18 @@ fn ask(binary: &Path, request: &Request) -> Result<Outcome> {
 
 /// CPU time of each iteration.
 fn cpu_ns(outcome: &Outcome) -> impl Iterator<Item = u64> + '_ {
-    outcome.iterations.iter().map(|it| it.user_ns + it.system_ns)
+    outcome
+        .iterations
+        .iter()
+        .map(|it| it.user_ns + it.system_ns)
 }
 
 /// Units that an iteration charged, from the time that they took.
 fn charged(outcome: &Outcome, machine: &Machine) -> f64 {
-    let spent = outcome.simulated.as_ref().and_then(|it| it.spent_ns.get("work"));
+    let spent = outcome
+        .simulated
+        .as_ref()
+        .and_then(|it| it.spent_ns.get("work"));
     let frequency = &machine.frequency;
     let fixed = f64::from(frequency.mhz(FrequencyMode::Fixed, 1));
     let slower = f64::from(frequency.reference_mhz) / fixed;
@@ -240,7 +283,11 @@ fn charged(outcome: &Outcome, machine: &Machine) -> f64 {
 /// What a source says if others want the CPUs, too.
 fn while_busy(host: &Host) -> &'static str {
     // This program is one.
-    if host.load().is_some_and(|load| load > 1.5) { ", while the host was busy" } else { "" }
+    if host.load().is_some_and(|load| load > 1.5) {
+        ", while the host was busy"
+    } else {
+        ""
+    }
 }
 
 #[cfg(test)]
@@ -250,14 +297,20 @@ mod tests {
     #[test]
     fn a_unit_has_the_time_of_the_usual_run_here_and_of_the_fastest_elsewhere() {
         let times = vec![7, 3, 5, 90, 4];
-        assert_eq!((Of::Usual.pick(times.clone()), Of::Fastest.pick(times)), (5, 3));
+        assert_eq!(
+            (Of::Usual.pick(times.clone()), Of::Fastest.pick(times)),
+            (5, 3)
+        );
     }
 
     #[test]
     fn every_unit_that_is_charged_is_measured_once() {
         let measured: Vec<&str> = units().iter().map(|unit| unit.name).collect();
         for workload in machines::marked() {
-            let times = measured.iter().filter(|name| Some(**name) == workload.charge).count();
+            let times = measured
+                .iter()
+                .filter(|name| Some(**name) == workload.charge)
+                .count();
             assert_eq!(times, 1, "{}", workload.name);
         }
     }

@@ -1,4 +1,5 @@
-//! `compare`: a sweep of branches that are named on the command line, and a page for a pull request.
+//! `compare`: a sweep of branches that are named on the command line, and a page for a pull
+//! request.
 
 use anyhow::Result;
 use clap::Args;
@@ -15,8 +16,9 @@ use crate::stop::Exit;
 /// Arguments of `compare`.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// The baseline, then the branches to compare with it: a name of branches.toml, group:NAME, published:VERSION,
-    /// path:DIR, git:URL#COMMIT, git:DIR#COMMIT or fork:FEATURE,FEATURE; put NAME= before it to name it
+    /// The baseline, then the branches to compare with it: a name of branches.toml, group:NAME,
+    /// published:VERSION, path:DIR, git:URL#COMMIT, git:DIR#COMMIT or fork:FEATURE,FEATURE; put
+    /// NAME= before it to name it
     #[arg(value_name = "BRANCH", num_args = 2.., required_unless_present = "resume",
           conflicts_with_all = ["resume", "branches"])]
     specs: Vec<String>,
@@ -48,11 +50,22 @@ pub(crate) fn run(project: &Project, arguments: &CompareArgs) -> Result<Exit> {
         [] => None,
         words => Some(project.named(words)?),
     };
-    let command = SweepCommand { command: "compare", config, page: Some(page), goes_on: false };
+    let command = SweepCommand {
+        command: "compare",
+        config,
+        page: Some(page),
+        goes_on: false,
+    };
     sweep::run_for(project, &arguments.sweep, &command)
 }
 
-fn page(sweep: &SweepDir, manifest: &Manifest, table: &Table, is_begun_here: bool, format: Format) -> Result<String> {
+fn page(
+    sweep: &SweepDir,
+    manifest: &Manifest,
+    table: &Table,
+    is_begun_here: bool,
+    format: Format,
+) -> Result<String> {
     let typed: Vec<String> = std::env::args().skip(1).collect();
     Page {
         manifest,
@@ -60,7 +73,11 @@ fn page(sweep: &SweepDir, manifest: &Manifest, table: &Table, is_begun_here: boo
         rows: &table.rows,
         table: &table.text,
         judgement: table.judgement.as_deref(),
-        arguments: if is_begun_here { &typed } else { &manifest.command_line },
+        arguments: if is_begun_here {
+            &typed
+        } else {
+            &manifest.command_line
+        },
         as_typed: is_begun_here,
     }
     .text(format, Terminal::of_stdout())

@@ -37,17 +37,29 @@ pub(crate) struct DoctorArgs {
 }
 
 pub(crate) fn run(project: &Project, arguments: &DoctorArgs) -> Result<Exit> {
-    let host = arguments.host.as_deref().map_or_else(Host::default, Host::at);
+    let host = arguments
+        .host
+        .as_deref()
+        .map_or_else(Host::default, Host::at);
     let diagnosis = diagnose(project, &host);
     arguments.format.print(&diagnosis)?;
-    Ok(if diagnosis.is_fit() { Exit::Good } else { Exit::HostNotFit })
+    Ok(if diagnosis.is_fit() {
+        Exit::Good
+    } else {
+        Exit::HostNotFit
+    })
 }
 
 /// Looks at a host.
 pub(super) fn diagnose(project: &Project, host: &Host) -> Diagnosis {
     let sysfs = host.path(CPUS);
-    // On a made-up host the journal is one of its own as well, since its name depends on the folder.
+    // On a made-up host the journal is one of its own as well, since its name depends on the
+    // folder.
     let setup = Setup::new((!host.is_system()).then_some(&*sysfs), Choice::Auto, None);
-    let cpus = if host.is_system() { Host::usable_cpus() } else { host.allowed_cpus().len() };
+    let cpus = if host.is_system() {
+        Host::usable_cpus()
+    } else {
+        host.allowed_cpus().len()
+    };
     doctor::examine(host, &Circumstances::of(&project.checkout, &setup, cpus))
 }

@@ -78,15 +78,22 @@ fn fix(setup: &Setup) -> Result<Exit> {
     let held = setup.fix()?;
     if interrupt::is_requested() {
         held.restore()?;
-        bail!(Stop::Interrupted("interrupted; everything is as it was before".to_owned()));
+        bail!(Stop::Interrupted(
+            "interrupted; everything is as it was before".to_owned()
+        ));
     }
     let khz = held.khz();
     if let Some(knob) = held.boost_left_on() {
         let path = setup.tree.path(knob);
-        tell!("note: {} still allows boost, which this backend cannot forbid", path.display());
+        tell!(
+            "note: {} still allows boost, which this backend cannot forbid",
+            path.display()
+        );
     }
     held.leave_fixed();
-    tell!("all CPUs are set to {khz} kHz; `cargo runner frequency restore` puts back what was there");
+    tell!(
+        "all CPUs are set to {khz} kHz; `cargo runner frequency restore` puts back what was there"
+    );
     if setup.tree.is_system() {
         tell!("{}", delivered(khz));
     }
@@ -98,13 +105,17 @@ fn delivered(khz: u64) -> String {
     match clock::measure(&allowed_cpus()) {
         Some(clock) if clock.is_at(khz) => format!("measured: {clock}"),
         Some(clock) => format!("warning: measured: {clock}, which is not what was set"),
-        None => "warning: the clock cannot be measured: the two ways to do so do not agree".to_owned(),
+        None => {
+            "warning: the clock cannot be measured: the two ways to do so do not agree".to_owned()
+        }
     }
 }
 
 /// Undoes the fix of a runner that died, or one made by hand; says so, and whether there was one.
 pub(crate) fn restore_leftover(setup: &Setup) -> Result<bool> {
-    let Some(entry) = setup.restore_leftover()? else { return Ok(false) };
+    let Some(entry) = setup.restore_leftover()? else {
+        return Ok(false);
+    };
     let (khz, since, process) = (entry.khz, &entry.since, entry.process);
     if entry.is_of_earlier_boot() {
         tell!(

@@ -60,14 +60,21 @@ pub(crate) fn run(project: &Project, arguments: &ListArgs) -> Result<Exit> {
         data["machines"] = machines.iter().map(machine).collect();
         tell_machines(&mut text, &machines)?;
     }
-    let text = if arguments.format == ListFormat::Json { json(&data)? } else { text };
+    let text = if arguments.format == ListFormat::Json {
+        json(&data)?
+    } else {
+        text
+    };
     std::io::stdout().write_all(text.as_bytes())?;
     Ok(Exit::Good)
 }
 
 /// What stands behind a branch's name.
 fn mark(branch: &Branch) -> String {
-    let group = branch.group.as_ref().map(|group| format!(" (group {group})"));
+    let group = branch
+        .group
+        .as_ref()
+        .map(|group| format!(" (group {group})"));
     let baseline = branch.baseline.then(|| " (baseline)".to_owned());
     group.into_iter().chain(baseline).collect()
 }
@@ -93,7 +100,10 @@ fn tell_branches(out: &mut String, config: &Config) -> fmt::Result {
 
 fn tell_workloads(out: &mut String, workloads: &[Description]) -> fmt::Result {
     let sizes = Size::ALL.map(Size::name).join(" · ");
-    writeln!(out, "WORKLOADS ({sizes}; `--parameter NAME=VALUE` overrides)\n")?;
+    writeln!(
+        out,
+        "WORKLOADS ({sizes}; `--parameter NAME=VALUE` overrides)\n"
+    )?;
     for workload in workloads {
         writeln!(out, "{}", workload.name)?;
         let mut rows: Vec<(String, String)> = Vec::new();
@@ -101,36 +111,63 @@ fn tell_workloads(out: &mut String, workloads: &[Description]) -> fmt::Result {
         add("does", workload.summary.to_owned());
         add("stresses", workload.stresses.to_owned());
         if let Some(unit) = workload.charge {
-            add("simulated", format!("yes; `--machine NAME` prices its work by `{unit}`"));
+            add(
+                "simulated",
+                format!("yes; `--machine NAME` prices its work by `{unit}`"),
+            );
         }
         if let Some(input) = workload.input {
             add("--input FILE", input.to_owned());
         }
         for parameter in workload.parameters {
-            let values = Size::ALL.map(|size| workload.parameters_of(size).remove(parameter.name).unwrap_or_default());
+            let values = Size::ALL.map(|size| {
+                workload
+                    .parameters_of(size)
+                    .remove(parameter.name)
+                    .unwrap_or_default()
+            });
             let is_the_same = values.iter().all(|value| *value == values[0]);
-            let values = if is_the_same { values[0].clone() } else { values.join(" · ") };
+            let values = if is_the_same {
+                values[0].clone()
+            } else {
+                values.join(" · ")
+            };
             let (name, summary, accepts) = (parameter.name, parameter.summary, parameter.accepts);
             add(name, format!("{values} ({summary}; {accepts})"));
         }
-        let rows = rows.iter().map(|(label, what)| (label.as_str(), what.as_str()));
+        let rows = rows
+            .iter()
+            .map(|(label, what)| (label.as_str(), what.as_str()));
         write!(out, "{}", labelled(rows, [24, 79], ""))?;
     }
     Ok(())
 }
 
 fn tell_experiments(out: &mut String, experiments: &[Experiment]) -> fmt::Result {
-    writeln!(out, "\nEXPERIMENTS (`sweep --experiment NAME`; options override what they set)\n")?;
+    writeln!(
+        out,
+        "\nEXPERIMENTS (`sweep --experiment NAME`; options override what they set)\n"
+    )?;
     for it in experiments {
         writeln!(out, "{}", it.name)?;
         writeln!(out, "    shows       {}", it.shows)?;
         writeln!(out, "    source      {}", it.source)?;
-        writeln!(out, "    workloads   {}, size {}, {} sets", it.workloads, it.size, it.cells.len())?;
+        writeln!(
+            out,
+            "    workloads   {}, size {}, {} sets",
+            it.workloads,
+            it.size,
+            it.cells.len()
+        )?;
         writeln!(out, "    branches    {}", it.branches)?;
         writeln!(out, "    threads     {}; {} trials", it.threads, it.trials)?;
         let placements = it.placement.placements();
         if !is_free(&placements) {
-            let words = placements.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            let words = placements
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(", ");
             writeln!(out, "    placement   {words}")?;
         }
         writeln!(out, "    command     {}", it.command())?;
@@ -142,8 +179,16 @@ fn tell_experiments(out: &mut String, experiments: &[Experiment]) -> fmt::Result
 fn size(machine: &Machine) -> String {
     let topology = machine.topology;
     let plural = if topology.sockets == 1 { "" } else { "s" };
-    let threads = if topology.hardware_threads == 1 { "" } else { " with two hardware threads each" };
-    format!("{} cores{threads}, {} socket{plural}", topology.cores(), topology.sockets)
+    let threads = if topology.hardware_threads == 1 {
+        ""
+    } else {
+        " with two hardware threads each"
+    };
+    format!(
+        "{} cores{threads}, {} socket{plural}",
+        topology.cores(),
+        topology.sockets
+    )
 }
 
 fn machine(it: &Machine) -> Value {
@@ -157,7 +202,10 @@ fn machine(it: &Machine) -> Value {
 }
 
 fn tell_machines(out: &mut String, machines: &[Machine]) -> fmt::Result {
-    writeln!(out, "\nMACHINES (simulated; `--machine` takes these names)\n")?;
+    writeln!(
+        out,
+        "\nMACHINES (simulated; `--machine` takes these names)\n"
+    )?;
     for it in machines {
         writeln!(out, "{}", it.name)?;
         writeln!(out, "    is          {}", it.title)?;

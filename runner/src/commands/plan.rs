@@ -38,15 +38,24 @@ pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
     // Nothing is built, so cells are known by their sources; the order does not depend on it.
     let to_build = builds(&asked, &branches);
     let folder = project.config_folder()?;
-    to_build.iter().try_for_each(|branch| check_folder(&folder, branch))?;
-    let sources = to_build.iter().map(|branch| (branch.name.clone(), branch.source.to_string())).collect();
+    to_build
+        .iter()
+        .try_for_each(|branch| check_folder(&folder, branch))?;
+    let sources = to_build
+        .iter()
+        .map(|branch| (branch.name.clone(), branch.source.to_string()))
+        .collect();
     let plan = plan::order(&asked, &sources).part(arguments.selection.shard);
     if arguments.order {
         print_order(&asked, &plan)?;
         return Ok(Exit::Good);
     }
     let cpus = asked.cpus();
-    let threads: Vec<String> = asked.threads.iter().map(|&count| marked(count, cpus)).collect();
+    let threads: Vec<String> = asked
+        .threads
+        .iter()
+        .map(|&count| marked(count, cpus))
+        .collect();
     let (modes, placements) = (words(&asked.modes), words(&asked.placements));
     let mut facts = Vec::new();
     if let Some(machine) = &asked.machine {
@@ -62,7 +71,10 @@ pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
     }
     facts.push(("workloads", workloads(&asked).join("\n")));
     facts.push(("threads", threads.join(" ")));
-    facts.push(("frequency", format!("{modes}{}", fixed_at(&asked, arguments))));
+    facts.push((
+        "frequency",
+        format!("{modes}{}", fixed_at(&asked, arguments)),
+    ));
     facts.push(("placement", placements));
     facts.push((
         "each cell",
@@ -104,7 +116,9 @@ pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
 }
 
 fn print(facts: &[Fact]) -> Result<Exit> {
-    std::io::stdout().lock().write_all(shown(facts, Terminal::of_stdout()).as_bytes())?;
+    std::io::stdout()
+        .lock()
+        .write_all(shown(facts, Terminal::of_stdout()).as_bytes())?;
     Ok(Exit::Good)
 }
 
@@ -118,8 +132,11 @@ fn shown(facts: &[Fact], look: Terminal) -> String {
 
 fn workloads(asked: &plan::Asked) -> Vec<String> {
     let line = |(index, load): (usize, &plan::Load)| {
-        // Of many instances of a workload, the first says everything and the others how they differ.
-        let is_repeated = asked.workloads[..index].iter().any(|it| it.workload == load.workload);
+        // Of many instances of a workload, the first says everything and the others how they
+        // differ.
+        let is_repeated = asked.workloads[..index]
+            .iter()
+            .any(|it| it.workload == load.workload);
         let differing = asked.differing_parameters(index);
         let parameters: Vec<String> = load
             .parameters
@@ -144,7 +161,11 @@ fn fixed_at(asked: &plan::Asked, arguments: &PlanArgs) -> String {
 }
 
 fn words(choices: &[impl ToString]) -> String {
-    choices.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+    choices
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn marked(threads: usize, cpus: usize) -> String {
@@ -153,7 +174,10 @@ fn marked(threads: usize, cpus: usize) -> String {
 
 fn print_order(asked: &plan::Asked, plan: &plan::Plan) -> Result<()> {
     let mut out = std::io::stdout().lock();
-    writeln!(out, "block,position,replicate,workload,program,threads,mode,placement,branch")?;
+    writeln!(
+        out,
+        "block,position,replicate,workload,program,threads,mode,placement,branch"
+    )?;
     for trial in plan.trials() {
         let program = match trial.kind.program {
             protocol::Program::Sequential => "sequential",
@@ -181,12 +205,31 @@ mod tests {
 
     #[test]
     fn a_plan_fits_a_terminal_of_eighty_columns_and_a_file_has_a_line_for_each_workload() {
-        let words = "async-io, medium: backend=auto bytes=4096 compute-steps=50000 io=pool operation=write";
-        let facts = [("workloads", format!("{words} tasks=10\nsum, medium: elements=1"))];
-        let text = |columns| shown(&facts, Terminal { has_colour: false, columns });
+        let words =
+            "async-io, medium: backend=auto bytes=4096 compute-steps=50000 io=pool operation=write";
+        let facts = [(
+            "workloads",
+            format!("{words} tasks=10\nsum, medium: elements=1"),
+        )];
+        let text = |columns| {
+            shown(
+                &facts,
+                Terminal {
+                    has_colour: false,
+                    columns,
+                },
+            )
+        };
         let narrow = text(Some(80));
-        assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
-        let all = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert!(
+            narrow.lines().all(|line| line.chars().count() <= 80),
+            "{narrow}"
+        );
+        let all = |text: &str| {
+            text.split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(all(&narrow), all(&text(None)));
         assert_eq!(text(None).lines().count(), 2);
     }

@@ -31,16 +31,34 @@ Example:
   cargo runner report latest";
 
 pub(crate) fn run(project: &Project, arguments: &ReportArgs) -> Result<Exit> {
-    let sweep = SweepDir::find(&project.checkout, &project.checkout.sweeps(), &arguments.sweep)?;
-    let usual = || project.checkout.root().join("results/reports").join(sweep.name());
-    draw(project, &sweep, &arguments.output.clone().unwrap_or_else(usual))
+    let sweep = SweepDir::find(
+        &project.checkout,
+        &project.checkout.sweeps(),
+        &arguments.sweep,
+    )?;
+    let usual = || {
+        project
+            .checkout
+            .root()
+            .join("results/reports")
+            .join(sweep.name())
+    };
+    draw(
+        project,
+        &sweep,
+        &arguments.output.clone().unwrap_or_else(usual),
+    )
 }
 
 /// Draws a sweep into a folder.
 pub(super) fn draw(project: &Project, sweep: &SweepDir, output: &Path) -> Result<Exit> {
     let python = Python::set_up(project.checkout.root())?;
     let mut command = python.module("sweep_analysis");
-    command.arg("report").arg(sweep.path()).arg("--output").arg(output);
+    command
+        .arg("report")
+        .arg(sweep.path())
+        .arg("--output")
+        .arg(output);
     // It prints where the page is.
     analysis::wait(&mut command)
 }

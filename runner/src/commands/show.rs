@@ -63,11 +63,18 @@ pub(crate) fn run(place: impl FnOnce() -> Result<Project>, arguments: &ShowArgs)
     std::io::stdout().lock().write_all(table.text.as_bytes())?;
     if summary.trials < manifest.trials_planned {
         let remedy = if manifest.shards.is_empty() {
-            format!("`cargo runner sweep --resume {}` runs the others", project.reference_to(&sweep))
+            format!(
+                "`cargo runner sweep --resume {}` runs the others",
+                project.reference_to(&sweep)
+            )
         } else {
             "finish the shards and merge them again".to_owned()
         };
-        tell!("note: {} of {} trials; {remedy}", summary.trials, manifest.trials_planned);
+        tell!(
+            "note: {} of {} trials; {remedy}",
+            summary.trials,
+            manifest.trials_planned
+        );
     }
     Ok(Exit::Good)
 }
@@ -105,7 +112,11 @@ pub(crate) fn summarized(sweep: &SweepDir, manifest: &Manifest, which: Broken) -
             }
             other => other?,
         };
-        if !manifest.knows(&record) || planned.as_ref().is_some_and(|ids| !ids.contains(&record.trial)) {
+        if !manifest.knows(&record)
+            || planned
+                .as_ref()
+                .is_some_and(|ids| !ids.contains(&record.trial))
+        {
             bail!(Stop::BadInput(format!(
                 "{}: trial {} of branch `{}` on {} is not part of the plan in manifest.json; trials of other \
                  sweeps cannot be added by hand",
@@ -151,7 +162,11 @@ impl Table {
         let asked = &manifest.asked;
         if asked.is_about_answers() {
             let text = summary::answers_table(&summary.agreements(), format)?;
-            return Ok(Self { text, judgement: None, rows: Vec::new() });
+            return Ok(Self {
+                text,
+                judgement: None,
+                rows: Vec::new(),
+            });
         }
         let look = Terminal::of_stdout();
         let rows = summary.rows();
@@ -163,10 +178,17 @@ impl Table {
             Format::Json | Format::Csv => {}
         }
         // Rows alone have no place for it, and it takes seconds.
-        let judgement = if format == Format::Csv || (format == Format::Json && !manifest.is_ad_hoc) {
+        let judgement = if format == Format::Csv || (format == Format::Json && !manifest.is_ad_hoc)
+        {
             None
         } else {
-            judgement::of(project.checkout.root(), sweep, asked, look.columns, &project.reference_to(sweep))
+            judgement::of(
+                project.checkout.root(),
+                sweep,
+                asked,
+                look.columns,
+                &project.reference_to(sweep),
+            )
         };
         if let (Some(judgement), Format::Table | Format::Markdown) = (&judgement, format) {
             text.extend(["\n", judgement, "\n"]);
@@ -178,6 +200,10 @@ impl Table {
                 summary.counted
             );
         }
-        Ok(Self { text, judgement, rows })
+        Ok(Self {
+            text,
+            judgement,
+            rows,
+        })
     }
 }

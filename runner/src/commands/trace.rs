@@ -68,12 +68,15 @@ pub(crate) fn run(project: &Project, arguments: &TraceArgs) -> Result<Exit> {
     make(&output)?;
     interrupt::install()?;
     let folder = project.config_folder()?;
-    let builder = Builder::new(&project.checkout, &folder, 1)?.with(Programs::with([load.workload.as_str()]));
+    let builder =
+        Builder::new(&project.checkout, &folder, 1)?.with(Programs::with([load.workload.as_str()]));
     let (built, _) = build::all(&builder, std::slice::from_ref(&instrumented), false)?;
     let binary = &built[&instrumented.name].binaries[0];
     let request = request(arguments, &branch, load, &output)?;
     let Some(ended) = trial::ask(binary, &request, LIMIT) else {
-        bail!(Stop::Interrupted("interrupted; there is no trace".to_owned()));
+        bail!(Stop::Interrupted(
+            "interrupted; there is no trace".to_owned()
+        ));
     };
     match ended.result {
         Ok(outcome) => {
@@ -85,8 +88,15 @@ pub(crate) fn run(project: &Project, arguments: &TraceArgs) -> Result<Exit> {
             bail!(Stop::BadInput(failure.reason))
         }
         Err(failure) => {
-            let tail = failure.stderr_tail.map(|tail| format!(":\n{tail}")).unwrap_or_default();
-            tell!("error: no trace: {}: {}{tail}", failure.ending, failure.reason);
+            let tail = failure
+                .stderr_tail
+                .map(|tail| format!(":\n{tail}"))
+                .unwrap_or_default();
+            tell!(
+                "error: no trace: {}: {}{tail}",
+                failure.ending,
+                failure.reason
+            );
             Ok(Exit::TrialsFailed)
         }
     }
@@ -94,15 +104,23 @@ pub(crate) fn run(project: &Project, arguments: &TraceArgs) -> Result<Exit> {
 
 fn branch(project: &Project, name: &str) -> Result<Branch> {
     let config = project.config()?;
-    let known: Vec<&str> = config.branches.iter().map(|branch| branch.name.as_str()).collect();
+    let known: Vec<&str> = config
+        .branches
+        .iter()
+        .map(|branch| branch.name.as_str())
+        .collect();
     let only = one("--branch", "branch", name, &known)?;
     let found = config.branches.iter().find(|branch| branch.name == only);
-    found.cloned().context("a picked branch is among those it was picked from")
+    found
+        .cloned()
+        .context("a picked branch is among those it was picked from")
 }
 
 fn load(arguments: &TraceArgs) -> Result<Load> {
     // What whole programs do is not seen from outside.
-    let known = catalogue::names().into_iter().filter(|name| catalogue::whole(name).is_none());
+    let known = catalogue::names()
+        .into_iter()
+        .filter(|name| catalogue::whole(name).is_none());
     let known: Vec<&str> = known.collect();
     let workload = one("--workload", "workload", &arguments.workload, &known)?;
     let input = arguments.input.as_deref();
@@ -124,7 +142,10 @@ fn one<'a>(option: &str, kind: &str, text: &str, known: &[&'a str]) -> Result<&'
 fn output(project: &Project, arguments: &TraceArgs, branch: &Branch, load: &Load) -> PathBuf {
     arguments.output.clone().unwrap_or_else(|| {
         let Load { workload, size, .. } = load;
-        let name = format!("{}-{workload}-{size}-{}-threads.json", branch.name, arguments.threads);
+        let name = format!(
+            "{}-{workload}-{size}-{}-threads.json",
+            branch.name, arguments.threads
+        );
         project.checkout.root().join("results/traces").join(name)
     })
 }
@@ -150,7 +171,10 @@ fn request(arguments: &TraceArgs, branch: &Branch, load: Load, output: &Path) ->
         input: load.input.and_then(|input| input.place),
         threads: arguments.threads as usize,
         warmup_iterations: 1,
-        trace: Some(TraceRequest { path: std::path::absolute(output)?, branch: branch.name.clone() }),
+        trace: Some(TraceRequest {
+            path: std::path::absolute(output)?,
+            branch: branch.name.clone(),
+        }),
         ..Request::tiny(&load.workload)
     })
 }
@@ -163,6 +187,9 @@ fn tell(outcome: &Outcome) {
         spans("trace_spans")
     );
     if spans("trace_dropped") > 0.0 {
-        tell!("note: {} spans found no room, so tracks end early; a smaller --size fits", spans("trace_dropped"));
+        tell!(
+            "note: {} spans found no room, so tracks end early; a smaller --size fits",
+            spans("trace_dropped")
+        );
     }
 }

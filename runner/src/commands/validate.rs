@@ -1,4 +1,5 @@
-//! `validate`: predicts a sweep of this host on the simulated machine `here`, measures it, and compares.
+//! `validate`: predicts a sweep of this host on the simulated machine `here`, measures it, and
+//! compares.
 
 use std::path::Path;
 
@@ -30,8 +31,16 @@ pub(super) const EXPERIMENT: &str = "validation";
 pub(super) const COUNTED: u32 = 2;
 
 /// Options of `sweep` that this command sets by itself, or that mean nothing to it.
-pub(crate) const REFUSED: [&str; 8] =
-    ["machine", "prices", "placement", "resume", "shard", "experiment", "preset", "instrument"];
+pub(crate) const REFUSED: [&str; 8] = [
+    "machine",
+    "prices",
+    "placement",
+    "resume",
+    "shard",
+    "experiment",
+    "preset",
+    "instrument",
+];
 
 /// Arguments of `validate`.
 #[derive(Debug, Args)]
@@ -92,9 +101,14 @@ pub(super) fn predict(project: &Project, arguments: &ValidateArgs) -> Result<(Sw
     asked(project, Some(&config), &simulation.selection)?;
     simulation.selection.machine = Some(here::NAME.to_owned());
     simulation.selection.instrument = Some(COUNTED);
-    let wanted = || Ok::<Asked, anyhow::Error>(asked(project, Some(&config), &simulation.selection)?.0);
+    let wanted =
+        || Ok::<Asked, anyhow::Error>(asked(project, Some(&config), &simulation.selection)?.0);
     let is_measured = machines::file(project.checkout.root(), here::NAME).is_file();
-    let earlier = if is_measured && !arguments.new { begun(&parent, &wanted()?) } else { None };
+    let earlier = if is_measured && !arguments.new {
+        begun(&parent, &wanted()?)
+    } else {
+        None
+    };
     let earlier = match earlier {
         Some(earlier) => {
             let shown = project.checkout.shown(earlier.path());
@@ -109,7 +123,11 @@ pub(super) fn predict(project: &Project, arguments: &ValidateArgs) -> Result<(Sw
     let exit = if earlier.as_ref().is_some_and(is_whole) {
         Exit::Good
     } else {
-        sweep::run_for(project, &simulation, &SweepCommand::going_on(COMMAND, Some(config)))?
+        sweep::run_for(
+            project,
+            &simulation,
+            &SweepCommand::going_on(COMMAND, Some(config)),
+        )?
     };
     let predicted = match earlier {
         Some(earlier) => earlier,
@@ -120,7 +138,11 @@ pub(super) fn predict(project: &Project, arguments: &ValidateArgs) -> Result<(Sw
 }
 
 /// Sweeps what was predicted on the host, or goes on with such a sweep.
-pub(super) fn measure(project: &Project, arguments: &SweepArgs, predicted: &SweepDir) -> Result<(SweepDir, Exit)> {
+pub(super) fn measure(
+    project: &Project,
+    arguments: &SweepArgs,
+    predicted: &SweepDir,
+) -> Result<(SweepDir, Exit)> {
     let parent = project.sweeps(arguments.output.as_deref());
     let prediction = predicted.manifest()?;
     let mut measurement = arguments.clone();
@@ -131,7 +153,11 @@ pub(super) fn measure(project: &Project, arguments: &SweepArgs, predicted: &Swee
     let newest = || SweepDir::newest(&parent, |manifest| is_measurement(manifest, &prediction));
     measurement.resume = newest().map(|sweep| project.reference_to(&sweep));
     let config = branches(project, arguments)?;
-    let exit = sweep::run_for(project, &measurement, &SweepCommand::going_on(COMMAND, Some(config)))?;
+    let exit = sweep::run_for(
+        project,
+        &measurement,
+        &SweepCommand::going_on(COMMAND, Some(config)),
+    )?;
     Ok((newest().context("a sweep that was run is there")?, exit))
 }
 
@@ -161,7 +187,11 @@ fn refuse(arguments: &SweepArgs) -> Result<()> {
 pub(super) fn branches(project: &Project, arguments: &SweepArgs) -> Result<Config> {
     let known = experiments::read(project.checkout.root())?;
     let experiment = experiments::find(known, EXPERIMENT)?;
-    let list = arguments.selection.branches.as_ref().unwrap_or(&experiment.branches);
+    let list = arguments
+        .selection
+        .branches
+        .as_ref()
+        .unwrap_or(&experiment.branches);
     let (mut branches, is_baseline_added) = selection::branches(&project.config()?, list)?;
     if is_baseline_added {
         // Times are compared with themselves, measured: nobody asked for another branch.
@@ -198,26 +228,52 @@ fn begun(parent: &Path, wanted: &Asked) -> Option<SweepDir> {
 
 fn is_prediction(manifest: &Manifest, wanted: Option<&Asked>) -> bool {
     let asked = &manifest.asked;
-    asked.machine.as_ref().is_some_and(|it| it.name == here::NAME)
-        && asked.experiment.as_ref().is_some_and(|it| it.name == EXPERIMENT)
+    asked
+        .machine
+        .as_ref()
+        .is_some_and(|it| it.name == here::NAME)
+        && asked
+            .experiment
+            .as_ref()
+            .is_some_and(|it| it.name == EXPERIMENT)
         && wanted.is_none_or(|wanted| wanted == asked)
 }
 
 /// Whether a sweep measured the cells of `prediction` on this host, after it.
 fn is_measurement(manifest: &Manifest, prediction: &Manifest) -> bool {
-    let asked = Asked { machine: None, ..prediction.asked.clone() };
-    manifest.asked == asked && manifest.host == Host::default().id() && manifest.created_at > prediction.created_at
+    let asked = Asked {
+        machine: None,
+        ..prediction.asked.clone()
+    };
+    manifest.asked == asked
+        && manifest.host == Host::default().id()
+        && manifest.created_at > prediction.created_at
 }
 
 /// Prints how near the prediction is, and draws it.
-pub(super) fn compare(project: &Project, predicted: &SweepDir, measured: &SweepDir) -> Result<Exit> {
+pub(super) fn compare(
+    project: &Project,
+    predicted: &SweepDir,
+    measured: &SweepDir,
+) -> Result<Exit> {
     // Beside the folder of sweeps, as other reports are.
-    let sweeps = measured.path().parent().context("a sweep lies in a folder")?;
+    let sweeps = measured
+        .path()
+        .parent()
+        .context("a sweep lies in a folder")?;
     let output = sweeps.with_file_name("reports").join(measured.name());
     let python = Python::set_up(project.checkout.root())?;
     let mut command = python.module("sweep_analysis");
-    command.arg("validate").args([predicted.path(), measured.path()]);
-    command.args(["--format", "md"]).arg("--output").arg(&output);
-    tell!("figure: {}", project.checkout.shown(&output.join("validation.svg")));
+    command
+        .arg("validate")
+        .args([predicted.path(), measured.path()]);
+    command
+        .args(["--format", "md"])
+        .arg("--output")
+        .arg(&output);
+    tell!(
+        "figure: {}",
+        project.checkout.shown(&output.join("validation.svg"))
+    );
     analysis::wait(&mut command)
 }

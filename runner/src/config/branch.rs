@@ -20,13 +20,17 @@ pub struct Config {
 }
 
 impl Config {
-    /// Picks branches by their names and groups, in the order of the file; the list was given as `field`.
+    /// Picks branches by their names and groups, in the order of the file; the list was given as
+    /// `field`.
     ///
     /// # Errors
     /// As [`crate::config::pick::pick`].
     pub fn pick(&self, field: &str, list: &str) -> anyhow::Result<Vec<&str>> {
         let known = self.branches.iter();
-        let known = known.map(|it| Known { name: &it.name, group: it.group.as_deref() });
+        let known = known.map(|it| Known {
+            name: &it.name,
+            group: it.group.as_deref(),
+        });
         let known: Vec<Known<'_>> = known.collect();
         pick_grouped(field, "branch", list, &known)
     }
@@ -36,7 +40,10 @@ impl Config {
     /// # Panics
     /// Never for a [`Config`] made by [`super::parse`], which refuses a file without one.
     pub(crate) fn baseline(&self) -> &Branch {
-        self.branches.iter().find(|branch| branch.baseline).expect("checked when parsed")
+        self.branches
+            .iter()
+            .find(|branch| branch.baseline)
+            .expect("checked when parsed")
     }
 }
 
@@ -68,14 +75,24 @@ pub const INSTRUMENT: &str = "instrument";
 impl Branch {
     /// One that nobody expects anything of.
     pub(crate) fn new(name: String, source: Source) -> Self {
-        Self { name, source, baseline: false, group: None, hypothesis: String::new(), claims: Vec::new(), typed: None }
+        Self {
+            name,
+            source,
+            baseline: false,
+            group: None,
+            hypothesis: String::new(),
+            claims: Vec::new(),
+            typed: None,
+        }
     }
 
-    /// The same branch as a build that counts events; `None` unless it is of the fork, since no other rayon-core can
-    /// count.
+    /// The same branch as a build that counts events; `None` unless it is of the fork, since no
+    /// other rayon-core can count.
     #[must_use]
     pub fn instrumented(&self) -> Option<Self> {
-        let Source::Fork { features } = &self.source else { return None };
+        let Source::Fork { features } = &self.source else {
+            return None;
+        };
         let mut features = features.clone();
         features.insert(INSTRUMENT.to_owned());
         let name = format!("{}{INSTRUMENTED_SUFFIX}", self.name);
@@ -84,7 +101,10 @@ impl Branch {
 
     /// How messages call it: as it was typed, else by its name.
     pub(crate) fn called(&self) -> String {
-        self.typed.as_ref().map_or_else(|| format!("branch `{}`", self.name), |typed| format!("`{typed}`"))
+        self.typed.as_ref().map_or_else(
+            || format!("branch `{}`", self.name),
+            |typed| format!("`{typed}`"),
+        )
     }
 }
 
@@ -140,7 +160,9 @@ impl Source {
     pub fn features(&self) -> BTreeSet<String> {
         match self {
             Self::Published { .. } | Self::Edited { .. } => BTreeSet::new(),
-            Self::Fork { features } | Self::Path { features, .. } | Self::Git { features, .. } => features.clone(),
+            Self::Fork { features } | Self::Path { features, .. } | Self::Git { features, .. } => {
+                features.clone()
+            }
         }
     }
 }
@@ -157,6 +179,10 @@ impl std::fmt::Display for Source {
             Self::Git { url, rev, .. } => write!(f, "{url} at {rev}")?,
         }
         let features: Vec<String> = self.features().into_iter().collect();
-        if features.is_empty() { Ok(()) } else { write!(f, " with {}", features.join(", ")) }
+        if features.is_empty() {
+            Ok(())
+        } else {
+            write!(f, " with {}", features.join(", "))
+        }
     }
 }

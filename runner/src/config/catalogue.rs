@@ -1,5 +1,5 @@
-//! The workloads that there are, as their crates wrote them down: nothing of them is linked, so that the tool speaks
-//! whether or not a pool compiles.
+//! The workloads that there are, as their crates wrote them down: nothing of them is linked, so
+//! that the tool speaks whether or not a pool compiles.
 
 use std::sync::LazyLock;
 
@@ -34,14 +34,20 @@ static FILES: [File; 2] = [
 /// The group of the whole programs, which `all` leaves out: each takes minutes to build.
 pub const GROUP: &str = "programs";
 
-/// Where the file of whole programs lies in a checkout, beside those that the registry does not have.
+/// Where the file of whole programs lies in a checkout, beside those that the registry does not
+/// have.
 pub(crate) const WHOLE_FILE: &str = "workloads/programs/programs.toml";
 
 /// The whole programs, each with its description as a workload.
 static WHOLE: LazyLock<Vec<(WholeProgram, Description)>> = LazyLock::new(|| {
     let text = include_str!("../../../workloads/programs/programs.toml");
-    let rows: WholePrograms = toml::from_str(text).unwrap_or_else(|error| panic!("{WHOLE_FILE}: {error}"));
-    rows.program.into_iter().map(|row| (row.description(), row)).map(|(it, row)| (row, it)).collect()
+    let rows: WholePrograms =
+        toml::from_str(text).unwrap_or_else(|error| panic!("{WHOLE_FILE}: {error}"));
+    rows.program
+        .into_iter()
+        .map(|row| (row.description(), row))
+        .map(|(it, row)| (row, it))
+        .collect()
 });
 
 /// The workloads of the original study, which most sweeps run.
@@ -64,19 +70,28 @@ impl Programs {
     /// The least that has the workloads of these names.
     pub(crate) fn with<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let names: Vec<&str> = names.into_iter().collect();
-        let whole = WHOLE.iter().map(|(_, it)| it.name).filter(|name| names.contains(name));
+        let whole = WHOLE
+            .iter()
+            .map(|(_, it)| it.name)
+            .filter(|name| names.contains(name));
         let whole: Vec<&str> = whole.collect();
         if !whole.is_empty() {
             return Self::Whole(whole.leak());
         }
         let least = [Self::Study, Self::Workloads];
-        let least = least.into_iter().find(|it| names.iter().all(|name| it.has(name)));
+        let least = least
+            .into_iter()
+            .find(|it| names.iter().all(|name| it.has(name)));
         least.unwrap_or(Self::Services)
     }
 
     /// The whole programs that are built.
     pub(crate) fn whole(self) -> impl Iterator<Item = &'static WholeProgram> {
-        let names = if let Self::Whole(names) = self { names } else { &[] };
+        let names = if let Self::Whole(names) = self {
+            names
+        } else {
+            &[]
+        };
         names.iter().filter_map(|name| whole(name))
     }
 
@@ -92,19 +107,29 @@ impl Programs {
 
     /// The files that describe them.
     pub(crate) fn files(self) -> &'static [File] {
-        if self == Self::Services { &FILES } else { &FILES[..1] }
+        if self == Self::Services {
+            &FILES
+        } else {
+            &FILES[..1]
+        }
     }
 
     /// Of the whole programs that builds tell of, whether or not they are among them.
     pub(crate) fn whole_descriptions(self) -> impl Iterator<Item = &'static Description> {
-        WHOLE.iter().map(|(_, it)| it).filter(move |_| matches!(self, Self::Whole(_)))
+        WHOLE
+            .iter()
+            .map(|(_, it)| it)
+            .filter(move |_| matches!(self, Self::Whole(_)))
     }
 }
 
 impl File {
     /// The command that writes it anew.
     pub(crate) fn renew(&self) -> String {
-        format!("cargo run -p {} -- list --json > {}", self.package, self.path)
+        format!(
+            "cargo run -p {} -- list --json > {}",
+            self.package, self.path
+        )
     }
 
     fn descriptions(&self) -> Vec<Description> {
@@ -115,7 +140,11 @@ impl File {
 
 static ALL: LazyLock<Vec<Description>> = LazyLock::new(|| {
     let whole = WHOLE.iter().map(|(_, it)| *it);
-    FILES.iter().flat_map(File::descriptions).chain(whole).collect()
+    FILES
+        .iter()
+        .flat_map(File::descriptions)
+        .chain(whole)
+        .collect()
 });
 
 static NAMES_OF_SERVICES: LazyLock<Vec<&str>> =
@@ -144,13 +173,22 @@ pub fn names() -> Vec<&'static str> {
 /// All workloads as they are picked: whole programs are meant by their group, by name or by glob.
 pub(crate) fn known() -> Vec<Known<'static>> {
     let group = |name| whole(name).map(|_| GROUP);
-    names().into_iter().map(|name| Known { name, group: group(name) }).collect()
+    names()
+        .into_iter()
+        .map(|name| Known {
+            name,
+            group: group(name),
+        })
+        .collect()
 }
 
 /// The whole program called `name`.
 #[must_use]
 pub fn whole(name: &str) -> Option<&'static WholeProgram> {
-    WHOLE.iter().find(|(_, it)| it.name == name).map(|(row, _)| row)
+    WHOLE
+        .iter()
+        .find(|(_, it)| it.name == name)
+        .map(|(row, _)| row)
 }
 
 /// Whether the workload called `name` is a service.
@@ -168,10 +206,20 @@ mod tests {
         assert!(is_service("kv") && !is_service("quicksort"));
         let whole = Programs::Whole(&["b3sum"]);
         let least = ["tsp", "fib-join", "kv", "b3sum"].map(|name| Programs::with([name]));
-        assert_eq!(least, [Programs::Study, Programs::Workloads, Programs::Services, whole]);
+        assert_eq!(
+            least,
+            [
+                Programs::Study,
+                Programs::Workloads,
+                Programs::Services,
+                whole
+            ]
+        );
         assert_eq!(Programs::with(["b3sum", "tsp"]), whole);
         assert_eq!(whole.whole().next().unwrap().package, "b3sum");
-        assert!(least[..3].iter().all(|it| !it.has("b3sum")) && whole.has("tsp") && !whole.has("kv"));
+        assert!(
+            least[..3].iter().all(|it| !it.has("b3sum")) && whole.has("tsp") && !whole.has("kv")
+        );
         assert!(STUDY.iter().all(|name| names.contains(name)));
         names.sort_unstable();
         assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");

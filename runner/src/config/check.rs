@@ -25,14 +25,21 @@ const LONGEST_NAME: usize = 64;
 pub fn parse(file: &str, text: &str) -> Result<Config, ConfigError> {
     let place = FileText { file, text };
     let written: wire::File = toml::from_str(text).map_err(|error| place.syntax(&error))?;
-    let names: Vec<String> = written.branch.iter().flat_map(|row| names(row.get_ref())).collect();
+    let names: Vec<String> = written
+        .branch
+        .iter()
+        .flat_map(|row| names(row.get_ref()))
+        .collect();
     let mut branches: Vec<Branch> = Vec::new();
     let mut first_lines: Vec<usize> = Vec::new();
     let mut baseline: Option<(String, usize)> = None;
     for row in written.branch {
         let line = place.line(row.span().start);
         let row = row.into_inner();
-        let at = Row { place: &place, name: row.name.get_ref() };
+        let at = Row {
+            place: &place,
+            name: row.name.get_ref(),
+        };
         let checked = check_row(&at, &row, line, &names)?;
         let without = without_each(&at, &row, &checked)?;
         if let (true, Some(mark)) = (checked.baseline, &row.baseline) {
@@ -65,7 +72,9 @@ pub fn parse(file: &str, text: &str) -> Result<Config, ConfigError> {
         return Err(place.nowhere("no branch; add a `[[branch]]` table with a name and a source"));
     }
     if baseline.is_none() {
-        return Err(place.nowhere("no branch has `baseline = true`; mark the one that the others are compared with"));
+        return Err(place.nowhere(
+            "no branch has `baseline = true`; mark the one that the others are compared with",
+        ));
     }
     Ok(Config { branches })
 }
@@ -79,24 +88,42 @@ struct Row<'a> {
 impl Row<'_> {
     /// What is wrong with something that is written in the row.
     fn wrong<T>(&self, written: &Spanned<T>, why: impl Display) -> ConfigError {
-        self.place.at(written.span().start, format!("branch `{}`: {why}", self.name))
+        self.place.at(
+            written.span().start,
+            format!("branch `{}`: {why}", self.name),
+        )
     }
 }
 
-fn check_row(at: &Row<'_>, row: &wire::Branch, line: usize, names: &[String]) -> Result<Branch, ConfigError> {
+fn check_row(
+    at: &Row<'_>,
+    row: &wire::Branch,
+    line: usize,
+    names: &[String],
+) -> Result<Branch, ConfigError> {
     check_name(at.name).map_err(|why| at.wrong(&row.name, why))?;
     Ok(Branch {
         baseline: row.baseline.as_ref().is_some_and(|mark| *mark.get_ref()),
         group: check_group(at, "group", row.group.as_ref())?,
         hypothesis: row.hypothesis.clone(),
-        claims: row.claims.iter().map(|claim| check_claim(at, claim.get_ref(), names)).collect::<Result<_, _>>()?,
+        claims: row
+            .claims
+            .iter()
+            .map(|claim| check_claim(at, claim.get_ref(), names))
+            .collect::<Result<_, _>>()?,
         ..Branch::new(at.name.to_owned(), check_source(at, row, line)?)
     })
 }
 
 /// The name of a group, given as `key`.
-fn check_group(at: &Row<'_>, key: &str, group: Option<&Spanned<String>>) -> Result<Option<String>, ConfigError> {
-    let Some(written) = group else { return Ok(None) };
+fn check_group(
+    at: &Row<'_>,
+    key: &str,
+    group: Option<&Spanned<String>>,
+) -> Result<Option<String>, ConfigError> {
+    let Some(written) = group else {
+        return Ok(None);
+    };
     let group = written.get_ref();
     check_name(group).map_err(|why| at.wrong(written, format!("`{key} = \"{group}\"`: {why}")))?;
     Ok(Some(group.clone()))
@@ -110,22 +137,36 @@ fn without(name: &str, feature: &str) -> String {
 /// The names of all branches of a row.
 fn names(row: &wire::Branch) -> Vec<String> {
     let name = row.name.get_ref();
-    let features = row.fork.iter().flatten().filter(|_| row.without_each.is_some());
+    let features = row
+        .fork
+        .iter()
+        .flatten()
+        .filter(|_| row.without_each.is_some());
     let without = features.map(|feature| without(name, feature.get_ref()));
     std::iter::once(name.clone()).chain(without).collect()
 }
 
 /// The further branches of a row: its own without each of its features.
-fn without_each(at: &Row<'_>, row: &wire::Branch, whole: &Branch) -> Result<Vec<Branch>, ConfigError> {
+fn without_each(
+    at: &Row<'_>,
+    row: &wire::Branch,
+    whole: &Branch,
+) -> Result<Vec<Branch>, ConfigError> {
     let name = &whole.name;
     let group = check_group(at, "without-each", row.without_each.as_ref())?;
-    let (Some(written), Some(_)) = (&row.without_each, &group) else { return Ok(Vec::new()) };
+    let (Some(written), Some(_)) = (&row.without_each, &group) else {
+        return Ok(Vec::new());
+    };
     let wrong = |why: String| at.wrong(written, format!("`without-each`{why}"));
     let Source::Fork { features } = &whole.source else {
         return Err(wrong(" goes with `fork` only; remove it".to_owned()));
     };
     let one = |feature: &String| {
-        let features: BTreeSet<String> = features.iter().filter(|it| *it != feature).cloned().collect();
+        let features: BTreeSet<String> = features
+            .iter()
+            .filter(|it| *it != feature)
+            .cloned()
+            .collect();
         let name_without = without(name, feature);
         check_name(&name_without).map_err(|why| wrong(format!(": `{name_without}`: {why}")))?;
         Ok(Branch {
@@ -147,9 +188,11 @@ fn without_each(at: &Row<'_>, row: &wire::Branch, whole: &Branch) -> Result<Vec<
 pub(super) fn check_name(name: &str) -> Result<(), String> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-".contains(c);
     if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(is_plain) {
-        return Err("a name starts with a letter and has only a-z, 0-9, `_` and `-`, \
+        return Err(
+            "a name starts with a letter and has only a-z, 0-9, `_` and `-`, \
                     because it becomes a folder, a package and a column"
-            .to_owned());
+                .to_owned(),
+        );
     }
     if name.len() > LONGEST_NAME {
         return Err(format!(
@@ -159,11 +202,19 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
         ));
     }
     if RESERVED.contains(&name) {
-        return Err(format!("the name is reserved ({}); choose another", RESERVED.join(", ")));
+        return Err(format!(
+            "the name is reserved ({}); choose another",
+            RESERVED.join(", ")
+        ));
     }
-    for (suffix, owner) in [(TWIN_SUFFIX, "the baseline's A/A twin"), (INSTRUMENTED_SUFFIX, "instrumented builds")] {
+    for (suffix, owner) in [
+        (TWIN_SUFFIX, "the baseline's A/A twin"),
+        (INSTRUMENTED_SUFFIX, "instrumented builds"),
+    ] {
         if name.ends_with(suffix) {
-            return Err(format!("names that end in `{suffix}` belong to {owner}; choose another"));
+            return Err(format!(
+                "names that end in `{suffix}` belong to {owner}; choose another"
+            ));
         }
     }
     Ok(())
@@ -183,9 +234,15 @@ fn check_source(at: &Row<'_>, row: &wire::Branch, line: usize) -> Result<Source,
         let message = if given.is_empty() {
             "no source; give one of `published`, `fork`, `path`, `git`".to_owned()
         } else {
-            format!("{} sources (`{}`); keep one", given.len(), given.join("`, `"))
+            format!(
+                "{} sources (`{}`); keep one",
+                given.len(),
+                given.join("`, `")
+            )
         };
-        return Err(at.place.at_line(line, format!("branch `{}`: {message}", at.name)));
+        return Err(at
+            .place
+            .at_line(line, format!("branch `{}`: {message}", at.name)));
     };
     for (key, span) in [
         ("edits", row.edits.as_ref().map(Spanned::span)),
@@ -206,18 +263,31 @@ fn check_source(at: &Row<'_>, row: &wire::Branch, line: usize) -> Result<Source,
                 _ => "it goes with `git` only; remove it",
             };
             let written = Spanned::new(span, ());
-            return Err(at.wrong(&written, format!("`{key}` does not go with `{kind}`; {remedy}")));
+            return Err(at.wrong(
+                &written,
+                format!("`{key}` does not go with `{kind}`; {remedy}"),
+            ));
         }
     }
     let free_features = || {
-        let listed = row.features.as_ref().map(|list| list.get_ref().as_slice()).unwrap_or_default();
-        listed.iter().map(|feature| feature.get_ref().clone()).collect::<BTreeSet<_>>()
+        let listed = row
+            .features
+            .as_ref()
+            .map(|list| list.get_ref().as_slice())
+            .unwrap_or_default();
+        listed
+            .iter()
+            .map(|feature| feature.get_ref().clone())
+            .collect::<BTreeSet<_>>()
     };
     if let Some(version) = &row.published {
         check_version(version.get_ref()).map_err(|why| at.wrong(version, why))?;
         let version = version.get_ref().clone();
         return Ok(match &row.edits {
-            Some(edits) => Source::Edited { version, edits: edits.get_ref().into() },
+            Some(edits) => Source::Edited {
+                version,
+                edits: edits.get_ref().into(),
+            },
             None => Source::Published { version },
         });
     }
@@ -227,13 +297,19 @@ fn check_source(at: &Row<'_>, row: &wire::Branch, line: usize) -> Result<Source,
             .map_err(|(feature, why)| at.wrong(feature.unwrap_or(&row.name), why));
     }
     if let Some(path) = &row.path {
-        return Ok(Source::Path { path: path.get_ref().into(), features: free_features() });
+        return Ok(Source::Path {
+            path: path.get_ref().into(),
+            features: free_features(),
+        });
     }
-    let Some(url) = &row.git else { unreachable!("one of four sources is given") };
+    let Some(url) = &row.git else {
+        unreachable!("one of four sources is given")
+    };
     let Some(rev) = &row.rev else {
-        return Err(
-            at.wrong(url, "`git` without `rev`; name the commit, because a branch that moves cannot be compared")
-        );
+        return Err(at.wrong(
+            url,
+            "`git` without `rev`; name the commit, because a branch that moves cannot be compared",
+        ));
     };
     if !git::is_commit(rev.get_ref()) {
         return Err(at.wrong(
@@ -248,7 +324,10 @@ fn check_source(at: &Row<'_>, row: &wire::Branch, line: usize) -> Result<Source,
     Ok(Source::Git {
         url: url.get_ref().clone(),
         rev: rev.get_ref().clone(),
-        subdirectory: row.subdirectory.as_ref().map(|folder| folder.get_ref().clone()),
+        subdirectory: row
+            .subdirectory
+            .as_ref()
+            .map(|folder| folder.get_ref().clone()),
         features: free_features(),
     })
 }
@@ -256,18 +335,28 @@ fn check_source(at: &Row<'_>, row: &wire::Branch, line: usize) -> Result<Source,
 pub(super) fn check_version(version: &str) -> Result<(), String> {
     cargo_metadata::semver::Version::parse(version)
         .map(drop)
-        .map_err(|error| format!("published = \"{version}\" is no exact version ({error}); write it like \"1.13.0\""))
+        .map_err(|error| {
+            format!(
+                "published = \"{version}\" is no exact version ({error}); write it like \"1.13.0\""
+            )
+        })
 }
 
 /// With an error, the feature that it is about, unless it is about all of them together.
-pub(super) fn check_fork(features: &[Spanned<String>]) -> Result<BTreeSet<String>, (Option<&Spanned<String>>, String)> {
+pub(super) fn check_fork(
+    features: &[Spanned<String>],
+) -> Result<BTreeSet<String>, (Option<&Spanned<String>>, String)> {
     let fork = Features::of_the_fork();
     let known = &fork.names;
     let mut checked = BTreeSet::new();
     for feature in features {
         let (at, name) = (Some(feature), feature.get_ref());
         if !known.contains(name) {
-            let list = known.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+            let list = known
+                .iter()
+                .map(String::as_str)
+                .collect::<Vec<_>>()
+                .join(", ");
             let hint = hint(name, known.iter().map(String::as_str));
             return Err((at, format!("unknown feature `{name}`; known: {list}{hint}")));
         }
@@ -275,23 +364,40 @@ pub(super) fn check_fork(features: &[Spanned<String>]) -> Result<BTreeSet<String
             return Err((at, format!("feature `{name}` is listed twice; remove one")));
         }
     }
-    fork.refusal(&checked).map_or(Ok(checked), |why| Err((None, why)))
+    fork.refusal(&checked)
+        .map_or(Ok(checked), |why| Err((None, why)))
 }
 
 /// Checks a claim of a row; `branches` are all names of the file.
-fn check_claim(at: &Row<'_>, claim: &wire::Claim, branches: &[String]) -> Result<Claim, ConfigError> {
+fn check_claim(
+    at: &Row<'_>,
+    claim: &wire::Claim,
+    branches: &[String],
+) -> Result<Claim, ConfigError> {
     if let Some(against) = &claim.against {
         let other = against.get_ref();
         if other == at.name || !branches.contains(other) {
-            let known: Vec<&str> = branches.iter().map(String::as_str).filter(|name| *name != at.name).collect();
+            let known: Vec<&str> = branches
+                .iter()
+                .map(String::as_str)
+                .filter(|name| *name != at.name)
+                .collect();
             let known = known.join(", ");
-            return Err(at.wrong(against, format!("`against = \"{other}\"` is no other branch; known: {known}")));
+            return Err(at.wrong(
+                against,
+                format!("`against = \"{other}\"` is no other branch; known: {known}"),
+            ));
         }
     }
     let workloads = match &claim.workloads {
         None => Vec::new(),
-        Some(list) => pick("`workloads`", "workload", list.get_ref(), &catalogue::names())
-            .map_err(|error| at.wrong(list, error))?,
+        Some(list) => pick(
+            "`workloads`",
+            "workload",
+            list.get_ref(),
+            &catalogue::names(),
+        )
+        .map_err(|error| at.wrong(list, error))?,
     };
     if let Some(threads) = &claim.threads {
         check_threads(threads.get_ref()).map_err(|why| at.wrong(threads, why))?;
@@ -315,14 +421,23 @@ fn check_threads(range: &str) -> Result<(), String> {
     };
     let number = |text: &str| match text {
         "cores" | "cpus" => Ok(None),
-        _ => text.parse().ok().filter(|&count: &u32| count > 0).map(Some).ok_or_else(wrong),
+        _ => text
+            .parse()
+            .ok()
+            .filter(|&count: &u32| count > 0)
+            .map(Some)
+            .ok_or_else(wrong),
     };
     let (first, last) = match range.split_once("..") {
         None => return number(range).map(drop),
         Some((first, "")) => return number(first).map(drop),
         Some((first, last)) => (first, last.strip_prefix('=').ok_or_else(wrong)?),
     };
-    let first = if first.is_empty() { None } else { number(first)? };
+    let first = if first.is_empty() {
+        None
+    } else {
+        number(first)?
+    };
     let last = number(last)?;
     match (first, last) {
         (Some(first), Some(last)) if first > last => Err(wrong()),

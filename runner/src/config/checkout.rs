@@ -34,10 +34,16 @@ impl Checkout {
             Some(root) => root.to_owned(),
             None => std::env::current_dir().context("the current folder cannot be read")?,
         };
-        let candidates: Vec<&Path> = if explicit.is_some() { vec![&start] } else { start.ancestors().collect() };
+        let candidates: Vec<&Path> = if explicit.is_some() {
+            vec![&start]
+        } else {
+            start.ancestors().collect()
+        };
         for folder in candidates {
             if folder.join("branches.toml").is_file() && folder.join("workloads").is_dir() {
-                let root = folder.canonicalize().context("the checkout's path cannot be resolved")?;
+                let root = folder
+                    .canonicalize()
+                    .context("the checkout's path cannot be resolved")?;
                 return Ok(Self { root });
             }
         }
@@ -62,18 +68,25 @@ impl Checkout {
 
     /// A path as it may be written into results: relative to the checkout where it lies inside.
     pub(crate) fn shown(&self, path: &Path) -> String {
-        path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
+        path.strip_prefix(&self.root)
+            .unwrap_or(path)
+            .display()
+            .to_string()
     }
 
-    /// [`Self::shown`] for paths that may lie anywhere: outside the checkout, the file's name alone.
+    /// [`Self::shown`] for paths that may lie anywhere: outside the checkout, the file's name
+    /// alone.
     pub(crate) fn shown_without_folders(&self, path: &Path) -> String {
         let name = || path.file_name().map_or(path, Path::new);
-        path.strip_prefix(&self.root).unwrap_or_else(|_| name()).display().to_string()
+        path.strip_prefix(&self.root)
+            .unwrap_or_else(|_| name())
+            .display()
+            .to_string()
     }
 
-    /// An argument of the command line as it may be written into results: `--input=/home/me/map.tsp` becomes
-    /// `--input=map.tsp`, and paths of branches start from the checkout, where the command can then be repeated. It was
-    /// typed in the folder `here`.
+    /// An argument of the command line as it may be written into results:
+    /// `--input=/home/me/map.tsp` becomes `--input=map.tsp`, and paths of branches start from the
+    /// checkout, where the command can then be repeated. It was typed in the folder `here`.
     pub(crate) fn shown_argument(&self, argument: &str, here: &Path) -> String {
         // A branch of `compare`: NAME=path:DIR or NAME=git:DIR#COMMIT.
         for kind in ["path:", "git:"] {
@@ -106,11 +119,13 @@ impl Checkout {
         text.replace(&format!("{}/", self.root.display()), "")
     }
 
-    /// The same, and of every other absolute path the last two parts, unless it is one that many systems have:
-    /// compilers and panics name files wherever somebody keeps them.
+    /// The same, and of every other absolute path the last two parts, unless it is one that many
+    /// systems have: compilers and panics name files wherever somebody keeps them.
     pub(crate) fn without_folders(&self, text: &str) -> String {
         // The first is what follows the scheme of an address.
-        const COMMON: [&str; 9] = ["//", "/proc/", "/sys/", "/dev/", "/etc/", "/usr/", "/lib/", "/bin/", "/rustc/"];
+        const COMMON: [&str; 9] = [
+            "//", "/proc/", "/sys/", "/dev/", "/etc/", "/usr/", "/lib/", "/bin/", "/rustc/",
+        ];
         let is_before_path = |c: char| c.is_whitespace() || "\"'`(=[<>:,".contains(c);
         let is_after_path = |c: char| c.is_whitespace() || "\"'`)]<>:,".contains(c);
         let text = self.without_root(text);
@@ -141,15 +156,25 @@ impl Checkout {
     }
 }
 
-/// The commit of the work tree that holds `folder`, and whether anything under `folder` differs from it.
+/// The commit of the work tree that holds `folder`, and whether anything under `folder` differs
+/// from it.
 pub(crate) fn commit_of(folder: &Path) -> Commit {
     let git = |arguments: &[&str]| -> Option<String> {
-        let output = Command::new("git").arg("-C").arg(folder).args(arguments).output().ok()?;
-        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        let output = Command::new("git")
+            .arg("-C")
+            .arg(folder)
+            .args(arguments)
+            .output()
+            .ok()?;
+        output
+            .status
+            .success()
+            .then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
     };
     Commit {
         commit: git(&["rev-parse", "--short=12", "HEAD"]),
-        dirty: git(&["status", "--porcelain", "--untracked-files=no", "--", "."]).map(|changes| !changes.is_empty()),
+        dirty: git(&["status", "--porcelain", "--untracked-files=no", "--", "."])
+            .map(|changes| !changes.is_empty()),
     }
 }
 
@@ -159,14 +184,31 @@ mod tests {
 
     #[test]
     fn messages_tell_no_folder_but_which_file() {
-        let checkout = Checkout { root: PathBuf::from("/home/me/lab") };
+        let checkout = Checkout {
+            root: PathBuf::from("/home/me/lab"),
+        };
         for (message, shown) in [
-            (" --> /home/me/rayon/rayon-core/src/lib.rs:1:1", " --> …/src/lib.rs:1:1"),
-            ("(/home/me/lab/workloads/src/main.rs)", "(workloads/src/main.rs)"),
-            ("at /rustc/5980/library/std/src/panicking.rs:9", "at /rustc/5980/library/std/src/panicking.rs:9"),
+            (
+                " --> /home/me/rayon/rayon-core/src/lib.rs:1:1",
+                " --> …/src/lib.rs:1:1",
+            ),
+            (
+                "(/home/me/lab/workloads/src/main.rs)",
+                "(workloads/src/main.rs)",
+            ),
+            (
+                "at /rustc/5980/library/std/src/panicking.rs:9",
+                "at /rustc/5980/library/std/src/panicking.rs:9",
+            ),
             ("/srv/me/maps/a.tsp", "…/maps/a.tsp"),
-            ("linker=/home/me/bin/clang, /usr/bin/ld", "linker=…/bin/clang, /usr/bin/ld"),
-            ("869 packets/ms, 1/2 of a/b/c/d", "869 packets/ms, 1/2 of a/b/c/d"),
+            (
+                "linker=/home/me/bin/clang, /usr/bin/ld",
+                "linker=…/bin/clang, /usr/bin/ld",
+            ),
+            (
+                "869 packets/ms, 1/2 of a/b/c/d",
+                "869 packets/ms, 1/2 of a/b/c/d",
+            ),
             ("https://example.org/a/b/c", "https://example.org/a/b/c"),
             ("no path", "no path"),
         ] {
@@ -176,21 +218,35 @@ mod tests {
 
     #[test]
     fn results_tell_no_folder_of_the_machine() {
-        let checkout = Checkout { root: PathBuf::from("/home/me/lab") };
+        let checkout = Checkout {
+            root: PathBuf::from("/home/me/lab"),
+        };
         for (argument, shown) in [
             ("/home/me/lab/maps/a.tsp", "maps/a.tsp"),
             ("/home/me/secret/a.tsp", "a.tsp"),
             ("--input=/home/me/secret/a.tsp", "--input=a.tsp"),
-            ("--output=/home/me/lab/results/mine", "--output=results/mine"),
+            (
+                "--output=/home/me/lab/results/mine",
+                "--output=results/mine",
+            ),
             ("maps/a.tsp", "maps/a.tsp"),
             ("elements=5", "elements=5"),
             ("--threads=1,2", "--threads=1,2"),
             ("mine=path:/home/me/rayon-core", "mine=path:../rayon-core"),
-            ("path:../../rayon/rayon-core", "path:runner/../../rayon/rayon-core"),
+            (
+                "path:../../rayon/rayon-core",
+                "path:runner/../../rayon/rayon-core",
+            ),
             ("git:/home/me/rayon#main", "git:../rayon#main"),
-            ("git:https://example.org/rayon#main", "git:https://example.org/rayon#main"),
+            (
+                "git:https://example.org/rayon#main",
+                "git:https://example.org/rayon#main",
+            ),
         ] {
-            assert_eq!(checkout.shown_argument(argument, Path::new("/home/me/lab/runner")), shown);
+            assert_eq!(
+                checkout.shown_argument(argument, Path::new("/home/me/lab/runner")),
+                shown
+            );
         }
     }
 }

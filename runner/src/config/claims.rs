@@ -1,4 +1,5 @@
-//! What a row of `branches.toml` claims before the sweep, so that a machine can check it afterwards.
+//! What a row of `branches.toml` claims before the sweep, so that a machine can check it
+//! afterwards.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,8 +17,8 @@ pub struct Claim {
     /// The workloads it is about; empty: all that were measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workloads: Vec<String>,
-    /// The thread counts it is about, for example `16..=cpus`; `None`: all that were measured. The words stand for what
-    /// the measured host has, so the analysis resolves them.
+    /// The thread counts it is about, for example `16..=cpus`; `None`: all that were measured. The
+    /// words stand for what the measured host has, so the analysis resolves them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<String>,
     /// Which cost it is about.
@@ -34,13 +35,19 @@ impl std::fmt::Display for Claim {
             Expectation::NoFaster => "no faster than",
             Expectation::NoSlower => "no slower than",
         };
-        write!(f, "{expect} {}", self.against.as_deref().unwrap_or("the baseline"))?;
+        write!(
+            f,
+            "{expect} {}",
+            self.against.as_deref().unwrap_or("the baseline")
+        )?;
         if self.quantity == Quantity::Cpu {
             write!(f, " in CPU time")?;
         }
         if !self.workloads.is_empty() {
             let names = catalogue::names().into_iter();
-            let others: Vec<&str> = names.filter(|name| !self.workloads.iter().any(|it| it == name)).collect();
+            let others: Vec<&str> = names
+                .filter(|name| !self.workloads.iter().any(|it| it == name))
+                .collect();
             if others.len() < self.workloads.len() {
                 write!(f, ", all workloads but {}", others.join(", "))?;
             } else {

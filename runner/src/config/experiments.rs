@@ -86,8 +86,8 @@ impl Experiment {
         }
     }
 
-    /// The instances that it runs, after `overriding` parameters of the command line have taken the place of its own;
-    /// what becomes equal thereby runs once.
+    /// The instances that it runs, after `overriding` parameters of the command line have taken the
+    /// place of its own; what becomes equal thereby runs once.
     pub(crate) fn loads(
         &self,
         workloads: &str,
@@ -102,8 +102,11 @@ impl Experiment {
             let of = key.split_once('.').map(|(workload, _)| workload);
             of.is_some_and(|of| names.contains(&of) && !picked.contains(&of))
         };
-        let overridden: Vec<&str> =
-            overriding.iter().filter_map(|text| text.split_once('=')).map(|(key, _)| bare(key)).collect();
+        let overridden: Vec<&str> = overriding
+            .iter()
+            .filter_map(|text| text.split_once('='))
+            .map(|(key, _)| bare(key))
+            .collect();
         let is_own = |key: &str| !overridden.contains(&bare(key)) && !is_left_out(key);
         let is_known = |key: &str| {
             let mut of = picked.iter().filter_map(|name| catalogue::find(name));
@@ -121,7 +124,8 @@ impl Experiment {
         let mut loads: Vec<Load> = Vec::new();
         for cell in &self.cells {
             let own = cell.iter().filter(|(key, _)| is_own(key));
-            let mut parameters: Vec<String> = own.map(|(key, value)| format!("{key}={value}")).collect();
+            let mut parameters: Vec<String> =
+                own.map(|(key, value)| format!("{key}={value}")).collect();
             parameters.extend(overriding.iter().cloned());
             for load in selection::loads(workloads, size, &parameters, input)? {
                 if !loads.contains(&load) {
@@ -195,7 +199,8 @@ impl Scalar {
 
 fn parse(text: &str) -> Result<Vec<Experiment>> {
     let place = FileText { file: FILE, text };
-    let file: File = toml::from_str(text).map_err(|error| ConfigError::of_parser(FILE, text, &error))?;
+    let file: File =
+        toml::from_str(text).map_err(|error| ConfigError::of_parser(FILE, text, &error))?;
     let mut experiments: Vec<Experiment> = Vec::new();
     for row in file.experiment {
         let start = row.span().start;
@@ -203,9 +208,14 @@ fn parse(text: &str) -> Result<Vec<Experiment>> {
         let name = experiment.name.clone();
         let fault = |message: String| place.at(start, format!("experiment `{name}`: {message}"));
         if experiments.iter().any(|other| other.name == name) {
-            return Err(fault("the name is taken; give every experiment its own".to_owned()).into());
+            return Err(
+                fault("the name is taken; give every experiment its own".to_owned()).into(),
+            );
         }
-        for (what, count) in [("trials", experiment.trials), ("iterations", experiment.iterations)] {
+        for (what, count) in [
+            ("trials", experiment.trials),
+            ("iterations", experiment.iterations),
+        ] {
             if count == 0 {
                 return Err(fault(format!("{what} = 0 measures nothing; write 1 or more")).into());
             }
@@ -250,10 +260,16 @@ fn cells(
         if values.is_empty() {
             return Err(fault(format!("vary.{key} is empty; write its values")));
         }
-        add(&mut cells, values.iter().map(|value| vec![(key, value)]).collect())?;
+        add(
+            &mut cells,
+            values.iter().map(|value| vec![(key, value)]).collect(),
+        )?;
     }
     if !row.cases.is_empty() {
-        add(&mut cells, row.cases.iter().map(|case| case.iter().collect()).collect())?;
+        add(
+            &mut cells,
+            row.cases.iter().map(|case| case.iter().collect()).collect(),
+        )?;
     }
     Ok(cells)
 }
@@ -292,11 +308,21 @@ cases = [{ strategy = "lock-free" }, { strategy = "awesome", lock = "mcs" }]
     fn what_is_set_for_a_workload_that_is_left_out_is_left_out() {
         let text = file("set = { generator", "set = { \"tsp.cities\" = 9, generator");
         let text = text.replacen("workloads = \"packets\"", "workloads = \"packets,tsp\"", 1);
-        let experiment = parse(&text.replace(", depth = [8, 32]", "")).unwrap().remove(0);
+        let experiment = parse(&text.replace(", depth = [8, 32]", ""))
+            .unwrap()
+            .remove(0);
         let loads = |workloads| experiment.loads(workloads, "tiny", &[], None);
-        assert!(loads("packets").unwrap().iter().all(|load| load.workload == "packets"));
+        assert!(
+            loads("packets")
+                .unwrap()
+                .iter()
+                .all(|load| load.workload == "packets")
+        );
         let both = loads("packets,tsp").unwrap();
-        assert!(both.iter().any(|load| load.parameters.get("cities").is_some_and(|it| it == "9")));
+        assert!(
+            both.iter()
+                .any(|load| load.parameters.get("cities").is_some_and(|it| it == "9"))
+        );
     }
 
     #[test]
@@ -304,10 +330,19 @@ cases = [{ strategy = "lock-free" }, { strategy = "awesome", lock = "mcs" }]
         let experiment = parse(&file("", "")).unwrap().remove(0);
         let loads = experiment.loads("packets", "tiny", &[], None).unwrap();
         assert_eq!(loads.len(), 2 * 2 * 2);
-        let of = |name: &str| -> Vec<&str> { loads.iter().map(|load| load.parameters[name].as_str()).collect() };
+        let of = |name: &str| -> Vec<&str> {
+            loads
+                .iter()
+                .map(|load| load.parameters[name].as_str())
+                .collect()
+        };
         assert!(of("generator").iter().all(|value| *value == "uniform"));
         for (name, value) in [("words", "20"), ("depth", "8"), ("lock", "mcs")] {
-            assert_eq!(of(name).iter().filter(|it| **it == value).count(), 4, "{name}");
+            assert_eq!(
+                of(name).iter().filter(|it| **it == value).count(),
+                4,
+                "{name}"
+            );
         }
     }
 
@@ -315,7 +350,9 @@ cases = [{ strategy = "lock-free" }, { strategy = "awesome", lock = "mcs" }]
     fn a_parameter_of_the_command_line_takes_the_place_of_the_experiments() {
         let experiment = parse(&file("", "")).unwrap().remove(0);
         for given in ["words=77", "packets.words=77"] {
-            let loads = experiment.loads("packets", "tiny", &[given.to_owned()], None).unwrap();
+            let loads = experiment
+                .loads("packets", "tiny", &[given.to_owned()], None)
+                .unwrap();
             assert_eq!(loads.len(), 4, "equal cells run once");
             assert!(loads.iter().all(|load| load.parameters["words"] == "77"));
         }
@@ -324,30 +361,64 @@ cases = [{ strategy = "lock-free" }, { strategy = "awesome", lock = "mcs" }]
     #[test]
     fn workloads_that_an_experiment_is_not_about_are_refused_without_words_that_nobody_typed() {
         let experiment = parse(&file("", "")).unwrap().remove(0);
-        let error = experiment.loads("quicksort", "tiny", &[], None).unwrap_err().to_string();
-        assert!(error.starts_with("--workloads quicksort: none has `depth`"), "{error}");
+        let error = experiment
+            .loads("quicksort", "tiny", &[], None)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("--workloads quicksort: none has `depth`"),
+            "{error}"
+        );
         assert!(error.ends_with("take some of its own: packets"), "{error}");
     }
 
     #[test]
     fn faults_are_told_with_line_experiment_and_remedy() {
         let faults = [
-            ("trials = 2", "trials = 0", "experiments.toml:2: experiment `one`: trials = 0"),
-            ("trials = 2", "trails = 2", "experiments.toml:9: unknown key `trails`"),
+            (
+                "trials = 2",
+                "trials = 0",
+                "experiments.toml:2: experiment `one`: trials = 0",
+            ),
+            (
+                "trials = 2",
+                "trails = 2",
+                "experiments.toml:9: unknown key `trails`",
+            ),
             ("words = [10, 20]", "words = []", "vary.words is empty"),
-            ("words = [10, 20]", "generator = [\"uniform\"]", "`generator` stands in two of"),
-            ("words = [10, 20]", "wrods = [10]", "no picked workload has `wrods`"),
+            (
+                "words = [10, 20]",
+                "generator = [\"uniform\"]",
+                "`generator` stands in two of",
+            ),
+            (
+                "words = [10, 20]",
+                "wrods = [10]",
+                "no picked workload has `wrods`",
+            ),
             ("\"tiny\"", "\"huge\"", "unknown size `huge`"),
             ("\"2,3\"", "\"two\"", "`two` is no thread count"),
-            ("lock = \"mcs\"", "lock = \"spin\"", "parameter `lock` = `spin`"),
+            (
+                "lock = \"mcs\"",
+                "lock = \"spin\"",
+                "parameter `lock` = `spin`",
+            ),
             ("\"speedup-by-words\"", "\"pie\"", "unknown word `pie`"),
-            ("trials = 2", "trials = 2\nplacement = \"sideways\"", "unknown word `sideways`"),
+            (
+                "trials = 2",
+                "trials = 2\nplacement = \"sideways\"",
+                "unknown word `sideways`",
+            ),
         ];
         for (old, new, expected) in faults {
             let message = message(&file(old, new));
             assert!(message.contains(expected), "{message}");
         }
         let twice = file("", "").repeat(2);
-        assert!(message(&twice).contains("the name is taken"), "{}", message(&twice));
+        assert!(
+            message(&twice).contains("the name is taken"),
+            "{}",
+            message(&twice)
+        );
     }
 }

@@ -30,7 +30,9 @@ pub(crate) struct FileText<'a> {
 
 impl FileText<'_> {
     pub(super) fn line(&self, offset: usize) -> usize {
-        1 + self.text[..offset.min(self.text.len())].matches('\n').count()
+        1 + self.text[..offset.min(self.text.len())]
+            .matches('\n')
+            .count()
     }
 
     pub(crate) fn at(&self, offset: usize, message: String) -> ConfigError {
@@ -38,14 +40,23 @@ impl FileText<'_> {
     }
 
     pub(super) fn at_line(&self, line: usize, message: String) -> ConfigError {
-        ConfigError { file: self.file.to_owned(), line: Some(line), message }
+        ConfigError {
+            file: self.file.to_owned(),
+            line: Some(line),
+            message,
+        }
     }
 
     pub(super) fn nowhere(&self, message: &str) -> ConfigError {
-        ConfigError { file: self.file.to_owned(), line: None, message: message.to_owned() }
+        ConfigError {
+            file: self.file.to_owned(),
+            line: None,
+            message: message.to_owned(),
+        }
     }
 
-    /// The parser's own complaint, with the branch it is about and, for a misspelt key, the likely one.
+    /// The parser's own complaint, with the branch it is about and, for a misspelt key, the likely
+    /// one.
     pub(super) fn syntax(&self, error: &toml::de::Error) -> ConfigError {
         let span = error.span().unwrap_or(0..0);
         let said = plain(error.message());
@@ -58,10 +69,15 @@ impl FileText<'_> {
             "this branch has no `name`; give it one: name = \"…\"".to_owned()
         } else if said == "duplicate key" {
             let key = self.text.get(span.clone()).unwrap_or_default();
-            format!("{}`{key}` is there twice; keep one of the two", branch_of(table))
+            format!(
+                "{}`{key}` is there twice; keep one of the two",
+                branch_of(table)
+            )
         } else {
             let hint = match quoted.split_first() {
-                Some((unknown, known)) if said.starts_with("unknown key") => hint(unknown, known.iter().copied()),
+                Some((unknown, known)) if said.starts_with("unknown key") => {
+                    hint(unknown, known.iter().copied())
+                }
                 _ => String::new(),
             };
             format!("{}{said}{hint}", branch_of(table))
@@ -69,7 +85,8 @@ impl FileText<'_> {
         self.at(span.start, message)
     }
 
-    /// The table that an offset lies in, from its header to the next one, by the text alone: the file did not parse.
+    /// The table that an offset lies in, from its header to the next one, by the text alone: the
+    /// file did not parse.
     fn table_around(&self, offset: usize) -> &str {
         let is_header = |line: &str| line.trim_start().starts_with('[') && !line.contains('=');
         let (mut start, mut end, mut at) = (0, self.text.len(), 0);
@@ -90,9 +107,13 @@ impl FileText<'_> {
 /// `branch `name`: ` for the table of a branch that has a name.
 fn branch_of(table: &str) -> String {
     let is_branch = table.trim_start().starts_with("[[branch]]");
-    let name = table
-        .lines()
-        .filter(|_| is_branch)
-        .find_map(|line| line.trim().strip_prefix("name")?.trim_start().strip_prefix('=')?.split('"').nth(1));
+    let name = table.lines().filter(|_| is_branch).find_map(|line| {
+        line.trim()
+            .strip_prefix("name")?
+            .trim_start()
+            .strip_prefix('=')?
+            .split('"')
+            .nth(1)
+    });
     name.map_or(String::new(), |name| format!("branch `{name}`: "))
 }

@@ -22,8 +22,9 @@ pub struct Features {
 
 /// Those of the checkout that this program was compiled in.
 static FEATURES: LazyLock<Features> = LazyLock::new(|| {
-    Features::from_manifest(include_str!("../../../rayon-fork/Cargo.toml"))
-        .unwrap_or_else(|error| panic!("rayon-fork/Cargo.toml: [package.metadata.features]: {error}"))
+    Features::from_manifest(include_str!("../../../rayon-fork/Cargo.toml")).unwrap_or_else(
+        |error| panic!("rayon-fork/Cargo.toml: [package.metadata.features]: {error}"),
+    )
 });
 
 impl Features {
@@ -33,7 +34,8 @@ impl Features {
         &FEATURES
     }
 
-    /// Reads them from the text of a manifest. Features that make no variant (`instrument`, upstream's) are left out.
+    /// Reads them from the text of a manifest. Features that make no variant (`instrument`,
+    /// upstream's) are left out.
     fn from_manifest(text: &str) -> Result<Self, String> {
         #[derive(Deserialize)]
         struct Manifest {
@@ -56,17 +58,39 @@ impl Features {
             other: BTreeSet<String>,
             exclusive: Vec<(String, String, String)>,
         }
-        let Manifest { features, package } = toml::from_str(text).map_err(|error| error.message().to_owned())?;
-        let Table { packings, study, other, exclusive } = package.metadata.features;
+        let Manifest { features, package } =
+            toml::from_str(text).map_err(|error| error.message().to_owned())?;
+        let Table {
+            packings,
+            study,
+            other,
+            exclusive,
+        } = package.metadata.features;
         let pairs = exclusive.iter().flat_map(|(one, other, _)| [one, other]);
         for name in packings.iter().chain(&study).chain(&other).chain(pairs) {
             if !features.contains_key(name) {
-                return Err(format!("`{name}` is none of [features]; remove it from the table"));
+                return Err(format!(
+                    "`{name}` is none of [features]; remove it from the table"
+                ));
             }
         }
-        let champion = features.get("champion").into_iter().flatten().cloned().collect();
-        let names = features.into_keys().filter(|name| !other.contains(name)).collect();
-        Ok(Self { names, packings, study, champion, exclusive })
+        let champion = features
+            .get("champion")
+            .into_iter()
+            .flatten()
+            .cloned()
+            .collect();
+        let names = features
+            .into_keys()
+            .filter(|name| !other.contains(name))
+            .collect();
+        Ok(Self {
+            names,
+            packings,
+            study,
+            champion,
+            exclusive,
+        })
     }
 
     /// Why the features `chosen` cannot be compiled together; `None` if they can.
@@ -75,12 +99,24 @@ impl Features {
         let says = |one: &str, other: &str, reason: &str| {
             format!("`{one}` and `{other}` exclude each other: {reason}; keep one")
         };
-        let mut packings = self.packings.iter().filter(|&packing| chosen.contains(packing));
+        let mut packings = self
+            .packings
+            .iter()
+            .filter(|&packing| chosen.contains(packing));
         if let (Some(one), Some(other)) = (packings.next(), packings.next()) {
-            return Some(says(one, other, "both are packings of the counters, of which there is one"));
+            return Some(says(
+                one,
+                other,
+                "both are packings of the counters, of which there is one",
+            ));
         }
-        let both = |(one, other, _): &&(String, String, String)| chosen.contains(one) && chosen.contains(other);
-        self.exclusive.iter().find(both).map(|(one, other, reason)| says(one, other, reason))
+        let both = |(one, other, _): &&(String, String, String)| {
+            chosen.contains(one) && chosen.contains(other)
+        };
+        self.exclusive
+            .iter()
+            .find(both)
+            .map(|(one, other, reason)| says(one, other, reason))
     }
 
     /// The words by which a build with the features `chosen` names its variant.
@@ -109,7 +145,13 @@ mod tests {
     fn the_forks_own_table_is_read() {
         let features = Features::of_the_fork();
         assert!(features.study.is_subset(&features.names) && !features.study.is_empty());
-        assert!(!features.names.contains("instrument"), "a build that counts is not timed");
-        assert_eq!(features.packings.first().map(String::as_str), Some("packed"));
+        assert!(
+            !features.names.contains("instrument"),
+            "a build that counts is not timed"
+        );
+        assert_eq!(
+            features.packings.first().map(String::as_str),
+            Some("packed")
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Git sources: where a repository is, and which commit a word means, told before anything is built.
+//! Git sources: where a repository is, and which commit a word means, told before anything is
+//! built.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,7 +15,10 @@ pub(crate) fn is_commit(rev: &str) -> bool {
 /// Whether an address is a path on this machine.
 pub(crate) fn is_local(url: &str) -> bool {
     // What is before the colon of `git@host:path` has no slash.
-    !url.contains("://") && url.split_once(':').is_none_or(|(before, _)| before.contains('/'))
+    !url.contains("://")
+        && url
+            .split_once(':')
+            .is_none_or(|(before, _)| before.contains('/'))
 }
 
 /// The address as cargo takes it; paths start from `folder`.
@@ -26,43 +30,57 @@ pub(crate) fn address(url: &str, folder: &Path) -> String {
     format!("file://{}", path.canonicalize().unwrap_or(path).display())
 }
 
-/// The commit that `rev` of the repository at `address` means: a name of a branch or a tag is looked up. What looks
-/// like a commit of another machine is left to cargo.
+/// The commit that `rev` of the repository at `address` means: a name of a branch or a tag is
+/// looked up. What looks like a commit of another machine is left to cargo.
 ///
 /// # Errors
 /// If there is no such repository or no such commit, in words.
 pub fn commit(address: &str, rev: &str) -> Result<String, String> {
     if let Some(path) = address.strip_prefix("file://") {
         let wanted = format!("{rev}^{{commit}}");
-        ask(&["-C", path, "rev-parse", "--git-dir"]).map_err(|_| "there is no git repository".to_owned())?;
+        ask(&["-C", path, "rev-parse", "--git-dir"])
+            .map_err(|_| "there is no git repository".to_owned())?;
         return ask(&["-C", path, "rev-parse", "--verify", "--quiet", &wanted])
             .map(|commit| commit.trim().to_owned())
             .map_err(|_| format!("the repository has no commit, branch or tag `{rev}`"));
     }
     if !address.contains("://") {
         let (host, path) = address.split_once(':').unwrap_or((address, ""));
-        return Err(format!("cargo takes no such address; write ssh://{host}/{path}"));
+        return Err(format!(
+            "cargo takes no such address; write ssh://{host}/{path}"
+        ));
     }
     if is_commit(rev) {
         return Ok(rev.to_owned());
     }
-    let listed = ask(&["ls-remote", "--", address])
-        .map_err(|why| format!("the repository cannot be read: {}", why.lines().last().unwrap_or("no reason given")))?;
+    let listed = ask(&["ls-remote", "--", address]).map_err(|why| {
+        format!(
+            "the repository cannot be read: {}",
+            why.lines().last().unwrap_or("no reason given")
+        )
+    })?;
     // Of a tag with a text of its own, the second line has the commit.
     ["refs/heads/NAME", "refs/tags/NAME^{}", "refs/tags/NAME"]
         .into_iter()
         .map(|form| form.replace("NAME", rev))
         .find_map(|wanted| {
             let mut pairs = listed.lines().filter_map(|line| line.split_once('\t'));
-            pairs.find(|(_, name)| *name == wanted).map(|(commit, _)| commit.to_owned())
+            pairs
+                .find(|(_, name)| *name == wanted)
+                .map(|(commit, _)| commit.to_owned())
         })
-        .ok_or_else(|| format!("the repository has no branch or tag `{rev}`, and no commit is so called"))
+        .ok_or_else(|| {
+            format!("the repository has no branch or tag `{rev}`, and no commit is so called")
+        })
 }
 
 /// What git prints; `Err` has its complaint.
 fn ask(arguments: &[&str]) -> Result<String, String> {
     // A question for a password would wait for ever behind a script.
-    let command = Command::new("git").args(arguments).env("GIT_TERMINAL_PROMPT", "0").output();
+    let command = Command::new("git")
+        .args(arguments)
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .output();
     let output = command.map_err(|error| format!("`git` cannot be run: {error}"))?;
     if output.status.success() {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
@@ -87,9 +105,15 @@ mod tests {
         ] {
             assert_eq!(is_local(url), local, "{url}");
         }
-        assert_eq!(address("/nowhere/at/all", Path::new("/lab")), "file:///nowhere/at/all");
+        assert_eq!(
+            address("/nowhere/at/all", Path::new("/lab")),
+            "file:///nowhere/at/all"
+        );
         let refused = commit("git@example.org:me/rayon", "main").unwrap_err();
-        assert!(refused.contains("write ssh://git@example.org/me/rayon"), "{refused}");
+        assert!(
+            refused.contains("write ssh://git@example.org/me/rayon"),
+            "{refused}"
+        );
     }
 
     #[test]
@@ -97,7 +121,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().to_str().unwrap();
         let git = |words: &str| {
-            let user = ["-C", path, "-c", "user.name=me", "-c", "user.email=me@example.org"];
+            let user = [
+                "-C",
+                path,
+                "-c",
+                "user.name=me",
+                "-c",
+                "user.email=me@example.org",
+            ];
             ask(&[&user[..], &words.split(' ').collect::<Vec<_>>()].concat()).unwrap()
         };
         git("init --quiet --initial-branch=main");
@@ -108,8 +139,19 @@ mod tests {
         for rev in ["main", "v1", &head, &head[..8]] {
             assert_eq!(commit(&address, rev).as_ref(), Ok(&head), "{rev}");
         }
-        assert!(commit(&address, "mian").unwrap_err().contains("no commit, branch or tag `mian`"));
-        assert!(commit("file:///nowhere", "main").unwrap_err().contains("no git repository"));
-        assert_eq!(commit("https://example.org/rayon", "0123abc").as_deref(), Ok("0123abc"));
+        assert!(
+            commit(&address, "mian")
+                .unwrap_err()
+                .contains("no commit, branch or tag `mian`")
+        );
+        assert!(
+            commit("file:///nowhere", "main")
+                .unwrap_err()
+                .contains("no git repository")
+        );
+        assert_eq!(
+            commit("https://example.org/rayon", "0123abc").as_deref(),
+            Ok("0123abc")
+        );
     }
 }

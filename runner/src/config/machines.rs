@@ -27,7 +27,8 @@ const CHARGES: &str = "workloads/charges.toml";
 /// What they charge to the machine [`here::NAME`].
 const CHARGES_HERE: &str = "workloads/charges-here.toml";
 
-/// Names a folder in which the two files of this host lie instead, for tests: they must not touch those of a checkout.
+/// Names a folder in which the two files of this host lie instead, for tests: they must not touch
+/// those of a checkout.
 pub const HERE_FOLDER: &str = "WORK_STEALING_HERE";
 
 /// The branch by which units of work are measured: the published crate's twin in the fork.
@@ -51,7 +52,11 @@ pub(crate) struct Charge {
 /// The file of a machine.
 pub(crate) fn file(root: &Path, name: &str) -> PathBuf {
     let path = Path::new(FOLDER).join(format!("{name}.toml"));
-    if name == here::NAME { of_this_host(root, &path) } else { root.join(path) }
+    if name == here::NAME {
+        of_this_host(root, &path)
+    } else {
+        root.join(path)
+    }
 }
 
 /// The file with what workloads charge to the machine [`here::NAME`].
@@ -80,22 +85,42 @@ fn read(root: &Path, name: &str) -> Result<Machine> {
         let of = Path::new(&error.file);
         let shown = of.strip_prefix(root).unwrap_or(of).display().to_string();
         let message = plain(&error.message);
-        Stop::BadInput(manycore::MachineError { file: shown, message, ..error }.to_string()).into()
+        Stop::BadInput(
+            manycore::MachineError {
+                file: shown,
+                message,
+                ..error
+            }
+            .to_string(),
+        )
+        .into()
     })
 }
 
 fn names(root: &Path) -> Result<Vec<String>> {
     let folder = root.join(FOLDER);
-    let entries = std::fs::read_dir(&folder).with_context(|| format!("{} cannot be read", folder.display()))?;
-    let mut names: Vec<String> =
-        entries.filter_map(|entry| Some(entry.ok()?.file_name().to_str()?.strip_suffix(".toml")?.to_owned())).collect();
+    let entries = std::fs::read_dir(&folder)
+        .with_context(|| format!("{} cannot be read", folder.display()))?;
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| {
+            Some(
+                entry
+                    .ok()?
+                    .file_name()
+                    .to_str()?
+                    .strip_suffix(".toml")?
+                    .to_owned(),
+            )
+        })
+        .collect();
     // Its file may be kept elsewhere.
     names.retain(|name| name != here::NAME || file(root, name).is_file());
     names.sort();
     Ok(names)
 }
 
-/// The machine called `name`, and what `loads`, of workloads that [`workloads`] let through, charge there.
+/// The machine called `name`, and what `loads`, of workloads that [`workloads`] let through, charge
+/// there.
 ///
 /// # Errors
 /// [`Stop::BadInput`] if there is none, if its file is wrong, or if a load has no price.
@@ -109,11 +134,21 @@ pub fn find(root: &Path, name: &str, loads: &[Load]) -> Result<AskedMachine> {
         )));
     }
     if !is_here && !known.iter().any(|it| it == name) {
-        bail!(no_such("--machine", "machine", name, known.iter().map(String::as_str)));
+        bail!(no_such(
+            "--machine",
+            "machine",
+            name,
+            known.iter().map(String::as_str)
+        ));
     }
     let machine = read(root, name)?;
-    let (from, path) = if is_here { (CHARGES_HERE, charges_here(root)) } else { (CHARGES, root.join(CHARGES)) };
-    let text = std::fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+    let (from, path) = if is_here {
+        (CHARGES_HERE, charges_here(root))
+    } else {
+        (CHARGES, root.join(CHARGES))
+    };
+    let text = std::fs::read_to_string(&path)
+        .with_context(|| format!("{} cannot be read", path.display()))?;
     let charges = charges(from, &text)?;
     let workloads: BTreeSet<&str> = loads.iter().map(|load| load.workload.as_str()).collect();
     let price = |workload: &str| -> Result<(String, f64)> {
@@ -146,13 +181,26 @@ fn sha256(path: &Path) -> std::io::Result<String> {
     digest::of_file(&priced_in).map(|other| digest::of_bytes(format!("{own}{other}").as_bytes()))
 }
 
-/// `loads` as they are, and with each price in `list` halved, and doubled; [`SYSTEM`] is several at once.
-pub(crate) fn with_prices(root: &Path, name: &str, loads: &[Load], list: &str) -> Result<Vec<Load>> {
+/// `loads` as they are, and with each price in `list` halved, and doubled; [`SYSTEM`] is several at
+/// once.
+pub(crate) fn with_prices(
+    root: &Path,
+    name: &str,
+    loads: &[Load],
+    list: &str,
+) -> Result<Vec<Load>> {
     read(root, name)?;
-    let text = std::fs::read_to_string(Machine::priced_in(&file(root, name))).context("it was read a moment ago")?;
+    let text = std::fs::read_to_string(Machine::priced_in(&file(root, name)))
+        .context("it was read a moment ago")?;
     let machine: toml::Table = text.parse().context("it was parsed a moment ago")?;
-    let prices = machine["price"].as_table().context("it was checked a moment ago")?;
-    let known: Vec<&str> = prices.keys().map(String::as_str).chain([WORK, SYSTEM]).collect();
+    let prices = machine["price"]
+        .as_table()
+        .context("it was checked a moment ago")?;
+    let known: Vec<&str> = prices
+        .keys()
+        .map(String::as_str)
+        .chain([WORK, SYSTEM])
+        .collect();
     let mut values = vec![AS_WRITTEN.to_owned()];
     for price in pick("--prices", "price", list, &known)? {
         values.extend(["0.5", "2"].map(|factor| format!("{price}*{factor}")));
@@ -162,13 +210,19 @@ pub(crate) fn with_prices(root: &Path, name: &str, loads: &[Load], list: &str) -
         load.parameters.insert(PRICE.to_owned(), value.clone());
         load
     };
-    Ok(loads.iter().flat_map(|load| values.iter().map(move |value| with(load, value))).collect())
+    Ok(loads
+        .iter()
+        .flat_map(|load| values.iter().map(move |value| with(load, value)))
+        .collect())
 }
 
 /// The price that `load` asks for, if it is another than in the machine's file.
 fn scaled(load: &Load) -> Option<ScaledPrice> {
     let (key, factor) = load.parameters.get(PRICE)?.split_once('*')?;
-    Some(ScaledPrice { key: key.to_owned(), factor: factor.parse().ok()? })
+    Some(ScaledPrice {
+        key: key.to_owned(),
+        factor: factor.parse().ok()?,
+    })
 }
 
 /// What units cost, from the text of a file that is called `from` in errors.
@@ -191,8 +245,8 @@ pub(crate) fn marked() -> impl Iterator<Item = &'static Description> {
     catalogue::all().iter().filter(|it| it.charge.is_some())
 }
 
-/// Names of workloads in `list` that run on simulated machines; others are left out with a note, unless they are named
-/// themselves.
+/// Names of workloads in `list` that run on simulated machines; others are left out with a note,
+/// unless they are named themselves.
 ///
 /// # Errors
 /// [`Stop::BadInput`] if one is named that does not, or if none is left.
@@ -201,16 +255,27 @@ pub fn workloads(list: &str) -> Result<String> {
     let picked = pick_grouped("--workloads", "workload", list, &catalogue::known())?;
     let is_marked = |name: &&str| marked().any(|it| it.name == *name);
     let (kept, left): (Vec<&str>, Vec<&str>) = picked.into_iter().partition(is_marked);
-    let refused: Vec<&str> = left.iter().copied().filter(|name| named.contains(name)).collect();
+    let refused: Vec<&str> = left
+        .iter()
+        .copied()
+        .filter(|name| named.contains(name))
+        .collect();
     if kept.is_empty() || !refused.is_empty() {
         bail!(Stop::BadInput(format!(
             "--workloads {list}: not for simulated machines: {}; these run there: {}",
-            if refused.is_empty() { left.join(", ") } else { refused.join(", ") },
+            if refused.is_empty() {
+                left.join(", ")
+            } else {
+                refused.join(", ")
+            },
             marked().map(|it| it.name).collect::<Vec<_>>().join(", ")
         )));
     }
     if !left.is_empty() {
-        tell!("note: without {}, which do not run on simulated machines", left.join(", "));
+        tell!(
+            "note: without {}, which do not run on simulated machines",
+            left.join(", ")
+        );
     }
     Ok(kept.join(","))
 }
@@ -221,11 +286,15 @@ pub(crate) fn request(root: &Path, asked: &Asked, trial: &Trial<'_>) -> Option<M
     let is_twin = asked.twin_name().as_deref() == Some(trial.branch);
     let load = &asked.workloads[trial.kind.load];
     let scaled = scaled(load);
-    let work = scaled.as_ref().filter(|it| it.key == WORK).map_or(1.0, |it| it.factor);
+    let work = scaled
+        .as_ref()
+        .filter(|it| it.key == WORK)
+        .map_or(1.0, |it| it.factor);
     Some(MachineRequest {
         file: file(root, &machine.name),
         is_fixed: trial.regime.mode == Mode::Fixed,
-        // Branches share a replicate's seed; the twin has seeds of its own, or it would be the same to the last byte.
+        // Branches share a replicate's seed; the twin has seeds of its own, or it would be the same
+        // to the last byte.
         seed: asked.seed * 1_000_000 + u64::from(trial.replicate) * 2 + u64::from(is_twin),
         charge_ns: machine.charges_ns[&load.workload] * work,
         scaled: scaled.filter(|it| it.key != WORK),
@@ -236,14 +305,28 @@ pub(crate) fn request(root: &Path, asked: &Asked, trial: &Trial<'_>) -> Option<M
 pub(crate) fn first_request(root: &Path, asked: &Asked) -> Option<MachineRequest> {
     let machine = asked.machine.as_ref()?;
     let file = file(root, &machine.name);
-    Some(MachineRequest { file, is_fixed: true, seed: 1, charge_ns: 1.0, scaled: None })
+    Some(MachineRequest {
+        file,
+        is_fixed: true,
+        seed: 1,
+        charge_ns: 1.0,
+        scaled: None,
+    })
 }
 
 /// Binaries by branch and layout: on a simulated machine, the same one under each seed.
-pub(crate) fn binaries(asked: &Asked, mut binaries: BTreeMap<String, Vec<PathBuf>>) -> BTreeMap<String, Vec<PathBuf>> {
+pub(crate) fn binaries(
+    asked: &Asked,
+    mut binaries: BTreeMap<String, Vec<PathBuf>>,
+) -> BTreeMap<String, Vec<PathBuf>> {
     if asked.machine.is_some() {
         for paths in binaries.values_mut() {
-            *paths = paths.iter().cycle().take(asked.layouts as usize).cloned().collect();
+            *paths = paths
+                .iter()
+                .cycle()
+                .take(asked.layouts as usize)
+                .cloned()
+                .collect();
         }
     }
     binaries
@@ -251,7 +334,10 @@ pub(crate) fn binaries(asked: &Asked, mut binaries: BTreeMap<String, Vec<PathBuf
 
 /// What stands for the machine in folder names: a simulated one's name, or the host's hash.
 pub(crate) fn host_id(asked: &Asked) -> String {
-    asked.machine.as_ref().map_or_else(|| Host::default().id(), |machine| machine.name.clone())
+    asked
+        .machine
+        .as_ref()
+        .map_or_else(|| Host::default().id(), |machine| machine.name.clone())
 }
 
 /// What `host.json` holds.
@@ -286,8 +372,14 @@ mod tests {
     #[test]
     fn a_fault_in_charges_is_told_with_its_line_and_remedy() {
         for (text, told) in [
-            ("[steps]\nns = \"a\"\nsource = \"a guess\"", "c.toml:2: string \"a\"; write a number"),
-            ("[steps]\nns = -1.0\nsource = \"a guess\"", "c.toml: steps: ns = -1, "),
+            (
+                "[steps]\nns = \"a\"\nsource = \"a guess\"",
+                "c.toml:2: string \"a\"; write a number",
+            ),
+            (
+                "[steps]\nns = -1.0\nsource = \"a guess\"",
+                "c.toml: steps: ns = -1, ",
+            ),
         ] {
             let said = charges("c.toml", text).unwrap_err().to_string();
             assert!(said.starts_with(told), "{said}");

@@ -10,17 +10,22 @@ use crate::stop::Stop;
 /// What stands before a group's name.
 pub const GROUP: &str = "group:";
 
-/// Picks names by a list of names, globs, `all` and `!exclusions`, in the order of `known`. The list was given as
-/// `field`, an option or a key of a file, and names things of a `kind`, such as `branch`.
+/// Picks names by a list of names, globs, `all` and `!exclusions`, in the order of `known`. The
+/// list was given as `field`, an option or a key of a file, and names things of a `kind`, such as
+/// `branch`.
 ///
 /// # Errors
 /// [`Stop::BadInput`] for a word that matches nothing, with the field and the likely name.
 pub fn pick<'a>(field: &str, kind: &str, list: &str, known: &[&'a str]) -> Result<Vec<&'a str>> {
-    let known: Vec<Known<'a>> = known.iter().map(|name| Known { name, group: None }).collect();
+    let known: Vec<Known<'a>> = known
+        .iter()
+        .map(|name| Known { name, group: None })
+        .collect();
     pick_grouped(field, kind, list, &known)
 }
 
-/// A name that can be picked, by itself, by a glob, and by its group if it has one; without a group, by `all`.
+/// A name that can be picked, by itself, by a glob, and by its group if it has one; without a
+/// group, by `all`.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
     /// Its name.
@@ -30,10 +35,19 @@ pub struct Known<'a> {
 }
 
 /// As [`pick`]; `all` means what is in no group, and `group:NAME` what is in that one.
-pub(crate) fn pick_grouped<'a>(field: &str, kind: &str, list: &str, known: &[Known<'a>]) -> Result<Vec<&'a str>> {
+pub(crate) fn pick_grouped<'a>(
+    field: &str,
+    kind: &str,
+    list: &str,
+    known: &[Known<'a>],
+) -> Result<Vec<&'a str>> {
     let names = || known.iter().map(|it| it.name);
     let all_names = || names().collect::<Vec<_>>().join(", ");
-    let words: Vec<&str> = list.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = list
+        .split(',')
+        .map(str::trim)
+        .filter(|word| !word.is_empty())
+        .collect();
     let Some(first) = words.first() else {
         bail!(Stop::BadInput(format!(
             "{field}: `{list}` names no {kind}; write `all`, names, globs or `!exclusions`; known: {}",
@@ -43,7 +57,12 @@ pub(crate) fn pick_grouped<'a>(field: &str, kind: &str, list: &str, known: &[Kno
     let mut picked: BTreeSet<&str> = BTreeSet::new();
     // A list of exclusions alone means all but those.
     if first.starts_with('!') {
-        picked.extend(known.iter().filter(|it| it.group.is_none()).map(|it| it.name));
+        picked.extend(
+            known
+                .iter()
+                .filter(|it| it.group.is_none())
+                .map(|it| it.name),
+        );
     }
     for word in words {
         let (is_excluded, pattern) = match word.strip_prefix('!') {
@@ -65,9 +84,14 @@ pub(crate) fn pick_grouped<'a>(field: &str, kind: &str, list: &str, known: &[Kno
             bail!(no_such(&format!("{field}:"), "group", group, groups));
         }
         if matched.is_empty() {
-            let hint = nearest(pattern, names()).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+            let hint = nearest(pattern, names())
+                .map(|near| format!("did you mean `{near}`? "))
+                .unwrap_or_default();
             // The hint first: the list is long.
-            bail!(Stop::BadInput(format!("{field}: no {kind} matches `{pattern}`; {hint}known: {}", all_names())));
+            bail!(Stop::BadInput(format!(
+                "{field}: no {kind} matches `{pattern}`; {hint}known: {}",
+                all_names()
+            )));
         }
         for name in matched {
             if is_excluded {
@@ -78,19 +102,31 @@ pub(crate) fn pick_grouped<'a>(field: &str, kind: &str, list: &str, known: &[Kno
         }
     }
     if picked.is_empty() {
-        bail!(Stop::BadInput(format!("{field}: `{list}` leaves no {kind}; known: {}", all_names())));
+        bail!(Stop::BadInput(format!(
+            "{field}: `{list}` leaves no {kind}; known: {}",
+            all_names()
+        )));
     }
     Ok(names().filter(|name| picked.contains(name)).collect())
 }
 
 /// What to say of a `name`, given by `option`, that no `kind` has.
-pub(crate) fn no_such<'a>(option: &str, kind: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Stop {
+pub(crate) fn no_such<'a>(
+    option: &str,
+    kind: &str,
+    name: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Stop {
     let known: Vec<&str> = known.into_iter().collect();
     let hint = hint(name, known.iter().copied());
-    Stop::BadInput(format!("{option} {name}: no such {kind}; known: {}{hint}", known.join(", ")))
+    Stop::BadInput(format!(
+        "{option} {name}: no such {kind}; known: {}{hint}",
+        known.join(", ")
+    ))
 }
 
-/// What a parser of files says, in the words of those who write them and not of those who wrote the parser.
+/// What a parser of files says, in the words of those who write them and not of those who wrote the
+/// parser.
 pub(crate) fn plain(said: &str) -> String {
     const WORDS: [(&str, &str); 16] = [
         ("\n", "; "),
@@ -105,7 +141,10 @@ pub(crate) fn plain(said: &str) -> String {
         ("map, ", "table, "),
         ("sequence, ", "list, "),
         (", expected one of ", "; known: "),
-        (", expected a tuple of size ", "; write a list with a length of "),
+        (
+            ", expected a tuple of size ",
+            "; write a list with a length of ",
+        ),
         (", expected a ", "; write a "),
         (", expected struct ", "; write struct "),
         (", expected ", "; write "),
@@ -119,7 +158,11 @@ pub(crate) fn plain(said: &str) -> String {
         ("string", "text in quotation marks"),
         ("boolean", "true or false"),
     ];
-    let said = WORDS.iter().fold(said.trim().to_owned(), |said, (one, other)| said.replace(one, other));
+    let said = WORDS
+        .iter()
+        .fold(said.trim().to_owned(), |said, (one, other)| {
+            said.replace(one, other)
+        });
     let (before, last) = said.rsplit_once("; write ").unwrap_or((&said, ""));
     let wanted = last.strip_prefix("a ").unwrap_or(last);
     if wanted.starts_with("struct ") {
@@ -131,10 +174,12 @@ pub(crate) fn plain(said: &str) -> String {
     }
 }
 
-/// What to add to an error about a misspelt word: the candidate that was probably meant, if one is close.
+/// What to add to an error about a misspelt word: the candidate that was probably meant, if one is
+/// close.
 pub fn hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     let near = nearest(word, candidates);
-    near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
+    near.map(|near| format!("; did you mean `{near}`?"))
+        .unwrap_or_default()
 }
 
 /// The candidate that a misspelt word probably meant, if one is close.
@@ -184,16 +229,34 @@ mod tests {
     fn a_fault_in_a_file_is_told_without_words_of_rust() {
         for (text, told) in [
             ("", "missing key `number`"),
-            ("number = 1.0\nnumbr = 2", "unknown key `numbr`; known: `number`, `whole`, "),
+            (
+                "number = 1.0\nnumbr = 2",
+                "unknown key `numbr`; known: `number`, `whole`, ",
+            ),
             ("number = \"a\"", "string \"a\"; write a number"),
-            ("number = 1.0\nwhole = 1.5", "number `1.5`; write a whole number"),
-            ("number = 1.0\nwhole = -1", "number `-1`; write a whole number"),
-            ("number = 1.0\ntext = 3", "number `3`; write text in quotation marks"),
+            (
+                "number = 1.0\nwhole = 1.5",
+                "number `1.5`; write a whole number",
+            ),
+            (
+                "number = 1.0\nwhole = -1",
+                "number `-1`; write a whole number",
+            ),
+            (
+                "number = 1.0\ntext = 3",
+                "number `3`; write text in quotation marks",
+            ),
             ("number = 1.0\nlist = 3", "number `3`; write a list"),
             ("number = 1.0\nflag = 3", "number `3`; write true or false"),
             ("number = 1.0\ntable = 3", "number `3`; write a table"),
-            ("number = 1.0\npair = [3]", "invalid length 1; write a list with a length of 2"),
-            ("number = 1.0\nword = \"three\"", "unknown word `three`; write `one` or `two`"),
+            (
+                "number = 1.0\npair = [3]",
+                "invalid length 1; write a list with a length of 2",
+            ),
+            (
+                "number = 1.0\nword = \"three\"",
+                "unknown word `three`; write `one` or `two`",
+            ),
         ] {
             let said = plain(toml::from_str::<File>(text).unwrap_err().message());
             assert!(said.starts_with(told) && !said.contains("Table"), "{said}");

@@ -13,8 +13,8 @@ use crate::config::pick::{GROUP, hint};
 pub const SPECS: &str = "a branch of branches.toml, group:NAME, published:1.13.0, path:DIR, git:URL#COMMIT, \
                          git:DIR#COMMIT or fork:FEATURE,FEATURE; NAME= before it gives it a name";
 
-/// Where specs are read: relative paths start from `here`, and all are kept as seen from `config_folder`, where a row
-/// of branches.toml would have them.
+/// Where specs are read: relative paths start from `here`, and all are kept as seen from
+/// `config_folder`, where a row of branches.toml would have them.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
     /// The branches that can be named.
@@ -33,8 +33,15 @@ impl Reader<'_> {
     pub fn config(&self, words: &[String]) -> Result<Config, String> {
         let mut branches: Vec<Branch> = Vec::new();
         let in_words = |word: &String| {
-            let found = self.branches(word).map_err(|why| format!("`{word}`: {why}"));
-            found.map(|found| found.into_iter().map(|branch| (word.clone(), branch)).collect::<Vec<_>>())
+            let found = self
+                .branches(word)
+                .map_err(|why| format!("`{word}`: {why}"));
+            found.map(|found| {
+                found
+                    .into_iter()
+                    .map(|branch| (word.clone(), branch))
+                    .collect::<Vec<_>>()
+            })
         };
         let found: Vec<_> = words.iter().map(in_words).collect::<Result<_, _>>()?;
         for (word, branch) in found.into_iter().flatten() {
@@ -49,7 +56,11 @@ impl Reader<'_> {
                 ));
             }
             let typed = Some(word);
-            branches.push(Branch { baseline: branches.is_empty(), typed, ..branch });
+            branches.push(Branch {
+                baseline: branches.is_empty(),
+                typed,
+                ..branch
+            });
         }
         Ok(Config { branches })
     }
@@ -59,8 +70,14 @@ impl Reader<'_> {
         if !word.starts_with(GROUP) {
             return Ok(vec![self.branch(word)?]);
         }
-        let names = self.config.pick("compare", word).map_err(|error| error.to_string())?;
-        names.into_iter().map(|name| self.row(name).cloned()).collect()
+        let names = self
+            .config
+            .pick("compare", word)
+            .map_err(|error| error.to_string())?;
+        names
+            .into_iter()
+            .map(|name| self.row(name).cloned())
+            .collect()
     }
 
     fn branch(&self, word: &str) -> Result<Branch, String> {
@@ -68,29 +85,53 @@ impl Reader<'_> {
         let Some((kind, value)) = spec.split_once(':') else {
             let row = self.row(spec)?;
             let name = name.unwrap_or(&row.name).to_owned();
-            return named(name, row.source.clone()).map(|branch| Branch { name: branch.name, ..row.clone() });
+            return named(name, row.source.clone()).map(|branch| Branch {
+                name: branch.name,
+                ..row.clone()
+            });
         };
         let (source, own_name) = match kind {
             "published" => {
                 check_version(value)?;
-                (Source::Published { version: value.to_owned() }, format!("published-{value}"))
+                (
+                    Source::Published {
+                        version: value.to_owned(),
+                    },
+                    format!("published-{value}"),
+                )
             }
             "fork" => {
-                let words = value.split(',').map(str::trim).filter(|word| !word.is_empty());
-                let listed: Vec<Spanned<String>> = words.map(|word| Spanned::new(0..0, word.to_owned())).collect();
+                let words = value
+                    .split(',')
+                    .map(str::trim)
+                    .filter(|word| !word.is_empty());
+                let listed: Vec<Spanned<String>> = words
+                    .map(|word| Spanned::new(0..0, word.to_owned()))
+                    .collect();
                 let features = check_fork(&listed).map_err(|(_, message)| message)?;
                 let words: Vec<&str> = features.iter().map(String::as_str).collect();
-                let own = if words.is_empty() { "packed".to_owned() } else { words.join("-") };
+                let own = if words.is_empty() {
+                    "packed".to_owned()
+                } else {
+                    words.join("-")
+                };
                 (Source::Fork { features }, format!("fork-{own}"))
             }
             "path" if value.is_empty() => return Err("`path:` without a folder".to_owned()),
             "path" => {
                 let path = seen_from(self.config_folder, self.here, Path::new(value));
-                let source = Source::Path { path, features: BTreeSet::new() };
-                (source, format!("path-{}", folder_name(&self.here.join(value))))
+                let source = Source::Path {
+                    path,
+                    features: BTreeSet::new(),
+                };
+                (
+                    source,
+                    format!("path-{}", folder_name(&self.here.join(value))),
+                )
             }
             "git" => {
-                let Some((url, rev)) = value.rsplit_once('#').filter(|(_, rev)| !rev.is_empty()) else {
+                let Some((url, rev)) = value.rsplit_once('#').filter(|(_, rev)| !rev.is_empty())
+                else {
                     return Err("a git address needs its commit: git:URL#COMMIT, or a branch or tag, whose commit of \
                          now is then compared"
                         .to_owned());
@@ -107,7 +148,12 @@ impl Reader<'_> {
                 };
                 let short: String = commit.chars().take(12).collect();
                 let (subdirectory, features) = (None, BTreeSet::new());
-                let source = Source::Git { url, rev: commit, subdirectory, features };
+                let source = Source::Git {
+                    url,
+                    rev: commit,
+                    subdirectory,
+                    features,
+                };
                 (source, format!("git-{short}"))
             }
             _ => return Err(format!("unknown kind `{kind}`; write {SPECS}")),
@@ -117,10 +163,16 @@ impl Reader<'_> {
 
     fn row(&self, name: &str) -> Result<&Branch, String> {
         let branches = &self.config.branches;
-        branches.iter().find(|branch| branch.name == name).ok_or_else(|| {
-            let known = branches.iter().map(|branch| branch.name.as_str());
-            format!("no branch has this name; write {SPECS}{}", hint(name, known))
-        })
+        branches
+            .iter()
+            .find(|branch| branch.name == name)
+            .ok_or_else(|| {
+                let known = branches.iter().map(|branch| branch.name.as_str());
+                format!(
+                    "no branch has this name; write {SPECS}{}",
+                    hint(name, known)
+                )
+            })
     }
 }
 
@@ -134,14 +186,20 @@ fn name_and_spec(word: &str) -> (Option<&str>, &str) {
 }
 
 fn named(name: String, source: Source) -> Result<Branch, String> {
-    check_name(&name).map_err(|why| format!("it cannot be called `{name}`: {why}; write NAME= before it"))?;
+    check_name(&name)
+        .map_err(|why| format!("it cannot be called `{name}`: {why}; write NAME= before it"))?;
     Ok(Branch::new(name, source))
 }
 
 /// What a working tree is called: its folder, or the one above where that is just `rayon-core`.
 fn folder_name(folder: &Path) -> String {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = |path: &Path| {
+        path.file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
+    };
     let own = name(&folder);
     let above = folder.parent().map(name).filter(|above| !above.is_empty());
     above.filter(|_| own == "rayon-core").unwrap_or(own)
@@ -150,7 +208,10 @@ fn folder_name(folder: &Path) -> String {
 /// Only what a branch's name may consist of.
 fn plain(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-".contains(c);
-    text.to_lowercase().chars().map(|c| if is_plain(c) { c } else { '-' }).collect()
+    text.to_lowercase()
+        .chars()
+        .map(|c| if is_plain(c) { c } else { '-' })
+        .collect()
 }
 
 #[cfg(test)]
@@ -164,11 +225,21 @@ mod tests {
         let config = super::super::parse("branches.toml", ROWS).unwrap();
         let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
         let (here, config_folder) = (Path::new("/home/me/lab/runner"), Path::new("/home/me/lab"));
-        Reader { config: &config, here, config_folder }.config(&words)
+        Reader {
+            config: &config,
+            here,
+            config_folder,
+        }
+        .config(&words)
     }
 
     fn names(words: &[&str]) -> Vec<String> {
-        read(words).unwrap().branches.into_iter().map(|branch| branch.name).collect()
+        read(words)
+            .unwrap()
+            .branches
+            .into_iter()
+            .map(|branch| branch.name)
+            .collect()
     }
 
     #[test]
@@ -191,18 +262,34 @@ mod tests {
         ];
         assert_eq!(
             names(&words),
-            ["published-1-13-0", "fork-no-jec-split", "fork-packed", "path-rayon", "path-mine", "git-0123456789ab"]
+            [
+                "published-1-13-0",
+                "fork-no-jec-split",
+                "fork-packed",
+                "path-rayon",
+                "path-mine",
+                "git-0123456789ab"
+            ]
         );
         let config = read(&words).unwrap();
-        let Source::Git { url, rev, .. } = &config.branches[5].source else { panic!("no git") };
-        assert_eq!((url.as_str(), rev.as_str()), ("https://example.org/rayon?a=b", "0123456789abcdef"));
+        let Source::Git { url, rev, .. } = &config.branches[5].source else {
+            panic!("no git")
+        };
+        assert_eq!(
+            (url.as_str(), rev.as_str()),
+            ("https://example.org/rayon?a=b", "0123456789abcdef")
+        );
     }
 
     #[test]
     fn a_group_stands_for_its_branches() {
         let rows = format!("{ROWS}group = \"mine\"\n");
         let config = super::super::parse("branches.toml", &rows).unwrap();
-        let reader = Reader { config: &config, here: Path::new("/"), config_folder: Path::new("/") };
+        let reader = Reader {
+            config: &config,
+            here: Path::new("/"),
+            config_folder: Path::new("/"),
+        };
         let read = |word: &str| reader.config(&["fork:split".to_owned(), word.to_owned()]);
         assert_eq!(read("group:mine").unwrap().branches[1].name, "packed");
         let error = read("group:yours").unwrap_err();
@@ -218,14 +305,19 @@ mod tests {
             ("/srv/rayon-core", "../../../srv/rayon-core"),
         ] {
             let config = read(&["master", &format!("mine=path:{typed}")]).unwrap();
-            let Source::Path { path, .. } = &config.branches[1].source else { panic!("no path") };
+            let Source::Path { path, .. } = &config.branches[1].source else {
+                panic!("no path")
+            };
             assert_eq!(path, Path::new(kept));
         }
     }
 
     #[test]
     fn a_name_can_be_given_and_must_be_where_two_would_be_alike() {
-        assert_eq!(names(&["master", "mine=path:/a/b", "other=master"]), ["master", "mine", "other"]);
+        assert_eq!(
+            names(&["master", "mine=path:/a/b", "other=master"]),
+            ["master", "mine", "other"]
+        );
         let message = read(&["master", "path:/a/b", "path:/c/b"]).unwrap_err();
         assert!(message.contains("path-b-b=path:/c/b"), "{message}");
         let message = read(&["x=master", "x=packed"]).unwrap_err();

@@ -10,7 +10,9 @@ const BASE: &str = "[[branch]]\nname = \"master\"\npublished = \"1.13.0\"\nbasel
 /// The message for `BASE` followed by `rows`; the rows start at line 6.
 fn fault(rows: &str) -> String {
     let text = format!("{BASE}\n{rows}");
-    parse("branches.toml", &text).expect_err("must be refused").to_string()
+    parse("branches.toml", &text)
+        .expect_err("must be refused")
+        .to_string()
 }
 
 #[test]
@@ -19,7 +21,12 @@ fn the_committed_file_is_accepted_and_all_means_the_studys_ten_branches_and_the_
     let config = parse("branches.toml", text).unwrap();
     assert_eq!(config.pick("--branches", "all").unwrap().len(), 11);
     assert_eq!(config.baseline().name, "master");
-    assert!(config.branches.iter().all(|branch| !branch.hypothesis.is_empty()));
+    assert!(
+        config
+            .branches
+            .iter()
+            .all(|branch| !branch.hypothesis.is_empty())
+    );
 }
 
 #[test]
@@ -32,19 +39,39 @@ fn a_row_may_be_in_a_group_that_all_leaves_out_and_that_is_picked_by_its_name() 
     assert_eq!(pick("!b"), ["master"]);
     assert_eq!(pick("b,group:mine"), ["a", "b"]);
     assert_eq!(pick("*,!group:mine"), ["master", "b"]);
-    let error = config.pick("--branches", "group:mien").unwrap_err().to_string();
-    assert_eq!(error, "--branches: mien: no such group; known: mine; did you mean `mine`?");
+    let error = config
+        .pick("--branches", "group:mien")
+        .unwrap_err()
+        .to_string();
+    assert_eq!(
+        error,
+        "--branches: mien: no such group; known: mine; did you mean `mine`?"
+    );
     let fault = fault("[[branch]]\nname = \"x\"\ngroup = \"All of it\"\nfork = []\n");
-    assert!(fault.starts_with("branches.toml:8: branch `x`: `group = \"All of it\"`: "), "{fault}");
+    assert!(
+        fault.starts_with("branches.toml:8: branch `x`: `group = \"All of it\"`: "),
+        "{fault}"
+    );
 }
 
 #[test]
 fn a_row_without_each_of_its_features_is_a_branch_for_each_of_them() {
-    let row = "[[branch]]\nname = \"x\"\nfork = [\"demand\", \"split\"]\nwithout-each = \"parts\"\n";
+    let row =
+        "[[branch]]\nname = \"x\"\nfork = [\"demand\", \"split\"]\nwithout-each = \"parts\"\n";
     let config = parse("branches.toml", &format!("{BASE}{row}")).unwrap();
-    assert_eq!(config.pick("--branches", "x-without-*").unwrap(), ["x-without-demand", "x-without-split"]);
-    let [_, _, without, _] = &config.branches[..] else { panic!("{:?}", config.branches) };
-    assert_eq!(without.source, Source::Fork { features: ["split".to_owned()].into() });
+    assert_eq!(
+        config.pick("--branches", "x-without-*").unwrap(),
+        ["x-without-demand", "x-without-split"]
+    );
+    let [_, _, without, _] = &config.branches[..] else {
+        panic!("{:?}", config.branches)
+    };
+    assert_eq!(
+        without.source,
+        Source::Fork {
+            features: ["split".to_owned()].into()
+        }
+    );
     assert_eq!(without.group.as_deref(), Some("parts"));
     assert_eq!(without.claims[0].to_string(), "no faster than x");
     let own = "[[branch]]\nname = \"x-without-split\"\nfork = []\n";
@@ -66,15 +93,26 @@ fn every_source_kind_is_understood() {
     let config = parse("branches.toml", &format!("{BASE}{rows}")).unwrap();
     let features: BTreeSet<String> = ["split".to_owned()].into();
     assert_eq!(config.branches[1].source, Source::Fork { features });
-    assert!(matches!(&config.branches[2].source, Source::Path { features, .. } if features.contains("y")));
-    assert!(matches!(&config.branches[3].source, Source::Git { subdirectory: Some(_), .. }));
+    assert!(
+        matches!(&config.branches[2].source, Source::Path { features, .. } if features.contains("y"))
+    );
+    assert!(matches!(
+        &config.branches[3].source,
+        Source::Git {
+            subdirectory: Some(_),
+            ..
+        }
+    ));
 }
 
 #[test]
 fn a_release_may_have_edits_and_nothing_else_may() {
     let row = "[[branch]]\nname = \"x\"\npublished = \"1.13.0\"\nedits = \"mine/edits.toml\"\n";
     let config = parse("branches.toml", &format!("{BASE}{row}")).unwrap();
-    let edited = Source::Edited { version: "1.13.0".to_owned(), edits: "mine/edits.toml".into() };
+    let edited = Source::Edited {
+        version: "1.13.0".to_owned(),
+        edits: "mine/edits.toml".into(),
+    };
     assert_eq!(config.branches[1].source, edited);
     assert_eq!(edited.to_string(), "rayon-core 1.13.0 with mine/edits.toml");
     assert_eq!(
@@ -87,7 +125,10 @@ fn a_release_may_have_edits_and_nothing_else_may() {
 #[test]
 fn a_misspelt_key_is_named_with_its_line_and_the_likely_one() {
     let message = fault("[[branch]]\nname = \"x\"\nforkk = []\n");
-    assert!(message.starts_with("branches.toml:8: branch `x`: unknown key `forkk`"), "{message}");
+    assert!(
+        message.starts_with("branches.toml:8: branch `x`: unknown key `forkk`"),
+        "{message}"
+    );
     assert!(message.ends_with("did you mean `fork`?"), "{message}");
 }
 
@@ -106,7 +147,10 @@ fn a_misspelt_feature_is_named_with_its_line_and_the_likely_one() {
 #[test]
 fn two_baselines_are_refused() {
     let message = fault("[[branch]]\nname = \"x\"\nfork = []\nbaseline = true\n");
-    assert!(message.starts_with("branches.toml:9: branch `x`"), "{message}");
+    assert!(
+        message.starts_with("branches.toml:9: branch `x`"),
+        "{message}"
+    );
     assert!(message.contains("`master` (line 4)"), "{message}");
 }
 
@@ -138,13 +182,24 @@ fn two_sources_and_none_are_refused_at_the_table() {
 #[test]
 fn features_that_the_fork_refuses_together_are_refused_here() {
     let features = Features::of_the_fork();
-    let others = features.packings.iter().flat_map(|one| features.packings.iter().map(move |two| (one, two)));
+    let others = features
+        .packings
+        .iter()
+        .flat_map(|one| features.packings.iter().map(move |two| (one, two)));
     let packings = others.filter(|(one, other)| one < other);
-    let pairs = features.exclusive.iter().map(|(one, other, _)| (one, other));
+    let pairs = features
+        .exclusive
+        .iter()
+        .map(|(one, other, _)| (one, other));
     for (one, other) in packings.chain(pairs) {
-        let message = fault(&format!("[[branch]]\nname = \"x\"\nfork = [\"{other}\", \"{one}\"]\n"));
+        let message = fault(&format!(
+            "[[branch]]\nname = \"x\"\nfork = [\"{other}\", \"{one}\"]\n"
+        ));
         let expected = format!("branch `x`: `{one}` and `{other}` exclude each other: ");
-        assert!(message.contains(&expected) && message.ends_with("; keep one"), "{message}");
+        assert!(
+            message.contains(&expected) && message.ends_with("; keep one"),
+            "{message}"
+        );
     }
 }
 
@@ -163,17 +218,37 @@ fn each_layout_goes_with_the_modifiers_that_fit_it() {
 
 #[test]
 fn keys_of_another_source_are_refused() {
-    assert!(fault("[[branch]]\nname = \"x\"\nfork = []\nfeatures = [\"split\"]\n").contains("into `fork = […]`"));
-    assert!(fault("[[branch]]\nname = \"x\"\npath = \"p\"\nrev = \"1\"\n").contains("`rev` does not go with `path`"));
+    assert!(
+        fault("[[branch]]\nname = \"x\"\nfork = []\nfeatures = [\"split\"]\n")
+            .contains("into `fork = […]`")
+    );
+    assert!(
+        fault("[[branch]]\nname = \"x\"\npath = \"p\"\nrev = \"1\"\n")
+            .contains("`rev` does not go with `path`")
+    );
     assert!(fault("[[branch]]\nname = \"x\"\ngit = \"u\"\n").contains("`git` without `rev`"));
-    assert!(fault("[[branch]]\nname = \"x\"\ngit = \"u\"\nrev = \"main\"\n").contains("`rev = \"main\"` is no commit"));
+    assert!(
+        fault("[[branch]]\nname = \"x\"\ngit = \"u\"\nrev = \"main\"\n")
+            .contains("`rev = \"main\"` is no commit")
+    );
 }
 
 #[test]
 fn reserved_and_impossible_names_are_refused() {
-    for name in ["all", "sequential", "master-again", "packed-instrumented", "Upper", "a/b", ""] {
+    for name in [
+        "all",
+        "sequential",
+        "master-again",
+        "packed-instrumented",
+        "Upper",
+        "a/b",
+        "",
+    ] {
         let message = fault(&format!("[[branch]]\nname = \"{name}\"\nfork = []\n"));
-        assert!(message.starts_with(&format!("branches.toml:7: branch `{name}`:")), "{message}");
+        assert!(
+            message.starts_with(&format!("branches.toml:7: branch `{name}`:")),
+            "{message}"
+        );
     }
 }
 
@@ -192,8 +267,14 @@ fn broken_toml_is_reported_with_its_line() {
 
 #[test]
 fn a_missing_name_is_reported_with_its_line_and_no_neighbour() {
-    for row in ["[[branch]]\nfork = []\n", "[[branch]]\nfork = []\n[[branch]]\nname = \"z\"\n"] {
-        assert_eq!(fault(row), "branches.toml:6: this branch has no `name`; give it one: name = \"…\"");
+    for row in [
+        "[[branch]]\nfork = []\n",
+        "[[branch]]\nfork = []\n[[branch]]\nname = \"z\"\n",
+    ] {
+        assert_eq!(
+            fault(row),
+            "branches.toml:6: this branch has no `name`; give it one: name = \"…\""
+        );
     }
 }
 
@@ -210,13 +291,22 @@ fn a_single_table_and_a_key_that_is_there_twice_are_told_as_such() {
         "branches.toml:9: branch `x`: `fork` is there twice; keep one of the two"
     );
     let message = fault("[[branchs]]\nname = \"x\"\n");
-    assert!(message.starts_with("branches.toml:6: unknown key `branchs`"), "{message}");
+    assert!(
+        message.starts_with("branches.toml:6: unknown key `branchs`"),
+        "{message}"
+    );
 }
 
 #[test]
 fn a_name_longer_than_any_table_is_refused() {
-    let message = fault(&format!("[[branch]]\nname = \"{}\"\nfork = []\n", "a".repeat(65)));
-    assert!(message.contains("has 65 characters, and 64 is the most"), "{message}");
+    let message = fault(&format!(
+        "[[branch]]\nname = \"{}\"\nfork = []\n",
+        "a".repeat(65)
+    ));
+    assert!(
+        message.contains("has 65 characters, and 64 is the most"),
+        "{message}"
+    );
 }
 
 /// The claims of a row that says `claims = [{ <claim> }]`, or the message that refuses it.
@@ -236,7 +326,10 @@ fn a_claim_names_its_workloads_one_by_one_and_leaves_words_of_threads_to_the_hos
     assert_eq!(found.workloads, ["quicksort", "tsp"]);
     assert_eq!(found.threads.as_deref(), Some("16..=cpus"));
     assert_eq!(found.quantity, Quantity::Cpu);
-    assert_eq!(claim("expect = \"equal\"").unwrap().quantity, Quantity::Time);
+    assert_eq!(
+        claim("expect = \"equal\"").unwrap().quantity,
+        Quantity::Time
+    );
     let once = claim("expect = \"equal\", figure = \"cpu\"").unwrap();
     assert_eq!(once.quantity, Quantity::Cpu, "what it was called once");
 }
@@ -244,26 +337,59 @@ fn a_claim_names_its_workloads_one_by_one_and_leaves_words_of_threads_to_the_hos
 #[test]
 fn a_claim_about_nearly_all_workloads_is_told_by_what_it_leaves_out() {
     let all_but_one = claim(r#"expect = "equal", workloads = "!quicksort""#).unwrap();
-    assert_eq!(all_but_one.to_string(), "equal to the baseline, all workloads but quicksort");
+    assert_eq!(
+        all_but_one.to_string(),
+        "equal to the baseline, all workloads but quicksort"
+    );
     let two = claim(r#"expect = "equal", workloads = "tsp,quicksort""#).unwrap();
-    assert!(two.to_string().contains("workloads quicksort, tsp"), "{two}");
+    assert!(
+        two.to_string().contains("workloads quicksort, tsp"),
+        "{two}"
+    );
 }
 
 #[test]
 fn a_claim_that_cannot_be_checked_is_refused_with_its_line_and_remedy() {
     for (written, expected) in [
-        ("expect = \"quicker\"", "unknown word `quicker`; known: `faster`"),
-        ("expect = \"equal\", workloads = \"quicksrt\"", "did you mean `quicksort`?"),
-        ("expect = \"equal\", against = \"nobody\"", "`against = \"nobody\"` is no other branch; known: master"),
-        ("expect = \"equal\", against = \"x\"", "`against = \"x\"` is no other branch"),
-        ("expect = \"equal\", threads = \"many\"", "write for example \"8\", \"8..\""),
-        ("expect = \"equal\", threads = \"8..4\"", "is no range of thread counts"),
-        ("expect = \"equal\", threads = \"8..=4\"", "is no range of thread counts"),
-        ("expect = \"equal\", threads = \"0\"", "is no range of thread counts"),
+        (
+            "expect = \"quicker\"",
+            "unknown word `quicker`; known: `faster`",
+        ),
+        (
+            "expect = \"equal\", workloads = \"quicksrt\"",
+            "did you mean `quicksort`?",
+        ),
+        (
+            "expect = \"equal\", against = \"nobody\"",
+            "`against = \"nobody\"` is no other branch; known: master",
+        ),
+        (
+            "expect = \"equal\", against = \"x\"",
+            "`against = \"x\"` is no other branch",
+        ),
+        (
+            "expect = \"equal\", threads = \"many\"",
+            "write for example \"8\", \"8..\"",
+        ),
+        (
+            "expect = \"equal\", threads = \"8..4\"",
+            "is no range of thread counts",
+        ),
+        (
+            "expect = \"equal\", threads = \"8..=4\"",
+            "is no range of thread counts",
+        ),
+        (
+            "expect = \"equal\", threads = \"0\"",
+            "is no range of thread counts",
+        ),
         ("expect = \"equal\", host = \"big\"", "unknown key `host`"),
     ] {
         let message = claim(written).unwrap_err();
-        assert!(message.starts_with("branches.toml:9: branch `x`: "), "{message}");
+        assert!(
+            message.starts_with("branches.toml:9: branch `x`: "),
+            "{message}"
+        );
         assert!(message.contains(expected), "{message}");
     }
 }
@@ -278,6 +404,10 @@ fn every_form_of_a_range_of_threads_is_taken() {
 #[test]
 fn every_committed_hypothesis_but_the_baseline_s_can_be_checked() {
     let config = parse("branches.toml", include_str!("../../../branches.toml")).unwrap();
-    let silent: Vec<_> = config.branches.iter().filter(|row| !row.baseline && row.claims.is_empty()).collect();
+    let silent: Vec<_> = config
+        .branches
+        .iter()
+        .filter(|row| !row.baseline && row.claims.is_empty())
+        .collect();
     assert!(silent.is_empty(), "{silent:#?}");
 }

@@ -51,12 +51,19 @@ impl Host {
     pub(crate) fn group_cpus(&self) -> Option<String> {
         let names = ["cpuset.cpus.effective", "cpuset.effective_cpus"];
         let mut folders = self.groups("cpuset").into_iter();
-        folders.find_map(|folder| names.iter().find_map(|it| self.read(&format!("{folder}/{it}")).ok()))
+        folders.find_map(|folder| {
+            names
+                .iter()
+                .find_map(|it| self.read(&format!("{folder}/{it}")).ok())
+        })
     }
 
     /// File that counts how often this process's group used its quota up.
     pub(crate) fn throttle_file(&self) -> Option<String> {
-        let mut files = self.groups("cpu").into_iter().map(|folder| format!("{folder}/cpu.stat"));
+        let mut files = self
+            .groups("cpu")
+            .into_iter()
+            .map(|folder| format!("{folder}/cpu.stat"));
         files.find(|file| self.throttled(file).is_some())
     }
 
@@ -67,8 +74,13 @@ impl Host {
             let line = text.lines().find_map(|line| line.strip_prefix(name));
             line?.trim().parse().ok()
         };
-        let ns = field("throttled_usec ").map(|us| us * 1000).or(field("throttled_time "))?;
-        Some(Throttled { periods: field("nr_throttled ")?, ns })
+        let ns = field("throttled_usec ")
+            .map(|us| us * 1000)
+            .or(field("throttled_time "))?;
+        Some(Throttled {
+            periods: field("nr_throttled ")?,
+            ns,
+        })
     }
 
     /// Folders of this process's group and of those around it, for one controller, innermost first.
@@ -85,10 +97,17 @@ impl Host {
                 }
                 _ => return None,
             };
-            Some(mounts.into_iter().flat_map(move |mount| up_from(&mount, path)))
+            Some(
+                mounts
+                    .into_iter()
+                    .flat_map(move |mount| up_from(&mount, path)),
+            )
         });
         // A path may be one that this process cannot see, as in a container.
-        folders.flatten().filter(|folder| self.path(folder).is_dir()).collect()
+        folders
+            .flatten()
+            .filter(|folder| self.path(folder).is_dir())
+            .collect()
     }
 }
 
@@ -96,14 +115,22 @@ impl Host {
 fn up_from(mount: &str, path: &str) -> Vec<String> {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     let inside = |count| format!("{mount}/{}", parts[..count].join("/"));
-    (1..=parts.len()).rev().map(inside).chain([mount.to_owned()]).collect()
+    (1..=parts.len())
+        .rev()
+        .map(inside)
+        .chain([mount.to_owned()])
+        .collect()
 }
 
 /// `50000 100000` is half a CPU; `max 100000` and `-1 100000` are no limit.
 fn quota(printed: String, file: String) -> Option<Quota> {
     let (quota, period) = printed.split_once(' ')?;
     let (quota, period): (f64, f64) = (quota.parse().ok()?, period.parse().ok()?);
-    (quota > 0.0 && period > 0.0).then(|| Quota { cpus: quota / period, printed, file })
+    (quota > 0.0 && period > 0.0).then(|| Quota {
+        cpus: quota / period,
+        printed,
+        file,
+    })
 }
 
 #[cfg(test)]
@@ -127,12 +154,21 @@ mod tests {
     #[test]
     fn groups_of_the_older_interface_are_read_too() {
         let root = MadeUp::new(&[
-            ("proc/self/cgroup", "5:memory:/job\n2:cpu,cpuacct:/job\n3:cpuset:/\n0::/"),
+            (
+                "proc/self/cgroup",
+                "5:memory:/job\n2:cpu,cpuacct:/job\n3:cpuset:/\n0::/",
+            ),
             ("sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us", "50000"),
             ("sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_period_us", "100000"),
-            ("sys/fs/cgroup/cpu,cpuacct/job/cpu.stat", "nr_periods 9\nnr_throttled 4\nthrottled_time 7"),
+            (
+                "sys/fs/cgroup/cpu,cpuacct/job/cpu.stat",
+                "nr_periods 9\nnr_throttled 4\nthrottled_time 7",
+            ),
             ("sys/fs/cgroup/memory/job/memory.limit_in_bytes", "1048576"),
-            ("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712"),
+            (
+                "sys/fs/cgroup/memory/memory.limit_in_bytes",
+                "9223372036854771712",
+            ),
             ("sys/fs/cgroup/cpuset/cpuset.effective_cpus", "0-3"),
         ]);
         let host = root.host();
@@ -151,6 +187,9 @@ mod tests {
             ("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1"),
             ("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000"),
         ]);
-        assert_eq!((root.host().cpu_quota(), root.host().memory_limit()), (None, None));
+        assert_eq!(
+            (root.host().cpu_quota(), root.host().memory_limit()),
+            (None, None)
+        );
     }
 }

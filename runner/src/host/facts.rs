@@ -15,7 +15,10 @@ struct Facts<'a> {
 impl Host {
     /// All facts, for `host.json`.
     pub(crate) fn facts(&self) -> Value {
-        let mut facts = Facts { host: self, missing: Map::new() };
+        let mut facts = Facts {
+            host: self,
+            missing: Map::new(),
+        };
         let mut all = json!({
             "id": self.id(),
             "cpus_usable": Self::usable_cpus(),
@@ -62,13 +65,29 @@ impl Facts<'_> {
     /// What stands at `place` below each name in a folder, by name, as far as it can be read.
     fn all_in(&self, folder: &str, place: &str) -> Value {
         let names = self.host.names_in(folder).into_iter();
-        let text = |name: String| Some((name.clone(), self.host.read(&format!("{folder}/{name}{place}")).ok()?.into()));
+        let text = |name: String| {
+            Some((
+                name.clone(),
+                self.host
+                    .read(&format!("{folder}/{name}{place}"))
+                    .ok()?
+                    .into(),
+            ))
+        };
         Value::Object(names.filter_map(text).collect())
     }
 
     fn cpu(&mut self) -> Value {
         let mut cpu = Map::new();
-        for name in ["vendor_id", "model name", "cpu family", "model", "stepping", "microcode", "flags"] {
+        for name in [
+            "vendor_id",
+            "model name",
+            "cpu family",
+            "model",
+            "stepping",
+            "microcode",
+            "flags",
+        ] {
             let fact = self.host.cpu_field(name);
             let key = name.replace(' ', "_");
             let fact = self.note(&format!("cpu.{key}"), fact);
@@ -88,21 +107,43 @@ impl Facts<'_> {
 
     fn topology(&mut self) -> Value {
         let base = CPUS;
-        let mut topology = self.files("topology", base, &["online", "possible", "isolated", "nohz_full"]);
-        topology["smt"] = self.files("topology.smt", &format!("{base}/smt"), &["control", "active"]);
+        let mut topology = self.files(
+            "topology",
+            base,
+            &["online", "possible", "isolated", "nohz_full"],
+        );
+        topology["smt"] = self.files(
+            "topology.smt",
+            &format!("{base}/smt"),
+            &["control", "active"],
+        );
         let mut cpus = Map::new();
         for cpu in self.host.cpus() {
             let folder = format!("{base}/cpu{cpu}");
-            let names =
-                ["physical_package_id", "die_id", "cluster_id", "core_id", "thread_siblings_list", "core_cpus_list"];
+            let names = [
+                "physical_package_id",
+                "die_id",
+                "cluster_id",
+                "core_id",
+                "thread_siblings_list",
+                "core_cpus_list",
+            ];
             // The reasons are the same for all CPUs.
             let mut facts = self.files("topology.cpus", &format!("{folder}/topology"), &names);
             let capacity = format!("{folder}/cpu_capacity");
             facts["capacity"] = self.file("topology.cpus.capacity", &capacity);
-            let last_cache = self.host.names_in(&format!("{folder}/cache")).into_iter().rev();
+            let last_cache = self
+                .host
+                .names_in(&format!("{folder}/cache"))
+                .into_iter()
+                .rev();
             let shared = last_cache
                 .filter(|name| name.starts_with("index"))
-                .find_map(|name| self.host.read(&format!("{folder}/cache/{name}/shared_cpu_list")).ok());
+                .find_map(|name| {
+                    self.host
+                        .read(&format!("{folder}/cache/{name}/shared_cpu_list"))
+                        .ok()
+                });
             facts["last_cache_shared_by"] = json!(shared);
             cpus.insert(cpu.to_string(), facts);
         }
@@ -113,8 +154,17 @@ impl Facts<'_> {
             if self.host.read(&format!("{folder}/level")).is_err() {
                 break; // the caches are numbered without gaps
             }
-            let names = ["level", "type", "size", "coherency_line_size", "shared_cpu_list"];
-            caches.insert(index.to_string(), self.files("topology.cache", &folder, &names));
+            let names = [
+                "level",
+                "type",
+                "size",
+                "coherency_line_size",
+                "shared_cpu_list",
+            ];
+            caches.insert(
+                index.to_string(),
+                self.files("topology.cache", &folder, &names),
+            );
         }
         topology["caches_of_cpu0"] = Value::Object(caches);
         topology["numa_nodes"] = self.file("topology.numa", "sys/devices/system/node/online");
@@ -132,10 +182,23 @@ impl Facts<'_> {
         let mut frequency = self.files("frequency", &policy, &OF_POLICY);
         frequency["policies"] = self.policies();
         frequency["boost"] = self.file("frequency.boost", &format!("{base}/cpufreq/boost"));
-        let pstate = ["status", "no_turbo", "hwp_dynamic_boost", "min_perf_pct", "max_perf_pct"];
-        frequency["intel_pstate"] = self.files("frequency.intel_pstate", &format!("{base}/intel_pstate"), &pstate);
-        frequency["amd_pstate"] =
-            self.files("frequency.amd_pstate", &format!("{base}/amd_pstate"), &["status", "prefcore"]);
+        let pstate = [
+            "status",
+            "no_turbo",
+            "hwp_dynamic_boost",
+            "min_perf_pct",
+            "max_perf_pct",
+        ];
+        frequency["intel_pstate"] = self.files(
+            "frequency.intel_pstate",
+            &format!("{base}/intel_pstate"),
+            &pstate,
+        );
+        frequency["amd_pstate"] = self.files(
+            "frequency.amd_pstate",
+            &format!("{base}/amd_pstate"),
+            &["status", "prefcore"],
+        );
         frequency
     }
 
@@ -145,12 +208,20 @@ impl Facts<'_> {
         let mut alike: BTreeMap<Vec<Option<String>>, Vec<String>> = BTreeMap::new();
         for policy in self.host.names_in(&base) {
             let read = |name: &str| self.host.read(&format!("{base}/{policy}/{name}")).ok();
-            let Some(cpus) = read("affected_cpus") else { continue };
-            alike.entry(OF_POLICY.map(read).to_vec()).or_default().push(cpus);
+            let Some(cpus) = read("affected_cpus") else {
+                continue;
+            };
+            alike
+                .entry(OF_POLICY.map(read).to_vec())
+                .or_default()
+                .push(cpus);
         }
         let groups = alike.into_iter().map(|(values, cpus)| {
-            let mut group: Map<String, Value> =
-                OF_POLICY.iter().map(|name| (*name).to_owned()).zip(values.into_iter().map(Value::from)).collect();
+            let mut group: Map<String, Value> = OF_POLICY
+                .iter()
+                .map(|name| (*name).to_owned())
+                .zip(values.into_iter().map(Value::from))
+                .collect();
             group.insert("cpus_of_each".to_owned(), json!(cpus));
             Value::Object(group)
         });
@@ -164,7 +235,9 @@ impl Facts<'_> {
         let mut states = Map::new();
         for state in 0..16 {
             let folder = format!("{base}/cpu0/cpuidle/state{state}");
-            let Ok(name) = self.host.read(&format!("{folder}/name")) else { break };
+            let Ok(name) = self.host.read(&format!("{folder}/name")) else {
+                break;
+            };
             let names = ["desc", "latency", "residency", "disable"];
             states.insert(name, self.files("idle.state", &folder, &names));
         }
@@ -175,8 +248,11 @@ impl Facts<'_> {
     fn memory(&mut self) -> Value {
         let field = |name: &str| {
             let text = self.host.read("proc/meminfo")?;
-            let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-            line.map(|size| size.trim().to_owned()).ok_or_else(|| format!("no {name}"))
+            let line = text
+                .lines()
+                .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+            line.map(|size| size.trim().to_owned())
+                .ok_or_else(|| format!("no {name}"))
         };
         let (total, swap) = (field("MemTotal"), field("SwapTotal"));
         let pages = "sys/kernel/mm/transparent_hugepage";
@@ -195,17 +271,32 @@ impl Facts<'_> {
     }
 
     fn kernel(&mut self) -> Value {
-        let mut kernel =
-            self.files("kernel", "proc/sys/kernel", &["osrelease", "version", "randomize_va_space", "nmi_watchdog"]);
+        let mut kernel = self.files(
+            "kernel",
+            "proc/sys/kernel",
+            &["osrelease", "version", "randomize_va_space", "nmi_watchdog"],
+        );
         kernel["membarrier"] = Value::Bool(Host::has_membarrier());
         kernel["sched_ext"] = self.file("kernel.sched_ext", "sys/kernel/sched_ext/state");
         kernel["timer_slack_ns"] = self.file("kernel.timer_slack", "proc/self/timerslack_ns");
-        kernel["autogroup"] = self.file("kernel.autogroup", "proc/sys/kernel/sched_autogroup_enabled");
-        let command_line = self.host.read("proc/cmdline").map(|line| kernel_arguments(&line));
+        kernel["autogroup"] = self.file(
+            "kernel.autogroup",
+            "proc/sys/kernel/sched_autogroup_enabled",
+        );
+        let command_line = self
+            .host
+            .read("proc/cmdline")
+            .map(|line| kernel_arguments(&line));
         kernel["command_line"] = self.note("kernel.command_line", command_line);
         let clock = "sys/devices/system/clocksource/clocksource0";
-        kernel["clocksource"] = self.file("kernel.clocksource", &format!("{clock}/current_clocksource"));
-        kernel["clocksources"] = self.file("kernel.clocksources", &format!("{clock}/available_clocksource"));
+        kernel["clocksource"] = self.file(
+            "kernel.clocksource",
+            &format!("{clock}/current_clocksource"),
+        );
+        kernel["clocksources"] = self.file(
+            "kernel.clocksources",
+            &format!("{clock}/available_clocksource"),
+        );
         kernel["mitigations"] = self.all_in(&format!("{CPUS}/vulnerabilities"), "");
         kernel
     }
@@ -213,7 +304,10 @@ impl Facts<'_> {
     fn limits(&mut self) -> Value {
         let none = || "no control group that this process can see limits it".to_owned();
         let quota = self.host.cpu_quota();
-        let throttled = self.host.throttle_file().and_then(|file| self.host.throttled(&file));
+        let throttled = self
+            .host
+            .throttle_file()
+            .and_then(|file| self.host.throttled(&file));
         let cpus = self.host.allowed_cpus();
         json!({
             "cpu_max": self.note("limits.cpu_max", quota.clone().map(|it| it.printed).ok_or_else(none)),
@@ -253,7 +347,11 @@ fn libc_version() -> Result<String, String> {
         .output()
         .map_err(|error| format!("getconf: {error}"))?;
     let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    if text.is_empty() { Err("getconf names no GNU libc".to_owned()) } else { Ok(text) }
+    if text.is_empty() {
+        Err("getconf names no GNU libc".to_owned())
+    } else {
+        Ok(text)
+    }
 }
 
 /// Words of the kernel's command line that say which disk, network or name a machine has.
@@ -274,10 +372,12 @@ const WHOSE: [&str; 14] = [
     "netdev=",
 ];
 
-/// The kernel's own words of its command line: which program it starts first, with what arguments and from which disk,
-/// says nothing about time and may be nobody's business.
+/// The kernel's own words of its command line: which program it starts first, with what arguments
+/// and from which disk, says nothing about time and may be nobody's business.
 fn kernel_arguments(command_line: &str) -> String {
-    let words = command_line.split_whitespace().take_while(|word| *word != "--");
+    let words = command_line
+        .split_whitespace()
+        .take_while(|word| *word != "--");
     let own = words.filter(|word| !WHOSE.iter().any(|start| word.starts_with(start)));
     own.collect::<Vec<_>>().join(" ")
 }
@@ -296,9 +396,14 @@ mod tests {
 
     #[test]
     fn policies_that_say_the_same_are_told_once_with_all_their_cpus() {
-        let policy = |number: usize, file: &str| format!("sys/devices/system/cpu/cpufreq/policy{number}/{file}");
+        let policy = |number: usize, file: &str| {
+            format!("sys/devices/system/cpu/cpufreq/policy{number}/{file}")
+        };
         let root = MadeUp::new(&[
-            ("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave"),
+            (
+                "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+                "powersave",
+            ),
             (&policy(0, "affected_cpus"), "0"),
             (&policy(0, "scaling_governor"), "powersave"),
             (&policy(1, "affected_cpus"), "1"),
@@ -338,7 +443,13 @@ mod tests {
             ("proc/self/status", "Cpus_allowed_list:\t0,2"),
         ]);
         let limits = root.host().facts()["limits"].take();
-        assert_eq!((&limits["cpu_max"], &limits["quota_cpus"]), (&json!("150000 100000"), &json!(1.5)));
-        assert_eq!((&limits["cpuset"], &limits["cpus_allowed"]), (&json!("0-3"), &json!([0, 2])));
+        assert_eq!(
+            (&limits["cpu_max"], &limits["quota_cpus"]),
+            (&json!("150000 100000"), &json!(1.5))
+        );
+        assert_eq!(
+            (&limits["cpuset"], &limits["cpus_allowed"]),
+            (&json!("0-3"), &json!([0, 2]))
+        );
     }
 }

@@ -50,8 +50,8 @@ impl Gauges {
         }
     }
 
-    /// Measures how long a cache line takes from the first CPU to the last, in nanoseconds; `None` if there is only
-    /// one. Unlike a look it keeps both busy, for about a millisecond.
+    /// Measures how long a cache line takes from the first CPU to the last, in nanoseconds; `None`
+    /// if there is only one. Unlike a look it keeps both busy, for about a millisecond.
     pub(crate) fn core_to_core_ns(&self) -> Option<f64> {
         self.first_and_last.and_then(core_to_core::measure)
     }
@@ -59,27 +59,43 @@ impl Gauges {
     /// Reads all of them.
     pub(crate) fn look(&self) -> Readings {
         let host = &self.host;
-        let hottest = self.temperatures.iter().filter_map(|file| host.number(file)).max();
+        let hottest = self
+            .temperatures
+            .iter()
+            .filter_map(|file| host.number(file))
+            .max();
         let throttles = self.throttles.iter().filter_map(|file| host.number(file));
         Readings {
             load: host.load(),
             steal_ns: host.steal_ns(),
             celsius: hottest.map(|thousandths| thousandths as f64 / 1e3),
             throttles: throttles.reduce(|sum, count| sum + count),
-            quota_throttled_ns: self.quota.as_ref().and_then(|file| host.throttled(file)).map(|throttled| throttled.ns),
+            quota_throttled_ns: self
+                .quota
+                .as_ref()
+                .and_then(|file| host.throttled(file))
+                .map(|throttled| throttled.ns),
         }
     }
 }
 
 /// What happened between two looks.
 pub(crate) fn since(before: Option<u64>, after: Option<u64>) -> Option<u64> {
-    before.zip(after).map(|(before, after)| after.saturating_sub(before))
+    before
+        .zip(after)
+        .map(|(before, after)| after.saturating_sub(before))
 }
 
 impl Host {
     /// Sensors of the CPU; if none is known as such, the thermal zones.
     fn temperature_files(&self) -> Vec<String> {
-        const OF_CPUS: [&str; 5] = ["coretemp", "k10temp", "zenpower", "cpu_thermal", "scpi_sensors"];
+        const OF_CPUS: [&str; 5] = [
+            "coretemp",
+            "k10temp",
+            "zenpower",
+            "cpu_thermal",
+            "scpi_sensors",
+        ];
         let inputs = |folder: String| {
             let names = self.names_in(&folder).into_iter();
             names
@@ -89,7 +105,10 @@ impl Host {
         let sensors = self.names_in("sys/class/hwmon").into_iter();
         let of_cpus: Vec<String> = sensors
             .map(|name| format!("sys/class/hwmon/{name}"))
-            .filter(|folder| self.read(&format!("{folder}/name")).is_ok_and(|name| OF_CPUS.contains(&&*name)))
+            .filter(|folder| {
+                self.read(&format!("{folder}/name"))
+                    .is_ok_and(|name| OF_CPUS.contains(&&*name))
+            })
             .flat_map(inputs)
             .collect();
         if !of_cpus.is_empty() {
@@ -107,7 +126,8 @@ impl Host {
     pub(crate) fn throttle_counts(&self) -> Vec<String> {
         let cpus = self.cpus().into_iter();
         let files = cpus.flat_map(|cpu| {
-            ["core", "package"].map(|what| format!("{CPUS}/cpu{cpu}/thermal_throttle/{what}_throttle_count"))
+            ["core", "package"]
+                .map(|what| format!("{CPUS}/cpu{cpu}/thermal_throttle/{what}_throttle_count"))
         });
         files.filter(|file| self.number(file).is_some()).collect()
     }
@@ -139,8 +159,9 @@ mod tests {
 
     #[test]
     fn throttling_by_heat_and_by_quota_is_counted_over_all_cpus() {
-        let cpu =
-            |cpu: usize, what: &str| format!("sys/devices/system/cpu/cpu{cpu}/thermal_throttle/{what}_throttle_count");
+        let cpu = |cpu: usize, what: &str| {
+            format!("sys/devices/system/cpu/cpu{cpu}/thermal_throttle/{what}_throttle_count")
+        };
         let root = MadeUp::new(&[
             ("sys/devices/system/cpu/online", "0-1"),
             (&cpu(0, "core"), "1"),
@@ -151,7 +172,10 @@ mod tests {
         ]);
         let gauges = Gauges::of(&root.host());
         let before = gauges.look();
-        assert_eq!((before.throttles, before.quota_throttled_ns), (Some(7), Some(5000)));
+        assert_eq!(
+            (before.throttles, before.quota_throttled_ns),
+            (Some(7), Some(5000))
+        );
         root.write(&cpu(0, "core"), "3");
         assert_eq!(since(before.throttles, gauges.look().throttles), Some(2));
     }

@@ -1,6 +1,7 @@
 //! `machines/here.toml`: the host that runs this, as a simulated machine.
 //!
-//! What cannot be measured there is taken from the shipped machine that is most like it, and marked as a guess.
+//! What cannot be measured there is taken from the shipped machine that is most like it, and marked
+//! as a guess.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -22,25 +23,46 @@ const UNKNOWN_MHZ: f64 = 1_000.0;
 /// Digits of a price after the point.
 const DIGITS: usize = 3;
 
-/// Measures the host, and says what the file has to say. It takes some seconds. `file_of` finds a shipped machine.
-pub(crate) fn measured(file_of: impl Fn(&str) -> PathBuf, host: &Host, while_busy: &str) -> Result<String> {
+/// Measures the host, and says what the file has to say. It takes some seconds. `file_of` finds a
+/// shipped machine.
+pub(crate) fn measured(
+    file_of: impl Fn(&str) -> PathBuf,
+    host: &Host,
+    while_busy: &str,
+) -> Result<String> {
     let cpus = cpus(host);
     let numbers: Vec<usize> = cpus.iter().map(|cpu| cpu.number).collect();
     let like = like(host);
     let file = file_of(like);
-    let shipped = std::fs::read_to_string(&file).with_context(|| format!("{} cannot be read", file.display()))?;
-    let shipped: Table = shipped.parse().with_context(|| format!("{} is no TOML", file.display()))?;
+    let shipped = std::fs::read_to_string(&file)
+        .with_context(|| format!("{} cannot be read", file.display()))?;
+    let shipped: Table = shipped
+        .parse()
+        .with_context(|| format!("{} is no TOML", file.display()))?;
     let shipped = shipped.get("price").and_then(Value::as_table);
     let shipped = shipped.with_context(|| format!("{} has no prices", file.display()))?;
     let mhz = clock::measure(&numbers).map(|clock| (clock.ghz * 1e3).round());
-    Ok(text(&title(host, &cpus), &cpus, mhz, &probes::all(&cpus), (like, shipped), while_busy))
+    Ok(text(
+        &title(host, &cpus),
+        &cpus,
+        mhz,
+        &probes::all(&cpus),
+        (like, shipped),
+        while_busy,
+    ))
 }
 
 /// Names the host, so that nobody takes another's prices for its own.
 pub(crate) fn title(host: &Host, cpus: &[Cpu]) -> String {
-    let model = host.cpu_field("model name").unwrap_or_else(|_| "an unknown processor".to_owned());
+    let model = host
+        .cpu_field("model name")
+        .unwrap_or_else(|_| "an unknown processor".to_owned());
     let is_virtual = if host.is_virtual() { ", virtual" } else { "" };
-    format!("host {}: {} cores of {model}{is_virtual}", host.id(), cpus.len())
+    format!(
+        "host {}: {} cores of {model}{is_virtual}",
+        host.id(),
+        cpus.len()
+    )
 }
 
 /// The cores that trials may use: one CPU of each, as many as the quota allows.
@@ -49,11 +71,19 @@ pub(crate) fn cpus(host: &Host) -> Vec<Cpu> {
     let mut cpus = Vec::new();
     for number in host.allowed_cpus() {
         let folder = format!("{CPUS}/cpu{number}");
-        let socket = host.number(&format!("{folder}/topology/physical_package_id")).unwrap_or(0);
-        let core = host.number(&format!("{folder}/topology/core_id")).unwrap_or(number as u64);
+        let socket = host
+            .number(&format!("{folder}/topology/physical_package_id"))
+            .unwrap_or(0);
+        let core = host
+            .number(&format!("{folder}/topology/core_id"))
+            .unwrap_or(number as u64);
         if seen.insert((socket, core)) {
             let cluster = last_cache(host, &folder).unwrap_or(0);
-            cpus.push(Cpu { number, cluster, socket: usize::try_from(socket).unwrap_or(0) });
+            cpus.push(Cpu {
+                number,
+                cluster,
+                socket: usize::try_from(socket).unwrap_or(0),
+            });
         }
     }
     if host.is_system() {
@@ -68,7 +98,9 @@ fn last_cache(host: &Host, folder: &str) -> Option<usize> {
     let caches = caches.filter(|name| name.starts_with("index"));
     let level = |name: &String| host.number(&format!("{folder}/cache/{name}/level"));
     let last = caches.max_by_key(level)?;
-    let shared = host.read(&format!("{folder}/cache/{last}/shared_cpu_list")).ok()?;
+    let shared = host
+        .read(&format!("{folder}/cache/{last}/shared_cpu_list"))
+        .ok()?;
     cpu_list(&shared).into_iter().min()
 }
 
@@ -84,14 +116,26 @@ fn like(host: &Host) -> &'static str {
 /// Sockets, clusters of each, and cores of each; `None` if they are not of one size.
 fn shape(cpus: &[Cpu]) -> Option<[usize; 3]> {
     let sockets: BTreeSet<usize> = cpus.iter().map(|cpu| cpu.socket).collect();
-    let clusters: BTreeSet<(usize, usize)> = cpus.iter().map(|cpu| (cpu.socket, cpu.cluster)).collect();
-    let shape = [sockets.len(), clusters.len() / sockets.len().max(1), cpus.len() / clusters.len().max(1)];
+    let clusters: BTreeSet<(usize, usize)> =
+        cpus.iter().map(|cpu| (cpu.socket, cpu.cluster)).collect();
+    let shape = [
+        sockets.len(),
+        clusters.len() / sockets.len().max(1),
+        cpus.len() / clusters.len().max(1),
+    ];
     let [_, of_socket, of_cluster] = shape;
-    let is_even =
-        sockets.iter().all(|socket| clusters.iter().filter(|cluster| cluster.0 == *socket).count() == of_socket)
-            && clusters
-                .iter()
-                .all(|cluster| cpus.iter().filter(|cpu| (cpu.socket, cpu.cluster) == *cluster).count() == of_cluster);
+    let is_even = sockets.iter().all(|socket| {
+        clusters
+            .iter()
+            .filter(|cluster| cluster.0 == *socket)
+            .count()
+            == of_socket
+    }) && clusters.iter().all(|cluster| {
+        cpus.iter()
+            .filter(|cpu| (cpu.socket, cpu.cluster) == *cluster)
+            .count()
+            == of_cluster
+    });
     is_even.then_some(shape)
 }
 
@@ -111,7 +155,9 @@ fn text(
         "guess: its sockets or clusters are not of one size"
     };
     let clock_from = if mhz.is_some() {
-        format!("measured: chains of dependent instructions{while_busy}; one row, as no other is known")
+        format!(
+            "measured: chains of dependent instructions{while_busy}; one row, as no other is known"
+        )
     } else {
         "guess: the clock cannot be measured; every price holds at it".to_owned()
     };
@@ -131,10 +177,17 @@ fn text(
     for (key, guess) in shipped {
         let least = if key == "deep-resume-ns" { resume } else { 0.0 };
         let (value, source) = match measured(key) {
-            Some(price) => {
-                (format!("{:.DIGITS$}", price.value.max(least)), format!("measured: {}{while_busy}", price.how))
-            }
-            None => (guess.get("value").map(ToString::to_string).unwrap_or_default(), format!("guess: as {like}")),
+            Some(price) => (
+                format!("{:.DIGITS$}", price.value.max(least)),
+                format!("measured: {}{while_busy}", price.how),
+            ),
+            None => (
+                guess
+                    .get("value")
+                    .map(ToString::to_string)
+                    .unwrap_or_default(),
+                format!("guess: as {like}"),
+            ),
         };
         let _ = writeln!(text, "{key} = {{ value = {value}, source = {source:?} }}");
     }
@@ -148,24 +201,50 @@ mod tests {
     use super::*;
     use crate::run::testing::MadeUp;
 
-    const FREE: Cpu = Cpu { number: 0, cluster: 0, socket: 0 };
+    const FREE: Cpu = Cpu {
+        number: 0,
+        cluster: 0,
+        socket: 0,
+    };
 
     fn shipped() -> Table {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../machines/zen4-64.toml");
         let text = std::fs::read_to_string(file).unwrap();
-        text.parse::<Table>().unwrap()["price"].as_table().unwrap().clone()
+        text.parse::<Table>().unwrap()["price"]
+            .as_table()
+            .unwrap()
+            .clone()
     }
 
     #[test]
     fn what_is_not_measured_is_a_guess_and_the_machine_is_sound() {
-        let price = Price { key: "fence-ns", value: 12.345_67, how: "so" };
-        let text = text("t", &[FREE], None, &[price], ("zen4-64", &shipped()), ", in haste");
+        let price = Price {
+            key: "fence-ns",
+            value: 12.345_67,
+            how: "so",
+        };
+        let text = text(
+            "t",
+            &[FREE],
+            None,
+            &[price],
+            ("zen4-64", &shipped()),
+            ", in haste",
+        );
         let folder = MadeUp::new(&[("here.toml", &text)]);
         let machine = Machine::read(&folder.host().path("here.toml")).unwrap();
         assert_eq!(machine.prices.fence, 12_346);
-        assert_eq!((machine.topology.cores(), machine.frequency.fixed_mhz), (1, 1_000));
-        assert!(text.contains("fence-ns = { value = 12.346, source = \"measured: so, in haste\" }"));
-        assert!(text.contains("pause-ns = { value = 17.0, source = \"guess: as zen4-64\" }"), "{text}");
+        assert_eq!(
+            (machine.topology.cores(), machine.frequency.fixed_mhz),
+            (1, 1_000)
+        );
+        assert!(
+            text.contains("fence-ns = { value = 12.346, source = \"measured: so, in haste\" }")
+        );
+        assert!(
+            text.contains("pause-ns = { value = 17.0, source = \"guess: as zen4-64\" }"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -173,11 +252,20 @@ mod tests {
         let root = MadeUp::new(&[("proc/self/status", "Cpus_allowed_list:\t0-7")]);
         for cpu in 0..8 {
             let folder = format!("{CPUS}/cpu{cpu}");
-            root.write(&format!("{folder}/topology/physical_package_id"), &(cpu / 4).to_string());
+            root.write(
+                &format!("{folder}/topology/physical_package_id"),
+                &(cpu / 4).to_string(),
+            );
             // Two CPUs of each core, two cores of each socket.
-            root.write(&format!("{folder}/topology/core_id"), &(cpu / 2 % 2).to_string());
+            root.write(
+                &format!("{folder}/topology/core_id"),
+                &(cpu / 2 % 2).to_string(),
+            );
             root.write(&format!("{folder}/cache/index0/level"), "1");
-            root.write(&format!("{folder}/cache/index0/shared_cpu_list"), &cpu.to_string());
+            root.write(
+                &format!("{folder}/cache/index0/shared_cpu_list"),
+                &cpu.to_string(),
+            );
             root.write(&format!("{folder}/cache/index3/level"), "3");
             let shared = format!("{}-{}", cpu / 4 * 4, cpu / 4 * 4 + 3);
             root.write(&format!("{folder}/cache/index3/shared_cpu_list"), &shared);

@@ -1,5 +1,6 @@
-//! The machine: what it is, once per sweep (`facts`), what confines the runner (`cgroup`), and what can change from
-//! trial to trial (`gauges`). Whether it is fit, `doctor` says; `frequency` holds its CPUs at one frequency.
+//! The machine: what it is, once per sweep (`facts`), what confines the runner (`cgroup`), and what
+//! can change from trial to trial (`gauges`). Whether it is fit, `doctor` says; `frequency` holds
+//! its CPUs at one frequency.
 
 pub mod cgroup;
 pub mod doctor;
@@ -31,7 +32,9 @@ const STEAL: usize = 7;
 
 impl Default for Host {
     fn default() -> Self {
-        Self { root: PathBuf::from("/") }
+        Self {
+            root: PathBuf::from("/"),
+        }
     }
 }
 
@@ -39,7 +42,9 @@ impl Host {
     /// A host whose files lie below `root`.
     #[must_use]
     pub fn at(root: &Path) -> Self {
-        Self { root: root.to_owned() }
+        Self {
+            root: root.to_owned(),
+        }
     }
 
     /// Whether files are read of the running system, and not of a made-up tree.
@@ -67,8 +72,13 @@ impl Host {
 
     /// Names in a folder, sorted; none if it does not exist.
     pub(crate) fn names_in(&self, folder: &str) -> Vec<String> {
-        let entries = fs::read_dir(self.path(folder)).into_iter().flatten().flatten();
-        let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        let entries = fs::read_dir(self.path(folder))
+            .into_iter()
+            .flatten()
+            .flatten();
+        let mut names: Vec<String> = entries
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect();
         names.sort();
         names
     }
@@ -76,10 +86,12 @@ impl Host {
     /// Numbers and names of all processes; the kernel shows fifteen characters of a name.
     pub(crate) fn processes(&self) -> impl Iterator<Item = (String, String)> {
         let numbers = self.names_in("proc").into_iter();
-        numbers.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit())).filter_map(|number| {
-            let name = self.read(&format!("proc/{number}/comm")).ok()?;
-            Some((number, name))
-        })
+        numbers
+            .filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
+            .filter_map(|number| {
+                let name = self.read(&format!("proc/{number}/comm")).ok()?;
+                Some((number, name))
+            })
     }
 
     /// Whether a hypervisor runs beneath.
@@ -91,16 +103,22 @@ impl Host {
     /// CPUs that the scheduler gives to this process.
     pub(crate) fn allowed_cpus(&self) -> Vec<usize> {
         let status = self.read("proc/self/status").unwrap_or_default();
-        let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+        let list = status
+            .lines()
+            .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
         list.map(cpu_list).unwrap_or_default()
     }
 
     /// Short hash that stands for this machine in folder names; tells nothing about it.
     pub(crate) fn id(&self) -> String {
-        let machine =
-            self.read("etc/machine-id").or_else(|_| self.read("proc/sys/kernel/hostname")).unwrap_or_default();
-        // A virtual machine may be moved to another generation of processors that bear the same name.
-        let processor = ["model name", "cpu family", "model"].map(|field| self.cpu_field(field).unwrap_or_default());
+        let machine = self
+            .read("etc/machine-id")
+            .or_else(|_| self.read("proc/sys/kernel/hostname"))
+            .unwrap_or_default();
+        // A virtual machine may be moved to another generation of processors that bear the same
+        // name.
+        let processor = ["model name", "cpu family", "model"]
+            .map(|field| self.cpu_field(field).unwrap_or_default());
         Id::of(&("sweep-host", machine, processor)).to_string()[..6].to_owned()
     }
 
@@ -109,8 +127,8 @@ impl Host {
         std::thread::available_parallelism().map_or(1, usize::from)
     }
 
-    /// Whether a process may fence for all its threads, as pools that share jobs lazily do. Where it may not, their fences are full
-    /// ones.
+    /// Whether a process may fence for all its threads, as pools that share jobs lazily do. Where
+    /// it may not, their fences are full ones.
     pub(crate) fn has_membarrier() -> bool {
         membarrier_query().contains_command(MembarrierCommand::PrivateExpedited)
     }
@@ -126,7 +144,11 @@ impl Host {
                 Some((package, self.read(&format!("{topology}/core_id")).ok()?))
             })
             .collect();
-        if cores.is_empty() { Self::usable_cpus() } else { cores.len() }
+        if cores.is_empty() {
+            Self::usable_cpus()
+        } else {
+            cores.len()
+        }
     }
 
     /// CPUs that are online.
@@ -137,7 +159,12 @@ impl Host {
 
     /// One-minute load average.
     pub(crate) fn load(&self) -> Option<f64> {
-        self.read("proc/loadavg").ok()?.split_whitespace().next()?.parse().ok()
+        self.read("proc/loadavg")
+            .ok()?
+            .split_whitespace()
+            .next()?
+            .parse()
+            .ok()
     }
 
     /// Time stolen by the hypervisor from all CPUs since boot, in nanoseconds.
@@ -157,7 +184,11 @@ impl Host {
     /// user nice system idle iowait irq softirq steal …, of all CPUs since boot, in clock ticks.
     fn cpu_ticks(&self) -> Option<Vec<u64>> {
         let stat = self.read("proc/stat").ok()?;
-        let words = stat.lines().next()?.strip_prefix("cpu ")?.split_whitespace();
+        let words = stat
+            .lines()
+            .next()?
+            .strip_prefix("cpu ")?
+            .split_whitespace();
         words.map(|word| word.parse().ok()).collect()
     }
 
@@ -165,16 +196,24 @@ impl Host {
     pub(crate) fn is_on_battery(&self) -> Option<bool> {
         let folder = "sys/class/power_supply";
         let says = |name: &String, file: &str, what: &str| {
-            self.read(&format!("{folder}/{name}/{file}")).is_ok_and(|text| text == what)
+            self.read(&format!("{folder}/{name}/{file}"))
+                .is_ok_and(|text| text == what)
         };
         let supplies = self.names_in(folder);
         // A mouse has a battery, too.
         let of_machine = |name: &&String| !says(name, "scope", "Device");
-        let mains: Vec<&String> = supplies.iter().filter(|name| says(name, "type", "Mains")).collect();
+        let mains: Vec<&String> = supplies
+            .iter()
+            .filter(|name| says(name, "type", "Mains"))
+            .collect();
         if !mains.is_empty() {
             return Some(!mains.into_iter().any(|name| says(name, "online", "1")));
         }
-        let mut batteries = supplies.iter().filter(of_machine).filter(|name| says(name, "type", "Battery")).peekable();
+        let mut batteries = supplies
+            .iter()
+            .filter(of_machine)
+            .filter(|name| says(name, "type", "Battery"))
+            .peekable();
         batteries.peek()?;
         Some(batteries.any(|name| says(name, "status", "Discharging")))
     }
@@ -207,9 +246,15 @@ mod tests {
 
     fn made_up() -> MadeUp {
         let root = MadeUp::new(&[
-            ("proc/stat", "cpu  1 2 3 4 5 6 7 250 0 0\ncpu0 0 0 0 0 0 0 0 9 0 0"),
+            (
+                "proc/stat",
+                "cpu  1 2 3 4 5 6 7 250 0 0\ncpu0 0 0 0 0 0 0 0 9 0 0",
+            ),
             ("proc/loadavg", "0.75 0.5 0.25 1/100 1234"),
-            ("proc/cpuinfo", "model name\t: Made Up 9000\nflags\t\t: fpu hypervisor"),
+            (
+                "proc/cpuinfo",
+                "model name\t: Made Up 9000\nflags\t\t: fpu hypervisor",
+            ),
             ("proc/17/comm", "tuned"),
             ("sys/devices/system/cpu/online", "0-3"),
         ]);
@@ -242,9 +287,17 @@ mod tests {
         assert_eq!(facts["cpu"]["model_name"], "Made Up 9000");
         assert_eq!(facts["cpu"]["is_virtual"], true);
         assert!(facts["frequency"].is_null());
-        assert!(facts["missing"]["frequency"].as_str().unwrap().contains("no frequency control"));
+        assert!(
+            facts["missing"]["frequency"]
+                .as_str()
+                .unwrap()
+                .contains("no frequency control")
+        );
         assert!(facts["cpu"]["microcode"].is_null());
-        assert_eq!(facts["missing"]["cpu.microcode"], "/proc/cpuinfo has no `microcode`");
+        assert_eq!(
+            facts["missing"]["cpu.microcode"],
+            "/proc/cpuinfo has no `microcode`"
+        );
     }
 
     #[test]
@@ -260,7 +313,10 @@ mod tests {
     fn another_generation_of_processors_is_another_host_though_it_bears_the_same_name() {
         let of_family = |family: &str| {
             let root = made_up();
-            root.write("proc/cpuinfo", &format!("model name\t: AMD EPYC\ncpu family\t: {family}"));
+            root.write(
+                "proc/cpuinfo",
+                &format!("model name\t: AMD EPYC\ncpu family\t: {family}"),
+            );
             root.host().id()
         };
         assert_ne!(of_family("25"), of_family("26"));

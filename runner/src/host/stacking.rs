@@ -1,9 +1,10 @@
-//! Whether the kernel puts two threads that work at the same time on one CPU while another is idle, and what a tick
-//! costs that way.
+//! Whether the kernel puts two threads that work at the same time on one CPU while another is idle,
+//! and what a tick costs that way.
 //!
-//! A pool that sleeps between ticks is woken worker by worker: somebody outside wakes one, and that one wakes the next.
-//! If the second lands beside the first, it waits until the first has done its work, and the pool was of no use. In
-//! virtual machines that is common: a CPU that the guest has halted may seem to be taken.
+//! A pool that sleeps between ticks is woken worker by worker: somebody outside wakes one, and that
+//! one wakes the next. If the second lands beside the first, it waits until the first has done its
+//! work, and the pool was of no use. In virtual machines that is common: a CPU that the guest has
+//! halted may seem to be taken.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -40,10 +41,12 @@ pub struct Stacking {
     pub pinned_us: f64,
 }
 
-/// Lets two threads work in ticks, where the kernel puts them and then on the first two of `cpus`; `None` if there are
-/// not two, or they may not be used.
+/// Lets two threads work in ticks, where the kernel puts them and then on the first two of `cpus`;
+/// `None` if there are not two, or they may not be used.
 pub(crate) fn measure(cpus: &[usize]) -> Option<Stacking> {
-    let [first, second, ..] = *cpus else { return None };
+    let [first, second, ..] = *cpus else {
+        return None;
+    };
     let free = ticks(None)?;
     let pinned = ticks(Some([first, second]))?;
     let median_us = |ticks: &[Tick]| {
@@ -81,15 +84,23 @@ fn ticks(pins: Option<[usize; 2]>) -> Option<Vec<Tick>> {
                 let started = Instant::now();
                 wake_first.send(OUTSIDE).ok()?;
                 let is_stacked = [ends.recv().ok()??, ends.recv().ok()??].contains(&true);
-                Some(Tick { elapsed: started.elapsed(), is_stacked })
+                Some(Tick {
+                    elapsed: started.elapsed(),
+                    is_stacked,
+                })
             })
             .collect()
     })
 }
 
-/// A thread that is woken, wakes the `next`, if there is one, and works. It was stacked if it runs where its waker was
-/// when that woke it.
-fn tick(pin: Option<usize>, woken: &Receiver<usize>, next: Option<&Sender<usize>>, done: &Sender<Option<bool>>) {
+/// A thread that is woken, wakes the `next`, if there is one, and works. It was stacked if it runs
+/// where its waker was when that woke it.
+fn tick(
+    pin: Option<usize>,
+    woken: &Receiver<usize>,
+    next: Option<&Sender<usize>>,
+    done: &Sender<Option<bool>>,
+) {
     let is_placed = pin.is_none_or(pin_to);
     for waker in woken {
         let here = sched_getcpu();
@@ -118,7 +129,9 @@ mod tests {
 
     #[test]
     fn two_threads_on_one_cpu_are_stacked_in_every_tick_and_on_two_in_none() {
-        let [here, there, ..] = allowed_cpus()[..] else { return };
+        let [here, there, ..] = allowed_cpus()[..] else {
+            return;
+        };
         let stacked = |pins| {
             let ticks = ticks(Some(pins)).unwrap();
             ticks.iter().filter(|tick| tick.is_stacked).count()

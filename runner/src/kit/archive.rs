@@ -1,4 +1,5 @@
-//! One host's files as a compressed archive, which tells nobody's name and is the same for the same files.
+//! One host's files as a compressed archive, which tells nobody's name and is the same for the same
+//! files.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -24,8 +25,8 @@ const MOST_BYTES: u64 = 1 << 28;
 /// What ends the name of an archive.
 pub const ENDING: &str = ".tar.zst";
 
-/// Reads the files of a host, whose own are in the folder `own` and whose sweeps are below `results`, and refuses those
-/// that name people or the machine.
+/// Reads the files of a host, whose own are in the folder `own` and whose sweeps are below
+/// `results`, and refuses those that name people or the machine.
 ///
 /// # Errors
 /// [`Stop::BadInput`] for a personal word, with its file; disk errors.
@@ -33,8 +34,11 @@ pub fn gather(results: &Path, own: &Path, record: &Record, personal: &Personal) 
     let mut files = Files::new();
     let of_host = format!("hosts/{}/", record.host);
     for path in parcel::paths(record, |path| results.join(path).is_file()) {
-        let place = path.strip_prefix(&of_host).map_or_else(|| results.join(&path), |it| own.join(it));
-        let content = fs::read(&place).with_context(|| format!("{} cannot be read", place.display()))?;
+        let place = path
+            .strip_prefix(&of_host)
+            .map_or_else(|| results.join(&path), |it| own.join(it));
+        let content =
+            fs::read(&place).with_context(|| format!("{} cannot be read", place.display()))?;
         refuse_personal(&place, &content, personal)?;
         files.insert(path, content);
     }
@@ -57,7 +61,8 @@ pub fn refuse_personal(place: &Path, content: &[u8], personal: &Personal) -> Res
     })
 }
 
-/// Writes an archive: the checksums, then the files in the order of their paths, without owners and times.
+/// Writes an archive: the checksums, then the files in the order of their paths, without owners and
+/// times.
 ///
 /// # Errors
 /// If the disk refuses; an older archive is then still there.
@@ -70,7 +75,8 @@ pub fn write(output: &Path, files: &Files) -> Result<()> {
         }
         tar.into_inner()?.finish()?.flush()
     };
-    whole_file::write(output, |out| write(out)).with_context(|| format!("{} cannot be written", output.display()))
+    whole_file::write(output, |out| write(out))
+        .with_context(|| format!("{} cannot be written", output.display()))
 }
 
 fn add(tar: &mut Builder<impl io::Write>, path: &str, content: &[u8]) -> io::Result<()> {
@@ -90,9 +96,13 @@ fn add(tar: &mut Builder<impl io::Write>, path: &str, content: &[u8]) -> io::Res
 pub fn read(path: &Path) -> Result<(Record, Files)> {
     let name = path.display().to_string();
     let refused = |why: String| Stop::BadInput(format!("{name}: {why}; nothing was unpacked"));
-    let damaged = |error: io::Error| refused(format!("it is damaged, or no {ENDING} file: {error}"));
-    let file = File::open(path).map_err(|error| Stop::BadInput(format!("{name} cannot be read: {error}")))?;
-    let text = zstd::Decoder::new(file).map_err(damaged)?.take(MOST_BYTES + 1);
+    let damaged =
+        |error: io::Error| refused(format!("it is damaged, or no {ENDING} file: {error}"));
+    let file = File::open(path)
+        .map_err(|error| Stop::BadInput(format!("{name} cannot be read: {error}")))?;
+    let text = zstd::Decoder::new(file)
+        .map_err(damaged)?
+        .take(MOST_BYTES + 1);
     let mut tar = Archive::new(text);
     let mut files = Files::new();
     let mut sums = None;
@@ -101,14 +111,18 @@ pub fn read(path: &Path) -> Result<(Record, Files)> {
         let mut entry = entry.map_err(damaged)?;
         let told = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
         if entry.header().entry_type() != EntryType::Regular {
-            bail!(refused(format!("`{told}` is no file but a link or something else")));
+            bail!(refused(format!(
+                "`{told}` is no file but a link or something else"
+            )));
         }
         let is_plain = |part: Component<'_>| match part {
             Component::Normal(word) => word.to_str().is_some_and(parcel::is_word),
             _ => false,
         };
         if told.contains("//") || !Path::new(&told).components().all(is_plain) {
-            bail!(refused(format!("`{told}` is no path that such a file may have")));
+            bail!(refused(format!(
+                "`{told}` is no path that such a file may have"
+            )));
         }
         if !seen.insert(told.clone()) {
             bail!(refused(format!("`{told}` is there twice")));
@@ -121,14 +135,20 @@ pub fn read(path: &Path) -> Result<(Record, Files)> {
             files.insert(told, content);
         }
     }
-    // What follows the archive's end is looked at, too: the checksum of the compressed data stands behind it.
+    // What follows the archive's end is looked at, too: the checksum of the compressed data stands
+    // behind it.
     let mut rest = tar.into_inner();
     io::copy(&mut rest, &mut io::sink()).map_err(damaged)?;
     if rest.limit() == 0 {
-        bail!(refused(format!("more than {} MB come out of it", MOST_BYTES >> 20)));
+        bail!(refused(format!(
+            "more than {} MB come out of it",
+            MOST_BYTES >> 20
+        )));
     }
     let Some(sums) = sums else {
-        bail!(refused(format!("it has no {SUMS}, so it is not of `cargo runner on-this-host`")));
+        bail!(refused(format!(
+            "it has no {SUMS}, so it is not of `cargo runner on-this-host`"
+        )));
     };
     Ok((parcel::check(&name, &files, &sums)?, files))
 }
@@ -153,7 +173,11 @@ mod tests {
         let mut tar = Builder::new(Vec::new());
         fill(&mut tar);
         let path = folder.join("made-up.tar.zst");
-        fs::write(&path, zstd::encode_all(&*tar.into_inner().unwrap(), 1).unwrap()).unwrap();
+        fs::write(
+            &path,
+            zstd::encode_all(&*tar.into_inner().unwrap(), 1).unwrap(),
+        )
+        .unwrap();
         path
     }
 
@@ -186,7 +210,10 @@ mod tests {
         for length in [0, 3, whole.len() / 2, whole.len() - 1] {
             fs::write(&path, &whole[..length]).unwrap();
             let error = error_of(&path);
-            assert!(error.contains("damaged") || error.contains("has no"), "{length}: {error}");
+            assert!(
+                error.contains("damaged") || error.contains("has no"),
+                "{length}: {error}"
+            );
         }
         let mut changed = whole.clone();
         let middle = changed.len() / 2;
@@ -200,11 +227,25 @@ mod tests {
     #[test]
     fn paths_that_lead_elsewhere_and_links_are_refused() {
         let folder = tempfile::tempdir().unwrap();
-        for path in ["../up", "/etc/passwd", "hosts/../../up", "./x", "hosts/.hidden", "a b"] {
-            let error = error_of(&archive(folder.path(), |tar| raw(tar, path, EntryType::Regular)));
+        for path in [
+            "../up",
+            "/etc/passwd",
+            "hosts/../../up",
+            "./x",
+            "hosts/.hidden",
+            "a b",
+        ] {
+            let error = error_of(&archive(folder.path(), |tar| {
+                raw(tar, path, EntryType::Regular);
+            }));
             assert!(error.contains(&format!("`{path}` is no path")), "{error}");
         }
-        for kind in [EntryType::Symlink, EntryType::Link, EntryType::Directory, EntryType::Fifo] {
+        for kind in [
+            EntryType::Symlink,
+            EntryType::Link,
+            EntryType::Directory,
+            EntryType::Fifo,
+        ] {
             let error = error_of(&archive(folder.path(), |tar| raw(tar, "hosts", kind)));
             assert!(error.contains("`hosts` is no file"), "{error}");
         }
@@ -240,14 +281,23 @@ mod tests {
     }
 
     fn made_up() -> Personal {
-        Personal::new(["mzapp", "zaphod", "marie@example.org"].map(str::to_owned), &[])
+        Personal::new(
+            ["mzapp", "zaphod", "marie@example.org"].map(str::to_owned),
+            &[],
+        )
     }
 
     #[test]
     fn no_byte_of_an_archive_names_people_or_the_machine() {
         let (folder, record) = results("clang");
         let output = folder.path().join("out.tar.zst");
-        let files = gather(folder.path(), &folder.path().join("hosts/1a2b3c"), &record, &made_up()).unwrap();
+        let files = gather(
+            folder.path(),
+            &folder.path().join("hosts/1a2b3c"),
+            &record,
+            &made_up(),
+        )
+        .unwrap();
         write(&output, &files).unwrap();
         let bytes = zstd::decode_all(File::open(&output).unwrap()).unwrap();
         let mut texts = vec![String::from_utf8_lossy(&bytes).into_owned()];
@@ -262,18 +312,38 @@ mod tests {
         // Owners, their names and times are empty in every header.
         for entry in Archive::new(&*bytes).entries().unwrap() {
             let header = entry.unwrap().header().clone();
-            assert_eq!((header.uid().unwrap(), header.gid().unwrap(), header.mtime().unwrap()), (0, 0, 0));
-            assert_eq!((header.username(), header.groupname()), (Ok(Some("")), Ok(Some(""))));
+            assert_eq!(
+                (
+                    header.uid().unwrap(),
+                    header.gid().unwrap(),
+                    header.mtime().unwrap()
+                ),
+                (0, 0, 0)
+            );
+            assert_eq!(
+                (header.username(), header.groupname()),
+                (Ok(Some("")), Ok(Some("")))
+            );
         }
     }
 
     #[test]
     fn a_file_that_names_people_or_the_machine_is_not_packed() {
-        for word in ["/home/mzapp/clang", "/net/zaphod/clang", "marie@example.org"] {
+        for word in [
+            "/home/mzapp/clang",
+            "/net/zaphod/clang",
+            "marie@example.org",
+        ] {
             let (folder, record) = results(word);
             let error = format!(
                 "{:#}",
-                gather(folder.path(), &folder.path().join("hosts/1a2b3c"), &record, &made_up()).unwrap_err()
+                gather(
+                    folder.path(),
+                    &folder.path().join("hosts/1a2b3c"),
+                    &record,
+                    &made_up()
+                )
+                .unwrap_err()
             );
             assert!(error.contains("--allow-word"), "{error}");
         }

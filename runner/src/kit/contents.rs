@@ -1,4 +1,5 @@
-//! What the files of a kit must say before one of them is put anywhere: whoever sent it may have made it up.
+//! What the files of a kit must say before one of them is put anywhere: whoever sent it may have
+//! made it up.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
@@ -23,12 +24,15 @@ const MOST_LINE: u64 = 1 << 20;
 /// More text than records of a host have, in bytes.
 const MOST_TEXT: u64 = 1 << 30;
 
-/// Shows every line of a file of results, unpacked if its name ends so, however much comes out of it.
+/// Shows every line of a file of results, unpacked if its name ends so, however much comes out of
+/// it.
 ///
 /// # Errors
-/// [`Stop::BadInput`] for what is no text, too long, or changes what a terminal shows; those of `see`.
+/// [`Stop::BadInput`] for what is no text, too long, or changes what a terminal shows; those of
+/// `see`.
 pub fn lines(path: &str, content: &[u8], mut see: impl FnMut(&str) -> Result<()>) -> Result<()> {
-    let mut text = BufReader::new(unpacked(Path::new(path), content).context("no memory to unpack it")?);
+    let mut text =
+        BufReader::new(unpacked(Path::new(path), content).context("no memory to unpack it")?);
     let (mut number, mut bytes, mut line) = (0_u64, 0, Vec::new());
     loop {
         number += 1;
@@ -40,12 +44,16 @@ pub fn lines(path: &str, content: &[u8], mut see: impl FnMut(&str) -> Result<()>
             return Ok(());
         }
         if line.len() as u64 > MOST_LINE || bytes > MOST_TEXT {
-            bail!(refused("is longer than anything that this runner writes".to_owned()));
+            bail!(refused(
+                "is longer than anything that this runner writes".to_owned()
+            ));
         }
         let line = str::from_utf8(&line).map_err(|error| refused(format!("no text: {error}")))?;
         if let Some(mark) = unprintable(line) {
             let mark = mark.escape_unicode();
-            bail!(refused(format!("has the character {mark}, which changes what a terminal shows")));
+            bail!(refused(format!(
+                "has the character {mark}, which changes what a terminal shows"
+            )));
         }
         see(line)?;
     }
@@ -58,7 +66,11 @@ fn unprintable(line: &str) -> Option<char> {
         turns || mark.is_control() && !"\n\r\t".contains(*mark)
     };
     let escaped = line.match_indices("\\u").filter_map(|(at, _)| {
-        let slashes = line[..at].bytes().rev().take_while(|byte| *byte == b'\\').count();
+        let slashes = line[..at]
+            .bytes()
+            .rev()
+            .take_while(|byte| *byte == b'\\')
+            .count();
         let code = u32::from_str_radix(line.get(at + 2..at + 6)?, 16).ok()?;
         char::from_u32(code).filter(|_| slashes % 2 == 0)
     });
@@ -73,7 +85,9 @@ pub fn check(name: &str, files: &Files, record: &OfHost) -> Result<()> {
     for (path, content) in files.iter().filter(|(path, _)| !is_packed(Path::new(path))) {
         lines(&format!("{name}: {path}"), content, |_| Ok(()))?;
     }
-    let refused = |path: &str, why: String| Stop::BadInput(format!("{name}: {path}: {why}; nothing was unpacked"));
+    let refused = |path: &str, why: String| {
+        Stop::BadInput(format!("{name}: {path}: {why}; nothing was unpacked"))
+    };
     let text = |path: &str| String::from_utf8_lossy(&files[path]);
     let [_, doctor, here, charges] = OF_HOST.map(|file| format!("hosts/{}/{file}", record.host));
     serde_json::from_str::<Diagnosis>(&text(&doctor))
@@ -84,7 +98,10 @@ pub fn check(name: &str, files: &Files, record: &OfHost) -> Result<()> {
     });
     let machine = machine.map_err(|error| refused(&error.to_string(), "no machine".to_owned()))?;
     if !machine.title.contains(&record.host) {
-        bail!(refused(&here, format!("its `title` does not name host {}", record.host)));
+        bail!(refused(
+            &here,
+            format!("its `title` does not name host {}", record.host)
+        ));
     }
     if machines::charges(&format!("{name}: {charges}"), &text(&charges))?.is_empty() {
         bail!(refused(&charges, "has no unit's price".to_owned()));
@@ -92,11 +109,18 @@ pub fn check(name: &str, files: &Files, record: &OfHost) -> Result<()> {
     for sweep in record.sweeps() {
         let of = parcel::of_sweep(sweep, |path| files.contains_key(path));
         let manifest = Manifest::parse(&text(&of[0]), &format!("{name}: {}", of[0]))?;
-        let is_here = manifest.asked.machine.as_ref().is_some_and(|it| it.title.contains(&record.host));
+        let is_here = manifest
+            .asked
+            .machine
+            .as_ref()
+            .is_some_and(|it| it.title.contains(&record.host));
         if manifest.name != sweep || !(manifest.host == record.host || is_here) {
             bail!(refused(
                 &of[0],
-                format!("calls itself {} of host {}, which it is not", manifest.name, manifest.host)
+                format!(
+                    "calls itself {} of host {}, which it is not",
+                    manifest.name, manifest.host
+                )
             ));
         }
         let host: Value = serde_json::from_str(&text(&of[1])).unwrap_or_default();
@@ -108,10 +132,13 @@ pub fn check(name: &str, files: &Files, record: &OfHost) -> Result<()> {
     Ok(())
 }
 
-/// A machine's file with the prices that it lacks as a shipped machine has them: a host that was measured before a
-/// price was thought of is on record all the same. Nothing is simulated with what this returns.
+/// A machine's file with the prices that it lacks as a shipped machine has them: a host that was
+/// measured before a price was thought of is on record all the same. Nothing is simulated with what
+/// this returns.
 fn with_later_prices(text: &str) -> Option<String> {
-    let shipped: Table = include_str!("../../../machines/zen4-64.toml").parse().ok()?;
+    let shipped: Table = include_str!("../../../machines/zen4-64.toml")
+        .parse()
+        .ok()?;
     let mut written: Table = text.parse().ok()?;
     let prices = written.get_mut("price")?.as_table_mut()?;
     for (price, value) in shipped.get("price")?.as_table()? {
@@ -132,9 +159,13 @@ fn check_records(place: &str, content: &[u8], manifest: &Manifest) -> Result<()>
     lines(place, content, |line| {
         let number = planned - missing.len() + 1;
         let wrong = |why: String| Stop::BadInput(format!("{place}: line {number}: {why}"));
-        let record: Record = serde_json::from_str(line).map_err(|error| wrong(format!("no trial record: {error}")))?;
+        let record: Record = serde_json::from_str(line)
+            .map_err(|error| wrong(format!("no trial record: {error}")))?;
         if !missing.remove(&record.trial) || !manifest.knows(&record) {
-            bail!(wrong(format!("trial {} is there twice or was not planned", record.trial)));
+            bail!(wrong(format!(
+                "trial {} is there twice or was not planned",
+                record.trial
+            )));
         }
         Ok(())
     })?;
@@ -166,9 +197,14 @@ mod tests {
         let mut hosts = fs::read_dir(results.join("hosts")).unwrap();
         let host = hosts.next().unwrap().unwrap().path();
         let mut record = OfHost::read(&host).unwrap().unwrap();
-        record.steps.retain(|done| !done.step.is_sweep() || done.step == Step::Study);
+        record
+            .steps
+            .retain(|done| !done.step.is_sweep() || done.step == Step::Study);
         let read = |path: String| (path.clone(), fs::read(results.join(path)).unwrap());
-        let files = parcel::paths(&record, |path| results.join(path).is_file()).into_iter().map(read).collect();
+        let files = parcel::paths(&record, |path| results.join(path).is_file())
+            .into_iter()
+            .map(read)
+            .collect();
         (record, files)
     }
 
@@ -179,11 +215,18 @@ mod tests {
     /// What is said of the host if its file with this ending has another content.
     fn refused(ending: &str, change: impl FnOnce(&[u8]) -> Vec<u8>) -> String {
         let (record, mut files) = sent();
-        let path = files.keys().find(|path| path.ends_with(ending)).unwrap().clone();
+        let path = files
+            .keys()
+            .find(|path| path.ends_with(ending))
+            .unwrap()
+            .clone();
         let changed = change(&files[&path]);
         files.insert(path, changed);
         let error = format!("{:#}", check("a.tar.zst", &files, &record).unwrap_err());
-        assert!(error.starts_with("a.tar.zst: ") && error.contains(ending), "{error}");
+        assert!(
+            error.starts_with("a.tar.zst: ") && error.contains(ending),
+            "{error}"
+        );
         assert!(!error.contains("repair") && error.len() < 500, "{error}");
         error
     }
@@ -225,7 +268,13 @@ mod tests {
 
     #[test]
     fn files_that_say_nothing_of_the_host_are_refused_by_name() {
-        for file in ["doctor.json", "/here.toml", "charges-here.toml", "manifest.json", "/host.json"] {
+        for file in [
+            "doctor.json",
+            "/here.toml",
+            "charges-here.toml",
+            "manifest.json",
+            "/host.json",
+        ] {
             for garbage in ["", "{}", "[1]", "garbage", "\u{fffd}"] {
                 refused(file, |_| garbage.as_bytes().to_vec());
             }
@@ -246,7 +295,12 @@ mod tests {
 
     #[test]
     fn a_manifest_that_promises_fewer_trials_or_another_plan_is_refused() {
-        for key in ["\"trials_planned\": ", "\"trials\": ", "\"seed\": ", "\"layouts\": "] {
+        for key in [
+            "\"trials_planned\": ",
+            "\"trials\": ",
+            "\"seed\": ",
+            "\"layouts\": ",
+        ] {
             let zero = |content: &[u8]| {
                 let text = str::from_utf8(content).unwrap();
                 let (before, rest) = text.split_once(key).unwrap();
@@ -254,14 +308,24 @@ mod tests {
                 format!("{before}{key}0{}", &rest[end..]).into_bytes()
             };
             let (record, mut files) = sent();
-            let path = files.keys().find(|path| path.ends_with("manifest.json")).unwrap().clone();
+            let path = files
+                .keys()
+                .find(|path| path.ends_with("manifest.json"))
+                .unwrap()
+                .clone();
             let changed = zero(&files[&path]);
             files.insert(path, changed);
             check("a.tar.zst", &files, &record).unwrap_err();
         }
-        let huge = refused("manifest.json", replaced("\"trials\": ", "\"trials\": 42949672"));
+        let huge = refused(
+            "manifest.json",
+            replaced("\"trials\": ", "\"trials\": 42949672"),
+        );
         assert!(huge.contains("more than 10000000 trials"), "{huge}");
-        let baseline = refused("manifest.json", replaced("\"baseline\": \"", "\"baseline\": \"no-"));
+        let baseline = refused(
+            "manifest.json",
+            replaced("\"baseline\": \"", "\"baseline\": \"no-"),
+        );
         assert!(baseline.contains("none of `branches`"), "{baseline}");
     }
 
@@ -270,7 +334,10 @@ mod tests {
         let long = packed(std::io::repeat(b' ').take(1 << 27));
         assert!(long.len() < 1 << 20);
         let error = refused("trials.jsonl.zst", |_| long);
-        assert!(error.contains("trials.jsonl.zst:1: is longer than anything"), "{error}");
+        assert!(
+            error.contains("trials.jsonl.zst:1: is longer than anything"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -281,7 +348,10 @@ mod tests {
             (r#"{"cpu": "\\\u0007"}"#, Some("\\u{7}")),
             ("\u{9b}2J", Some("\\u{9b}")),
             ("\u{202e}", Some("\\u{202e}")),
-            (r#"{"text": "\\u001b is escape, \t\n \u000a fine: é"}"#, None),
+            (
+                r#"{"text": "\\u001b is escape, \t\n \u000a fine: é"}"#,
+                None,
+            ),
             (r"\u12", None),
         ] {
             let seen = lines("host.json", text.as_bytes(), |_| Ok(()));
@@ -289,7 +359,10 @@ mod tests {
             assert_eq!(said.is_some(), told.is_some(), "{text}: {said:?}");
             assert!(said.is_none_or(|said| said.contains(told.unwrap())));
         }
-        let error = refused("doctor.json", replaced("\"seen\": \"", "\"seen\": \"\\u001b[2J"));
+        let error = refused(
+            "doctor.json",
+            replaced("\"seen\": \"", "\"seen\": \"\\u001b[2J"),
+        );
         assert!(error.contains("changes what a terminal shows"), "{error}");
     }
 }

@@ -22,27 +22,38 @@ pub const OF_HOST: [&str; 4] = [RECORD, "doctor.json", "here.toml", "charges-her
 /// Contents by path below `results/`, such as `hosts/1a2b3c/record.json`.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
-/// Paths of a sweep's files, where `is_there` says which exist: a runner before this one may have packed the records.
+/// Paths of a sweep's files, where `is_there` says which exist: a runner before this one may have
+/// packed the records.
 pub fn of_sweep(sweep: &str, is_there: impl Fn(&str) -> bool) -> [String; 3] {
     OF_SWEEP.map(|file| {
         let path = |file| format!("sweeps/{sweep}/{file}");
         let before = path(PACKED_BEFORE);
-        if file == PACKED && is_there(&before) && !is_there(&path(file)) { before } else { path(file) }
+        if file == PACKED && is_there(&before) && !is_there(&path(file)) {
+            before
+        } else {
+            path(file)
+        }
     })
 }
 
 /// Paths that the archive of a host has, and no others.
 pub fn paths(record: &Record, is_there: impl Fn(&str) -> bool) -> BTreeSet<String> {
-    let of_host = OF_HOST.iter().map(|file| format!("hosts/{}/{file}", record.host));
-    of_host.chain(record.sweeps().flat_map(|sweep| of_sweep(sweep, &is_there))).collect()
+    let of_host = OF_HOST
+        .iter()
+        .map(|file| format!("hosts/{}/{file}", record.host));
+    of_host
+        .chain(record.sweeps().flat_map(|sweep| of_sweep(sweep, &is_there)))
+        .collect()
 }
 
 /// The list of checksums.
 pub(crate) fn sums(files: &Files) -> String {
-    files.iter().fold(String::new(), |mut text, (path, content)| {
-        let _ = writeln!(text, "{}  {path}", digest::of_bytes(content)); // writing to a String cannot fail
-        text
-    })
+    files
+        .iter()
+        .fold(String::new(), |mut text, (path, content)| {
+            let _ = writeln!(text, "{}  {path}", digest::of_bytes(content)); // writing to a String cannot fail
+            text
+        })
 }
 
 /// Checks what came out of an archive called `name` against its checksums and its record.
@@ -57,30 +68,47 @@ pub fn check(name: &str, files: &Files, sums: &str) -> Result<Record> {
             bail!(refused(format!("{SUMS} has a line that is none: `{line}`")));
         };
         let Some(content) = files.get(path) else {
-            bail!(refused(format!("`{path}` is missing; ask for the file again")));
+            bail!(refused(format!(
+                "`{path}` is missing; ask for the file again"
+            )));
         };
         if digest::of_bytes(content) != sum {
-            bail!(refused(format!("`{path}` is damaged (its checksum differs); ask for the file again")));
+            bail!(refused(format!(
+                "`{path}` is damaged (its checksum differs); ask for the file again"
+            )));
         }
         listed.insert(path.to_owned());
     }
     if let Some(extra) = files.keys().find(|path| !listed.contains(*path)) {
         bail!(refused(format!("`{extra}` is not in {SUMS}")));
     }
-    let is_record = |path: &&String| path.starts_with("hosts/") && path.ends_with(&format!("/{RECORD}"));
+    let is_record =
+        |path: &&String| path.starts_with("hosts/") && path.ends_with(&format!("/{RECORD}"));
     let Some(path) = files.keys().find(is_record) else {
-        bail!(refused(format!("it has no {RECORD}, so it is not of `cargo runner on-this-host`")));
+        bail!(refused(format!(
+            "it has no {RECORD}, so it is not of `cargo runner on-this-host`"
+        )));
     };
-    let record = Record::parse(&String::from_utf8_lossy(&files[path]), &format!("{name}: {path}"))?;
+    let record = Record::parse(
+        &String::from_utf8_lossy(&files[path]),
+        &format!("{name}: {path}"),
+    )?;
     if !is_word(&record.host) || !record.sweeps().all(is_word) {
-        bail!(refused(format!("{path} names a host or a sweep that is no plain name")));
+        bail!(refused(format!(
+            "{path} names a host or a sweep that is no plain name"
+        )));
     }
     let expected = paths(&record, |path| files.contains_key(path));
     if let Some(foreign) = files.keys().find(|path| !expected.contains(*path)) {
-        bail!(refused(format!("`{foreign}` does not belong to host {}", record.host)));
+        bail!(refused(format!(
+            "`{foreign}` does not belong to host {}",
+            record.host
+        )));
     }
     if let Some(missing) = expected.iter().find(|path| !files.contains_key(*path)) {
-        bail!(refused(format!("`{missing}` is missing; ask for the file again")));
+        bail!(refused(format!(
+            "`{missing}` is missing; ask for the file again"
+        )));
     }
     Ok(record)
 }
@@ -100,7 +128,10 @@ pub(crate) mod tests {
     /// The files of a made-up host that measured one sweep.
     pub(crate) fn files() -> Files {
         let record = record(&[(Step::Doctor, "doctor.json"), (Step::Study, "2026-a-sweep")]);
-        let mut files: Files = paths(&record, |_| false).into_iter().map(|path| (path, b"{}".to_vec())).collect();
+        let mut files: Files = paths(&record, |_| false)
+            .into_iter()
+            .map(|path| (path, b"{}".to_vec()))
+            .collect();
         let text = serde_json::to_vec(&record).unwrap();
         files.insert("hosts/1a2b3c/record.json".to_owned(), text);
         files
@@ -116,7 +147,10 @@ pub(crate) mod tests {
         let sums = sums(&files);
         files.insert("sweeps/2026-a-sweep/host.json".to_owned(), b"[]".to_vec());
         let error = refused(&files, &sums);
-        assert!(error.contains("`sweeps/2026-a-sweep/host.json` is damaged"), "{error}");
+        assert!(
+            error.contains("`sweeps/2026-a-sweep/host.json` is damaged"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -124,16 +158,26 @@ pub(crate) mod tests {
         let mut files = files();
         files.remove("sweeps/2026-a-sweep/host.json");
         let error = refused(&files, &sums(&files));
-        assert!(error.contains("`sweeps/2026-a-sweep/host.json` is missing"), "{error}");
+        assert!(
+            error.contains("`sweeps/2026-a-sweep/host.json` is missing"),
+            "{error}"
+        );
     }
 
     #[test]
     fn files_of_another_host_or_sweep_are_refused_although_their_checksums_are_right() {
-        for foreign in ["hosts/ffffff/doctor.json", "sweeps/other/manifest.json", "FINDINGS.md"] {
+        for foreign in [
+            "hosts/ffffff/doctor.json",
+            "sweeps/other/manifest.json",
+            "FINDINGS.md",
+        ] {
             let mut files = files();
             files.insert(foreign.to_owned(), Vec::new());
             let error = refused(&files, &sums(&files));
-            assert!(error.contains(&format!("`{foreign}` does not belong to host 1a2b3c")), "{error}");
+            assert!(
+                error.contains(&format!("`{foreign}` does not belong to host 1a2b3c")),
+                "{error}"
+            );
         }
     }
 

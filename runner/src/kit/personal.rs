@@ -47,25 +47,34 @@ pub struct Personal {
 }
 
 impl Personal {
-    /// Names of this user and of this host, as the system and git know them, but for those that are `allowed`.
+    /// Names of this user and of this host, as the system and git know them, but for those that are
+    /// `allowed`.
     pub(crate) fn of_this_host(root: &Path, allowed: &[String]) -> Self {
         let mut words: Vec<String> = ["USER", "LOGNAME", "SUDO_USER", "HOSTNAME", "EMAIL"]
             .iter()
             .filter_map(|name| std::env::var(name).ok())
             .collect();
         let home = std::env::home_dir();
-        let home = home.iter().filter_map(|home| home.file_name()).filter_map(|name| name.to_str());
+        let home = home
+            .iter()
+            .filter_map(|home| home.file_name())
+            .filter_map(|name| name.to_str());
         words.extend(home.map(str::to_owned));
         let host = Host::default();
         words.extend(host.read("proc/sys/kernel/hostname"));
         for key in ["user.name", "user.email"] {
-            let output = Command::new("git").arg("-C").arg(root).args(["config", key]).output();
+            let output = Command::new("git")
+                .arg("-C")
+                .arg(root)
+                .args(["config", key])
+                .output();
             words.extend(output.map(|it| String::from_utf8_lossy(&it.stdout).into_owned()));
         }
         Self::new(words, allowed)
     }
 
-    /// These words, and parts of them: of a host its first name, of an address what is before the `@`.
+    /// These words, and parts of them: of a host its first name, of an address what is before the
+    /// `@`.
     pub(crate) fn new(words: impl IntoIterator<Item = String>, allowed: &[String]) -> Self {
         let mut all = BTreeSet::new();
         for word in words {
@@ -86,7 +95,10 @@ impl Personal {
     /// The first such word that stands in a text by itself, and not in another word.
     pub(crate) fn find(&self, text: &str) -> Option<&str> {
         let text = text.to_ascii_lowercase();
-        self.words.iter().map(String::as_str).find(|word| place(&text, word).is_some())
+        self.words
+            .iter()
+            .map(String::as_str)
+            .find(|word| place(&text, word).is_some())
     }
 
     /// The text without them.
@@ -104,9 +116,12 @@ impl Personal {
 /// Where a word stands in a text by itself.
 fn place(text: &str, word: &str) -> Option<usize> {
     let is_part = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-    text.match_indices(word).map(|(start, _)| start).find(|&start| {
-        !is_part(text[..start].chars().next_back()) && !is_part(text[start + word.len()..].chars().next())
-    })
+    text.match_indices(word)
+        .map(|(start, _)| start)
+        .find(|&start| {
+            !is_part(text[..start].chars().next_back())
+                && !is_part(text[start + word.len()..].chars().next())
+        })
 }
 
 #[cfg(test)]
@@ -114,7 +129,14 @@ mod tests {
     use super::*;
 
     fn made_up() -> Personal {
-        let words = ["mzapp", "zaphod.example.org", "Marie.Zapp@example.org", "Marie Zapp", "root", "ab"];
+        let words = [
+            "mzapp",
+            "zaphod.example.org",
+            "Marie.Zapp@example.org",
+            "Marie Zapp",
+            "root",
+            "ab",
+        ];
         Personal::new(words.map(str::to_owned), &[])
     }
 
@@ -123,7 +145,10 @@ mod tests {
         for (text, found) in [
             ("linker=/home/mzapp/clang", Some("mzapp")),
             ("\"seen\": \"ZAPHOD is busy\"", Some("zaphod")),
-            ("from marie.zapp@example.org", Some("marie.zapp@example.org")),
+            (
+                "from marie.zapp@example.org",
+                Some("marie.zapp@example.org"),
+            ),
             ("by Marie Zapp", Some("marie zapp")),
             ("mzapping, xmzapp and mzapp2", None),
             ("/root/lab, ab", None),

@@ -1,4 +1,5 @@
-//! `record.json`: which steps of `on-this-host` are done, and what each made. A second call goes on from it.
+//! `record.json`: which steps of `on-this-host` are done, and what each made. A second call goes on
+//! from it.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +17,9 @@ use crate::stop::Stop;
 pub const RECORD: &str = "record.json";
 
 /// What is done on a host, in the order in which it is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, VariantArray)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, VariantArray,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Step {
@@ -24,7 +27,8 @@ pub enum Step {
     Doctor,
     /// The host's prices, for the machine `here`: `here.toml` and `charges-here.toml`.
     Calibrate,
-    /// A sweep of the experiment `validation` on the machine `here`, finished before anything is measured.
+    /// A sweep of the experiment `validation` on the machine `here`, finished before anything is
+    /// measured.
     Predict,
     /// A sweep of the experiment `study`.
     Study,
@@ -44,7 +48,10 @@ impl Step {
 
     /// Whether it leaves a sweep, under whose name it is kept.
     pub(crate) fn is_sweep(self) -> bool {
-        matches!(self, Self::Predict | Self::Study | Self::Classics | Self::Validate)
+        matches!(
+            self,
+            Self::Predict | Self::Study | Self::Classics | Self::Validate
+        )
     }
 }
 
@@ -132,12 +139,18 @@ impl Record {
 
     /// What a step made, if it is done.
     pub(crate) fn made(&self, step: Step) -> Option<&str> {
-        self.steps.iter().find(|done| done.step == step).map(|done| done.made.as_str())
+        self.steps
+            .iter()
+            .find(|done| done.step == step)
+            .map(|done| done.made.as_str())
     }
 
     /// Names of the sweeps, in order.
     pub fn sweeps(&self) -> impl Iterator<Item = &str> {
-        self.steps.iter().filter(|done| done.step.is_sweep()).map(|done| done.made.as_str())
+        self.steps
+            .iter()
+            .filter(|done| done.step.is_sweep())
+            .map(|done| done.made.as_str())
     }
 }
 
@@ -146,7 +159,11 @@ pub(crate) mod tests {
     use super::*;
 
     pub(crate) fn record(steps: &[(Step, &str)]) -> Record {
-        let done = |(step, made): &(Step, &str)| Done { step: *step, made: (*made).to_owned(), seconds: 1 };
+        let done = |(step, made): &(Step, &str)| Done {
+            step: *step,
+            made: (*made).to_owned(),
+            seconds: 1,
+        };
         Record {
             schema: protocol::SCHEMA,
             host: "1a2b3c".to_owned(),
@@ -156,7 +173,10 @@ pub(crate) mod tests {
             is_virtual: false,
             is_quick: false,
             begun_at: "2026-03-01T12:00:00Z".to_owned(),
-            checkout: Commit { commit: Some("0123456789ab".to_owned()), dirty: Some(false) },
+            checkout: Commit {
+                commit: Some("0123456789ab".to_owned()),
+                dirty: Some(false),
+            },
             announced_s: None,
             steps: steps.iter().map(done).collect(),
         }

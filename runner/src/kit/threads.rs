@@ -1,6 +1,7 @@
 //! With how many threads a host is measured, from how many cores and CPUs it has.
 
-/// Up to so many CPUs, pools with twice as many threads run, too: on larger hosts nobody asks for them.
+/// Up to so many CPUs, pools with twice as many threads run, too: on larger hosts nobody asks for
+/// them.
 const SMALL: usize = 4;
 
 /// From so many cores on, short lists have a number between one thread and all cores.
@@ -21,7 +22,8 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// For a host with so many cores and CPUs that trials may use; a quota may leave fewer CPUs than cores.
+    /// For a host with so many cores and CPUs that trials may use; a quota may leave fewer CPUs
+    /// than cores.
     pub(crate) fn of(cores: usize, cpus: usize) -> Self {
         let cpus = cpus.max(1);
         let cores = cores.clamp(1, cpus);
@@ -34,7 +36,11 @@ impl Threads {
         let most = cores.min(MOST_SIMULATED);
         let fitting = few.iter().copied().filter(|&count| count <= most);
         let simulated = sorted(fitting.chain([most]));
-        Self { many, few, simulated }
+        Self {
+            many,
+            few,
+            simulated,
+        }
     }
 }
 
@@ -42,16 +48,27 @@ impl Threads {
 fn power_of_two_near(count: usize) -> usize {
     let above = count.next_power_of_two();
     let below = (above / 2).max(1);
-    if above - count <= count - below { above } else { below }
+    if above - count <= count - below {
+        above
+    } else {
+        below
+    }
 }
 
 fn sorted(counts: impl Iterator<Item = usize>) -> Vec<usize> {
-    counts.collect::<std::collections::BTreeSet<_>>().into_iter().collect()
+    counts
+        .collect::<std::collections::BTreeSet<_>>()
+        .into_iter()
+        .collect()
 }
 
 /// A list as `--threads` takes it.
 pub(crate) fn list(counts: &[usize]) -> String {
-    counts.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
+    counts
+        .iter()
+        .map(usize::to_string)
+        .collect::<Vec<_>>()
+        .join(",")
 }
 
 #[cfg(test)]
@@ -65,13 +82,51 @@ mod tests {
             (2, 2, vec![1, 2, 4], vec![1, 2, 4], vec![1, 2]),
             (1, 2, vec![1, 2, 4], vec![1, 2, 4], vec![1]),
             (6, 6, vec![1, 2, 4, 6], vec![1, 2, 6], vec![1, 2, 6]),
-            (6, 12, vec![1, 2, 4, 6, 8, 12], vec![1, 2, 6, 12], vec![1, 2, 6]),
-            (64, 64, vec![1, 2, 4, 8, 16, 32, 64], vec![1, 8, 64], vec![1, 8, 64]),
-            (48, 96, vec![1, 2, 4, 8, 16, 32, 48, 64, 96], vec![1, 8, 48, 96], vec![1, 8, 48]),
-            (128, 256, vec![1, 2, 4, 8, 16, 32, 64, 128, 256], vec![1, 8, 128, 256], vec![1, 8, 64]),
-            (256, 256, vec![1, 2, 4, 8, 16, 32, 64, 128, 256], vec![1, 16, 256], vec![1, 16, 64]),
+            (
+                6,
+                12,
+                vec![1, 2, 4, 6, 8, 12],
+                vec![1, 2, 6, 12],
+                vec![1, 2, 6],
+            ),
+            (
+                64,
+                64,
+                vec![1, 2, 4, 8, 16, 32, 64],
+                vec![1, 8, 64],
+                vec![1, 8, 64],
+            ),
+            (
+                48,
+                96,
+                vec![1, 2, 4, 8, 16, 32, 48, 64, 96],
+                vec![1, 8, 48, 96],
+                vec![1, 8, 48],
+            ),
+            (
+                128,
+                256,
+                vec![1, 2, 4, 8, 16, 32, 64, 128, 256],
+                vec![1, 8, 128, 256],
+                vec![1, 8, 64],
+            ),
+            (
+                256,
+                256,
+                vec![1, 2, 4, 8, 16, 32, 64, 128, 256],
+                vec![1, 16, 256],
+                vec![1, 16, 64],
+            ),
         ] {
-            assert_eq!(Threads::of(cores, cpus), Threads { many, few, simulated }, "{cores}, {cpus}");
+            assert_eq!(
+                Threads::of(cores, cpus),
+                Threads {
+                    many,
+                    few,
+                    simulated
+                },
+                "{cores}, {cpus}"
+            );
         }
     }
 

@@ -16,10 +16,12 @@ pub(crate) struct FrequencyOptions {
     /// What writes the settings; `auto` takes the first that is permitted
     #[arg(long, value_enum, value_name = "BACKEND", default_value_t, help_heading = HEADING)]
     frequency_backend: Choice,
-    /// File that keeps the original settings until they are restored [default: one per host in /var/tmp]
+    /// File that keeps the original settings until they are restored [default: one per host in
+    /// /var/tmp]
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
     frequency_journal: Option<PathBuf>,
-    /// Folder to use instead of /sys/devices/system/cpu, for tests; the measured clock is then not compared
+    /// Folder to use instead of /sys/devices/system/cpu, for tests; the measured clock is then not
+    /// compared
     #[arg(long, value_name = "DIR", hide = true)]
     sysfs: Option<PathBuf>,
 }

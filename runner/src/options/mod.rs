@@ -38,7 +38,10 @@ impl Globals {
     /// Where the command works.
     pub(crate) fn place(&self) -> Result<Project> {
         let checkout = Checkout::find(self.root.as_deref())?;
-        let config = self.config.clone().unwrap_or_else(|| checkout.root().join("branches.toml"));
+        let config = self
+            .config
+            .clone()
+            .unwrap_or_else(|| checkout.root().join("branches.toml"));
         Ok(Project { checkout, config })
     }
 }
@@ -53,7 +56,11 @@ pub(crate) enum ListFormat {
 impl ListFormat {
     /// Prints what both know how to read.
     pub(crate) fn print(self, it: &(impl Serialize + Display)) -> Result<()> {
-        let text = if self == Self::Json { json(it)? } else { it.to_string() };
+        let text = if self == Self::Json {
+            json(it)?
+        } else {
+            it.to_string()
+        };
         Ok(std::io::stdout().write_all(text.as_bytes())?)
     }
 }
@@ -67,8 +74,9 @@ pub(crate) struct Selection {
     /// Named starting point for one table or figure; see `list experiments`
     #[arg(long, value_name = "NAME")]
     pub(crate) experiment: Option<String>,
-    /// Names, globs, `all`, `group:NAME`, `!exclusions`, separated by commas [default: all]; or, the baseline first,
-    /// names and published:VERSION, path:DIR, git:URL#COMMIT, git:DIR#COMMIT or fork:FEATURE,FEATURE
+    /// Names, globs, `all`, `group:NAME`, `!exclusions`, separated by commas [default: all]; or,
+    /// the baseline first, names and published:VERSION, path:DIR, git:URL#COMMIT, git:DIR#COMMIT or
+    /// fork:FEATURE,FEATURE
     #[arg(long, value_name = "LIST")]
     pub(crate) branches: Option<String>,
     /// Names, globs, `all`, `!exclusions`, separated by commas
@@ -86,8 +94,9 @@ pub(crate) struct Selection {
     /// Run on a simulated machine: a name in `list machines`
     #[arg(long, value_name = "NAME")]
     pub(crate) machine: Option<String>,
-    /// Also with these prices of the simulated machine halved, and doubled: keys of its file, globs, `all`; `work` is
-    /// the price of the workloads' units, `system` block, wake, resume and yield together
+    /// Also with these prices of the simulated machine halved, and doubled: keys of its file,
+    /// globs, `all`; `work` is the price of the workloads' units, `system` block, wake, resume and
+    /// yield together
     #[arg(long, value_name = "LIST")]
     pub(crate) prices: Option<String>,
     /// Thread counts: numbers, ranges (1..=64), `cores`, `cpus`, separated by commas
@@ -104,8 +113,8 @@ pub(crate) struct Selection {
     #[arg(long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) trials: Option<u32>,
-    /// Binaries of each branch that differ only in the order of their functions, which by itself changes times; trials
-    /// rotate through them [default: one for each trial]
+    /// Binaries of each branch that differ only in the order of their functions, which by itself
+    /// changes times; trials rotate through them [default: one for each trial]
     #[arg(long, value_name = "K", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) layouts: Option<u32>,
@@ -116,7 +125,8 @@ pub(crate) struct Selection {
     /// Seed of the order and of the workloads' inputs [default: 1]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
-    /// Seconds after which a trial is killed and recorded as failed, of CPU time on a simulated machine [default: 60]
+    /// Seconds after which a trial is killed and recorded as failed, of CPU time on a simulated
+    /// machine [default: 60]
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = positive_seconds)]
     pub(crate) timeout: Option<f64>,
     /// Run one part of the plan, such as 2/4; identical machines run the others; see `merge`
@@ -125,8 +135,8 @@ pub(crate) struct Selection {
     /// Omit the baseline's A/A twin; without it little can be judged
     #[arg(long)]
     pub(crate) no_twin: bool,
-    /// Also run instrumented builds of the fork's branches: TRIALS trials per cell that count what the scheduler does
-    /// and are never timed [default: 2]
+    /// Also run instrumented builds of the fork's branches: TRIALS trials per cell that count what
+    /// the scheduler does and are never timed [default: 2]
     #[arg(long, value_name = "TRIALS", num_args = 0..=1, require_equals = true,
           default_missing_value = "2", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) instrument: Option<u32>,
@@ -157,10 +167,17 @@ impl ModeChoice {
 /// A folder on the command line, whose name does not look like a file's.
 pub(crate) fn folder(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
-    let files = ["csv", "html", "json", "jsonl", "md", "pdf", "png", "svg", "toml", "txt", "zst"];
-    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    let files = [
+        "csv", "html", "json", "jsonl", "md", "pdf", "png", "svg", "toml", "txt", "zst",
+    ];
+    let ending = path
+        .extension()
+        .and_then(|ending| ending.to_str())
+        .unwrap_or_default();
     if files.contains(&ending) && !path.is_dir() {
-        return Err(format!("a folder is meant, and this looks like a file; leave out `.{ending}`"));
+        return Err(format!(
+            "a folder is meant, and this looks like a file; leave out `.{ending}`"
+        ));
     }
     Ok(path)
 }
@@ -169,6 +186,8 @@ pub(crate) fn folder(text: &str) -> Result<PathBuf, String> {
 pub(crate) fn positive_seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if seconds > 0.0 && seconds <= 1e6 => Ok(seconds),
-        _ => Err("write a positive number of seconds, at most 1000000, for example 60 or 0.5".to_owned()),
+        _ => Err(
+            "write a positive number of seconds, at most 1000000, for example 60 or 0.5".to_owned(),
+        ),
     }
 }

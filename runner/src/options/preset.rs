@@ -25,7 +25,8 @@ impl Preset {
             Self::Smoke => (HEADLINE, "tiny", "1,2", 2, 2),
             Self::Quick => (HEADLINE, "small", "1,4,16,64,cores,cpus", 7, 3),
             Self::Full => ("all", "small", HEADLINE_THREADS, 11, 5),
-            // The price of joins, what a program of the study adds, and waking up; sizes that are mostly scheduling.
+            // The price of joins, what a program of the study adds, and waking up; sizes that are
+            // mostly scheduling.
             Self::Simulated => ("fib-join,quicksort,ticks", "tiny", "1,8,cores", 5, 3),
         };
         Experiment {

@@ -39,11 +39,14 @@ impl PlacementChoice {
     }
 }
 
-/// Picks branches. The baseline is always among them, since everything is compared with it; the flag says whether it
-/// had to be added.
+/// Picks branches. The baseline is always among them, since everything is compared with it; the
+/// flag says whether it had to be added.
 pub(crate) fn branches(config: &Config, list: &str) -> Result<(Vec<Branch>, bool)> {
     let baseline = config.baseline().name.as_str();
-    if list.split(',').any(|word| word.trim().strip_prefix('!') == Some(baseline)) {
+    if list
+        .split(',')
+        .any(|word| word.trim().strip_prefix('!') == Some(baseline))
+    {
         bail!(Stop::BadInput(format!(
             "--branches: `!{baseline}`: the baseline cannot be excluded, since the others are compared with it; \
              move `baseline = true` in branches.toml to compare with another"
@@ -52,7 +55,10 @@ pub(crate) fn branches(config: &Config, list: &str) -> Result<(Vec<Branch>, bool
     let picked = config.pick("--branches", list)?;
     let is_added = !picked.contains(&baseline);
     let chosen = |branch: &&Branch| branch.baseline || picked.contains(&branch.name.as_str());
-    Ok((config.branches.iter().filter(chosen).cloned().collect(), is_added))
+    Ok((
+        config.branches.iter().filter(chosen).cloned().collect(),
+        is_added,
+    ))
 }
 
 /// Reads a list of thread counts: numbers, ranges `A..=B` and `A..B`, `cores`, `cpus`.
@@ -69,7 +75,11 @@ pub(crate) fn threads(list: &str, cores: usize, cpus: usize) -> Result<Vec<usize
                 ))
             };
             let count: usize = text.trim().parse().map_err(|_| wrong())?;
-            if (1..=MAX).contains(&count) { Ok(count) } else { Err(wrong().into()) }
+            if (1..=MAX).contains(&count) {
+                Ok(count)
+            } else {
+                Err(wrong().into())
+            }
         };
         match part {
             "cores" => _ = counts.insert(cores),
@@ -86,23 +96,31 @@ pub(crate) fn threads(list: &str, cores: usize, cpus: usize) -> Result<Vec<usize
         }
     }
     if counts.is_empty() {
-        bail!(Stop::BadInput(format!("--threads: `{list}` is empty; write for example 1,2,4")));
+        bail!(Stop::BadInput(format!(
+            "--threads: `{list}` is empty; write for example 1,2,4"
+        )));
     }
     Ok(counts.into_iter().collect())
 }
 
-/// Picks workloads and checks size, parameters and instance file against the catalogue, so that a slip is reported
-/// before anything is built.
+/// Picks workloads and checks size, parameters and instance file against the catalogue, so that a
+/// slip is reported before anything is built.
 ///
 /// A parameter is `NAME=VALUE` for all picked workloads that know it, or `WORKLOAD.NAME=VALUE`.
 ///
 /// # Errors
 /// [`Stop::BadInput`] that names the word.
-pub fn loads(list: &str, size: &str, parameters: &[String], input: Option<&Path>) -> Result<Vec<Load>> {
-    let picked: Vec<&'static Description> = pick_grouped("--workloads", "workload", list, &catalogue::known())?
-        .into_iter()
-        .filter_map(catalogue::find)
-        .collect();
+pub fn loads(
+    list: &str,
+    size: &str,
+    parameters: &[String],
+    input: Option<&Path>,
+) -> Result<Vec<Load>> {
+    let picked: Vec<&'static Description> =
+        pick_grouped("--workloads", "workload", list, &catalogue::known())?
+            .into_iter()
+            .filter_map(catalogue::find)
+            .collect();
     let explicit = assign(parameters, &picked)?;
     let input = input.map(|path| read_input(path, &picked)).transpose()?;
     let size = Size::find(size).map_err(refused)?;
@@ -112,7 +130,9 @@ pub fn loads(list: &str, size: &str, parameters: &[String], input: Option<&Path>
             let none = BTreeMap::new();
             let given = explicit.get(description.name).unwrap_or(&none);
             let input = input.clone().filter(|_| description.input.is_some());
-            let values = description.resolve(size, given, input.is_some()).map_err(refused)?;
+            let values = description
+                .resolve(size, given, input.is_some())
+                .map_err(refused)?;
             Ok(Load {
                 workload: description.name.to_owned(),
                 size: size.name().to_owned(),
@@ -136,7 +156,9 @@ fn assign(
     let mut explicit: BTreeMap<&'static str, BTreeMap<String, String>> = BTreeMap::new();
     for text in parameters {
         let Some((key, value)) = text.split_once('=') else {
-            bail!(Stop::BadInput(format!("--parameter {text}: write NAME=VALUE or WORKLOAD.NAME=VALUE")));
+            bail!(Stop::BadInput(format!(
+                "--parameter {text}: write NAME=VALUE or WORKLOAD.NAME=VALUE"
+            )));
         };
         let (workload, name) = match key.split_once('.') {
             Some((workload, name)) => (Some(workload), name),
@@ -150,14 +172,31 @@ fn assign(
             .collect();
         if takers.is_empty() {
             // Of the workload that was named, if it was picked; else of all.
-            let named: Vec<&Description> = picked.iter().copied().filter(|it| workload == Some(it.name)).collect();
-            let among = if named.is_empty() { picked.to_vec() } else { named };
+            let named: Vec<&Description> = picked
+                .iter()
+                .copied()
+                .filter(|it| workload == Some(it.name))
+                .collect();
+            let among = if named.is_empty() {
+                picked.to_vec()
+            } else {
+                named
+            };
             let known: Vec<String> = among
                 .iter()
-                .flat_map(|it| it.parameters.iter().map(|known| format!("{}.{}", it.name, known.name)))
+                .flat_map(|it| {
+                    it.parameters
+                        .iter()
+                        .map(|known| format!("{}.{}", it.name, known.name))
+                })
                 .collect();
-            let own = known.iter().filter_map(|it| it.split_once('.')).map(|(_, own)| own);
-            let hint = nearest(name, own).map(|near| format!("did you mean `{near}`? ")).unwrap_or_default();
+            let own = known
+                .iter()
+                .filter_map(|it| it.split_once('.'))
+                .map(|(_, own)| own);
+            let hint = nearest(name, own)
+                .map(|near| format!("did you mean `{near}`? "))
+                .unwrap_or_default();
             bail!(Stop::BadInput(format!(
                 "--parameter {text}: no picked workload has `{key}`; {hint}known: {}",
                 known.join(", ")
@@ -190,10 +229,20 @@ fn read_input(path: &Path, picked: &[&Description]) -> Result<Input> {
         )));
     }
     check_regular(path)?;
-    let sha256 = digest::of_file(path)
-        .map_err(|error| Stop::BadInput(format!("--input {}: cannot be read: {error}", path.display())))?;
-    let place = path.canonicalize().with_context(|| format!("--input {}: cannot be resolved", path.display()))?;
-    Ok(Input { path: path.display().to_string(), sha256, place: Some(place) })
+    let sha256 = digest::of_file(path).map_err(|error| {
+        Stop::BadInput(format!(
+            "--input {}: cannot be read: {error}",
+            path.display()
+        ))
+    })?;
+    let place = path
+        .canonicalize()
+        .with_context(|| format!("--input {}: cannot be resolved", path.display()))?;
+    Ok(Input {
+        path: path.display().to_string(),
+        sha256,
+        place: Some(place),
+    })
 }
 
 /// A pipe gives its content once, to its first reader; reading an empty one never ends.
@@ -207,9 +256,13 @@ fn check_regular(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The instance file as a trial's process must be given it, wherever the runner was started. What an earlier run was
-/// given lies below the checkout at `root`, or is `given` again.
-pub(crate) fn input_for_trials(input: &Input, root: &Path, given: Option<&Path>) -> Result<PathBuf> {
+/// The instance file as a trial's process must be given it, wherever the runner was started. What
+/// an earlier run was given lies below the checkout at `root`, or is `given` again.
+pub(crate) fn input_for_trials(
+    input: &Input,
+    root: &Path,
+    given: Option<&Path>,
+) -> Result<PathBuf> {
     let recorded = root.join(&input.path);
     let path = given.or(input.place.as_deref()).unwrap_or(&recorded);
     check_regular(path)?;
@@ -227,7 +280,8 @@ pub(crate) fn input_for_trials(input: &Input, root: &Path, given: Option<&Path>)
             input.sha256.get(..12).unwrap_or_default()
         )));
     }
-    path.canonicalize().with_context(|| format!("--input {}", path.display()))
+    path.canonicalize()
+        .with_context(|| format!("--input {}", path.display()))
 }
 
 #[cfg(test)]

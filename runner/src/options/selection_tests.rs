@@ -20,12 +20,20 @@ fn names_globs_and_exclusions_pick_in_the_order_of_the_file() {
 
 #[test]
 fn a_list_that_excludes_everything_is_refused() {
-    assert!(pick("--branches", "branch", "split*,!split*", &KNOWN).unwrap_err().to_string().contains("leaves no"));
+    assert!(
+        pick("--branches", "branch", "split*,!split*", &KNOWN)
+            .unwrap_err()
+            .to_string()
+            .contains("leaves no")
+    );
 }
 
 #[test]
 fn thread_lists_ranges_and_words_are_merged_and_sorted() {
-    assert_eq!(threads("8,1..=3,cpus,cores", 4, 6).unwrap(), [1, 2, 3, 4, 6, 8]);
+    assert_eq!(
+        threads("8,1..=3,cpus,cores", 4, 6).unwrap(),
+        [1, 2, 3, 4, 6, 8]
+    );
     assert_eq!(threads("1..3", 1, 1).unwrap(), [1, 2]);
     assert_eq!(threads("cores,cpus", 2, 2).unwrap(), [2]);
 }
@@ -36,7 +44,12 @@ fn what_is_no_thread_count_is_named() {
         let error = threads(wrong, 2, 2).unwrap_err().to_string();
         assert!(error.starts_with("--threads: `"), "{wrong}: {error}");
     }
-    assert!(threads("8..=1", 2, 2).unwrap_err().to_string().contains("empty"));
+    assert!(
+        threads("8..=1", 2, 2)
+            .unwrap_err()
+            .to_string()
+            .contains("empty")
+    );
 }
 
 #[test]
@@ -44,15 +57,25 @@ fn the_readme_says_what_presets_stand_for() {
     let readme = include_str!("../../README.md");
     let row = |option: &str| {
         let start = format!("| `--{option}` | ");
-        let row = readme.lines().find_map(|line| line.strip_prefix(&start)).unwrap();
-        row.trim_end_matches(" |").split(" | ").skip(1).map(str::to_owned).collect::<Vec<_>>()
+        let row = readme
+            .lines()
+            .find_map(|line| line.strip_prefix(&start))
+            .unwrap();
+        row.trim_end_matches(" |")
+            .split(" | ")
+            .skip(1)
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
     };
     let [size, threads, trials] = ["size", "threads", "trials`, `--iterations"].map(row);
     for (column, preset) in Preset::value_variants().iter().enumerate() {
         let values = preset.values();
         assert_eq!(size[column], values.size);
         assert_eq!(threads[column], values.threads.replace(',', ", "));
-        assert_eq!(trials[column], format!("{}, {}", values.trials, values.iterations));
+        assert_eq!(
+            trials[column],
+            format!("{}, {}", values.trials, values.iterations)
+        );
     }
 }
 
@@ -60,7 +83,12 @@ fn the_readme_says_what_presets_stand_for() {
 fn every_preset_names_workloads_sizes_and_threads_that_exist() {
     for preset in Preset::value_variants() {
         let values = preset.values();
-        assert!(loads(&values.workloads, &values.size, &[], None).unwrap().len() >= 3);
+        assert!(
+            loads(&values.workloads, &values.size, &[], None)
+                .unwrap()
+                .len()
+                >= 3
+        );
         assert!(!threads(&values.threads, 2, 2).unwrap().is_empty());
     }
 }
@@ -84,9 +112,17 @@ fn parameters_without_a_value_and_useless_inputs_are_refused() {
 fn an_input_that_is_no_regular_file_is_refused_instead_of_read() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe");
-    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    assert!(
+        std::process::Command::new("mkfifo")
+            .arg(&pipe)
+            .status()
+            .unwrap()
+            .success()
+    );
     for path in [pipe.as_path(), folder.path()] {
-        let error = loads("tsp", "tiny", &[], Some(path)).unwrap_err().to_string();
+        let error = loads("tsp", "tiny", &[], Some(path))
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("is no regular file"), "{error}");
     }
 }
@@ -100,14 +136,24 @@ fn an_input_is_found_where_it_lay_or_where_it_is_said_to_lie_and_must_be_the_sam
     fs::copy(&known, &moved).unwrap();
     let sha256 = digest::of_file(&known).unwrap();
     // As it comes back from a manifest: nothing is known but the name and the content.
-    let input = Input { path: "a.tsp".to_owned(), sha256, place: None };
+    let input = Input {
+        path: "a.tsp".to_owned(),
+        sha256,
+        place: None,
+    };
     let found = |given: Option<&Path>| input_for_trials(&input, root.path(), given);
     assert_eq!(found(None).unwrap(), known.canonicalize().unwrap());
     assert_eq!(found(Some(&moved)).unwrap(), moved.canonicalize().unwrap());
     fs::remove_file(&known).unwrap();
     let gone = found(None).unwrap_err().to_string();
-    assert!(gone.contains("say where it lies now with --input FILE"), "{gone}");
+    assert!(
+        gone.contains("say where it lies now with --input FILE"),
+        "{gone}"
+    );
     fs::write(&moved, "other cities").unwrap();
     let other = found(Some(&moved)).unwrap_err().to_string();
-    assert!(other.contains("is not the file that the sweep began with"), "{other}");
+    assert!(
+        other.contains("is not the file that the sweep began with"),
+        "{other}"
+    );
 }

@@ -14,7 +14,20 @@ use crate::host::Host;
 pub const PRICE: &str = "price";
 
 /// How the CPU frequency is treated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, strum::Display)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::Display,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Mode {
@@ -43,8 +56,8 @@ impl std::fmt::Display for Regime {
 /// An instance file, known by its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Input {
-    /// Path below the checkout; of a file elsewhere the name alone, since results tell nothing of the machine's
-    /// folders.
+    /// Path below the checkout; of a file elsewhere the name alone, since results tell nothing of
+    /// the machine's folders.
     pub path: String,
     /// SHA-256 of the content, in hexadecimal.
     pub sha256: String,
@@ -72,7 +85,9 @@ impl Load {
         let workload = catalogue::find(&self.workload)?;
         let size = Size::find(&self.size).ok()?;
         let has_input = self.input.is_some();
-        let values = workload.resolve(size, &self.own_parameters(), has_input).ok()?;
+        let values = workload
+            .resolve(size, &self.own_parameters(), has_input)
+            .ok()?;
         Some((workload, values))
     }
 
@@ -85,12 +100,14 @@ impl Load {
 
     /// Whether branches can differ in it; see [`Description::uses_pool`].
     pub(crate) fn uses_pool(&self) -> bool {
-        self.resolved().is_none_or(|(workload, values)| workload.uses_pool(&values))
+        self.resolved()
+            .is_none_or(|(workload, values)| workload.uses_pool(&values))
     }
 
     /// Whether a clock sets its time, so that CPU time comes first; see [`Description::is_paced`].
     pub(crate) fn is_paced(&self) -> bool {
-        self.resolved().is_some_and(|(workload, values)| workload.is_paced(&values))
+        self.resolved()
+            .is_some_and(|(workload, values)| workload.is_paced(&values))
     }
 }
 
@@ -113,7 +130,8 @@ pub enum Figure {
     WallByBytes,
     /// Wall time by steps after each transfer, likewise.
     WallByCompute,
-    /// Service and session times of a key-value server by handlers, a line for each queue and store.
+    /// Service and session times of a key-value server by handlers, a line for each queue and
+    /// store.
     ServiceByThreads,
     /// Requests a second of a message board by posters and readers, for each implementation.
     ForumGrid,
@@ -241,21 +259,38 @@ impl Asked {
     /// Why no plan can be made of this, if it cannot.
     pub(crate) fn fault(&self) -> Option<String> {
         let counted = self.instrument.as_ref().map_or(0, |it| it.branches.len());
-        let names = self.branches.len().saturating_add(1).saturating_add(counted);
-        let kinds = self.workloads.len().saturating_mul(self.threads.len().saturating_add(1));
-        let rounds = self.trials.max(self.instrument.as_ref().map_or(1, |it| it.trials)).max(1);
+        let names = self
+            .branches
+            .len()
+            .saturating_add(1)
+            .saturating_add(counted);
+        let kinds = self
+            .workloads
+            .len()
+            .saturating_mul(self.threads.len().saturating_add(1));
+        let rounds = self
+            .trials
+            .max(self.instrument.as_ref().map_or(1, |it| it.trials))
+            .max(1);
         let regimes = self.modes.len().saturating_mul(self.placements.len());
-        let trials =
-            [kinds, regimes, rounds as usize].iter().fold(names, |product, factor| product.saturating_mul(*factor));
-        let unpriced = self
-            .machine
-            .as_ref()
-            .and_then(|machine| self.workloads.iter().find(|load| !machine.charges_ns.contains_key(&load.workload)));
+        let trials = [kinds, regimes, rounds as usize]
+            .iter()
+            .fold(names, |product, factor| product.saturating_mul(*factor));
+        let unpriced = self.machine.as_ref().and_then(|machine| {
+            self.workloads
+                .iter()
+                .find(|load| !machine.charges_ns.contains_key(&load.workload))
+        });
         if trials > MOST_TRIALS || names > MOST_NAMES || regimes > 4 {
             let of = format!("{names} names, {kinds} programs, {regimes} regimes, {rounds} rounds");
-            Some(format!("{of}: more than {MOST_TRIALS} trials, for which nobody waits"))
+            Some(format!(
+                "{of}: more than {MOST_TRIALS} trials, for which nobody waits"
+            ))
         } else if !self.branches.contains(&self.baseline) {
-            Some(format!("`baseline` is `{}`, which is none of `branches`", self.baseline))
+            Some(format!(
+                "`baseline` is `{}`, which is none of `branches`",
+                self.baseline
+            ))
         } else if self.layouts == 0 {
             Some("`layouts` is 0".to_owned())
         } else {
@@ -265,12 +300,16 @@ impl Asked {
 
     /// What stands before a heading: which simulated machine it is about; nothing on hosts.
     pub(crate) fn heading(&self) -> String {
-        self.machine.as_ref().map_or(String::new(), |it| format!("simulated {}: ", it.name))
+        self.machine
+            .as_ref()
+            .map_or(String::new(), |it| format!("simulated {}: ", it.name))
     }
 
     /// CPUs that trials have: the simulated machine's, or what this process may use of the host.
     pub(crate) fn cpus(&self) -> usize {
-        self.machine.as_ref().map_or_else(Host::usable_cpus, AskedMachine::cpus)
+        self.machine
+            .as_ref()
+            .map_or_else(Host::usable_cpus, AskedMachine::cpus)
     }
 
     /// The name of the baseline's A/A twin, if it runs.
@@ -280,32 +319,46 @@ impl Asked {
 
     /// Every mode with every placement.
     pub(crate) fn regimes(&self) -> Vec<Regime> {
-        let of_mode = |&mode| self.placements.iter().map(move |&placement| Regime { mode, placement });
+        let of_mode = |&mode| {
+            self.placements
+                .iter()
+                .map(move |&placement| Regime { mode, placement })
+        };
         self.modes.iter().flat_map(of_mode).collect()
     }
 
     /// Whether trials under this name are counted instead of timed.
     pub(crate) fn is_instrumented(&self, name: &str) -> bool {
-        self.instrument.as_ref().is_some_and(|it| it.branches.iter().any(|known| known == name))
+        self.instrument
+            .as_ref()
+            .is_some_and(|it| it.branches.iter().any(|known| known == name))
     }
 
-    /// The first of [`Asked::workloads`] with the same sequential program as the given one: the same instance, apart
-    /// from parameters that mean nothing to that program.
+    /// The first of [`Asked::workloads`] with the same sequential program as the given one: the
+    /// same instance, apart from parameters that mean nothing to that program.
     pub(crate) fn sequential_load(&self, load: usize) -> usize {
         let wanted = &self.workloads[load];
         let kept = |(name, _): &(&String, &String)| !self.is_ignored_by_sequential(name);
         let is_same = |other: &Load| {
-            (&other.workload, &other.size, &other.input) == (&wanted.workload, &wanted.size, &wanted.input)
-                && other.parameters.iter().filter(kept).eq(wanted.parameters.iter().filter(kept))
+            (&other.workload, &other.size, &other.input)
+                == (&wanted.workload, &wanted.size, &wanted.input)
+                && other
+                    .parameters
+                    .iter()
+                    .filter(kept)
+                    .eq(wanted.parameters.iter().filter(kept))
         };
         self.workloads.iter().position(is_same).unwrap_or(load)
     }
 
     /// Whether a parameter means nothing to the sequential program.
     pub(crate) fn is_ignored_by_sequential(&self, parameter: &str) -> bool {
-        self.experiment
-            .as_ref()
-            .is_some_and(|experiment| experiment.sequential_ignores.iter().any(|it| it == parameter))
+        self.experiment.as_ref().is_some_and(|experiment| {
+            experiment
+                .sequential_ignores
+                .iter()
+                .any(|it| it == parameter)
+        })
     }
 
     /// What branches are to be built with.
@@ -315,22 +368,36 @@ impl Asked {
 
     /// Whether the result is not time but agreement.
     pub(crate) fn is_about_answers(&self) -> bool {
-        self.experiment.as_ref().is_some_and(|it| it.figure == Figure::Answers)
+        self.experiment
+            .as_ref()
+            .is_some_and(|it| it.figure == Figure::Answers)
     }
 
     /// Names and values of the parameters that tell a load from the others of its workload.
     pub(crate) fn differing_parameters(&self, load: usize) -> Vec<(&str, &str)> {
         let own = &self.workloads[load];
-        let rivals: Vec<&Load> = self.workloads.iter().filter(|other| other.workload == own.workload).collect();
+        let rivals: Vec<&Load> = self
+            .workloads
+            .iter()
+            .filter(|other| other.workload == own.workload)
+            .collect();
         own.parameters
             .iter()
-            .filter(|(name, value)| rivals.iter().any(|rival| rival.parameters.get(*name) != Some(value)))
+            .filter(|(name, value)| {
+                rivals
+                    .iter()
+                    .any(|rival| rival.parameters.get(*name) != Some(value))
+            })
             .map(|(name, value)| (name.as_str(), value.as_str()))
             .collect()
     }
 
     /// The branch whose binary runs under `name`: the baseline for its twin.
     pub(crate) fn binary_of<'a>(&'a self, name: &'a str) -> &'a str {
-        if self.twin_name().as_deref() == Some(name) { &self.baseline } else { name }
+        if self.twin_name().as_deref() == Some(name) {
+            &self.baseline
+        } else {
+            name
+        }
     }
 }

@@ -7,8 +7,8 @@ use protocol::Size;
 use crate::plan::{Asked, Load, Plan};
 use crate::run::sweep::SETTLE;
 
-/// Around a trial: its process begins and ends, the clock is measured twice, the disk is waited for. Measured once on 2
-/// virtual CPUs.
+/// Around a trial: its process begins and ends, the clock is measured twice, the disk is waited
+/// for. Measured once on 2 virtual CPUs.
 const AROUND: Duration = SETTLE.saturating_add(Duration::from_millis(27));
 
 /// The time of a plan of what was asked; on a host of which nothing is known, a guess.
@@ -16,10 +16,17 @@ pub(crate) fn of(asked: &Asked, plan: &Plan) -> Duration {
     let iterations = asked.warmup_iterations + asked.iterations;
     let of_kind = |(load, trials): (usize, usize)| {
         let trial = iteration(&asked.workloads[load]).saturating_mul(iterations);
-        trial.saturating_add(AROUND).saturating_mul(u32::try_from(trials).unwrap_or(u32::MAX))
+        trial
+            .saturating_add(AROUND)
+            .saturating_mul(u32::try_from(trials).unwrap_or(u32::MAX))
     };
-    let kinds = plan.trials_by_kind().into_iter().map(|(kind, trials)| (kind.load, trials));
-    kinds.map(of_kind).fold(Duration::ZERO, Duration::saturating_add)
+    let kinds = plan
+        .trials_by_kind()
+        .into_iter()
+        .map(|(kind, trials)| (kind.load, trials));
+    kinds
+        .map(of_kind)
+        .fold(Duration::ZERO, Duration::saturating_add)
 }
 
 /// What the parameters say, else what the sizes are made for (see [`Size`]), on one core.
@@ -48,13 +55,33 @@ mod tests {
     #[test]
     fn more_iterations_and_larger_sizes_take_longer_and_what_runs_for_a_given_time_takes_that() {
         let estimate = |size: &str, iterations, parameters: &[(&str, &str)]| {
-            let own = parameters.iter().map(|(name, value)| (name.to_string(), value.to_string()));
-            let workload = if parameters.is_empty() { "quicksort" } else { "packets" };
-            let load =
-                Load { workload: workload.to_owned(), size: size.to_owned(), parameters: own.collect(), input: None };
-            let asked = Asked { workloads: vec![load], iterations, ..asked() };
-            let names = asked.branches.iter().map(|name| (name.clone(), String::new()));
-            of(&asked, &plan::order(&asked, &names.collect::<BTreeMap<_, _>>()))
+            let own = parameters
+                .iter()
+                .map(|(name, value)| (name.to_string(), value.to_string()));
+            let workload = if parameters.is_empty() {
+                "quicksort"
+            } else {
+                "packets"
+            };
+            let load = Load {
+                workload: workload.to_owned(),
+                size: size.to_owned(),
+                parameters: own.collect(),
+                input: None,
+            };
+            let asked = Asked {
+                workloads: vec![load],
+                iterations,
+                ..asked()
+            };
+            let names = asked
+                .branches
+                .iter()
+                .map(|name| (name.clone(), String::new()));
+            of(
+                &asked,
+                &plan::order(&asked, &names.collect::<BTreeMap<_, _>>()),
+            )
         };
         assert!(estimate("small", 2, &[]) > estimate("small", 1, &[]));
         assert!(estimate("large", 1, &[]) > 10 * estimate("medium", 1, &[]));

@@ -69,7 +69,10 @@ impl<'de> Deserialize<'de> for Id {
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Id, E> {
                 let wrong = || E::invalid_value(de::Unexpected::Str(text), &self);
-                let is_one = text.len() == 16 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+                let is_one = text.len() == 16
+                    && text
+                        .bytes()
+                        .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
                 if !is_one {
                     return Err(wrong());
                 }
@@ -98,7 +101,12 @@ mod tests {
             let text = serde_json::to_string(&id).unwrap();
             assert_eq!(serde_json::from_str::<Id>(&text).unwrap(), id, "{text}");
         }
-        for wrong in ["", "+123456789abcdef", "0123456789ABCDEF", "0123456789abcdef0"] {
+        for wrong in [
+            "",
+            "+123456789abcdef",
+            "0123456789ABCDEF",
+            "0123456789abcdef0",
+        ] {
             let text = serde_json::to_string(wrong).unwrap();
             assert!(serde_json::from_str::<Id>(&text).is_err(), "{wrong}");
         }

@@ -1,8 +1,8 @@
-//! What runs when: from what was asked to an ordered list of trials. Pure, so that `--resume` can recompute it from the
-//! manifest and a test can look at it.
+//! What runs when: from what was asked to an ordered list of trials. Pure, so that `--resume` can
+//! recompute it from the manifest and a test can look at it.
 //!
-//! A plan of many trials is small: two bytes for each, and a few for each block. What a trial is in full is put
-//! together when it is looked at.
+//! A plan of many trials is small: two bytes for each, and a few for each block. What a trial is in
+//! full is put together when it is looked at.
 
 mod asked;
 pub(crate) mod estimate;
@@ -19,7 +19,9 @@ use serde::{Serialize, Serializer};
 use crate::plan::id::Id;
 
 pub(crate) use asked::is_free;
-pub use asked::{Asked, AskedExperiment, AskedMachine, Figure, Input, Instrument, Load, Mode, PRICE, Regime};
+pub use asked::{
+    Asked, AskedExperiment, AskedMachine, Figure, Input, Instrument, Load, Mode, PRICE, Regime,
+};
 pub use shard::Shard;
 
 /// One process to start.
@@ -99,7 +101,10 @@ impl Plan {
     /// Number of trials.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.blocks.iter().map(|block| usize::from(block.trials)).sum()
+        self.blocks
+            .iter()
+            .map(|block| usize::from(block.trials))
+            .sum()
     }
 
     /// Whether there is nothing to run, as in a shard too many.
@@ -128,9 +133,13 @@ impl Plan {
 
     fn trial(&self, block: &Block, position: usize, name: usize) -> Trial<'_> {
         let cell = self.cells[self.cell(block.kind as usize, block.regime, name)];
-        let Name { text: branch, is_twin, is_counted } = &self.names[name];
-        // A block has the same layout for all, but for the twin: the same binary twice would hide from the A/A band how
-        // far two layouts of one program lie apart.
+        let Name {
+            text: branch,
+            is_twin,
+            is_counted,
+        } = &self.names[name];
+        // A block has the same layout for all, but for the twin: the same binary twice would hide
+        // from the A/A band how far two layouts of one program lie apart.
         let layout = (block.replicate + u32::from(*is_twin)) % self.layouts;
         Trial {
             id: Id::of(&(cell, block.replicate)),
@@ -179,11 +188,17 @@ impl Plan {
         for block in &self.blocks {
             counts[block.kind as usize] += usize::from(block.trials);
         }
-        self.kinds.iter().copied().zip(counts).filter(|(_, count)| *count > 0).collect()
+        self.kinds
+            .iter()
+            .copied()
+            .zip(counts)
+            .filter(|(_, count)| *count > 0)
+            .collect()
     }
 }
 
-/// All that a cell is; its hash is the cell's identity, so a changed binary or input makes new cells.
+/// All that a cell is; its hash is the cell's identity, so a changed binary or input makes new
+/// cells.
 #[derive(Serialize)]
 struct Cell<'a> {
     schema: u32,
@@ -197,7 +212,8 @@ struct Cell<'a> {
     input: Option<&'a str>,
     threads: usize,
     mode: Mode,
-    /// Left out if it is free, so that cells keep the identities that they had before there was a choice.
+    /// Left out if it is free, so that cells keep the identities that they had before there was a
+    /// choice.
     #[serde(skip_serializing_if = "Placement::is_free")]
     placement: Placement,
     seed: u64,
@@ -210,21 +226,28 @@ struct Cell<'a> {
 
 /// Orders a sweep.
 ///
-/// Replicates are rounds: every block is visited once before any is visited again, so that a sweep cut short has whole
-/// replicates and slow drift falls on all cells alike. Within a round the modes take turns (setting a frequency is
-/// slow) and the blocks of a mode are shuffled, whatever their placement; within a block the branches are. All shuffles
-/// come from the sweep's seed and do not depend on the identities.
+/// Replicates are rounds: every block is visited once before any is visited again, so that a sweep
+/// cut short has whole replicates and slow drift falls on all cells alike. Within a round the modes
+/// take turns (setting a frequency is slow) and the blocks of a mode are shuffled, whatever their
+/// placement; within a block the branches are. All shuffles come from the sweep's seed and do not
+/// depend on the identities.
 ///
 /// # Panics
-/// If `identities` lacks one of [`Asked::branches`] or of the instrumented ones, if the baseline is not among
-/// the branches, or with more than 2^32 trials.
+/// If `identities` lacks one of [`Asked::branches`] or of the instrumented ones, if the baseline is
+/// not among the branches, or with more than 2^32 trials.
 #[must_use]
 pub fn order(asked: &Asked, identities: &BTreeMap<String, String>) -> Plan {
     let plan = unordered(asked, identities);
-    let baseline = asked.branches.iter().position(|name| *name == asked.baseline);
-    let baseline = [small(baseline.expect("the baseline is one of the branches"))];
+    let baseline = asked
+        .branches
+        .iter()
+        .position(|name| *name == asked.baseline);
+    let baseline = [small(
+        baseline.expect("the baseline is one of the branches"),
+    )];
     let timed = small(asked.branches.len() + usize::from(asked.twin));
-    let (pooled, counted): (Vec<u16>, Vec<u16>) = (0..small(plan.names.len())).partition(|name| *name < timed);
+    let (pooled, counted): (Vec<u16>, Vec<u16>) =
+        (0..small(plan.names.len())).partition(|name| *name < timed);
     // Where the pool is idle, all branches are one program: the baseline runs it, and its twin.
     let twin = asked.twin.then(|| timed - 1);
     let idle: Vec<u16> = baseline.into_iter().chain(twin).collect();
@@ -235,14 +258,21 @@ pub fn order(asked: &Asked, identities: &BTreeMap<String, String>) -> Plan {
         let Kind { load, program, .. } = plan.kinds[kind as usize];
         program == Program::Parallel && uses_pool[load]
     });
-    let mut draft = Draft { plan, random: ChaCha8Rng::seed_from_u64(asked.seed) };
-    // Indices of the regimes of each mode: nothing has to be set for a placement, so those take turns freely.
+    let mut draft = Draft {
+        plan,
+        random: ChaCha8Rng::seed_from_u64(asked.seed),
+    };
+    // Indices of the regimes of each mode: nothing has to be set for a placement, so those take
+    // turns freely.
     let by_mode: Vec<Vec<u8>> = asked
         .modes
         .iter()
         .map(|&mode| {
             let regimes = (0_u8..).zip(&draft.plan.regimes);
-            regimes.filter(|(_, it)| it.mode == mode).map(|(index, _)| index).collect()
+            regimes
+                .filter(|(_, it)| it.mode == mode)
+                .map(|(index, _)| index)
+                .collect()
         })
         .collect();
     for replicate in 0..asked.trials {
@@ -256,8 +286,8 @@ pub fn order(asked: &Asked, identities: &BTreeMap<String, String>) -> Plan {
             });
         }
     }
-    // After the last timed trial: what is only counted must not stand between trials that are compared, and a sweep cut
-    // short has its times first.
+    // After the last timed trial: what is only counted must not stand between trials that are
+    // compared, and a sweep cut short has its times first.
     if let Some(instrument) = &asked.instrument {
         for replicate in 0..instrument.trials {
             for regimes in &by_mode {
@@ -275,19 +305,38 @@ struct Draft {
 }
 
 impl Draft {
-    /// Adds a block for each of `kinds` in each of `regimes`, in random order, with what `names` says in random order.
-    fn visit<'a>(&mut self, kinds: &[u32], regimes: &[u8], replicate: u32, names: impl Fn(Kind) -> &'a [u16]) {
-        let places = kinds.iter().flat_map(|&kind| regimes.iter().map(move |&regime| (kind, regime)));
+    /// Adds a block for each of `kinds` in each of `regimes`, in random order, with what `names`
+    /// says in random order.
+    fn visit<'a>(
+        &mut self,
+        kinds: &[u32],
+        regimes: &[u8],
+        replicate: u32,
+        names: impl Fn(Kind) -> &'a [u16],
+    ) {
+        let places = kinds
+            .iter()
+            .flat_map(|&kind| regimes.iter().map(move |&regime| (kind, regime)));
         let mut places: Vec<(u32, u8)> = places.collect();
         shuffle(&mut places, &mut self.random);
         for (kind, regime) in places {
             let first = self.plan.order.len();
-            self.plan.order.extend(names(self.plan.kinds[kind as usize]));
+            self.plan
+                .order
+                .extend(names(self.plan.kinds[kind as usize]));
             shuffle(&mut self.plan.order[first..], &mut self.random);
             let trials = small(self.plan.order.len() - first);
-            let [number, first] = [self.plan.blocks.len(), first]
-                .map(|index| u32::try_from(index).expect("no sweep of 2^32 trials ends in a lifetime"));
-            self.plan.blocks.push(Block { number, kind, replicate, regime, first, trials });
+            let [number, first] = [self.plan.blocks.len(), first].map(|index| {
+                u32::try_from(index).expect("no sweep of 2^32 trials ends in a lifetime")
+            });
+            self.plan.blocks.push(Block {
+                number,
+                kind,
+                replicate,
+                regime,
+                first,
+                trials,
+            });
         }
     }
 }
@@ -302,13 +351,24 @@ fn unordered(asked: &Asked, identities: &BTreeMap<String, String>) -> Plan {
     let mut kinds = Vec::new();
     for load in 0..asked.workloads.len() {
         if asked.sequential_load(load) == load {
-            kinds.push(Kind { load, program: Program::Sequential, threads: 1 });
+            kinds.push(Kind {
+                load,
+                program: Program::Sequential,
+                threads: 1,
+            });
         }
-        let parallel = |&threads| Kind { load, program: Program::Parallel, threads };
+        let parallel = |&threads| Kind {
+            load,
+            program: Program::Parallel,
+            threads,
+        };
         kinds.extend(asked.threads.iter().map(parallel));
     }
     let twin = asked.twin_name();
-    let counted = asked.instrument.iter().flat_map(|instrument| &instrument.branches);
+    let counted = asked
+        .instrument
+        .iter()
+        .flat_map(|instrument| &instrument.branches);
     let names: Vec<Name> = asked
         .branches
         .iter()
@@ -366,18 +426,25 @@ fn identity_of_cell(
         seed: asked.seed,
         warmup_iterations: asked.warmup_iterations,
         iterations: asked.iterations,
-        machine: asked.machine.as_ref().map(|it| (it.sha256.as_str(), it.charges_ns[&load.workload])),
+        machine: asked
+            .machine
+            .as_ref()
+            .map(|it| (it.sha256.as_str(), it.charges_ns[&load.workload])),
     })
 }
 
-/// Fisher–Yates, spelt out: an interrupted sweep must find the same order again after an upgrade of any library, and
-/// libraries do not promise that of their shuffles. The stream of `ChaCha8` is fixed.
+/// Fisher–Yates, spelt out: an interrupted sweep must find the same order again after an upgrade of
+/// any library, and libraries do not promise that of their shuffles. The stream of `ChaCha8` is
+/// fixed.
 fn shuffle<T>(items: &mut [T], random: &mut ChaCha8Rng) {
     for last in (1..items.len()).rev() {
         let range = u128::from(last as u64 + 1);
         // The upper half of a 64×64-bit product is below `range`; its bias is of the order 2^-60.
         let chosen = (u128::from(random.next_u64()) * range) >> 64;
-        items.swap(last, usize::try_from(chosen).expect("below `last + 1`, a usize"));
+        items.swap(
+            last,
+            usize::try_from(chosen).expect("below `last + 1`, a usize"),
+        );
     }
 }
 

@@ -1,4 +1,5 @@
-//! A plan cut into parts for identical machines: by block, since branches are compared inside blocks.
+//! A plan cut into parts for identical machines: by block, since branches are compared inside
+//! blocks.
 
 use std::collections::HashSet;
 
@@ -25,9 +26,12 @@ impl std::str::FromStr for Shard {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let parsed = text
-            .split_once('/')
-            .and_then(|(number, of)| Some(Self { number: number.parse().ok()?, of: of.parse().ok()? }));
+        let parsed = text.split_once('/').and_then(|(number, of)| {
+            Some(Self {
+                number: number.parse().ok()?,
+                of: of.parse().ok()?,
+            })
+        });
         parsed
             .filter(|shard| (1..=shard.of).contains(&shard.number))
             .ok_or_else(|| "write NUMBER/COUNT, for example 1/4 to 4/4".to_owned())
@@ -37,8 +41,9 @@ impl std::str::FromStr for Shard {
 impl Plan {
     /// The part that a shard runs; all of it without one.
     ///
-    /// Every block is in exactly one part, and no part has two blocks more than another. Blocks that differ only in
-    /// replicate go to the parts in turn, so that each has its share of every cell.
+    /// Every block is in exactly one part, and no part has two blocks more than another. Blocks
+    /// that differ only in replicate go to the parts in turn, so that each has its share of every
+    /// cell.
     #[must_use]
     pub fn part(mut self, shard: Option<Shard>) -> Self {
         let Some(shard) = shard else { return self };
@@ -48,8 +53,16 @@ impl Plan {
             .map(|block| {
                 let name = usize::from(self.names_of(block)[0]);
                 let is_counted = self.names[name].is_counted;
-                let Kind { load, program, threads } = self.kinds[block.kind as usize];
-                ((is_counted, load, program, threads, block.regime), block.replicate, block.number)
+                let Kind {
+                    load,
+                    program,
+                    threads,
+                } = self.kinds[block.kind as usize];
+                (
+                    (is_counted, load, program, threads, block.regime),
+                    block.replicate,
+                    block.number,
+                )
             })
             .collect();
         blocks.sort_unstable();
@@ -75,7 +88,9 @@ mod tests {
 
     fn parts(asked: &Asked, of: u32) -> Vec<Plan> {
         let whole = order(asked, &counted_identities());
-        (1..=of).map(|number| whole.clone().part(Some(Shard { number, of }))).collect()
+        (1..=of)
+            .map(|number| whole.clone().part(Some(Shard { number, of })))
+            .collect()
     }
 
     fn counted_identities() -> BTreeMap<String, String> {
@@ -86,7 +101,13 @@ mod tests {
 
     fn counting() -> Asked {
         let name = "packed-instrumented".to_owned();
-        Asked { instrument: Some(Instrument { branches: vec![name], trials: 2 }), ..asked() }
+        Asked {
+            instrument: Some(Instrument {
+                branches: vec![name],
+                trials: 2,
+            }),
+            ..asked()
+        }
     }
 
     #[test]
@@ -124,7 +145,10 @@ mod tests {
             }
         }
         for share in shares.values() {
-            assert!(share.iter().max().unwrap() - share.iter().min().unwrap() <= 1, "{share:?}");
+            assert!(
+                share.iter().max().unwrap() - share.iter().min().unwrap() <= 1,
+                "{share:?}"
+            );
         }
     }
 

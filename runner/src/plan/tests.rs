@@ -5,7 +5,11 @@ use std::collections::{BTreeSet, HashSet};
 use super::*;
 
 pub(crate) fn asked() -> Asked {
-    let load = |workload: &str| Load { workload: workload.to_owned(), size: "tiny".to_owned(), ..Load::default() };
+    let load = |workload: &str| Load {
+        workload: workload.to_owned(),
+        size: "tiny".to_owned(),
+        ..Load::default()
+    };
     Asked {
         branches: vec!["master".to_owned(), "packed".to_owned(), "split".to_owned()],
         baseline: "master".to_owned(),
@@ -25,7 +29,11 @@ pub(crate) fn asked() -> Asked {
 }
 
 pub(super) fn identities() -> BTreeMap<String, String> {
-    asked().branches.into_iter().map(|name| (name.clone(), format!("binary of {name}"))).collect()
+    asked()
+        .branches
+        .into_iter()
+        .map(|name| (name.clone(), format!("binary of {name}")))
+        .collect()
 }
 
 #[test]
@@ -34,7 +42,9 @@ fn the_same_seed_gives_the_same_plan_and_another_seed_another_order() {
     assert_eq!(one, order(&asked(), &identities()));
     let other = order(&Asked { seed: 8, ..asked() }, &identities());
     let branches = |plan: &Plan| -> Vec<(String, usize)> {
-        plan.trials().map(|trial| (trial.branch.to_owned(), trial.kind.threads)).collect()
+        plan.trials()
+            .map(|trial| (trial.branch.to_owned(), trial.kind.threads))
+            .collect()
     };
     assert_ne!(branches(&one), branches(&other));
 }
@@ -42,8 +52,18 @@ fn the_same_seed_gives_the_same_plan_and_another_seed_another_order() {
 #[test]
 fn the_order_is_the_one_that_earlier_sweeps_were_started_with() {
     let plan = order(&asked(), &identities());
-    let first: Vec<_> =
-        plan.trials().take(6).map(|trial| (trial.block, trial.branch, trial.kind.load, trial.kind.threads)).collect();
+    let first: Vec<_> = plan
+        .trials()
+        .take(6)
+        .map(|trial| {
+            (
+                trial.block,
+                trial.branch,
+                trial.kind.load,
+                trial.kind.threads,
+            )
+        })
+        .collect();
     // Printed once from this function; a change here strands every unfinished sweep.
     assert_eq!(first, FIRST_SIX);
 }
@@ -70,7 +90,8 @@ fn every_block_has_each_branch_once_and_differs_in_the_branch_only() {
             assert_eq!(names, ["master", "master-again", "packed", "split"].into());
         }
         assert!(members.iter().all(|trial| {
-            (trial.kind, trial.regime, trial.replicate) == (first.kind, first.regime, first.replicate)
+            (trial.kind, trial.regime, trial.replicate)
+                == (first.kind, first.regime, first.replicate)
         }));
         let places: Vec<usize> = members.iter().map(|trial| trial.position).collect();
         assert_eq!(places, (0..members.len()).collect::<Vec<_>>());
@@ -79,12 +100,16 @@ fn every_block_has_each_branch_once_and_differs_in_the_branch_only() {
 
 #[test]
 fn a_block_has_one_layout_but_for_the_twin_and_a_cell_goes_through_all() {
-    let asked = Asked { layouts: 3, ..asked() };
+    let asked = Asked {
+        layouts: 3,
+        ..asked()
+    };
     let plan = order(&asked, &identities());
     let trials: Vec<Trial<'_>> = plan.trials().collect();
     for block in trials.chunk_by(|one, next| one.block == next.block) {
-        let (twins, others): (Vec<&Trial<'_>>, Vec<&Trial<'_>>) =
-            block.iter().partition(|trial| trial.branch == "master-again");
+        let (twins, others): (Vec<&Trial<'_>>, Vec<&Trial<'_>>) = block
+            .iter()
+            .partition(|trial| trial.branch == "master-again");
         let shared: HashSet<usize> = others.iter().map(|trial| trial.layout).collect();
         assert_eq!(shared.len(), 1);
         assert!(twins.iter().all(|twin| !shared.contains(&twin.layout)));
@@ -98,10 +123,15 @@ fn a_block_has_one_layout_but_for_the_twin_and_a_cell_goes_through_all() {
 
 #[test]
 fn both_placements_are_visited_in_each_replicate_and_the_free_cells_stay_what_they_were() {
-    let both = Asked { placements: vec![Placement::Free, Placement::Pinned], ..asked() };
+    let both = Asked {
+        placements: vec![Placement::Free, Placement::Pinned],
+        ..asked()
+    };
     let (with, without) = (order(&both, &identities()), order(&asked(), &identities()));
     let ids = |plan: &Plan, placement| -> BTreeSet<Id> {
-        let of = plan.trials().filter(|trial| trial.regime.placement == placement);
+        let of = plan
+            .trials()
+            .filter(|trial| trial.regime.placement == placement);
         of.map(|trial| trial.id).collect()
     };
     let free = ids(&without, Placement::Free);
@@ -110,9 +140,14 @@ fn both_placements_are_visited_in_each_replicate_and_the_free_cells_stay_what_th
     assert_eq!(pinned.len(), free.len());
     assert!(pinned.is_disjoint(&free));
     assert!(with.trials().is_sorted_by_key(|trial| trial.replicate));
-    let firsts = with.trials().filter(|trial| trial.position == 0 && trial.replicate == 0);
+    let firsts = with
+        .trials()
+        .filter(|trial| trial.position == 0 && trial.replicate == 0);
     let turns: Vec<Placement> = firsts.map(|trial| trial.regime.placement).collect();
-    assert!(!turns.is_sorted() && !turns.iter().rev().is_sorted(), "they take turns: {turns:?}");
+    assert!(
+        !turns.is_sorted() && !turns.iter().rev().is_sorted(),
+        "they take turns: {turns:?}"
+    );
 }
 
 #[test]
@@ -139,18 +174,32 @@ fn a_shuffle_puts_every_item_everywhere_about_equally_often() {
         }
     }
     // Expected 1000 each; the standard deviation is 27.
-    assert!(counts.iter().flatten().all(|count| (870..1130).contains(count)), "{counts:?}");
+    assert!(
+        counts
+            .iter()
+            .flatten()
+            .all(|count| (870..1130).contains(count)),
+        "{counts:?}"
+    );
 }
 
 /// The plan of [`asked`], with two instrumented builds beside it.
 fn counted() -> (Asked, Plan) {
-    let instrument =
-        Instrument { branches: vec!["packed-instrumented".to_owned(), "split-instrumented".to_owned()], trials: 2 };
+    let instrument = Instrument {
+        branches: vec![
+            "packed-instrumented".to_owned(),
+            "split-instrumented".to_owned(),
+        ],
+        trials: 2,
+    };
     let mut identities = identities();
     for name in &instrument.branches {
         identities.insert(name.clone(), format!("binary of {name}"));
     }
-    let asked = Asked { instrument: Some(instrument), ..asked() };
+    let asked = Asked {
+        instrument: Some(instrument),
+        ..asked()
+    };
     let plan = order(&asked, &identities);
     (asked, plan)
 }
@@ -162,8 +211,16 @@ fn counted_trials_come_last_and_leave_every_timed_one_as_it_was() {
     let trials: Vec<Trial<'_>> = plan.trials().collect();
     let (before, after) = trials.split_at(timed.len());
     assert_eq!(before, timed.trials().collect::<Vec<_>>());
-    assert!(after.iter().all(|trial| asked.is_instrumented(trial.branch)));
-    assert!(before.iter().all(|trial| !asked.is_instrumented(trial.branch)));
+    assert!(
+        after
+            .iter()
+            .all(|trial| asked.is_instrumented(trial.branch))
+    );
+    assert!(
+        before
+            .iter()
+            .all(|trial| !asked.is_instrumented(trial.branch))
+    );
 }
 
 #[test]
@@ -176,10 +233,16 @@ fn where_the_pool_is_idle_only_the_baseline_and_its_twin_run() {
     }
     let instrumented = &asked.instrument.as_ref().unwrap().branches;
     let identities = asked.branches.iter().chain(instrumented);
-    let identities = identities.map(|name| (name.clone(), name.clone())).collect();
+    let identities = identities
+        .map(|name| (name.clone(), name.clone()))
+        .collect();
     let plan = order(&asked, &identities);
-    let names =
-        |load| -> BTreeSet<&str> { plan.trials().filter(|it| it.kind.load == load).map(|it| it.branch).collect() };
+    let names = |load| -> BTreeSet<&str> {
+        plan.trials()
+            .filter(|it| it.kind.load == load)
+            .map(|it| it.branch)
+            .collect()
+    };
     assert_eq!(names(0), BTreeSet::from(["master", "master-again"]));
     assert_eq!(names(1).len(), 4 + instrumented.len());
 }
@@ -191,7 +254,11 @@ fn every_cell_of_the_pool_is_counted_as_often_as_asked() {
     let counted: Vec<Trial<'_>> = plan.trials().filter(is_counted).collect();
     // 2 builds × 2 workloads × 3 thread counts, 2 trials each; the sequential program has no pool.
     assert_eq!(counted.len(), 2 * 2 * 3 * 2);
-    assert!(counted.iter().all(|trial| trial.kind.program == Program::Parallel));
+    assert!(
+        counted
+            .iter()
+            .all(|trial| trial.kind.program == Program::Parallel)
+    );
     let ids: HashSet<Id> = plan.trials().map(|trial| trial.id).collect();
     assert_eq!(ids.len(), plan.len());
     let blocks: BTreeSet<usize> = plan.trials().map(|trial| trial.block).collect();

@@ -10,10 +10,12 @@ use crate::record::whole_file::files_below;
 /// Digest of some bytes, 64 hexadecimal digits.
 pub(crate) fn of_bytes(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
-    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}"); // writing to a String cannot fail
-        text
-    })
+    Sha256::digest(bytes)
+        .iter()
+        .fold(String::with_capacity(64), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}"); // writing to a String cannot fail
+            text
+        })
 }
 
 /// Digest of a file's content.
@@ -21,9 +23,12 @@ pub(crate) fn of_file(path: &Path) -> io::Result<String> {
     std::fs::read(path).map(|bytes| of_bytes(&bytes))
 }
 
-/// Digest of what a build may read of a folder: all its files but what cargo and git keep there, by their places in it.
+/// Digest of what a build may read of a folder: all its files but what cargo and git keep there, by
+/// their places in it.
 pub(crate) fn of_tree(root: &Path) -> io::Result<String> {
-    let places = files_below(root)?.into_iter().filter(|place| root.join(place).is_file());
+    let places = files_below(root)?
+        .into_iter()
+        .filter(|place| root.join(place).is_file());
     let file = |place: PathBuf| Ok((place.display().to_string(), of_file(&root.join(place))?));
     let mut files = places.map(file).collect::<io::Result<Vec<_>>>()?;
     files.sort();

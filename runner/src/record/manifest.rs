@@ -39,8 +39,8 @@ pub struct Manifest {
     /// Instrumented builds with their receipts; left out if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instrumented: Vec<MeasuredBranch>,
-    /// Whether the branches were named on the command line (`compare`), so that `branches.toml` has no say in them;
-    /// left out if not.
+    /// Whether the branches were named on the command line (`compare`), so that `branches.toml` has
+    /// no say in them; left out if not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_ad_hoc: bool,
     /// Name of the baseline's A/A twin, if it runs.
@@ -109,16 +109,17 @@ pub struct Receipt {
     pub features: Vec<String>,
     /// Commit of the source, where it is a work tree or a git source.
     pub commit: Commit,
-    /// SHA-256 of the names and contents of a working tree's files, since a commit says little of a tree that is being
-    /// worked on; of a release with edits, that of the file of edits. Left out of other sources.
+    /// SHA-256 of the names and contents of a working tree's files, since a commit says little of a
+    /// tree that is being worked on; of a release with edits, that of the file of edits. Left out
+    /// of other sources.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree_sha256: Option<String>,
     /// What the binary said it is.
     pub variant: String,
     /// SHA-256 of the binary.
     pub binary_sha256: String,
-    /// SHA-256 of the same binary in each shuffled layout, by seed from 1 on; left out if only the linker's own was
-    /// measured.
+    /// SHA-256 of the same binary in each shuffled layout, by seed from 1 on; left out if only the
+    /// linker's own was measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub layouts_sha256: Vec<String>,
     /// Size of the binary in bytes.
@@ -152,8 +153,9 @@ pub struct Run {
     pub started_at: String,
     /// RFC 3339, UTC.
     pub ended_at: String,
-    /// `finished`, `interrupted`, `failed` (the runner itself, for example a full disk), or `killed`: what a run writes
-    /// when it begins and replaces when it ends. Its figures are then 0.
+    /// `finished`, `interrupted`, `failed` (the runner itself, for example a full disk), or
+    /// `killed`: what a run writes when it begins and replaces when it ends. Its figures are then
+    /// 0.
     pub end: String,
     /// Trials that ran in it.
     pub trials: usize,
@@ -163,7 +165,8 @@ pub struct Run {
     pub wall_ns: u64,
     /// Of which inside trial processes.
     pub in_trials_ns: u64,
-    /// Of which in pauses before trials; absent in sweeps before this was accounted for, as the next ones.
+    /// Of which in pauses before trials; absent in sweeps before this was accounted for, as the
+    /// next ones.
     #[serde(default)]
     pub settling_ns: u64,
     /// Of which setting and measuring the CPU's clock.
@@ -191,15 +194,20 @@ impl Manifest {
         })?;
         let asked = &manifest.asked;
         let counted = asked.instrument.iter().flat_map(|it| &it.branches);
-        let unknown = asked.branches.iter().chain(counted).find(|it| manifest.branch(it).is_none());
-        let fault =
-            asked.fault().or_else(|| unknown.map(|it| format!("`branches` has no `{it}`, which `asked` names")));
+        let unknown = asked
+            .branches
+            .iter()
+            .chain(counted)
+            .find(|it| manifest.branch(it).is_none());
+        let fault = asked
+            .fault()
+            .or_else(|| unknown.map(|it| format!("`branches` has no `{it}`, which `asked` names")));
         match fault {
             None => Ok(manifest),
-            Some(why) => {
-                Err(Stop::BadInput(format!("{place}: {why}; sweeps are never edited by hand: put back a copy of it"))
-                    .into())
-            }
+            Some(why) => Err(Stop::BadInput(format!(
+                "{place}: {why}; sweeps are never edited by hand: put back a copy of it"
+            ))
+            .into()),
         }
     }
 
@@ -207,7 +215,12 @@ impl Manifest {
     pub fn planned(&self) -> Option<HashSet<Id>> {
         let plan = plan::order(&self.asked, &identities(self.builds()));
         let is_ours = plan.digest() == self.plan_digest;
-        is_ours.then(|| plan.part(self.shard).trials().map(|trial| trial.id).collect())
+        is_ours.then(|| {
+            plan.part(self.shard)
+                .trials()
+                .map(|trial| trial.id)
+                .collect()
+        })
     }
 
     /// Whether a record is of one of its branches and workloads.
@@ -235,18 +248,30 @@ impl Manifest {
 /// `2026-03-01T120000Z-1a2b3c-0123456789ab`: sorts by time, tells machine and commit.
 pub(crate) fn sweep_name(created_at: Timestamp, host: &str, checkout: &Commit) -> String {
     let commit = checkout.commit.as_deref().unwrap_or("nogit");
-    let dirty = if checkout.dirty == Some(true) { "-dirty" } else { "" };
-    format!("{}-{host}-{commit}{dirty}", created_at.strftime("%Y-%m-%dT%H%M%SZ"))
+    let dirty = if checkout.dirty == Some(true) {
+        "-dirty"
+    } else {
+        ""
+    };
+    format!(
+        "{}-{host}-{commit}{dirty}",
+        created_at.strftime("%Y-%m-%dT%H%M%SZ")
+    )
 }
 
 /// What a cell is known by: the binary, or, where there is none, the source that gave none.
-pub(crate) fn identities<'a>(builds: impl IntoIterator<Item = &'a MeasuredBranch>) -> BTreeMap<String, String> {
+pub(crate) fn identities<'a>(
+    builds: impl IntoIterator<Item = &'a MeasuredBranch>,
+) -> BTreeMap<String, String> {
     let identity = |branch: &MeasuredBranch| match &branch.receipt {
         Some(receipt) if receipt.layouts_sha256.is_empty() => receipt.binary_sha256.clone(),
         Some(receipt) => Id::of(&(&receipt.binary_sha256, &receipt.layouts_sha256)).to_string(),
         None => format!("unbuilt: {}", branch.source),
     };
-    builds.into_iter().map(|branch| (branch.name.clone(), identity(branch))).collect()
+    builds
+        .into_iter()
+        .map(|branch| (branch.name.clone(), identity(branch)))
+        .collect()
 }
 
 #[cfg(test)]

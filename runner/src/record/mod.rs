@@ -1,6 +1,6 @@
-//! A sweep's folder and its files. Here is one line of `trials.jsonl`. Times are integers in nanoseconds (`_ns`), sizes
-//! in bytes (`_bytes`). What the host does not show is null or left out, and what is younger than a sweep is left out
-//! there.
+//! A sweep's folder and its files. Here is one line of `trials.jsonl`. Times are integers in
+//! nanoseconds (`_ns`), sizes in bytes (`_bytes`). What the host does not show is null or left out,
+//! and what is younger than a sweep is left out there.
 
 pub(crate) mod digest;
 pub(crate) mod manifest;
@@ -37,7 +37,9 @@ pub enum FreqState {
 }
 
 /// How a trial ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Display)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Display,
+)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Ending {
@@ -61,7 +63,10 @@ pub enum Ending {
 }
 
 /// A trial that ran, or could not.
-#[expect(missing_docs, reason = "fields that their type or their neighbour explains")]
+#[expect(
+    missing_docs,
+    reason = "fields that their type or their neighbour explains"
+)]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// 1.
@@ -76,7 +81,8 @@ pub struct Record {
     pub block: usize,
     /// Place within the block, from 0.
     pub position: usize,
-    /// Name in `branches.toml`. `<baseline>-again` is the A/A twin, `<branch>-instrumented` an instrumented build.
+    /// Name in `branches.toml`. `<baseline>-again` is the A/A twin, `<branch>-instrumented` an
+    /// instrumented build.
     pub branch: String,
     /// `sequential` is the program without a pool: its branch is the baseline, its threads are 1.
     pub program: Program,
@@ -90,8 +96,8 @@ pub struct Record {
     /// Of the pool.
     pub threads: usize,
     pub mode: Mode,
-    /// Left out if it is free. `pinned`: worker *i* stayed on the *i*-th CPU that the trial might use, starting over
-    /// beyond the last.
+    /// Left out if it is free. `pinned`: worker *i* stayed on the *i*-th CPU that the trial might
+    /// use, starting over beyond the last.
     #[serde(default, skip_serializing_if = "Placement::is_free")]
     pub placement: Placement,
     pub freq_state: FreqState,
@@ -123,7 +129,8 @@ pub struct Record {
     pub metrics: BTreeMap<String, Metric>,
     /// Load average over one minute, before the trial.
     pub load_before: Option<f64>,
-    /// Time of a cache line from the first CPU that trials may use to the last, just before the trial.
+    /// Time of a cache line from the first CPU that trials may use to the last, just before the
+    /// trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_to_core_ns: Option<f64>,
     /// Stolen by the hypervisor, from all CPUs.
@@ -137,12 +144,12 @@ pub struct Record {
     /// Time that the control group waited for its used-up CPU quota.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota_throttled_ns: Option<u64>,
-    /// Seed of the order of functions in the binary, where each branch has several; of a simulated machine, the number
-    /// of the seed.
+    /// Seed of the order of functions in the binary, where each branch has several; of a simulated
+    /// machine, the number of the seed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<u32>,
-    /// Only of instrumented builds, whose trials have no times, metrics or usage. Nothing between timed regions is
-    /// counted.
+    /// Only of instrumented builds, whose trials have no times, metrics or usage. Nothing between
+    /// timed regions is counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<Events>,
     /// Only on simulated machines: seed of the pool's random numbers and of the jitter of wake-ups.
@@ -151,8 +158,8 @@ pub struct Record {
     /// Only on simulated machines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated: Option<Simulated>,
-    /// The clock around the trial, mean of as many CPUs as it has threads; null if two ways to measure it differ by
-    /// more than 2 %.
+    /// The clock around the trial, mean of as many CPUs as it has threads; null if two ways to
+    /// measure it differ by more than 2 %.
     pub ghz_before: Option<f64>,
     pub ghz_after: Option<f64>,
 }
@@ -160,13 +167,18 @@ pub struct Record {
 impl Record {
     /// Under what regime it ran.
     pub(crate) fn regime(&self) -> Regime {
-        Regime { mode: self.mode, placement: self.placement }
+        Regime {
+            mode: self.mode,
+            placement: self.placement,
+        }
     }
 
     /// The one of [`Asked::workloads`] that it is of.
     pub(crate) fn load(&self, asked: &Asked) -> Option<usize> {
         asked.workloads.iter().position(|load| {
-            load.workload == self.workload && load.size == self.size && load.parameters == self.parameters
+            load.workload == self.workload
+                && load.size == self.size
+                && load.parameters == self.parameters
         })
     }
 }
@@ -182,14 +194,23 @@ mod tests {
         let sweeps = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/sweeps");
         let line = SweepDir::all(&sweeps).iter().find_map(|sweep| {
             let mut lines = Lines::open(&sweep.trials()).unwrap();
-            let line = std::str::from_utf8(lines.next_line().unwrap()?).unwrap().to_owned();
+            let line = std::str::from_utf8(lines.next_line().unwrap()?)
+                .unwrap()
+                .to_owned();
             (!line.contains("\"placement\"")).then_some(line)
         });
         let line = line.unwrap();
         let record: Record = serde_json::from_str(&line).unwrap();
         assert_eq!(record.placement, Placement::Free);
-        assert!(!serde_json::to_string(&record).unwrap().contains("placement"));
-        let pinned = Record { placement: Placement::Pinned, ..record };
+        assert!(
+            !serde_json::to_string(&record)
+                .unwrap()
+                .contains("placement")
+        );
+        let pinned = Record {
+            placement: Placement::Pinned,
+            ..record
+        };
         let again: Record = serde_json::from_str(&serde_json::to_string(&pinned).unwrap()).unwrap();
         assert_eq!(again.placement, Placement::Pinned);
     }

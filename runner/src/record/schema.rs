@@ -13,7 +13,9 @@ pub(crate) fn check_schema(json: &str, place: impl Fn() -> String) -> Result<()>
         schema: u32,
     }
     // A file without a version belongs to no sweep; the error names the missing field.
-    let Ok(Version { schema }) = serde_json::from_str(json) else { return Ok(()) };
+    let Ok(Version { schema }) = serde_json::from_str(json) else {
+        return Ok(());
+    };
     if schema == SCHEMA {
         return Ok(());
     }

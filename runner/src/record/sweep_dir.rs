@@ -21,8 +21,8 @@ pub struct SweepDir {
 }
 
 impl SweepDir {
-    /// Makes the folder `parent/<manifest.name>` with manifest, host facts and no trials. It appears under its name
-    /// only when it is complete; until then it is called `<name>.partial`.
+    /// Makes the folder `parent/<manifest.name>` with manifest, host facts and no trials. It
+    /// appears under its name only when it is complete; until then it is called `<name>.partial`.
     ///
     /// # Errors
     /// If the folder exists or the disk refuses.
@@ -39,9 +39,14 @@ impl SweepDir {
     ) -> Result<Self> {
         let path = parent.join(&manifest.name);
         if path.exists() {
-            bail!(Stop::BadInput(format!("{} exists already; choose another --output", path.display())));
+            bail!(Stop::BadInput(format!(
+                "{} exists already; choose another --output",
+                path.display()
+            )));
         }
-        let partial = Self { path: parent.join(format!("{}.partial", manifest.name)) };
+        let partial = Self {
+            path: parent.join(format!("{}.partial", manifest.name)),
+        };
         let make = || -> Result<()> {
             fs::create_dir_all(&partial.path)?;
             write_json(&partial.path.join("host.json"), host)?;
@@ -56,7 +61,8 @@ impl SweepDir {
         Ok(Self { path })
     }
 
-    /// An existing sweep: `latest`, a name below `results/sweeps` or the beginning of one, or a path.
+    /// An existing sweep: `latest`, a name below `results/sweeps` or the beginning of one, or a
+    /// path.
     ///
     /// # Errors
     /// [`Stop::BadInput`] if there is none, or if several names begin so.
@@ -65,7 +71,10 @@ impl SweepDir {
             // Names begin with the time of creation.
             return Self::all(parent).pop().ok_or_else(|| {
                 let parent = checkout.shown(parent);
-                Stop::BadInput(format!("no sweep in {parent}; `cargo runner sweep` makes one")).into()
+                Stop::BadInput(format!(
+                    "no sweep in {parent}; `cargo runner sweep` makes one"
+                ))
+                .into()
             });
         }
         for path in [parent.join(which), PathBuf::from(which)] {
@@ -84,7 +93,11 @@ impl SweepDir {
         let all = Self::all(parent);
         let mut begun = all.iter().filter(|sweep| sweep.name().starts_with(which));
         match (begun.next(), begun.next()) {
-            (Some(only), None) => return Ok(Self { path: only.path.clone() }),
+            (Some(only), None) => {
+                return Ok(Self {
+                    path: only.path.clone(),
+                });
+            }
             (Some(one), Some(other)) => bail!(Stop::BadInput(format!(
                 "several sweeps in {} begin with `{which}`, such as {} and {}; give more of the name",
                 checkout.shown(parent),
@@ -128,11 +141,16 @@ impl SweepDir {
     /// The sweep in a folder, or those in folders below it.
     #[must_use]
     pub fn below(folder: &Path) -> Vec<Self> {
-        let own = Self { path: folder.to_owned() };
+        let own = Self {
+            path: folder.to_owned(),
+        };
         if own.has_manifest() {
             return vec![own];
         }
-        folders_in(folder).iter().flat_map(|folder| Self::below(folder)).collect()
+        folders_in(folder)
+            .iter()
+            .flat_map(|folder| Self::below(folder))
+            .collect()
     }
 
     fn has_manifest(&self) -> bool {
@@ -146,7 +164,11 @@ impl SweepDir {
 
     /// Its name.
     pub(crate) fn name(&self) -> String {
-        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+        self.path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
     }
 
     /// The file of trials: compressed in a finished sweep.
@@ -160,7 +182,8 @@ impl SweepDir {
     /// If it cannot be read, or is not what this version writes.
     pub fn manifest(&self) -> Result<Manifest> {
         let path = self.path.join("manifest.json");
-        let text = fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+        let text = fs::read_to_string(&path)
+            .with_context(|| format!("{} cannot be read", path.display()))?;
         Manifest::parse(&text, &path.display().to_string())
     }
 
@@ -170,8 +193,10 @@ impl SweepDir {
     /// If it cannot be read or is no JSON.
     pub fn host(&self) -> Result<Value> {
         let path = self.path.join("host.json");
-        let text = fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))?;
-        serde_json::from_str(&text).map_err(|error| Stop::BadInput(format!("{}: {error}", path.display())).into())
+        let text = fs::read_to_string(&path)
+            .with_context(|| format!("{} cannot be read", path.display()))?;
+        serde_json::from_str(&text)
+            .map_err(|error| Stop::BadInput(format!("{}: {error}", path.display())).into())
     }
 
     /// Replaces `manifest.json` as a whole.
@@ -188,15 +213,19 @@ impl SweepDir {
         Records::open(self.trials())
     }
 
-    /// Opens the trials for appending and keeps everybody else out until it is dropped. What a killed run left of its
-    /// last line is set aside first.
+    /// Opens the trials for appending and keeps everybody else out until it is dropped. What a
+    /// killed run left of its last line is set aside first.
     pub(crate) fn appender(&self) -> Result<Appender> {
         Appender::open(&self.path)
     }
 
     /// Compresses the records of a sweep that has no trials left to run, unless they are.
     pub(crate) fn pack(&self) -> Result<()> {
-        if trials_file::is_packed(&self.trials()) { Ok(()) } else { self.appender()?.pack() }
+        if trials_file::is_packed(&self.trials()) {
+            Ok(())
+        } else {
+            self.appender()?.pack()
+        }
     }
 
     /// Checks that trials can be added, before minutes go into builds.
@@ -217,18 +246,24 @@ impl SweepDir {
 
 /// The folders in a folder, sorted, but for those that are not whole yet.
 fn folders_in(parent: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(parent).into_iter().flatten().flatten().map(|entry| entry.path());
-    let is_whole = |path: &PathBuf| path.is_dir() && path.extension().is_none_or(|it| it != "partial");
+    let entries = fs::read_dir(parent)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
+    let is_whole =
+        |path: &PathBuf| path.is_dir() && path.extension().is_none_or(|it| it != "partial");
     let mut folders: Vec<PathBuf> = entries.filter(is_whole).collect();
     folders.sort();
     folders
 }
 
-/// Names another file for the lock of the host. For tests alone: two sweeps with different locks measure each other.
+/// Names another file for the lock of the host. For tests alone: two sweeps with different locks
+/// measure each other.
 pub const HOST_LOCK: &str = "WORK_STEALING_SWEEP_LOCK";
 
-/// Keeps a second sweep off this host while it lives, as two at once would measure each other. Simulated sweeps share
-/// it: their figures do not mind what else runs.
+/// Keeps a second sweep off this host while it lives, as two at once would measure each other.
+/// Simulated sweeps share it: their figures do not mind what else runs.
 #[derive(Debug)]
 pub struct HostLock {
     _file: File,
@@ -238,24 +273,43 @@ impl HostLock {
     /// Takes the lock, for a sweep whose trials measure this host, or for one that `is_simulated`.
     ///
     /// # Errors
-    /// [`Stop::HostNotFit`] if another sweep runs on this host; for a simulated one, if that measures.
+    /// [`Stop::HostNotFit`] if another sweep runs on this host; for a simulated one, if that
+    /// measures.
     pub fn take(is_simulated: bool) -> Result<Self> {
         let path = Self::path();
-        // Opened without `create` first: in a shared temporary folder the kernel may refuse to create what another user
-        // owns, while a lock needs only read access.
+        // Opened without `create` first: in a shared temporary folder the kernel may refuse to
+        // create what another user owns, while a lock needs only read access.
         let file = File::open(&path)
-            .or_else(|_| OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path))
+            .or_else(|_| {
+                OpenOptions::new()
+                    .read(true)
+                    .write(true)
+                    .create(true)
+                    .truncate(false)
+                    .open(&path)
+            })
             .with_context(|| format!("{} cannot be opened", path.display()))?;
-        let locked = if is_simulated { file.try_lock_shared() } else { file.try_lock() };
+        let locked = if is_simulated {
+            file.try_lock_shared()
+        } else {
+            file.try_lock()
+        };
         whole_file::check_locked(locked, &path, || {
-            let who = holder(&file).map(|who| format!(", {who}")).unwrap_or_default();
-            format!("another sweep runs on this host{who}, and what is measured would show it; wait for it or end it")
+            let who = holder(&file)
+                .map(|who| format!(", {who}"))
+                .unwrap_or_default();
+            format!(
+                "another sweep runs on this host{who}, and what is measured would show it; wait for it or end it"
+            )
         })?;
         Ok(Self { _file: file })
     }
 
     fn path() -> PathBuf {
-        std::env::var_os(HOST_LOCK).map_or_else(|| PathBuf::from("/var/tmp/work-stealing-sweep.lock"), PathBuf::from)
+        std::env::var_os(HOST_LOCK).map_or_else(
+            || PathBuf::from("/var/tmp/work-stealing-sweep.lock"),
+            PathBuf::from,
+        )
     }
 
     /// Whether a sweep runs on this host now.
@@ -270,16 +324,28 @@ impl HostLock {
 fn holder(file: &File) -> Option<String> {
     let inode = file.metadata().ok()?.ino().to_string();
     let locks = fs::read_to_string("/proc/locks").ok()?;
-    let mut words = locks.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let mut words = locks
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>());
     let lock = words.find(|words| {
-        words.get(1) == Some(&"FLOCK") && words.get(5).and_then(|it| it.rsplit(':').next()) == Some(inode.as_str())
+        words.get(1) == Some(&"FLOCK")
+            && words.get(5).and_then(|it| it.rsplit(':').next()) == Some(inode.as_str())
     })?;
     let process = Path::new("/proc").join(lock[4]);
     let line = fs::read(process.join("cmdline")).ok()?;
-    let command: Vec<_> = line.split(|byte| *byte == 0).map(String::from_utf8_lossy).collect();
+    let command: Vec<_> = line
+        .split(|byte| *byte == 0)
+        .map(String::from_utf8_lossy)
+        .collect();
     let folder = fs::read_link(process.join("cwd")).ok();
-    let folder = folder.map(|folder| format!(" in {}", folder.display())).unwrap_or_default();
-    Some(format!("process {} (`{}`{folder})", lock[4], command.join(" ").trim()))
+    let folder = folder
+        .map(|folder| format!(" in {}", folder.display()))
+        .unwrap_or_default();
+    Some(format!(
+        "process {} (`{}`{folder})",
+        lock[4],
+        command.join(" ").trim()
+    ))
 }
 
 /// Checks that sweeps can be made in a folder, before minutes go into builds.
@@ -301,7 +367,9 @@ pub(crate) fn check_parent(parent: &Path) -> Result<()> {
 /// An error without the made-up name of a temporary file, which says nothing to anybody.
 fn without_path(error: &io::Error) -> String {
     let text = error.to_string();
-    text.split_once(" at path ").map_or(text.as_str(), |(reason, _)| reason).to_owned()
+    text.split_once(" at path ")
+        .map_or(text.as_str(), |(reason, _)| reason)
+        .to_owned()
 }
 
 #[cfg(test)]
@@ -316,7 +384,10 @@ mod tests {
         locked.as_file().lock().unwrap();
         let who = holder(&other).unwrap();
         let own = std::env::args().next().unwrap();
-        assert!(who.starts_with(&format!("process {} (`{own}", std::process::id())), "{who}");
+        assert!(
+            who.starts_with(&format!("process {} (`{own}", std::process::id())),
+            "{who}"
+        );
     }
 
     #[test]
@@ -325,7 +396,10 @@ mod tests {
         let committed = SweepDir::all(&sweeps).remove(0).manifest().unwrap();
         let folder = tempfile::tempdir().unwrap();
         let add = |name: &str, host: &str, end: &str| {
-            let mut manifest = Manifest { name: name.to_owned(), ..committed.clone() };
+            let mut manifest = Manifest {
+                name: name.to_owned(),
+                ..committed.clone()
+            };
             host.clone_into(&mut manifest.host);
             end.clone_into(&mut manifest.runs.last_mut().unwrap().end);
             SweepDir::create(folder.path(), &manifest, &Value::Null).unwrap();

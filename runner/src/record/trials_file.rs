@@ -1,9 +1,10 @@
-//! The records of a sweep, one a line: read line by line, whatever their number, and only ever appended to.
+//! The records of a sweep, one a line: read line by line, whatever their number, and only ever
+//! appended to.
 //!
-//! A sweep that has trials left to run has them in `trials.jsonl`, a finished one compressed in `trials.jsonl.zst` (as
-//! runners before did, in `trials.jsonl.gz`). Each of the two is made whole before the other is removed, and records
-//! are appended only when `trials.jsonl` is alone. So where a killed run left both, `trials.jsonl` holds every record,
-//! and is the one that is read.
+//! A sweep that has trials left to run has them in `trials.jsonl`, a finished one compressed in
+//! `trials.jsonl.zst` (as runners before did, in `trials.jsonl.gz`). Each of the two is made whole
+//! before the other is removed, and records are appended only when `trials.jsonl` is alone. So
+//! where a killed run left both, `trials.jsonl` holds every record, and is the one that is read.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -31,13 +32,16 @@ pub const PACKED_BEFORE: &str = "trials.jsonl.gz";
 
 /// How hard to compress: a finished sweep is written once, and kept.
 const LEVEL: i32 = 19;
-/// How far back equal text is looked for, as a power of two; what every reader takes without being told.
+/// How far back equal text is looked for, as a power of two; what every reader takes without being
+/// told.
 const WINDOW_LOG: u32 = 27;
 
 /// The file that holds the records of the sweep in a folder.
 #[must_use]
 pub fn of(folder: &Path) -> PathBuf {
-    let present = [PLAIN, PACKED, PACKED_BEFORE].into_iter().find(|it| folder.join(it).is_file());
+    let present = [PLAIN, PACKED, PACKED_BEFORE]
+        .into_iter()
+        .find(|it| folder.join(it).is_file());
     folder.join(present.unwrap_or(PLAIN))
 }
 
@@ -51,8 +55,8 @@ pub(crate) fn create(folder: &Path) -> io::Result<()> {
     File::create(folder.join(PLAIN))?.sync_all()
 }
 
-/// Compresses the records of a folder that nobody else writes to. The same lines become the same bytes: the header has
-/// neither a time nor a name.
+/// Compresses the records of a folder that nobody else writes to. The same lines become the same
+/// bytes: the header has neither a time nor a name.
 pub(crate) fn pack(folder: &Path) -> io::Result<()> {
     let plain = folder.join(PLAIN);
     whole_file::write(&folder.join(PACKED), |out| {
@@ -74,7 +78,9 @@ fn unpack(folder: &Path) -> io::Result<()> {
     let found = of(folder);
     if is_packed(&found) {
         let plain = folder.join(PLAIN);
-        whole_file::write(&plain, |out| io::copy(&mut Text::open(&found)?, out).map(drop))?;
+        whole_file::write(&plain, |out| {
+            io::copy(&mut Text::open(&found)?, out).map(drop)
+        })?;
     }
     for packed in [PACKED, PACKED_BEFORE].map(|name| folder.join(name)) {
         if packed.is_file() {
@@ -85,7 +91,10 @@ fn unpack(folder: &Path) -> io::Result<()> {
 }
 
 /// What a file of this name says, compressed or not, if this is its content.
-pub(crate) fn unpacked<'a>(path: &Path, content: impl Read + Send + 'a) -> io::Result<Box<dyn Read + Send + 'a>> {
+pub(crate) fn unpacked<'a>(
+    path: &Path,
+    content: impl Read + Send + 'a,
+) -> io::Result<Box<dyn Read + Send + 'a>> {
     Ok(if path.ends_with(PACKED) {
         Box::new(zstd::Decoder::new(content)?)
     } else if path.ends_with(PACKED_BEFORE) {
@@ -139,7 +148,12 @@ impl Lines {
     /// If that cannot be done.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = BufReader::with_capacity(1 << 16, Text::open(path)?);
-        Ok(Self { file, line: Vec::new(), number: 0, place: 0..0 })
+        Ok(Self {
+            file,
+            line: Vec::new(),
+            number: 0,
+            place: 0..0,
+        })
     }
 
     /// The next line that is not empty, without its end; `None` after the last.
@@ -188,7 +202,11 @@ impl Records {
                 path.display()
             ))
         })?;
-        Ok(Self { path, lines, seen: HashMap::new() })
+        Ok(Self {
+            path,
+            lines,
+            seen: HashMap::new(),
+        })
     }
 
     /// Where the line of the last record is in the text of the file, in bytes.
@@ -214,14 +232,20 @@ impl Records {
             other => {
                 check_schema(&String::from_utf8_lossy(&self.lines.line), place)?;
                 let why = |error| format!("no trial record: {error}");
-                other.map_err(|error| BrokenLine { place: place(), why: why(error) })?
+                other.map_err(|error| BrokenLine {
+                    place: place(),
+                    why: why(error),
+                })?
             }
         };
         match self.seen.entry(record.trial) {
             Entry::Vacant(free) => _ = free.insert(number),
             Entry::Occupied(first) => {
                 let why = format!("trial {} is in line {} already", record.trial, first.get());
-                bail!(BrokenLine { place: place(), why });
+                bail!(BrokenLine {
+                    place: place(),
+                    why
+                });
             }
         }
         Ok(Some(record))
@@ -231,8 +255,8 @@ impl Records {
 impl Iterator for Records {
     type Item = Result<Record>;
 
-    /// The next record; a [`BrokenLine`] for a line that is none, or of a trial that is there twice, after which the
-    /// others can still be read.
+    /// The next record; a [`BrokenLine`] for a line that is none, or of a trial that is there
+    /// twice, after which the others can still be read.
     fn next(&mut self) -> Option<Self::Item> {
         self.read().transpose()
     }
@@ -251,7 +275,8 @@ fn broken_lines(path: PathBuf) -> Result<Vec<Range<u64>>> {
     Ok(broken)
 }
 
-/// Sets aside the broken lines of a sweep that nobody appends to, and half a last line; says how many and where.
+/// Sets aside the broken lines of a sweep that nobody appends to, and half a last line; says how
+/// many and where.
 ///
 /// # Errors
 /// If another process appends, or the disk refuses; every record is then where it was.
@@ -271,7 +296,8 @@ pub(crate) fn repair(folder: &Path) -> Result<Option<(usize, PathBuf)>> {
     let text = std::fs::read(path).with_context(describe)?;
     let (mut sound, mut aside, mut at) = (Vec::new(), Vec::new(), 0);
     for line in &broken {
-        let [start, end] = [line.start, line.end].map(|at| usize::try_from(at).unwrap_or(usize::MAX));
+        let [start, end] =
+            [line.start, line.end].map(|at| usize::try_from(at).unwrap_or(usize::MAX));
         sound.extend_from_slice(&text[at..start]);
         aside.extend_from_slice(&text[start..end]);
         at = end;
@@ -279,14 +305,17 @@ pub(crate) fn repair(folder: &Path) -> Result<Option<(usize, PathBuf)>> {
     sound.extend_from_slice(&text[at..]);
     let place = set_aside(path, &aside)?;
     whole_file::write(path, |file| file.write_all(&sound)).with_context(describe)?;
-    Ok(Some((broken.len() + usize::from(appender.torn.is_some()), place)))
+    Ok(Some((
+        broken.len() + usize::from(appender.torn.is_some()),
+        place,
+    )))
 }
 
 /// The open end of `trials.jsonl`.
 #[derive(Debug)]
 pub struct Appender {
-    /// Of `host.json`, the one file of a sweep that is never replaced. Where locks need a file that is open for
-    /// writing, as on NFS, the folder itself cannot be locked.
+    /// Of `host.json`, the one file of a sweep that is never replaced. Where locks need a file that
+    /// is open for writing, as on NFS, the folder itself cannot be locked.
     _lock: File,
     file: File,
     path: PathBuf,
@@ -295,14 +324,18 @@ pub struct Appender {
 }
 
 impl Appender {
-    /// Opens the records of a folder and keeps everybody else out until this is dropped. What a killed run left of its
-    /// last line is set aside first.
+    /// Opens the records of a folder and keeps everybody else out until this is dropped. What a
+    /// killed run left of its last line is set aside first.
     pub(crate) fn open(folder: &Path) -> Result<Self> {
         let lock = lock(folder)?;
         let path = folder.join(PLAIN);
         let describe = || format!("{} cannot be opened for appending", path.display());
         unpack(folder).with_context(describe)?;
-        let mut file = OpenOptions::new().read(true).write(true).open(&path).with_context(describe)?;
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(&path)
+            .with_context(describe)?;
         let torn = last_line(&mut file).with_context(describe)?;
         let torn = if torn.is_empty() {
             None
@@ -314,7 +347,12 @@ impl Appender {
             Some(aside)
         };
         file.seek(SeekFrom::End(0)).with_context(describe)?;
-        Ok(Self { _lock: lock, file, path, torn })
+        Ok(Self {
+            _lock: lock,
+            file,
+            path,
+            torn,
+        })
     }
 
     /// Compresses the records of a sweep that has no trials left to run.
@@ -334,7 +372,10 @@ impl Appender {
         let mut line = serde_json::to_vec(record).context("a record has no JSON form")?;
         line.push(b'\n');
         let before = self.file.stream_position()?;
-        let written = self.file.write_all(&line).and_then(|()| self.file.sync_data());
+        let written = self
+            .file
+            .write_all(&line)
+            .and_then(|()| self.file.sync_data());
         written.or_else(|error| {
             // Best effort: if this fails too, the torn line is set aside on resume.
             let _ = self.file.set_len(before);
@@ -355,7 +396,12 @@ fn lock(folder: &Path) -> Result<File> {
     let path = folder.join("host.json");
     let file = OpenOptions::new().append(true).open(&path);
     let file = file.with_context(|| format!("{} cannot be locked", path.display()))?;
-    let held = || format!("another sweep writes to {}; wait for it or end it", folder.display());
+    let held = || {
+        format!(
+            "another sweep writes to {}; wait for it or end it",
+            folder.display()
+        )
+    };
     whole_file::check_locked(file.try_lock(), &path, held)?;
     Ok(file)
 }
@@ -418,7 +464,9 @@ mod tests {
 
     fn names(folder: &Path) -> Vec<String> {
         let entries = std::fs::read_dir(folder).unwrap();
-        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
         names.sort();
         names
     }
@@ -435,7 +483,8 @@ mod tests {
         let mut read = Vec::new();
         while let Some(line) = lines.next_line().unwrap() {
             let line = line.to_vec();
-            let [start, end] = [lines.place.start, lines.place.end].map(|at| usize::try_from(at).unwrap());
+            let [start, end] =
+                [lines.place.start, lines.place.end].map(|at| usize::try_from(at).unwrap());
             assert_eq!(line, content[start..end - 1]);
             read.push((line, lines.number));
         }
@@ -478,11 +527,15 @@ mod tests {
         let (packed, _path) = file(b"one\n");
         pack(packed.path()).unwrap();
         let packed = std::fs::read(packed.path().join(PACKED)).unwrap();
-        // Packing and unpacking: before the new file has its name, with both, and with the new one alone. Both with a
-        // longer plain one does not happen; if it did, nothing would be lost either.
-        for (plain, is_packed) in
-            [(Some("one\n"), false), (Some("one\n"), true), (None, true), (Some("one\ntwo\n"), true)]
-        {
+        // Packing and unpacking: before the new file has its name, with both, and with the new one
+        // alone. Both with a longer plain one does not happen; if it did, nothing would be lost
+        // either.
+        for (plain, is_packed) in [
+            (Some("one\n"), false),
+            (Some("one\n"), true),
+            (None, true),
+            (Some("one\ntwo\n"), true),
+        ] {
             let (folder, path) = file(plain.unwrap_or_default().as_bytes());
             std::fs::write(folder.path().join(".tmp123"), "half of someth").unwrap();
             if plain.is_none() {
@@ -536,7 +589,10 @@ mod tests {
         let (folder, _path) = file(sound.replacen('\n', "\nhello\n", 1).as_bytes());
         pack(folder.path()).unwrap();
         let (lines, aside) = repair(folder.path()).unwrap().unwrap();
-        assert_eq!((lines, std::fs::read_to_string(aside).unwrap()), (1, "hello\n".to_owned()));
+        assert_eq!(
+            (lines, std::fs::read_to_string(aside).unwrap()),
+            (1, "hello\n".to_owned())
+        );
         assert_eq!(text(folder.path()), sound);
         pack(folder.path()).unwrap();
         assert_eq!(repair(folder.path()).unwrap(), None);
@@ -551,7 +607,10 @@ mod tests {
         let packed = std::fs::read(&path).unwrap();
         std::fs::write(&path, &packed[..packed.len() - 9]).unwrap();
         let refused = broken_lines(path).unwrap_err().to_string();
-        assert!(refused.contains("trials.jsonl.zst cannot be read after line "), "{refused}");
+        assert!(
+            refused.contains("trials.jsonl.zst cannot be read after line "),
+            "{refused}"
+        );
         assert!(refused.ends_with("; put back a copy of it"), "{refused}");
     }
 }

@@ -1,4 +1,5 @@
-//! Files that a crash leaves old or new, never half of one; and files that keep their time stamps where they are right.
+//! Files that a crash leaves old or new, never half of one; and files that keep their time stamps
+//! where they are right.
 
 use std::fs::{self, File, Permissions, TryLockError};
 use std::io::{self, BufWriter, Write as _};
@@ -11,7 +12,8 @@ use tempfile::NamedTempFile;
 
 use crate::stop::Stop;
 
-/// Replaces the file at `path`, or makes it, with what `fill` writes; it is on the disk when this returns.
+/// Replaces the file at `path`, or makes it, with what `fill` writes; it is on the disk when this
+/// returns.
 pub(crate) fn write(
     path: &Path,
     fill: impl FnOnce(&mut BufWriter<&mut NamedTempFile>) -> io::Result<()>,
@@ -20,9 +22,13 @@ pub(crate) fn write(
     let mut temporary = NamedTempFile::new_in(folder)?;
     let mut buffered = BufWriter::new(&mut temporary);
     fill(&mut buffered)?;
-    buffered.into_inner().map_err(io::IntoInnerError::into_error)?;
+    buffered
+        .into_inner()
+        .map_err(io::IntoInnerError::into_error)?;
     // Readable like any other file, although temporary files are private.
-    temporary.as_file().set_permissions(Permissions::from_mode(0o644))?;
+    temporary
+        .as_file()
+        .set_permissions(Permissions::from_mode(0o644))?;
     temporary.as_file().sync_all()?;
     temporary.persist(path)?;
     sync_folder(folder)
@@ -30,7 +36,9 @@ pub(crate) fn write(
 
 /// The folder that a file is in, also of one that is named without it.
 pub(crate) fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    path.parent()
+        .filter(|it| !it.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
 }
 
 /// Checks that [`write`] can write a file, before anything is done for its sake.
@@ -39,7 +47,10 @@ pub(crate) fn check_writable(path: &Path) -> Result<()> {
     probed.map(drop).map_err(|error| {
         let reason = error.kind();
         let path = path.display();
-        Stop::HostNotFit(format!("{path}: cannot be written: {reason}; choose another place")).into()
+        Stop::HostNotFit(format!(
+            "{path}: cannot be written: {reason}; choose another place"
+        ))
+        .into()
     })
 }
 
@@ -51,7 +62,8 @@ pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> io::Result<()> 
     })
 }
 
-/// Writes the file unless it says the same already, for those who look at time stamps; returns whether it did.
+/// Writes the file unless it says the same already, for those who look at time stamps; returns
+/// whether it did.
 pub(crate) fn write_if_changed(path: &Path, content: impl AsRef<[u8]>) -> Result<bool> {
     match fs::read(path) {
         Ok(present) if present == content.as_ref() => return Ok(false),
@@ -64,8 +76,8 @@ pub(crate) fn write_if_changed(path: &Path, content: impl AsRef<[u8]>) -> Result
     Ok(true)
 }
 
-/// Places of the files below a folder, but of what cargo and git keep there. Links are not followed: they may lead in a
-/// circle.
+/// Places of the files below a folder, but of what cargo and git keep there. Links are not
+/// followed: they may lead in a circle.
 pub(crate) fn files_below(root: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut left = vec![PathBuf::new()];
@@ -75,7 +87,10 @@ pub(crate) fn files_below(root: &Path) -> io::Result<Vec<PathBuf>> {
             let place = folder.join(entry.file_name());
             if !entry.file_type()?.is_dir() {
                 files.push(place);
-            } else if ![".git", "target"].iter().any(|kept| entry.file_name() == *kept) {
+            } else if ![".git", "target"]
+                .iter()
+                .any(|kept| entry.file_name() == *kept)
+            {
                 left.push(place);
             }
         }
@@ -84,11 +99,17 @@ pub(crate) fn files_below(root: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// Makes errors of locks that were not got: what `held` says, if somebody else has it.
-pub(crate) fn check_locked(locked: Result<(), TryLockError>, path: &Path, held: impl FnOnce() -> String) -> Result<()> {
+pub(crate) fn check_locked(
+    locked: Result<(), TryLockError>,
+    path: &Path,
+    held: impl FnOnce() -> String,
+) -> Result<()> {
     match locked {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(Stop::HostNotFit(held()).into()),
-        Err(TryLockError::Error(error)) => Err(error).with_context(|| format!("{} cannot be locked", path.display())),
+        Err(TryLockError::Error(error)) => {
+            Err(error).with_context(|| format!("{} cannot be locked", path.display()))
+        }
     }
 }
 

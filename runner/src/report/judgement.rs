@@ -14,8 +14,8 @@ use crate::run::subprocess::last_lines;
 /// Columns of lines that go to no terminal.
 const COLUMNS: usize = 80;
 
-/// What the analysis says of a sweep, in lines of at most `columns` characters, or why it says nothing and how to get
-/// it; `None` if the sweep compares nothing.
+/// What the analysis says of a sweep, in lines of at most `columns` characters, or why it says
+/// nothing and how to get it; `None` if the sweep compares nothing.
 ///
 /// `reference` is what a command must be given to find the sweep.
 pub(crate) fn of(
@@ -43,12 +43,19 @@ fn ask(root: &Path, sweep: &SweepDir, columns: usize) -> Result<String> {
     let python = Python::set_up(root)?;
     let mut command = python.module("sweep_analysis");
     command.arg("verdict").arg(sweep.path());
-    command.env("COLUMNS", columns.to_string()).stdin(Stdio::null());
+    command
+        .env("COLUMNS", columns.to_string())
+        .stdin(Stdio::null());
     let output = command.output().context("Python cannot be run")?;
-    let said = String::from_utf8_lossy(&output.stdout).trim_end().to_owned();
+    let said = String::from_utf8_lossy(&output.stdout)
+        .trim_end()
+        .to_owned();
     if output.status.success() && !said.is_empty() {
         return Ok(said);
     }
     let stderr = String::from_utf8_lossy(&output.stderr);
-    bail!("the analysis failed: {}", last_lines(&stderr, 1).unwrap_or(output.status.to_string()))
+    bail!(
+        "the analysis failed: {}",
+        last_lines(&stderr, 1).unwrap_or(output.status.to_string())
+    )
 }

@@ -1,5 +1,5 @@
-//! What `compare` prints around the table: title, host, versions, and the command that repeats it; all that somebody
-//! else needs to believe it.
+//! What `compare` prints around the table: title, host, versions, and the command that repeats it;
+//! all that somebody else needs to believe it.
 
 use std::fmt::Write as _;
 
@@ -58,14 +58,23 @@ impl Page<'_> {
         for version in self.versions() {
             let _ = writeln!(text, "- {version}");
         }
-        let _ = writeln!(text, "\n**To repeat it{}:**\n\n```sh\n{}\n```", self.place(), self.command());
+        let _ = writeln!(
+            text,
+            "\n**To repeat it{}:**\n\n```sh\n{}\n```",
+            self.place(),
+            self.command()
+        );
         text
     }
 
     fn plain(&self, terminal: Terminal) -> String {
         let columns = terminal.columns.unwrap_or(100);
         let mut text = format!("{}\n\n{}\n", self.title(), self.table);
-        let _ = writeln!(text, "{}", wrapped(&format!("host: {}", self.host_line()), columns, "  "));
+        let _ = writeln!(
+            text,
+            "{}",
+            wrapped(&format!("host: {}", self.host_line()), columns, "  ")
+        );
         for version in self.versions() {
             let _ = writeln!(text, "{}", wrapped(&version, columns, "  "));
         }
@@ -75,14 +84,22 @@ impl Page<'_> {
 
     fn title(&self) -> String {
         let asked = &self.manifest.asked;
-        let others: Vec<String> =
-            asked.branches.iter().filter(|name| **name != asked.baseline).map(|name| format!("`{name}`")).collect();
+        let others: Vec<String> = asked
+            .branches
+            .iter()
+            .filter(|name| **name != asked.baseline)
+            .map(|name| format!("`{name}`"))
+            .collect();
         format!("{} compared with `{}`", others.join(", "), asked.baseline)
     }
 
     /// Where the command can be repeated.
     fn place(&self) -> &'static str {
-        if self.as_typed { "" } else { ", in the checkout's folder" }
+        if self.as_typed {
+            ""
+        } else {
+            ", in the checkout's folder"
+        }
     }
 
     fn command(&self) -> String {
@@ -106,15 +123,27 @@ impl Page<'_> {
             let cpus = usize::try_from(cpus).unwrap_or(usize::MAX);
             words.push(count(cpus, "CPU", "CPUs"));
         }
-        if self.host.pointer("/cpu/is_virtual").and_then(Value::as_bool) == Some(true) {
+        if self
+            .host
+            .pointer("/cpu/is_virtual")
+            .and_then(Value::as_bool)
+            == Some(true)
+        {
             words.push("virtual machine".to_owned());
         }
         words.extend(text("/kernel/osrelease").map(|release| format!("Linux {release}")));
-        let modes: Vec<String> = self.manifest.asked.modes.iter().map(ToString::to_string).collect();
-        let driver = text("/frequency/scaling_driver").map_or("uncontrolled".to_owned(), |driver| {
-            let governor = text("/frequency/scaling_governor").unwrap_or("unknown");
-            format!("{}, {driver}, governor {governor}", modes.join(" and "))
-        });
+        let modes: Vec<String> = self
+            .manifest
+            .asked
+            .modes
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        let driver =
+            text("/frequency/scaling_driver").map_or("uncontrolled".to_owned(), |driver| {
+                let governor = text("/frequency/scaling_governor").unwrap_or("unknown");
+                format!("{}, {driver}, governor {governor}", modes.join(" and "))
+            });
         words.push(format!("CPU frequency {driver}"));
         let placements = &self.manifest.asked.placements;
         if !is_free(placements) {
@@ -127,7 +156,11 @@ impl Page<'_> {
     fn versions(&self) -> Vec<String> {
         let manifest = self.manifest;
         let mut lines: Vec<String> = manifest.branches.iter().map(version).collect();
-        let rustc = manifest.toolchain.rustc.first().map_or("unknown compiler", String::as_str);
+        let rustc = manifest
+            .toolchain
+            .rustc
+            .first()
+            .map_or("unknown compiler", String::as_str);
         let layouts = count(manifest.asked.layouts as usize, "layout", "layouts");
         lines.push(format!(
             "{rustc}, {layouts} of each binary; measured by this laboratory's {}",
@@ -151,11 +184,18 @@ fn version(branch: &MeasuredBranch) -> String {
         Some(digest) => format!(", content {}", digest.get(..12).unwrap_or(digest)),
         None => String::new(),
     };
-    format!("`{name}`: {}; version {}{tree}{content}", branch.source, receipt.version)
+    format!(
+        "`{name}`: {}; version {}{tree}{content}",
+        branch.source, receipt.version
+    )
 }
 
 fn commit(commit: &Commit) -> String {
-    let changes = if commit.dirty == Some(true) { " with uncommitted changes" } else { "" };
+    let changes = if commit.dirty == Some(true) {
+        " with uncommitted changes"
+    } else {
+        ""
+    };
     let hash = commit.commit.as_deref().unwrap_or("of unknown number");
     format!("commit {hash}{changes}")
 }

@@ -5,10 +5,15 @@ use crate::config::Source;
 use crate::record::manifest::{Receipt, Toolchain};
 
 fn branch(name: &str, baseline: bool) -> MeasuredBranch {
-    let commit = Commit { commit: (!baseline).then(|| "0123456789ab".to_owned()), dirty: Some(true) };
+    let commit = Commit {
+        commit: (!baseline).then(|| "0123456789ab".to_owned()),
+        dirty: Some(true),
+    };
     MeasuredBranch {
         name: name.to_owned(),
-        source: Source::Published { version: "1.13.0".to_owned() },
+        source: Source::Published {
+            version: "1.13.0".to_owned(),
+        },
         baseline,
         hypothesis: String::new(),
         claims: Vec::new(),
@@ -26,13 +31,27 @@ fn manifest() -> Manifest {
     let asked = crate::report::summary::tests::asked();
     let branches = vec!["master".to_owned(), "mine".to_owned()];
     let placements = crate::options::selection::PlacementChoice::Both.placements();
-    let asked = crate::plan::Asked { branches, placements, ..asked };
-    let command_line = ["compare", "master", "mine=path:my tree", "--format", "json", "--output=x"];
+    let asked = crate::plan::Asked {
+        branches,
+        placements,
+        ..asked
+    };
+    let command_line = [
+        "compare",
+        "master",
+        "mine=path:my tree",
+        "--format",
+        "json",
+        "--output=x",
+    ];
     Manifest {
         command_line: command_line.map(str::to_owned).into(),
         asked,
         branches: vec![branch("master", true), branch("mine", false)],
-        toolchain: Toolchain { rustc: vec!["rustc 1.95.0".to_owned()], ..Toolchain::default() },
+        toolchain: Toolchain {
+            rustc: vec!["rustc 1.95.0".to_owned()],
+            ..Toolchain::default()
+        },
         ..Manifest::default()
     }
 }
@@ -49,7 +68,14 @@ fn page(format: Format, columns: Option<usize>) -> String {
         arguments: &manifest.command_line,
         as_typed: true,
     };
-    page.text(format, Terminal { has_colour: false, columns }).unwrap()
+    page.text(
+        format,
+        Terminal {
+            has_colour: false,
+            columns,
+        },
+    )
+    .unwrap()
 }
 
 #[test]
@@ -70,7 +96,10 @@ fn the_markdown_page_has_all_that_a_pull_request_needs() {
 #[test]
 fn in_a_terminal_of_eighty_columns_only_the_command_may_be_longer() {
     let text = page(Format::Table, Some(80));
-    for line in text.lines().filter(|line| !line.starts_with("to repeat it")) {
+    for line in text
+        .lines()
+        .filter(|line| !line.starts_with("to repeat it"))
+    {
         assert!(line.chars().count() <= 80, "{line}");
     }
 }

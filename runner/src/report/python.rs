@@ -23,15 +23,19 @@ impl Python {
     /// Finds `.venv` of the checkout at `root`, or makes it; installs again when the list changed.
     ///
     /// # Errors
-    /// [`Stop::HostNotFit`] without a Python that is new enough, without its `venv` module, or if the
-    /// libraries cannot be installed.
+    /// [`Stop::HostNotFit`] without a Python that is new enough, without its `venv` module, or if
+    /// the libraries cannot be installed.
     pub fn set_up(root: &Path) -> Result<Self> {
         let requirements = root.join("analysis/requirements.txt");
-        let wanted = digest::of_file(&requirements)
-            .map_err(|error| Stop::HostNotFit(format!("analysis/requirements.txt cannot be read: {error}")))?;
+        let wanted = digest::of_file(&requirements).map_err(|error| {
+            Stop::HostNotFit(format!("analysis/requirements.txt cannot be read: {error}"))
+        })?;
         let environment = root.join(".venv");
         let interpreter = environment.join("bin/python");
-        let python = Self { interpreter, sources: root.join("analysis/src") };
+        let python = Self {
+            interpreter,
+            sources: root.join("analysis/src"),
+        };
         let lock = lock(root)?;
         // Written last, so an interrupted installation is done again.
         let stamp = environment.join("requirements.sha256");
@@ -50,7 +54,14 @@ impl Python {
         })?;
         let mut install = Command::new(&python.interpreter);
         install
-            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"])
+            .args([
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--disable-pip-version-check",
+                "--no-input",
+            ])
             .args(["--require-hashes", "--requirement"])
             .arg(&requirements);
         step(&mut install, &lock, || {
@@ -71,13 +82,19 @@ impl Python {
     /// `python -m <module>`, with the analysis importable; arguments are to be added.
     pub(crate) fn module(&self, module: &str) -> Command {
         let mut command = Command::new(&self.interpreter);
-        command.arg("-m").arg(module).env("PYTHONPATH", &self.sources);
+        command
+            .arg("-m")
+            .arg(module)
+            .env("PYTHONPATH", &self.sources);
         command
     }
 
     fn runs(&self) -> bool {
         let mut probe = Command::new(&self.interpreter);
-        probe.args(["-c", ""]).stdout(Stdio::null()).stderr(Stdio::null());
+        probe
+            .args(["-c", ""])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         probe.status().is_ok_and(|status| status.success())
     }
 }
@@ -96,12 +113,15 @@ fn lock(root: &Path) -> Result<File> {
     };
     open().with_context(|| {
         let lock = folder.join("python.lock");
-        format!("{} cannot be locked; give yourself the right to write there", lock.display())
+        format!(
+            "{} cannot be locked; give yourself the right to write there",
+            lock.display()
+        )
     })
 }
 
-/// What the step prints goes to standard error, where people look. It holds the lock as long as it runs, even if this
-/// process is killed.
+/// What the step prints goes to standard error, where people look. It holds the lock as long as it
+/// runs, even if this process is killed.
 fn step(command: &mut Command, lock: &File, remedy: impl Fn() -> String) -> Result<()> {
     command.stdout(std::io::stderr());
     match holding(command, lock)?.status() {
@@ -116,11 +136,13 @@ fn holding<'a>(command: &'a mut Command, lock: &File) -> Result<&'a mut Command>
     Ok(command.stdin(lock.try_clone().context("a lock cannot be handed on")?))
 }
 
-/// The first Python that is new enough, with its version, or what is there instead; whether it has its module `venv`,
-/// too.
+/// The first Python that is new enough, with its version, or what is there instead; whether it has
+/// its module `venv`, too.
 pub(crate) fn usable() -> Result<String, String> {
     let name = find_python().map_err(|error| format!("{error:#}"))?;
-    let probe = Command::new(&name).args(["-c", "import venv, ensurepip"]).output();
+    let probe = Command::new(&name)
+        .args(["-c", "import venv, ensurepip"])
+        .output();
     if probe.is_ok_and(|output| output.status.success()) {
         let (major, minor) = version(&name).unwrap_or(OLDEST);
         return Ok(format!("Python {major}.{minor}"));
@@ -131,7 +153,13 @@ pub(crate) fn usable() -> Result<String, String> {
 /// The first Python that is new enough.
 fn find_python() -> Result<String> {
     let mut seen = Vec::new();
-    for name in ["python3", "python3.14", "python3.13", "python3.12", "python3.11"] {
+    for name in [
+        "python3",
+        "python3.14",
+        "python3.13",
+        "python3.12",
+        "python3.11",
+    ] {
         match version(name) {
             Some(version) if version >= OLDEST => return Ok(name.to_owned()),
             Some((major, minor)) => seen.push(format!("{name} is {major}.{minor}")),
@@ -143,7 +171,11 @@ fn find_python() -> Result<String> {
         "the analysis needs Python {}.{} or newer, and {}; install it and run the command again",
         OLDEST.0,
         OLDEST.1,
-        if seen.is_empty() { "there is no `python3`".to_owned() } else { seen.join(", ") }
+        if seen.is_empty() {
+            "there is no `python3`".to_owned()
+        } else {
+            seen.join(", ")
+        }
     )))
 }
 

@@ -62,8 +62,14 @@ impl Terminal {
     pub(crate) fn of_stdout() -> Self {
         let wants_none = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let is_terminal = std::io::stdout().is_terminal();
-        let columns = Table::new().width().filter(|_| is_terminal).map(usize::from);
-        Self { has_colour: is_terminal && !wants_none, columns }
+        let columns = Table::new()
+            .width()
+            .filter(|_| is_terminal)
+            .map(usize::from);
+        Self {
+            has_colour: is_terminal && !wants_none,
+            columns,
+        }
     }
 }
 
@@ -78,12 +84,20 @@ pub struct Column {
 impl Column {
     /// Words, to the left.
     pub(crate) fn text(title: impl Into<Cow<'static, str>>) -> Self {
-        Self { title: title.into(), is_figure: false, width: 0 }
+        Self {
+            title: title.into(),
+            is_figure: false,
+            width: 0,
+        }
     }
 
     /// Numbers, to the right.
     pub(crate) fn number(title: impl Into<Cow<'static, str>>) -> Self {
-        Self { title: title.into(), is_figure: true, width: 0 }
+        Self {
+            title: title.into(),
+            is_figure: true,
+            width: 0,
+        }
     }
 
     /// The same with at least so many characters, so that tables below each other line up.
@@ -105,7 +119,10 @@ const GAP: u16 = 2;
 impl TextTable {
     /// No rows yet.
     pub(crate) fn new(columns: impl Into<Vec<Column>>) -> Self {
-        Self { columns: columns.into(), rows: Vec::new() }
+        Self {
+            columns: columns.into(),
+            rows: Vec::new(),
+        }
     }
 
     /// Adds a row, of which the last cell may be coloured.
@@ -114,19 +131,27 @@ impl TextTable {
     /// If it has not as many cells as there are columns.
     pub fn push(&mut self, cells: impl IntoIterator<Item = String>, last: Option<Color>) {
         let mut row: Vec<_> = cells.into_iter().map(|cell| (cell, None)).collect();
-        assert_eq!(row.len(), self.columns.len(), "a row has a cell for each column");
+        assert_eq!(
+            row.len(),
+            self.columns.len(),
+            "a row has a cell for each column"
+        );
         if let Some(cell) = row.last_mut() {
             cell.1 = last;
         }
         self.rows.push(row);
     }
 
-    /// The table, ending with a line end. [`Format::Json`] and [`Format::Csv`] are for [`data`]; here they are taken as
-    /// [`Format::Table`].
+    /// The table, ending with a line end. [`Format::Json`] and [`Format::Csv`] are for [`data`];
+    /// here they are taken as [`Format::Table`].
     pub(crate) fn text(&self, format: Format, terminal: Terminal) -> String {
         let is_markdown = format == Format::Markdown;
         let mut table = Table::new();
-        table.load_style(if is_markdown { presets::ASCII_MARKDOWN } else { presets::NOTHING });
+        table.load_style(if is_markdown {
+            presets::ASCII_MARKDOWN
+        } else {
+            presets::NOTHING
+        });
         if terminal.has_colour {
             table.enforce_styling();
         } else {
@@ -137,51 +162,74 @@ impl TextTable {
         for row in &self.rows {
             table.add_row(row.iter().zip(&widths).map(|((text, colour), &width)| {
                 // A bar would end the cell.
-                let text = if is_markdown { text.replace('|', "\\|") } else { textwrap::fill(text, width) };
+                let text = if is_markdown {
+                    text.replace('|', "\\|")
+                } else {
+                    textwrap::fill(text, width)
+                };
                 let cell = Cell::new(text);
                 colour.map_or(cell.clone(), |colour| cell.fg(colour))
             }));
         }
         for (index, column) in table.column_iter_mut().enumerate() {
             let is_figure = self.columns[index].is_figure;
-            column.set_cell_alignment(if is_figure { CellAlignment::Right } else { CellAlignment::Left });
+            column.set_cell_alignment(if is_figure {
+                CellAlignment::Right
+            } else {
+                CellAlignment::Left
+            });
             if is_markdown {
                 column.set_padding((1, 1));
             } else {
                 column.set_padding((0, GAP));
-                let width = u16::try_from(widths[index]).unwrap_or(u16::MAX).saturating_add(GAP);
+                let width = u16::try_from(widths[index])
+                    .unwrap_or(u16::MAX)
+                    .saturating_add(GAP);
                 column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(width)));
             }
         }
-        let lines: Vec<String> = table.to_string().lines().map(|line| line.trim_end().to_owned()).collect();
+        let lines: Vec<String> = table
+            .to_string()
+            .lines()
+            .map(|line| line.trim_end().to_owned())
+            .collect();
         lines.join("\n") + "\n"
     }
 
-    /// Widths of the columns: as wide as what stands in them, but no wider together than the terminal, for which the
-    /// widest column of words is narrowed; its cells are then broken at spaces and dashes.
+    /// Widths of the columns: as wide as what stands in them, but no wider together than the
+    /// terminal, for which the widest column of words is narrowed; its cells are then broken at
+    /// spaces and dashes.
     fn widths(&self, columns: Option<usize>) -> Vec<usize> {
         let widest = |index: usize| {
             let cells = self.rows.iter().map(|row| row[index].0.chars().count());
             let column = &self.columns[index];
-            cells.chain([column.title.len(), column.width]).max().unwrap_or(0)
+            cells
+                .chain([column.title.len(), column.width])
+                .max()
+                .unwrap_or(0)
         };
         let mut widths: Vec<usize> = (0..self.columns.len()).map(widest).collect();
-        let total = widths.iter().sum::<usize>() + usize::from(GAP) * widths.len().saturating_sub(1);
+        let total =
+            widths.iter().sum::<usize>() + usize::from(GAP) * widths.len().saturating_sub(1);
         let excess = columns.map_or(0, |columns| total.saturating_sub(columns));
         let words = (0..widths.len()).filter(|&index| !self.columns[index].is_figure);
         if let Some(index) = words.max_by_key(|&index| widths[index]) {
             /// Narrower, a word a line would be left.
             const LEAST: usize = 12;
-            widths[index] = widths[index].saturating_sub(excess).max(LEAST.min(widths[index]));
+            widths[index] = widths[index]
+                .saturating_sub(excess)
+                .max(LEAST.min(widths[index]));
         }
         widths
     }
 }
 
-/// Words in lines of at most `width` characters; lines after the first begin with `indent`. Words stay whole, so that
-/// names can be copied.
+/// Words in lines of at most `width` characters; lines after the first begin with `indent`. Words
+/// stay whole, so that names can be copied.
 pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> String {
-    let options = Options::new(width).subsequent_indent(indent).break_words(false);
+    let options = Options::new(width)
+        .subsequent_indent(indent)
+        .break_words(false);
     textwrap::fill(text, options.word_splitter(WordSplitter::NoHyphenation))
 }
 
@@ -192,8 +240,10 @@ pub(crate) fn labelled<'a>(
     indent: &str,
 ) -> String {
     let text = |(what, says): (&str, &str)| {
-        let lines: Vec<String> =
-            says.lines().map(|line| wrapped(line, columns.saturating_sub(label), indent)).collect();
+        let lines: Vec<String> = says
+            .lines()
+            .map(|line| wrapped(line, columns.saturating_sub(label), indent))
+            .collect();
         let beside = lines.join("\n").replace('\n', &format!("\n{:label$}", ""));
         format!("{what:label$}{beside}").trim_end().to_owned() + "\n"
     };
@@ -214,9 +264,15 @@ mod tests {
 
     #[test]
     fn a_narrow_terminal_breaks_names_at_dashes_and_no_line_is_longer() {
-        let terminal = Terminal { has_colour: false, columns: Some(40) };
+        let terminal = Terminal {
+            has_colour: false,
+            columns: Some(40),
+        };
         let text = table().text(Format::Table, terminal);
-        assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 40),
+            "{text}"
+        );
         assert!(text.contains("-sleepers- "), "{text}");
         assert!(text.contains("1.024"), "{text}");
     }
@@ -230,7 +286,10 @@ mod tests {
 
     #[test]
     fn colour_comes_only_where_it_is_wanted() {
-        let terminal = Terminal { has_colour: true, columns: None };
+        let terminal = Terminal {
+            has_colour: true,
+            columns: None,
+        };
         assert!(table().text(Format::Table, terminal).contains('\u{1b}'));
     }
 

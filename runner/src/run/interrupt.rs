@@ -8,7 +8,11 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use crate::stop::Stop;
 
 /// Shared between the signal handler's thread and the threads that wait for a process.
-static STATE: Mutex<State> = Mutex::new(State { is_installed: false, is_requested: false, groups: Vec::new() });
+static STATE: Mutex<State> = Mutex::new(State {
+    is_installed: false,
+    is_requested: false,
+    groups: Vec::new(),
+});
 
 struct State {
     is_installed: bool,
@@ -21,7 +25,8 @@ fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Catches SIGINT, SIGTERM and SIGHUP from now on. A command that does what several do may call this again.
+/// Catches SIGINT, SIGTERM and SIGHUP from now on. A command that does what several do may call
+/// this again.
 ///
 /// # Errors
 /// If the handler cannot be installed.

@@ -1,4 +1,5 @@
-//! Runs trials one at a time, each a process that is watched and ended, and tells a person how far they are.
+//! Runs trials one at a time, each a process that is watched and ended, and tells a person how far
+//! they are.
 
 pub mod interrupt;
 pub mod progress;

@@ -19,39 +19,66 @@ const LINE_EVERY: Duration = Duration::from_secs(30);
 
 /// Says something on standard error, in lines that fit where that is a terminal.
 pub fn tell(text: &str) {
-    let columns = if std::io::stderr().is_terminal() { Term::stderr().size_checked() } else { None };
-    eprintln!("{}", columns.map_or_else(|| text.to_owned(), |(_, width)| fitting(text, width.into())));
+    let columns = if std::io::stderr().is_terminal() {
+        Term::stderr().size_checked()
+    } else {
+        None
+    };
+    eprintln!(
+        "{}",
+        columns.map_or_else(|| text.to_owned(), |(_, width)| fitting(text, width.into()))
+    );
 }
 
 /// A text whose lines are no longer than a terminal is wide, where words allow it.
 fn fitting(text: &str, columns: usize) -> String {
-    text.split('\n').map(|line| wrapped(line, columns, "  ")).collect::<Vec<_>>().join("\n")
+    text.split('\n')
+        .map(|line| wrapped(line, columns, "  "))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// How long it takes to the end, at the pace so far.
 fn left(time: Duration) -> String {
-    if time.is_zero() { "time left unknown".to_owned() } else { format!("about {} left", human(time)) }
+    if time.is_zero() {
+        "time left unknown".to_owned()
+    } else {
+        format!("about {} left", human(time))
+    }
 }
 
-/// A bar that says what a narrow terminal must not cut before what it may; hidden where standard error is no terminal.
+/// A bar that says what a narrow terminal must not cut before what it may; hidden where standard
+/// error is no terminal.
 fn bar(target: ProgressDrawTarget, all: usize, done: usize) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(all as u64), target).with_position(done as u64);
     let style = ProgressStyle::with_template("{bar:16} {pos}/{len}, {left}: {wide_msg}");
     let left = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
         let _ = out.write_str(&left(state.eta()));
     };
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).with_key("left", left));
+    bar.set_style(
+        style
+            .unwrap_or_else(|_| ProgressStyle::default_bar())
+            .with_key("left", left),
+    );
     bar
 }
 
 fn target() -> ProgressDrawTarget {
     let is_terminal = std::io::stderr().is_terminal();
-    if is_terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() }
+    if is_terminal {
+        ProgressDrawTarget::stderr()
+    } else {
+        ProgressDrawTarget::hidden()
+    }
 }
 
 /// Shows a text above a bar, or by itself.
 fn say(bar: &ProgressBar, text: &str) {
-    if bar.is_hidden() { tell(text) } else { bar.suspend(|| tell(text)) }
+    if bar.is_hidden() {
+        tell(text);
+    } else {
+        bar.suspend(|| tell(text));
+    }
 }
 
 /// Builds of branches: a bar with the time left, and a line for each that is done.
@@ -66,12 +93,22 @@ impl BuildBar {
     pub(crate) fn new(all: usize, at_once: usize) -> Self {
         let bar = bar(target(), all, 0);
         if bar.is_hidden() && all > 0 {
-            let beside = if at_once > 1 { format!(", {at_once} at a time") } else { String::new() };
-            tell(&format!("building {}{beside} …", count(all, "branch", "branches")));
+            let beside = if at_once > 1 {
+                format!(", {at_once} at a time")
+            } else {
+                String::new()
+            };
+            tell(&format!(
+                "building {}{beside} …",
+                count(all, "branch", "branches")
+            ));
         } else {
             bar.enable_steady_tick(Duration::from_secs(1));
         }
-        Self { bar, running: Vec::new() }
+        Self {
+            bar,
+            running: Vec::new(),
+        }
     }
 
     /// A build begins.
@@ -85,12 +122,16 @@ impl BuildBar {
         self.running.retain(|it| it != branch);
         self.bar.inc(1);
         let all = self.bar.length().unwrap_or_default();
-        self.say(&format!("built {}/{all} {branch}: {how}", self.bar.position()));
+        self.say(&format!(
+            "built {}/{all} {branch}: {how}",
+            self.bar.position()
+        ));
         self.show();
     }
 
     fn show(&self) {
-        self.bar.set_message(format!("building {}", self.running.join(", ")));
+        self.bar
+            .set_message(format!("building {}", self.running.join(", ")));
     }
 
     /// Shows lines above the bar.
@@ -105,7 +146,8 @@ impl Drop for BuildBar {
     }
 }
 
-/// Trials: a bar, or a line now and then where standard error is no terminal. It is drawn between trials only.
+/// Trials: a bar, or a line now and then where standard error is no terminal. It is drawn between
+/// trials only.
 #[derive(Debug)]
 pub struct Progress {
     bar: ProgressBar,
@@ -116,9 +158,16 @@ pub struct Progress {
 impl Progress {
     /// Progress of a plan of which the trials `done` were recorded by earlier runs.
     pub(crate) fn new(plan: &Plan, done: &HashSet<Id>) -> Self {
-        let there = plan.trials().filter(|trial| done.contains(&trial.id)).count();
+        let there = plan
+            .trials()
+            .filter(|trial| done.contains(&trial.id))
+            .count();
         let bar = bar(target(), plan.len(), there);
-        Self { bar, last_line: Instant::now(), failed: 0 }
+        Self {
+            bar,
+            last_line: Instant::now(),
+            failed: 0,
+        }
     }
 
     /// Takes the bar away.
@@ -127,7 +176,11 @@ impl Progress {
     }
 
     fn failed(&self) -> String {
-        if self.failed > 0 { format!("{} failed, ", self.failed) } else { String::new() }
+        if self.failed > 0 {
+            format!("{} failed, ", self.failed)
+        } else {
+            String::new()
+        }
     }
 }
 
@@ -137,7 +190,12 @@ impl Watch for Progress {
             Program::Sequential => "sequential".to_owned(),
             Program::Parallel => format!("{} threads", trial.kind.threads),
         };
-        let words = format!("{}{} {threads}, {}", self.failed(), load.workload, trial.branch);
+        let words = format!(
+            "{}{} {threads}, {}",
+            self.failed(),
+            load.workload,
+            trial.branch
+        );
         self.bar.set_message(words);
         self.bar.tick();
     }
@@ -163,14 +221,22 @@ impl Watch for Progress {
         if self.bar.is_hidden() && self.last_line.elapsed() >= LINE_EVERY {
             self.last_line = Instant::now();
             let (done, all) = (self.bar.position(), self.bar.length().unwrap_or_default());
-            tell(&format!("{done}/{all} trials, {}{}", self.failed(), left(self.bar.eta())));
+            tell(&format!(
+                "{done}/{all} trials, {}{}",
+                self.failed(),
+                left(self.bar.eta())
+            ));
         }
     }
 }
 
 /// What to say of a sweep before it starts: its size in one line.
 pub(crate) fn headline(asked: &Asked, plan: &Plan) -> String {
-    let mut workloads: Vec<&str> = asked.workloads.iter().map(|load| load.workload.as_str()).collect();
+    let mut workloads: Vec<&str> = asked
+        .workloads
+        .iter()
+        .map(|load| load.workload.as_str())
+        .collect();
     workloads.dedup();
     let sets = if asked.workloads.len() > workloads.len() {
         format!(" in {} sets of parameters", asked.workloads.len())
@@ -185,7 +251,11 @@ pub(crate) fn headline(asked: &Asked, plan: &Plan) -> String {
         "{}{}{}{counted}, {}{sets}, {}, {}",
         asked.heading(),
         count(asked.branches.len(), "branch", "branches"),
-        if asked.twin { " and the baseline's twin" } else { "" },
+        if asked.twin {
+            " and the baseline's twin"
+        } else {
+            ""
+        },
         workloads.join(" "),
         count(asked.threads.len(), "thread count", "thread counts"),
         count(plan.len(), "trial", "trials")
@@ -216,10 +286,19 @@ mod tests {
     #[test]
     fn a_narrow_terminal_cuts_names_and_not_the_time_left_which_follows_the_pace() {
         let terminal = InMemoryTerm::new(4, 80);
-        let bar = bar(ProgressDrawTarget::term_like(Box::new(terminal.clone())), 100, 0);
+        let bar = bar(
+            ProgressDrawTarget::term_like(Box::new(terminal.clone())),
+            100,
+            0,
+        );
         bar.set_message("split-counters-no-jec-sleepers-only-cache-padded, ".repeat(2));
         bar.tick();
-        assert!(terminal.contents().contains("0/100, time left unknown: split"), "{terminal:?}");
+        assert!(
+            terminal
+                .contents()
+                .contains("0/100, time left unknown: split"),
+            "{terminal:?}"
+        );
         for _ in 0..3 {
             std::thread::sleep(Duration::from_millis(200));
             bar.inc(1);
@@ -227,7 +306,10 @@ mod tests {
         }
         let shown = terminal.contents();
         let (before, left) = shown.split_once("3/100, about ").unwrap();
-        assert!(left.contains(" s left: split-counters") && !before.contains("left"), "{shown}");
+        assert!(
+            left.contains(" s left: split-counters") && !before.contains("left"),
+            "{shown}"
+        );
         assert!(shown.lines().count() == 1, "{shown}");
         let seconds: u64 = left.split(' ').next().unwrap().parse().unwrap();
         assert!((5..60).contains(&seconds), "{shown}");

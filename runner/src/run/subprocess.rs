@@ -7,13 +7,16 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, kill_process_group, setrlimit, waitid};
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, kill_process_group, setrlimit, waitid,
+};
 
 use crate::run::interrupt::{self, Watched};
 
 /// What is read of standard output; a process that prints more is cut off.
 const STDOUT_LIMIT: u64 = 64 << 20;
-/// How long a new binary may be open for writing. A guess: a child closes what it inherited within a millisecond.
+/// How long a new binary may be open for writing. A guess: a child closes what it inherited within
+/// a millisecond.
 const BUSY_FOR: Duration = Duration::from_secs(2);
 /// What is kept of the end of standard error.
 const STDERR_KEPT: usize = 64 << 10;
@@ -23,7 +26,8 @@ const STDERR_KEPT: usize = 64 << 10;
 pub enum Limit {
     /// From its start.
     Wall(Duration),
-    /// What it and its threads keep CPUs for, rounded up to whole seconds: however busy the host is, it gets as far.
+    /// What it and its threads keep CPUs for, rounded up to whole seconds: however busy the host
+    /// is, it gets as far.
     Cpu(Duration),
 }
 
@@ -44,13 +48,17 @@ pub struct Finished {
     pub is_interrupted: bool,
 }
 
-/// Starts `command` in a process group of its own, gives it `input`, waits, and kills the whole group when the time is
-/// up, on an interrupt, and in any case at the end.
+/// Starts `command` in a process group of its own, gives it `input`, waits, and kills the whole
+/// group when the time is up, on an interrupt, and in any case at the end.
 ///
 /// # Errors
 /// If the process cannot be started or waited for.
 pub fn run(command: &mut Command, input: &[u8], limit: Option<Limit>) -> io::Result<Finished> {
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0);
     die_with_parent(command);
     let wall = match limit {
         None => None,
@@ -82,20 +90,32 @@ pub fn run(command: &mut Command, input: &[u8], limit: Option<Limit>) -> io::Res
     let status = child.wait()?;
     let is_timed_out = is_beyond_wall || status.signal() == Some(Signal::XCPU.as_raw());
     drop(watched);
-    let (stdout, stderr) = (stdout.join().unwrap_or_default(), stderr.join().unwrap_or_default());
-    Ok(Finished { status, stdout, stderr, elapsed, is_timed_out, is_interrupted: interrupt::is_requested() })
+    let (stdout, stderr) = (
+        stdout.join().unwrap_or_default(),
+        stderr.join().unwrap_or_default(),
+    );
+    Ok(Finished {
+        status,
+        stdout,
+        stderr,
+        elapsed,
+        is_timed_out,
+        is_interrupted: interrupt::is_requested(),
+    })
 }
 
 /// Starts `command`, and says when.
 ///
-/// A binary that was just written may be open for writing a little longer, in a child that another thread has begun to
-/// start: Linux then refuses to run it.
+/// A binary that was just written may be open for writing a little longer, in a child that another
+/// thread has begun to start: Linux then refuses to run it.
 fn spawn(command: &mut Command) -> io::Result<(Child, Instant)> {
     let give_up = Instant::now() + BUSY_FOR;
     loop {
         let started = Instant::now();
         match command.spawn() {
-            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy && started < give_up => {
+            Err(error)
+                if error.kind() == io::ErrorKind::ExecutableFileBusy && started < give_up =>
+            {
                 thread::sleep(Duration::from_millis(5));
             }
             spawned => return spawned.map(|child| (child, started)),
@@ -103,13 +123,16 @@ fn spawn(command: &mut Command) -> io::Result<(Child, Instant)> {
     }
 }
 
-/// Blocks until the process has ended (true) or the limit has passed (false). The process stays unreaped, so that its
-/// group number cannot be given to anybody else before the group is killed.
+/// Blocks until the process has ended (true) or the limit has passed (false). The process stays
+/// unreaped, so that its group number cannot be given to anybody else before the group is killed.
 fn wait_for_exit(pid: Pid, limit: Option<Duration>) -> io::Result<bool> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let ended = loop {
-            match waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
+            match waitid(
+                WaitId::Pid(pid),
+                WaitIdOptions::EXITED | WaitIdOptions::NOWAIT,
+            ) {
                 Err(rustix::io::Errno::INTR) => {}
                 result => break result.map(drop),
             }
@@ -122,32 +145,42 @@ fn wait_for_exit(pid: Pid, limit: Option<Duration>) -> io::Result<bool> {
         Some(limit) => receiver.recv_timeout(limit).ok(),
         None => receiver.recv().ok(),
     };
-    ended.map_or(Ok(false), |result| result.map(|()| true).map_err(io::Error::from))
+    ended.map_or(Ok(false), |result| {
+        result.map(|()| true).map_err(io::Error::from)
+    })
 }
 
-/// Makes the kernel kill the process if the runner dies, even by SIGKILL, so that no trial of a dead sweep runs beside
-/// those of the resumed one.
+/// Makes the kernel kill the process if the runner dies, even by SIGKILL, so that no trial of a
+/// dead sweep runs beside those of the resumed one.
 fn die_with_parent(command: &mut Command) {
     let parent = rustix::process::getpid();
     let set = move || {
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
         // The parent may have died before the line above.
-        if rustix::process::getppid() == Some(parent) { Ok(()) } else { Err(rustix::io::Errno::SRCH.into()) }
+        if rustix::process::getppid() == Some(parent) {
+            Ok(())
+        } else {
+            Err(rustix::io::Errno::SRCH.into())
+        }
     };
-    // SAFETY: between fork and exec only async-signal-safe calls are allowed; `set` makes two system calls, allocates
-    // nothing, takes no lock, and captures a plain number.
+    // SAFETY: between fork and exec only async-signal-safe calls are allowed; `set` makes two
+    // system calls, allocates nothing, takes no lock, and captures a plain number.
     unsafe {
         command.pre_exec(set);
     }
 }
 
-/// Has the kernel end the process by `SIGXCPU` when it has had so much CPU time, and kill it a second later.
+/// Has the kernel end the process by `SIGXCPU` when it has had so much CPU time, and kill it a
+/// second later.
 fn keep_within(command: &mut Command, limit: Duration) {
     let seconds = limit.as_secs() + u64::from(limit.subsec_nanos() > 0);
-    let limit = Rlimit { current: Some(seconds.max(1)), maximum: Some(seconds.max(1) + 1) };
+    let limit = Rlimit {
+        current: Some(seconds.max(1)),
+        maximum: Some(seconds.max(1) + 1),
+    };
     let set = move || setrlimit(Resource::Cpu, limit).map_err(io::Error::from);
-    // SAFETY: between fork and exec only async-signal-safe calls are allowed; `set` makes one system call, allocates
-    // nothing, takes no lock, and captures plain numbers.
+    // SAFETY: between fork and exec only async-signal-safe calls are allowed; `set` makes one
+    // system call, allocates nothing, takes no lock, and captures plain numbers.
     unsafe {
         command.pre_exec(set);
     }
@@ -170,7 +203,10 @@ fn read_tail(mut pipe: impl Read) -> String {
 
 /// The last `count` lines of a text that are not blank.
 pub(crate) fn last_lines(text: &str, count: usize) -> Option<String> {
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
     let from = lines.len().saturating_sub(count);
     (!lines.is_empty()).then(|| lines[from..].join("\n"))
 }
@@ -188,7 +224,10 @@ mod tests {
     #[test]
     fn input_output_and_errors_reach_their_places() {
         let done = run(&mut shell("cat; echo wrong >&2; exit 3"), b"question", None).unwrap();
-        assert_eq!((done.stdout, done.stderr), (b"question".to_vec(), "wrong\n".to_owned()));
+        assert_eq!(
+            (done.stdout, done.stderr),
+            (b"question".to_vec(), "wrong\n".to_owned())
+        );
         assert_eq!((done.status.code(), done.is_timed_out), (Some(3), false));
     }
 
@@ -197,7 +236,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let binary = folder.path().join("true");
         std::fs::copy("/bin/true", &binary).unwrap();
-        let writer = std::fs::OpenOptions::new().append(true).open(&binary).unwrap();
+        let writer = std::fs::OpenOptions::new()
+            .append(true)
+            .open(&binary)
+            .unwrap();
         let closes = thread::spawn(move || {
             thread::sleep(Duration::from_millis(100));
             drop(writer);
@@ -226,13 +268,21 @@ mod tests {
     #[test]
     fn what_a_process_leaves_behind_is_killed_when_it_ends() {
         let done = run(&mut shell("sleep 60 & echo $!"), b"", None).unwrap();
-        assert!(done.elapsed < Duration::from_secs(30), "waited for the grandchild");
+        assert!(
+            done.elapsed < Duration::from_secs(30),
+            "waited for the grandchild"
+        );
         assert!(!done.is_timed_out);
     }
 
     #[test]
     fn the_tail_of_a_long_error_stream_is_kept() {
-        let done = run(&mut shell("yes x | head -c 1000000 >&2; echo end >&2"), b"", None).unwrap();
+        let done = run(
+            &mut shell("yes x | head -c 1000000 >&2; echo end >&2"),
+            b"",
+            None,
+        )
+        .unwrap();
         assert!(done.stderr.len() <= 2 * STDERR_KEPT + 8192 && done.stderr.ends_with("end\n"));
         assert_eq!(last_lines(&done.stderr, 2).as_deref(), Some("x\nend"));
         assert_eq!(last_lines("\n \n", 2), None);

@@ -20,8 +20,8 @@ use crate::plan::{Asked, Load, Mode, Plan, Trial};
 use crate::record::{Ending, FreqState, Record};
 use crate::run::trial::{Ended, RunTrial};
 
-/// Pause before each trial, so that the end of one (freed memory, exiting threads) does not fall into the next. A
-/// guess: an exit of 64 threads takes about a millisecond.
+/// Pause before each trial, so that the end of one (freed memory, exiting threads) does not fall
+/// into the next. A guess: an exit of 64 threads takes about a millisecond.
 pub const SETTLE: Duration = Duration::from_millis(10);
 
 /// What is to be run.
@@ -80,7 +80,8 @@ pub struct Tally {
     pub in_trials: Duration,
     /// Of which in pauses before trials.
     pub settling: Duration,
-    /// Of which setting and measuring the CPU's clock, and measuring how far CPUs are from each other.
+    /// Of which setting and measuring the CPU's clock, and measuring how far CPUs are from each
+    /// other.
     pub clocking: Duration,
     /// Of which writing records and waiting for the disk.
     pub writing: Duration,
@@ -91,7 +92,8 @@ pub struct Tally {
 /// Runs every trial of the plan that is not done yet, in the plan's order.
 ///
 /// # Errors
-/// If a record cannot be kept, or the frequency not be set or put back; all earlier records are kept.
+/// If a record cannot be kept, or the frequency not be set or put back; all earlier records are
+/// kept.
 pub fn run(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
     if job.asked.machine.is_some() {
         return side_by_side(job, around);
@@ -117,13 +119,24 @@ fn run_trials(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
         }
         let load = &job.asked.workloads[trial.kind.load];
         around.watch.begin(load, &trial);
-        // Before the gap: what measuring the clock leaves behind must not fall into the trial either.
-        timed(&mut tally.clocking, || around.frequency.before(trial.regime.mode, trial.kind.threads))?;
+        // Before the gap: what measuring the clock leaves behind must not fall into the trial
+        // either.
+        timed(&mut tally.clocking, || {
+            around
+                .frequency
+                .before(trial.regime.mode, trial.kind.threads)
+        })?;
         let core_to_core_ns = timed(&mut tally.clocking, || around.gauges.core_to_core_ns());
         timed(&mut tally.settling, || std::thread::sleep(job.settle));
-        let before = Before { started_at: Timestamp::now(), core_to_core_ns, seen: around.gauges.look() };
+        let before = Before {
+            started_at: Timestamp::now(),
+            core_to_core_ns,
+            seen: around.gauges.look(),
+        };
         let request = request(job, &trial);
-        let Some(ended) = around.trials[0].run_trial(job.asked.binary_of(trial.branch), trial.layout, &request) else {
+        let Some(ended) =
+            around.trials[0].run_trial(job.asked.binary_of(trial.branch), trial.layout, &request)
+        else {
             tally.is_interrupted = true;
             break;
         };
@@ -136,12 +149,17 @@ fn run_trials(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
     Ok(tally)
 }
 
-/// The trials of a simulated machine: as many at a time as there are [`Surroundings::trials`], since nothing that else
-/// runs on the host changes them. Records are kept in the order in which trials end.
+/// The trials of a simulated machine: as many at a time as there are [`Surroundings::trials`],
+/// since nothing that else runs on the host changes them. Records are kept in the order in which
+/// trials end.
 fn side_by_side(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
     let started = Instant::now();
     let mut tally = Tally::default();
-    let left = Mutex::new(job.plan.trials().filter(|trial| !job.done.contains(&trial.id)));
+    let left = Mutex::new(
+        job.plan
+            .trials()
+            .filter(|trial| !job.done.contains(&trial.id)),
+    );
     let is_over = AtomicBool::new(false);
     // Relaxed: seen late, it means a trial more.
     let is_stopped = || is_over.load(Relaxed);
@@ -172,10 +190,20 @@ fn side_by_side(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
                 Mode::Fixed => FreqState::FixedVerified,
                 Mode::Dynamic => FreqState::Dynamic,
             };
-            let seen = ClockReading { state, ghz_before: None, ghz_after: None };
+            let seen = ClockReading {
+                state,
+                ghz_before: None,
+                ghz_after: None,
+            };
             let nothing = gauges::Readings::default();
-            let before = Before { started_at, core_to_core_ns: None, seen: nothing };
-            around.watch.begin(&job.asked.workloads[trial.kind.load], &trial);
+            let before = Before {
+                started_at,
+                core_to_core_ns: None,
+                seen: nothing,
+            };
+            around
+                .watch
+                .begin(&job.asked.workloads[trial.kind.load], &trial);
             let process = ended.process;
             let record = record(job, &trial, seen, before, ended, nothing);
             note(&record, process, &mut tally, around.keep, around.watch)
@@ -255,7 +283,11 @@ fn record(
     after: gauges::Readings,
 ) -> Record {
     let load = &job.asked.workloads[trial.kind.load];
-    let Before { started_at, core_to_core_ns, seen: before } = before;
+    let Before {
+        started_at,
+        core_to_core_ns,
+        seen: before,
+    } = before;
     let mut record = Record {
         schema: SCHEMA,
         trial: trial.id,
@@ -299,8 +331,8 @@ fn record(
             record.events = outcome.events;
             let named = |it| places::named(it, job.root, &build::simulated_folder(job.root));
             record.simulated = outcome.simulated.map(named);
-            // Counting takes time, so an instrumented build has none to show: what is not in the record cannot get into
-            // a table of times.
+            // Counting takes time, so an instrumented build has none to show: what is not in the
+            // record cannot get into a table of times.
             if !job.asked.is_instrumented(trial.branch) {
                 record.warmup = outcome.warmup;
                 record.iterations = outcome.iterations;

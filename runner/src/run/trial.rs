@@ -40,8 +40,8 @@ pub struct TrialFailure {
 
 /// Whatever can run a trial: a subprocess in a sweep, a fake in tests of the order.
 pub trait RunTrial {
-    /// Runs `request` on one of the binaries of `branch` (never a twin's name); `None` if the runner was asked to stop
-    /// meanwhile, so that nothing is known.
+    /// Runs `request` on one of the binaries of `branch` (never a twin's name); `None` if the
+    /// runner was asked to stop meanwhile, so that nothing is known.
     fn run_trial(&mut self, branch: &str, layout: usize, request: &Request) -> Option<Ended>;
 }
 
@@ -54,19 +54,38 @@ pub struct Subprocesses {
 }
 
 impl Subprocesses {
-    /// Binaries by branch and layout, the longest time a trial may take, and the checkout whose place is left out of
-    /// what failing processes print.
-    pub(crate) fn new(binaries: BTreeMap<String, Vec<PathBuf>>, limit: Duration, checkout: Checkout) -> Self {
-        Self { binaries, limit, checkout }
+    /// Binaries by branch and layout, the longest time a trial may take, and the checkout whose
+    /// place is left out of what failing processes print.
+    pub(crate) fn new(
+        binaries: BTreeMap<String, Vec<PathBuf>>,
+        limit: Duration,
+        checkout: Checkout,
+    ) -> Self {
+        Self {
+            binaries,
+            limit,
+            checkout,
+        }
     }
 }
 
 impl RunTrial for Subprocesses {
     fn run_trial(&mut self, branch: &str, layout: usize, request: &Request) -> Option<Ended> {
-        let Some(binary) = self.binaries.get(branch).and_then(|binaries| binaries.get(layout)) else {
+        let Some(binary) = self
+            .binaries
+            .get(branch)
+            .and_then(|binaries| binaries.get(layout))
+        else {
             let reason = "the branch could not be built; see the manifest".to_owned();
-            let failure = TrialFailure { ending: Ending::BuildFailed, reason, stderr_tail: None };
-            return Some(Ended { process: Duration::ZERO, result: Err(failure) });
+            let failure = TrialFailure {
+                ending: Ending::BuildFailed,
+                reason,
+                stderr_tail: None,
+            };
+            return Some(Ended {
+                process: Duration::ZERO,
+                result: Err(failure),
+            });
         };
         let mut ended = ask(binary, request, self.limit)?;
         if let Err(failure) = &mut ended.result {
@@ -92,12 +111,12 @@ const NOT_INHERITED: [&str; 10] = [
     "MALLOC_CONF",
 ];
 
-/// Starts `binary`, sends it `request`, and reads its answer; `None` after an interrupt. `limit` is wall time, and CPU
-/// time of what runs on a simulated machine.
+/// Starts `binary`, sends it `request`, and reads its answer; `None` after an interrupt. `limit` is
+/// wall time, and CPU time of what runs on a simulated machine.
 ///
-/// A request that does not say when an iteration hangs gets half the limit: as there are two iterations or more,
-/// counting the untimed ones, one that takes so long would exceed it; and so the process reports what its threads do
-/// before it is killed.
+/// A request that does not say when an iteration hangs gets half the limit: as there are two
+/// iterations or more, counting the untimed ones, one that takes so long would exceed it; and so
+/// the process reports what its threads do before it is killed.
 ///
 /// # Panics
 /// Never: a request always has a JSON form.
@@ -107,25 +126,44 @@ pub fn ask(binary: &Path, request: &Request, limit: Duration) -> Option<Ended> {
     for name in NOT_INHERITED {
         command.env_remove(name);
     }
-    let half = u64::try_from(limit.as_millis() / 2).unwrap_or(u64::MAX).max(1);
+    let half = u64::try_from(limit.as_millis() / 2)
+        .unwrap_or(u64::MAX)
+        .max(1);
     let hang_after_ms = request.hang_after_ms.or(Some(half));
-    let request = Request { hang_after_ms, ..request.clone() };
+    let request = Request {
+        hang_after_ms,
+        ..request.clone()
+    };
     let mut line = serde_json::to_vec(&request).expect("a request is made of plain values");
     line.push(b'\n');
     // What is simulated takes its time whatever else runs, so a busy host must not end it.
-    let limit = if request.machine.is_some() { Limit::Cpu(limit) } else { Limit::Wall(limit) };
+    let limit = if request.machine.is_some() {
+        Limit::Cpu(limit)
+    } else {
+        Limit::Wall(limit)
+    };
     let finished = match subprocess::run(&mut command, &line, Some(limit)) {
         Ok(finished) => finished,
         Err(error) => {
             let reason = format!("the process cannot be started: {error}");
-            let failure = TrialFailure { ending: Ending::Crash, reason, stderr_tail: None };
-            return Some(Ended { process: Duration::ZERO, result: Err(failure) });
+            let failure = TrialFailure {
+                ending: Ending::Crash,
+                reason,
+                stderr_tail: None,
+            };
+            return Some(Ended {
+                process: Duration::ZERO,
+                result: Err(failure),
+            });
         }
     };
     if finished.is_interrupted {
         return None;
     }
-    Some(Ended { process: finished.elapsed, result: judge(&finished, limit) })
+    Some(Ended {
+        process: finished.elapsed,
+        result: judge(&finished, limit),
+    })
 }
 
 fn judge(finished: &Finished, limit: Limit) -> Result<Outcome, TrialFailure> {
@@ -134,7 +172,11 @@ fn judge(finished: &Finished, limit: Limit) -> Result<Outcome, TrialFailure> {
         reason,
         stderr_tail: subprocess::last_lines(
             &finished.stderr,
-            if ending == Ending::Hang { HANG_LINES } else { STDERR_LINES },
+            if ending == Ending::Hang {
+                HANG_LINES
+            } else {
+                STDERR_LINES
+            },
         ),
     };
     if finished.is_timed_out {
@@ -146,11 +188,17 @@ fn judge(finished: &Finished, limit: Limit) -> Result<Outcome, TrialFailure> {
         return Err(failure(Ending::Timeout, reason));
     }
     let printed = String::from_utf8_lossy(&finished.stdout);
-    let last_line = printed.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default();
+    let last_line = printed
+        .lines()
+        .rfind(|line| !line.trim().is_empty())
+        .unwrap_or_default();
     if finished.status.success() {
         let outcome: Outcome = serde_json::from_str(last_line).map_err(|error| {
             let shown: String = last_line.chars().take(200).collect();
-            failure(Ending::BadOutput, format!("its last line is no outcome ({error}): {shown:?}"))
+            failure(
+                Ending::BadOutput,
+                format!("its last line is no outcome ({error}): {shown:?}"),
+            )
         })?;
         if outcome.schema != SCHEMA {
             let reason = format!("it speaks schema {}, the runner {SCHEMA}", outcome.schema);
@@ -159,12 +207,24 @@ fn judge(finished: &Finished, limit: Limit) -> Result<Outcome, TrialFailure> {
         return Ok(outcome);
     }
     Err(match serde_json::from_str::<Failure>(last_line) {
-        Ok(Failure::WrongAnswer { iteration, expected, actual }) => {
-            failure(Ending::WrongAnswer, format!("iteration {iteration} gave {actual}, the known answer is {expected}"))
-        }
-        Ok(Failure::Hang { iteration, waited_ms }) => {
-            failure(Ending::Hang, format!("iteration {iteration} got no further for {:.1} s", waited_ms as f64 / 1e3))
-        }
+        Ok(Failure::WrongAnswer {
+            iteration,
+            expected,
+            actual,
+        }) => failure(
+            Ending::WrongAnswer,
+            format!("iteration {iteration} gave {actual}, the known answer is {expected}"),
+        ),
+        Ok(Failure::Hang {
+            iteration,
+            waited_ms,
+        }) => failure(
+            Ending::Hang,
+            format!(
+                "iteration {iteration} got no further for {:.1} s",
+                waited_ms as f64 / 1e3
+            ),
+        ),
         Ok(Failure::Refused { message }) => failure(Ending::Refused, message),
         Err(_) => failure(Ending::Crash, how_it_ended(finished)),
     })
@@ -194,7 +254,11 @@ fn how_it_ended(finished: &Finished) -> String {
 
 /// What a process said of its own end.
 fn error_of(stderr: &str) -> Option<String> {
-    stderr.lines().rev().find_map(|line| line.strip_prefix("error: ")).map(str::to_owned)
+    stderr
+        .lines()
+        .rev()
+        .find_map(|line| line.strip_prefix("error: "))
+        .map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -205,10 +269,14 @@ mod tests {
     fn ask_script(script: &str) -> TrialFailure {
         let folder = tempfile::tempdir().unwrap();
         let binary = crate::run::testing::script(folder.path(), script);
-        ask(&binary, &crate::build::variant::smallest_request(), Duration::from_millis(500))
-            .unwrap()
-            .result
-            .unwrap_err()
+        ask(
+            &binary,
+            &crate::build::variant::smallest_request(),
+            Duration::from_millis(500),
+        )
+        .unwrap()
+        .result
+        .unwrap_err()
     }
 
     #[test]
@@ -231,7 +299,10 @@ mod tests {
         });
         let end_of = |script| {
             let binary = crate::run::testing::script(folder.path(), script);
-            ask(&binary, &request, Duration::from_millis(500)).unwrap().result.unwrap_err()
+            ask(&binary, &request, Duration::from_millis(500))
+                .unwrap()
+                .result
+                .unwrap_err()
         };
         assert_eq!(end_of("sleep 1.2; exit 9").ending, Ending::Crash);
         let failure = end_of("while :; do :; done");
@@ -282,7 +353,9 @@ mod tests {
             request.hang_after_ms = hang_after_ms;
             let ended = ask(&binary, &request, Duration::from_secs(8)).unwrap();
             let sent = ended.result.unwrap_err().stderr_tail.unwrap();
-            serde_json::from_str::<Request>(&sent).unwrap().hang_after_ms
+            serde_json::from_str::<Request>(&sent)
+                .unwrap()
+                .hang_after_ms
         };
         assert_eq!(asked(None), Some(4_000));
         assert_eq!(asked(Some(7)), Some(7));
@@ -290,8 +363,12 @@ mod tests {
 
     #[test]
     fn a_refusal_keeps_its_message() {
-        let failure = ask_script(r#"echo '{"failure":"refused","message":"no such size"}'; exit 2"#);
-        assert_eq!((failure.ending, failure.reason.as_str()), (Ending::Refused, "no such size"));
+        let failure =
+            ask_script(r#"echo '{"failure":"refused","message":"no such size"}'; exit 2"#);
+        assert_eq!(
+            (failure.ending, failure.reason.as_str()),
+            (Ending::Refused, "no such size")
+        );
     }
 
     #[test]

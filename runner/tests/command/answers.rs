@@ -9,14 +9,23 @@ use runner::config::catalogue;
 
 use crate::common;
 
-/// The published crate: the workloads' own tests run on the fork, and the experiment itself is for all branches.
+/// The published crate: the workloads' own tests run on the fork, and the experiment itself is for
+/// all branches.
 const BRANCH: &str = "master";
 
 #[test]
 fn every_workload_gives_its_known_answer_on_the_published_crate() {
     let folder = tempfile::tempdir().unwrap();
     let output = common::runner(folder.path())
-        .args(["sweep", "--experiment", "answers", "--branches", BRANCH, "--format", "csv"])
+        .args([
+            "sweep",
+            "--experiment",
+            "answers",
+            "--branches",
+            BRANCH,
+            "--format",
+            "csv",
+        ])
         .arg("--output")
         .arg(folder.path().join("sweeps"))
         .assert()
@@ -33,8 +42,14 @@ fn every_workload_gives_its_known_answer_on_the_published_crate() {
         seen.push((of("workload").to_owned(), of("branch").to_owned()));
     }
     // Whole programs take minutes to build, and have tests of their own (`cargo test -p programs`).
-    for name in catalogue::names().into_iter().filter(|name| catalogue::whole(name).is_none()) {
-        assert!(seen.contains(&(name.to_owned(), BRANCH.to_owned())), "{name}: {seen:?}");
+    for name in catalogue::names()
+        .into_iter()
+        .filter(|name| catalogue::whole(name).is_none())
+    {
+        assert!(
+            seen.contains(&(name.to_owned(), BRANCH.to_owned())),
+            "{name}: {seen:?}"
+        );
     }
 }
 
@@ -43,10 +58,22 @@ fn a_broken_instance_file_is_bad_input_with_its_line_before_anything_is_measured
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("broken.tsp");
     let head = "NAME : broken\nTYPE : TSP\nDIMENSION : 3\nEDGE_WEIGHT_TYPE : EUC_2D\n";
-    fs::write(&path, format!("{head}NODE_COORD_SECTION\n1 0 0\n2 ten 0\n3 0 5\nEOF\n")).unwrap();
+    fs::write(
+        &path,
+        format!("{head}NODE_COORD_SECTION\n1 0 0\n2 ten 0\n3 0 5\nEOF\n"),
+    )
+    .unwrap();
     let sweeps = folder.path().join("sweeps");
     common::runner(folder.path())
-        .args(["sweep", "--preset", "smoke", "--branches", "master", "--workloads", "tsp"])
+        .args([
+            "sweep",
+            "--preset",
+            "smoke",
+            "--branches",
+            "master",
+            "--workloads",
+            "tsp",
+        ])
         .arg("--input")
         .arg(&path)
         .arg("--output")
@@ -54,5 +81,9 @@ fn a_broken_instance_file_is_bad_input_with_its_line_before_anything_is_measured
         .assert()
         .code(2)
         .stderr(contains("line 7").and(contains("`ten`")));
-    assert_eq!(fs::read_dir(&sweeps).unwrap().count(), 0, "no sweep was begun");
+    assert_eq!(
+        fs::read_dir(&sweeps).unwrap().count(),
+        0,
+        "no sweep was begun"
+    );
 }

@@ -27,7 +27,8 @@ fn config(folder: &TempDir, row: &str) -> String {
 fn made_up_rayon_core(folder: &TempDir, version: &str, source: &str) {
     let krate = folder.path().join("rayon-core");
     fs::create_dir_all(krate.join("src")).unwrap();
-    let manifest = format!("[package]\nname = \"rayon-core\"\nversion = \"{version}\"\n[workspace]\n");
+    let manifest =
+        format!("[package]\nname = \"rayon-core\"\nversion = \"{version}\"\n[workspace]\n");
     fs::write(krate.join("Cargo.toml"), manifest).unwrap();
     fs::write(krate.join("src/lib.rs"), source).unwrap();
 }
@@ -43,13 +44,22 @@ fn list_names_every_branch_and_workload() {
 
 #[test]
 fn list_shows_every_workload_with_its_sizes_in_80_columns() {
-    let output = run(&folder(), &["list", "workloads"]).success().get_output().stdout.clone();
+    let output = run(&folder(), &["list", "workloads"])
+        .success()
+        .get_output()
+        .stdout
+        .clone();
     let text = String::from_utf8(output).unwrap();
     for description in runner::config::catalogue::all() {
-        let (_, own) = text.split_once(&format!("\n{}\n", description.name)).unwrap();
+        let (_, own) = text
+            .split_once(&format!("\n{}\n", description.name))
+            .unwrap();
         assert!(own.starts_with("    does "), "{}: {own}", description.name);
     }
-    assert!(text.contains(&format!("    {:20}15 · 32 · 37 · 41 (which", "n")), "{text}");
+    assert!(
+        text.contains(&format!("    {:20}15 · 32 · 37 · 41 (which", "n")),
+        "{text}"
+    );
     for line in text.lines() {
         assert!(line.chars().count() <= 80, "{line}");
     }
@@ -57,7 +67,11 @@ fn list_shows_every_workload_with_its_sizes_in_80_columns() {
 
 #[test]
 fn list_as_json_is_data() {
-    let output = run(&folder(), &["list", "--format", "json"]).success().get_output().stdout.clone();
+    let output = run(&folder(), &["list", "--format", "json"])
+        .success()
+        .get_output()
+        .stdout
+        .clone();
     let all: serde_json::Value = serde_json::from_slice(&output).unwrap();
     assert_eq!(all["branches"][0]["name"], "master");
     assert!(all["workloads"].as_array().unwrap().len() >= 3);
@@ -65,7 +79,15 @@ fn list_as_json_is_data() {
 
 #[test]
 fn plan_counts_cells_and_trials_and_runs_nothing() {
-    let arguments = ["plan", "--branches", "packed", "--workloads", "quicksort", "--threads", "1,2"];
+    let arguments = [
+        "plan",
+        "--branches",
+        "packed",
+        "--workloads",
+        "quicksort",
+        "--threads",
+        "1,2",
+    ];
     run(&folder(), &[&arguments[..], &["--trials", "3"]].concat())
         .success()
         // 2 thread counts × (master, its twin, packed) + 1 sequential.
@@ -75,29 +97,63 @@ fn plan_counts_cells_and_trials_and_runs_nothing() {
 
 #[test]
 fn plan_says_where_workers_run_and_both_placements_double_the_cells() {
-    let arguments = ["plan", "--branches", "packed", "--workloads", "quicksort", "--threads", "1,2"];
-    run(&folder(), &arguments).success().stdout(is_match("placement +free\n").unwrap());
-    run(&folder(), &[&arguments[..], &["--placement", "both", "--trials", "3"]].concat())
+    let arguments = [
+        "plan",
+        "--branches",
+        "packed",
+        "--workloads",
+        "quicksort",
+        "--threads",
+        "1,2",
+    ];
+    run(&folder(), &arguments)
         .success()
-        .stdout(is_match("placement +free pinned\n").unwrap())
-        .stdout(contains("14 cells, 18 blocks, 42 trials"));
-    run(&folder(), &[&arguments[..], &["--placement", "pined"]].concat())
-        .code(2)
-        .stderr(contains("free, pinned, both").and(contains("'pinned'")));
+        .stdout(is_match("placement +free\n").unwrap());
+    run(
+        &folder(),
+        &[&arguments[..], &["--placement", "both", "--trials", "3"]].concat(),
+    )
+    .success()
+    .stdout(is_match("placement +free pinned\n").unwrap())
+    .stdout(contains("14 cells, 18 blocks, 42 trials"));
+    run(
+        &folder(),
+        &[&arguments[..], &["--placement", "pined"]].concat(),
+    )
+    .code(2)
+    .stderr(contains("free, pinned, both").and(contains("'pinned'")));
 }
 
 #[test]
 fn experiments_say_where_workers_run() {
-    run(&folder(), &["plan", "--experiment", "sleep", "--branches", "master"])
+    run(
+        &folder(),
+        &["plan", "--experiment", "sleep", "--branches", "master"],
+    )
+    .success()
+    .stdout(is_match("placement +free pinned\n").unwrap());
+    run(&folder(), &["list", "experiments"])
         .success()
-        .stdout(is_match("placement +free pinned\n").unwrap());
-    run(&folder(), &["list", "experiments"]).success().stdout(contains("placement   free, pinned"));
+        .stdout(contains("placement   free, pinned"));
 }
 
 #[test]
 fn plan_prints_the_order_on_request() {
-    let arguments = ["plan", "--branches", "master", "--workloads", "tsp", "--threads", "2", "--order"];
-    let output = run(&folder(), &arguments).success().get_output().stdout.clone();
+    let arguments = [
+        "plan",
+        "--branches",
+        "master",
+        "--workloads",
+        "tsp",
+        "--threads",
+        "2",
+        "--order",
+    ];
+    let output = run(&folder(), &arguments)
+        .success()
+        .get_output()
+        .stdout
+        .clone();
     let text = String::from_utf8(output).unwrap();
     // A header, and 7 trials each of master, its twin and the sequential program.
     assert_eq!(text.lines().count(), 1 + 21);
@@ -106,27 +162,51 @@ fn plan_prints_the_order_on_request() {
 
 #[test]
 fn plan_tells_what_is_counted_and_which_branches_cannot_count() {
-    let arguments = ["plan", "--branches", "packed", "--workloads", "quicksort", "--threads", "1,2"];
-    run(&folder(), &[&arguments[..], &["--trials", "3", "--instrument"]].concat())
-        .success()
-        .stdout(contains("counted     2 trials of each cell of packed-instrumented,"))
-        // 21 timed trials, and 2 of the instrumented build at each of 2 thread counts.
-        .stdout(contains("9 cells, 13 blocks, 25 trials"))
-        .stderr(contains("note: no counts of master: only branches of rayon-fork/"));
-    run(&folder(), &[&arguments[..], &["--trials", "3", "--instrument=1"]].concat())
-        .success()
-        .stdout(contains("9 cells, 11 blocks, 23 trials"));
+    let arguments = [
+        "plan",
+        "--branches",
+        "packed",
+        "--workloads",
+        "quicksort",
+        "--threads",
+        "1,2",
+    ];
+    run(
+        &folder(),
+        &[&arguments[..], &["--trials", "3", "--instrument"]].concat(),
+    )
+    .success()
+    .stdout(contains(
+        "counted     2 trials of each cell of packed-instrumented,",
+    ))
+    // 21 timed trials, and 2 of the instrumented build at each of 2 thread counts.
+    .stdout(contains("9 cells, 13 blocks, 25 trials"))
+    .stderr(contains(
+        "note: no counts of master: only branches of rayon-fork/",
+    ));
+    run(
+        &folder(),
+        &[&arguments[..], &["--trials", "3", "--instrument=1"]].concat(),
+    )
+    .success()
+    .stdout(contains("9 cells, 11 blocks, 23 trials"));
 }
 
 #[test]
 fn counting_needs_a_branch_that_can_count() {
     run(&folder(), &["plan", "--branches", "master", "--instrument"])
         .code(2)
-        .stderr(contains("error: --instrument: only branches of rayon-fork/ can count events"))
+        .stderr(contains(
+            "error: --instrument: only branches of rayon-fork/ can count events",
+        ))
         .stderr(contains("add for example `packed`"));
     let trace = |more: [&str; 2]| {
         let arguments = ["trace", "--threads", "2", more[0], more[1]];
-        let other = if more[0] == "--branch" { ["--workload", "tsp"] } else { ["--branch", "packed"] };
+        let other = if more[0] == "--branch" {
+            ["--workload", "tsp"]
+        } else {
+            ["--branch", "packed"]
+        };
         run(&folder(), &[&arguments[..], &other[..]].concat()).code(2)
     };
     trace(["--branch", "master"]).stderr(contains("records nothing; only branches of rayon-fork/"));
@@ -143,19 +223,30 @@ fn counting_needs_a_branch_that_can_count() {
 fn list_names_every_experiment_with_its_command() {
     run(&folder(), &["list", "experiments"])
         .success()
-        .stdout(contains("cargo runner sweep --experiment packets-correctness"))
+        .stdout(contains(
+            "cargo runner sweep --experiment packets-correctness",
+        ))
         .stdout(contains("quicksort\n").not());
 }
 
 #[test]
 fn an_experiment_sets_what_the_command_line_does_not() {
-    let experiment = ["plan", "--experiment", "packets-speedup-uniform", "--threads", "2,3"];
-    run(&folder(), &[&experiment[..], &["--parameter", "words=1000"]].concat())
-        .success()
-        // 5 cases × 2 depths × 2 thread counts, and one sequential program; 5 trials of each.
-        .stdout(contains("21 cells"))
-        .stdout(contains("105 trials"))
-        .stdout(contains("5 trials of 0 + 1 iterations"));
+    let experiment = [
+        "plan",
+        "--experiment",
+        "packets-speedup-uniform",
+        "--threads",
+        "2,3",
+    ];
+    run(
+        &folder(),
+        &[&experiment[..], &["--parameter", "words=1000"]].concat(),
+    )
+    .success()
+    // 5 cases × 2 depths × 2 thread counts, and one sequential program; 5 trials of each.
+    .stdout(contains("21 cells"))
+    .stdout(contains("105 trials"))
+    .stdout(contains("5 trials of 0 + 1 iterations"));
 }
 
 #[test]
@@ -163,7 +254,9 @@ fn a_plan_takes_branches_that_are_in_no_file_as_a_sweep_does() {
     let list = "packed,mine=path:rayon-fork,group:rivals";
     run(&folder(), &["plan", "--branches", list])
         .success()
-        .stdout(contains("branches    packed\n            mine\n            chili\n"))
+        .stdout(contains(
+            "branches    packed\n            mine\n            chili\n",
+        ))
         .stdout(contains("twin        packed-again"));
 }
 
@@ -172,10 +265,14 @@ fn a_group_is_picked_by_its_name_and_a_misspelt_one_is_refused_with_the_likely_o
     let folder = folder();
     run(&folder, &["plan", "--experiment", "rivals"])
         .success()
-        .stdout(contains("branches    master\n            champion\n            chili\n            forte\n"));
+        .stdout(contains(
+            "branches    master\n            champion\n            chili\n            forte\n",
+        ));
     run(&folder, &["plan", "--branches", "group:rivls"])
         .code(2)
-        .stderr(contains("--branches: rivls: no such group; known: designs, "))
+        .stderr(contains(
+            "--branches: rivls: no such group; known: designs, ",
+        ))
         .stderr(contains("did you mean `rivals`?"));
 }
 
@@ -184,7 +281,17 @@ fn a_misspelt_experiment_is_bad_input_with_the_likely_name() {
     run(&folder(), &["plan", "--experiment", "packets-awsome"])
         .code(2)
         .stderr(contains("did you mean `packets-awesome`?"));
-    run(&folder(), &["plan", "--experiment", "packets-awesome", "--preset", "quick"]).code(2);
+    run(
+        &folder(),
+        &[
+            "plan",
+            "--experiment",
+            "packets-awesome",
+            "--preset",
+            "quick",
+        ],
+    )
+    .code(2);
 }
 
 #[test]
@@ -215,7 +322,9 @@ fn a_missing_file_of_branches_is_bad_input() {
 fn a_checkout_that_is_none_is_bad_input() {
     let folder = folder();
     let elsewhere = folder.path().display().to_string();
-    run(&folder, &["list", "--root", &elsewhere]).code(2).stderr(contains("no checkout at"));
+    run(&folder, &["list", "--root", &elsewhere])
+        .code(2)
+        .stderr(contains("no checkout at"));
 }
 
 #[test]
@@ -223,31 +332,66 @@ fn thread_counts_sizes_and_parameters_are_checked_before_anything_is_built() {
     let wrong = [
         (["--threads", "0"], "`0` is no thread count"),
         (["--size", "huge"], "unknown size `huge`"),
-        (["--parameter", "color=red"], "no picked workload has `color`"),
-        (["--parameter", "packets.wrods=9"], "did you mean `words`? known: packets.strategy"),
+        (
+            ["--parameter", "color=red"],
+            "no picked workload has `color`",
+        ),
+        (
+            ["--parameter", "packets.wrods=9"],
+            "did you mean `words`? known: packets.strategy",
+        ),
         (["--parameter", "elements=many"], "a whole number"),
         (["--workloads", "quicksrt"], "did you mean `quicksort`?"),
-        (["--workloads", ""], "--workloads: `` names no workload; write `all`"),
-        (["--branches", " , "], "--branches: ` , ` names no branch; write `all`"),
+        (
+            ["--workloads", ""],
+            "--workloads: `` names no workload; write `all`",
+        ),
+        (
+            ["--branches", " , "],
+            "--branches: ` , ` names no branch; write `all`",
+        ),
         (["--timeout", "-1"], "positive number of seconds"),
         (["--trials", "0"], "0 is not in 1"),
     ];
     for (option, message) in wrong {
         let option = format!("{}={}", option[0], option[1]);
-        run(&folder(), &["sweep", &option]).code(2).stderr(contains(message));
+        run(&folder(), &["sweep", &option])
+            .code(2)
+            .stderr(contains(message));
     }
 }
 
 #[test]
 fn what_cannot_be_meant_is_told_at_once_and_in_the_words_that_were_typed() {
     for (arguments, told) in [
-        (&["plan", "--trials", "1000000000"][..], "more than 10000000 trials"),
-        (&["plan", "--shard", "1/99999999"], "too few for 99999999 shards"),
-        (&["plan", "--trials", "-1"], "invalid value '-1' for '--trials <N>'"),
+        (
+            &["plan", "--trials", "1000000000"][..],
+            "more than 10000000 trials",
+        ),
+        (
+            &["plan", "--shard", "1/99999999"],
+            "too few for 99999999 shards",
+        ),
+        (
+            &["plan", "--trials", "-1"],
+            "invalid value '-1' for '--trials <N>'",
+        ),
         (&["sweep", "--output", "x.pdf"], "leave out `.pdf`"),
         (&["report", "--output", "x.pdf"], "leave out `.pdf`"),
-        (&["merge", "nowhere.tar.zst"], "nowhere.tar.zst: there is no such file or folder"),
-        (&["plan", "--experiment", "packets-awesome", "--workloads", "tsp"], "--workloads tsp: none has"),
+        (
+            &["merge", "nowhere.tar.zst"],
+            "nowhere.tar.zst: there is no such file or folder",
+        ),
+        (
+            &[
+                "plan",
+                "--experiment",
+                "packets-awesome",
+                "--workloads",
+                "tsp",
+            ],
+            "--workloads tsp: none has",
+        ),
     ] {
         run(&folder(), arguments).code(2).stderr(contains(told));
     }
@@ -255,8 +399,16 @@ fn what_cannot_be_meant_is_told_at_once_and_in_the_words_that_were_typed() {
 
 #[test]
 fn a_parameter_given_twice_is_bad_input() {
-    let twice = ["plan", "--parameter", "elements=5", "--parameter", "quicksort.elements=6"];
-    run(&folder(), &twice).code(2).stderr(contains("`quicksort.elements` is already 5; give each parameter once"));
+    let twice = [
+        "plan",
+        "--parameter",
+        "elements=5",
+        "--parameter",
+        "quicksort.elements=6",
+    ];
+    run(&folder(), &twice).code(2).stderr(contains(
+        "`quicksort.elements` is already 5; give each parameter once",
+    ));
 }
 
 #[test]
@@ -269,7 +421,12 @@ fn a_reader_that_has_enough_is_no_failure() {
         .spawn()
         .unwrap();
     drop(child.stdout.take());
-    child.wait_with_output().unwrap().assert().success().stderr(contains("error").not());
+    child
+        .wait_with_output()
+        .unwrap()
+        .assert()
+        .success()
+        .stderr(contains("error").not());
 }
 
 #[test]
@@ -277,11 +434,14 @@ fn an_output_folder_that_cannot_be_written_is_told_before_anything_is_built() {
     let folder = folder();
     let taken = folder.path().join("taken");
     fs::write(&taken, "a file").unwrap();
-    run(&folder, &["sweep", "--output", &taken.display().to_string()])
-        .code(4)
-        .stderr(contains("choose a folder with --output"))
-        .stderr(contains("at path").not())
-        .stderr(contains("building").not());
+    run(
+        &folder,
+        &["sweep", "--output", &taken.display().to_string()],
+    )
+    .code(4)
+    .stderr(contains("choose a folder with --output"))
+    .stderr(contains("at path").not())
+    .stderr(contains("building").not());
 }
 
 #[test]
@@ -298,18 +458,27 @@ fn a_sweep_may_be_called_by_the_beginning_of_its_name_if_no_other_begins_so() {
     }
     let sweeps = folder.path().display().to_string();
     // It has nothing to show, which is said of the sweep that was meant.
-    run(&folder, &["show", "2026-01-02", "--output", &sweeps]).code(2).stderr(contains("2026-01-02T000000Z-a-1"));
+    run(&folder, &["show", "2026-01-02", "--output", &sweeps])
+        .code(2)
+        .stderr(contains("2026-01-02T000000Z-a-1"));
     run(&folder, &["show", "2026-01-0", "--output", &sweeps])
         .code(2)
-        .stderr(contains("begin with `2026-01-0`").and(contains("2026-01-01T000000Z-a-1 and 2026-01-02")));
+        .stderr(
+            contains("begin with `2026-01-0`")
+                .and(contains("2026-01-01T000000Z-a-1 and 2026-01-02")),
+        );
 }
 
 #[test]
 fn a_sweep_that_does_not_exist_is_bad_input() {
     let folder = folder();
     let sweeps = folder.path().display().to_string();
-    run(&folder, &["show", "nothing", "--output", &sweeps]).code(2).stderr(contains("no sweep called `nothing`"));
-    run(&folder, &["show", "--output", &sweeps]).code(2).stderr(contains("`cargo runner sweep` makes one"));
+    run(&folder, &["show", "nothing", "--output", &sweeps])
+        .code(2)
+        .stderr(contains("no sweep called `nothing`"));
+    run(&folder, &["show", "--output", &sweeps])
+        .code(2)
+        .stderr(contains("`cargo runner sweep` makes one"));
 }
 
 #[test]
@@ -321,7 +490,11 @@ fn a_fixed_frequency_is_refused_where_the_host_cannot_hold_one() {
         .code(4)
         .stderr(contains("no frequency control"))
         .stderr(contains("--allow-uncontrolled"));
-    run(&folder(), &["plan", "--mode", "fixed", "--allow-uncontrolled"]).success();
+    run(
+        &folder(),
+        &["plan", "--mode", "fixed", "--allow-uncontrolled"],
+    )
+    .success();
 }
 
 #[test]
@@ -333,18 +506,29 @@ fn a_second_sweep_on_the_same_host_is_refused() {
     let elsewhere = tempfile::tempdir().unwrap();
     let mut sweep = common::runner(folder.path());
     sweep.env("TMPDIR", elsewhere.path()).arg("sweep");
-    let who = format!("another sweep runs on this host, process {} (`", std::process::id());
+    let who = format!(
+        "another sweep runs on this host, process {} (`",
+        std::process::id()
+    );
     sweep.assert().code(4).stderr(contains(who));
     // What is wrong with the command line is told all the same.
     for (arguments, told) in [
         (&["sweep", "--threads", "-1"][..], "`-1` is no thread count"),
-        (&["compare", "packed", "path:nowhere"], "`path:nowhere`: the folder is not there"),
-        (&["sweep", "--resume", "nothing"], "no sweep called `nothing`"),
+        (
+            &["compare", "packed", "path:nowhere"],
+            "`path:nowhere`: the folder is not there",
+        ),
+        (
+            &["sweep", "--resume", "nothing"],
+            "no sweep called `nothing`",
+        ),
     ] {
         run(&folder, arguments).code(2).stderr(contains(told));
     }
     let nowhere = run(&folder, &["sweep", "--output", "/dev/null"]);
-    nowhere.code(4).stderr(contains("/dev/null: no sweep can be written there"));
+    nowhere
+        .code(4)
+        .stderr(contains("/dev/null: no sweep can be written there"));
 }
 
 #[test]
@@ -352,17 +536,28 @@ fn simulated_sweeps_may_run_at_once_but_not_beside_one_that_measures() {
     let folder = folder();
     let lock = fs::File::create(folder.path().join("host.lock")).unwrap();
     let is_refused = |arguments: &[&str]| {
-        let output = common::runner(folder.path()).args(arguments).output().unwrap();
+        let output = common::runner(folder.path())
+            .args(arguments)
+            .output()
+            .unwrap();
         String::from_utf8_lossy(&output.stderr).contains("another sweep runs on this host")
     };
     // Neither gets as far as a build: what a dead sweep left cannot be read.
     let journal = folder.path().join("journal.json");
     fs::write(&journal, "nothing").unwrap();
-    let measured = ["sweep", "--branches", "packed", "--frequency-journal", journal.to_str().unwrap()];
+    let measured = [
+        "sweep",
+        "--branches",
+        "packed",
+        "--frequency-journal",
+        journal.to_str().unwrap(),
+    ];
     let simulated = [&measured[..], &["--machine", "zen4-64"]].concat();
     lock.lock_shared().unwrap();
     assert!(!is_refused(&simulated));
-    run(&folder, &simulated).code(4).stderr(contains("journal.json"));
+    run(&folder, &simulated)
+        .code(4)
+        .stderr(contains("journal.json"));
     assert!(is_refused(&measured));
     lock.unlock().unwrap();
     lock.lock().unwrap();
@@ -371,19 +566,27 @@ fn simulated_sweeps_may_run_at_once_but_not_beside_one_that_measures() {
 
 #[test]
 fn prices_that_cannot_be_written_are_not_measured() {
-    run(&folder(), &["calibrate", "--output", "/nowhere/charges.toml"])
-        .code(4)
-        .stderr(contains("/nowhere/charges.toml: cannot be written").and(contains("building").not()));
+    run(
+        &folder(),
+        &["calibrate", "--output", "/nowhere/charges.toml"],
+    )
+    .code(4)
+    .stderr(contains("/nowhere/charges.toml: cannot be written").and(contains("building").not()));
 }
 
 #[test]
 fn a_path_without_rayon_core_is_bad_input() {
     let folder = folder();
     let config = config(&folder, "name = \"mine\"\npath = \"nowhere\"");
-    run(&folder, &["build", "--branches", "mine", "--config", &config])
-        .code(2)
-        .stderr(contains("path = \"nowhere\", seen from branches.toml, is not there"))
-        .stderr(contains("building").not());
+    run(
+        &folder,
+        &["build", "--branches", "mine", "--config", &config],
+    )
+    .code(2)
+    .stderr(contains(
+        "path = \"nowhere\", seen from branches.toml, is not there",
+    ))
+    .stderr(contains("building").not());
 }
 
 #[test]
@@ -391,10 +594,13 @@ fn a_branch_that_does_not_compile_is_a_failed_build_with_the_compilers_words() {
     let folder = folder();
     made_up_rayon_core(&folder, "1.13.5", "compile_error!(\"half finished\");");
     let config = config(&folder, "name = \"broken\"\npath = \"rayon-core\"");
-    run(&folder, &["build", "--branches", "broken", "--config", &config])
-        .code(3)
-        .stderr(contains("branch `broken`"))
-        .stderr(contains("half finished"));
+    run(
+        &folder,
+        &["build", "--branches", "broken", "--config", &config],
+    )
+    .code(3)
+    .stderr(contains("branch `broken`"))
+    .stderr(contains("half finished"));
 }
 
 #[test]
@@ -402,10 +608,15 @@ fn a_patch_that_cargo_ignores_is_a_failed_build() {
     let folder = folder();
     made_up_rayon_core(&folder, "2.0.0", "");
     let config = config(&folder, "name = \"ignored\"\npath = \"rayon-core\"");
-    run(&folder, &["build", "--branches", "ignored", "--config", &config])
-        .code(3)
-        .stderr(contains("branch `ignored` asks for rayon-core, but cargo linked rayon-core 1."))
-        .stderr(contains("a patch is ignored when"));
+    run(
+        &folder,
+        &["build", "--branches", "ignored", "--config", &config],
+    )
+    .code(3)
+    .stderr(contains(
+        "branch `ignored` asks for rayon-core, but cargo linked rayon-core 1.",
+    ))
+    .stderr(contains("a patch is ignored when"));
 }
 
 #[test]
@@ -423,14 +634,28 @@ fn a_damaged_manifest_is_bad_input_with_the_remedy() {
 #[test]
 fn help_shows_no_option_under_anothers_heading_and_none_that_is_refused() {
     let help = |command: &str| {
-        let output = run(&folder(), &[command, "--help"]).success().get_output().stdout.clone();
+        let output = run(&folder(), &[command, "--help"])
+            .success()
+            .get_output()
+            .stdout
+            .clone();
         String::from_utf8(output).unwrap()
     };
     for command in ["sweep", "compare", "plan"] {
         let text = help(command);
         let (_, frequency) = text.split_once("CPU frequency:").unwrap();
-        for option in ["--resume", "--output", "--format", "--keep-going", "--order", "--root"] {
-            assert!(!frequency.contains(&format!("      {option}")), "{command} {option}: {text}");
+        for option in [
+            "--resume",
+            "--output",
+            "--format",
+            "--keep-going",
+            "--order",
+            "--root",
+        ] {
+            assert!(
+                !frequency.contains(&format!("      {option}")),
+                "{command} {option}: {text}"
+            );
         }
     }
     assert!(help("sweep").contains("--branches <"));

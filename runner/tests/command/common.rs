@@ -11,15 +11,24 @@ use tempfile::TempDir;
 
 /// The checkout that this runner belongs to.
 pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap()
+        .to_owned()
 }
 
-/// `cargo runner`, with temporary files and the lock that keeps two sweeps off one host in a folder of its own, so that
-/// tests that run at once do not meet there.
+/// `cargo runner`, with temporary files and the lock that keeps two sweeps off one host in a folder
+/// of its own, so that tests that run at once do not meet there.
 pub(crate) fn runner(temporary: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_runner"));
-    command.current_dir(root()).env("TMPDIR", temporary).env("NO_COLOR", "1");
-    command.env(runner::record::sweep_dir::HOST_LOCK, temporary.join("host.lock"));
+    command
+        .current_dir(root())
+        .env("TMPDIR", temporary)
+        .env("NO_COLOR", "1");
+    command.env(
+        runner::record::sweep_dir::HOST_LOCK,
+        temporary.join("host.lock"),
+    );
     command
 }
 
@@ -30,10 +39,15 @@ pub(crate) fn run(folder: &TempDir, arguments: &[&str]) -> Assert {
 
 /// The lines of a sweep's records.
 pub(crate) fn text(sweep: &Path) -> String {
-    Text::open(&trials_file::of(sweep)).and_then(io::read_to_string).unwrap()
+    Text::open(&trials_file::of(sweep))
+        .and_then(io::read_to_string)
+        .unwrap()
 }
 
 /// The records of a sweep.
 pub(crate) fn records(sweep: &Path) -> Vec<Value> {
-    text(sweep).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    text(sweep)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }

@@ -14,8 +14,21 @@ fn a_comparison_prints_medians_ratios_what_the_analysis_says_and_how_to_repeat_i
     let output = run(
         &folder,
         &[
-            &["compare", "master", "same=published:1.13.0", "--preset", "smoke"][..],
-            &["--workloads", "quicksort", "--threads", "1", "--trials", "4"],
+            &[
+                "compare",
+                "master",
+                "same=published:1.13.0",
+                "--preset",
+                "smoke",
+            ][..],
+            &[
+                "--workloads",
+                "quicksort",
+                "--threads",
+                "1",
+                "--trials",
+                "4",
+            ],
             &["--format", "json", "--output", &sweeps],
         ]
         .concat(),
@@ -27,18 +40,43 @@ fn a_comparison_prints_medians_ratios_what_the_analysis_says_and_how_to_repeat_i
     .clone();
     let page: Value = serde_json::from_slice(&output).unwrap();
     assert_eq!(page["baseline"], "master");
-    assert!(page["versions"][1].as_str().unwrap().contains("`same`: rayon-core 1.13.0"), "{page}");
+    assert!(
+        page["versions"][1]
+            .as_str()
+            .unwrap()
+            .contains("`same`: rayon-core 1.13.0"),
+        "{page}"
+    );
     let rows = page["rows"].as_array().unwrap();
-    assert_eq!(rows.len(), 4, "the sequential program, master, its twin, same: {page}");
-    assert!(rows[3]["ratio"].is_number() && rows[3]["cpu_ratio"].is_number(), "{page}");
-    assert!(page["judgement"].as_str().is_some_and(|text| !text.is_empty()), "{page}");
+    assert_eq!(
+        rows.len(),
+        4,
+        "the sequential program, master, its twin, same: {page}"
+    );
+    assert!(
+        rows[3]["ratio"].is_number() && rows[3]["cpu_ratio"].is_number(),
+        "{page}"
+    );
+    assert!(
+        page["judgement"]
+            .as_str()
+            .is_some_and(|text| !text.is_empty()),
+        "{page}"
+    );
 
     // It is printed again without being measured, and branches.toml has no say in it.
-    run(&folder, &["compare", "--resume", "--format", "markdown", "--output", &sweeps])
-        .success()
-        .stdout(contains("### rayon-core: `same` compared with `master`"))
-        .stdout(contains("cargo runner compare master same=published:1.13.0 --preset smoke"))
-        .stderr(contains("building").not());
+    run(
+        &folder,
+        &[
+            "compare", "--resume", "--format", "markdown", "--output", &sweeps,
+        ],
+    )
+    .success()
+    .stdout(contains("### rayon-core: `same` compared with `master`"))
+    .stdout(contains(
+        "cargo runner compare master same=published:1.13.0 --preset smoke",
+    ))
+    .stderr(contains("building").not());
 }
 
 #[test]
@@ -47,10 +85,19 @@ fn a_branch_that_is_none_is_bad_input_before_anything_is_built() {
         ("pakced", "did you mean `packed`?"),
         ("published:1.13", "no exact version"),
         ("fork:spilt", "did you mean `split`?"),
-        ("path:/nowhere/at/all", "`path:/nowhere/at/all`: the folder is not there"),
-        ("mine=path:workloads", "`mine=path:workloads`: the folder holds the package `workloads`"),
+        (
+            "path:/nowhere/at/all",
+            "`path:/nowhere/at/all`: the folder is not there",
+        ),
+        (
+            "mine=path:workloads",
+            "`mine=path:workloads`: the folder holds the package `workloads`",
+        ),
         ("git:/nowhere/at/all#main", "there is no git repository"),
-        ("git:.#no-such-branch", "the repository has no commit, branch or tag `no-such-branch`"),
+        (
+            "git:.#no-such-branch",
+            "the repository has no commit, branch or tag `no-such-branch`",
+        ),
         ("master", "there is a `master` already"),
     ] {
         let folder = tempfile::tempdir().unwrap();
@@ -65,5 +112,7 @@ fn a_branch_that_is_none_is_bad_input_before_anything_is_built() {
 #[test]
 fn one_branch_alone_is_no_comparison() {
     let folder = tempfile::tempdir().unwrap();
-    run(&folder, &["compare", "master"]).code(2).stderr(contains("2"));
+    run(&folder, &["compare", "master"])
+        .code(2)
+        .stderr(contains("2"));
 }

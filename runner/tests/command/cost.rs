@@ -20,7 +20,11 @@ use protocol::{Iteration, Metric, Placement, SCHEMA, Usage};
 const TRIALS_PER_REPLICATE: usize = 9;
 
 fn asked(trials: u32) -> Asked {
-    let names = ["master", "packed", "split-counters-no-jec-sleepers-only-cache-padded"];
+    let names = [
+        "master",
+        "packed",
+        "split-counters-no-jec-sleepers-only-cache-padded",
+    ];
     Asked {
         branches: names.map(str::to_owned).into(),
         baseline: "master".to_owned(),
@@ -52,8 +56,21 @@ fn planned(asked: &Asked) -> Plan {
 /// A record as long as most.
 fn record(asked: &Asked, trial: &Trial<'_>) -> Record {
     let load = &asked.workloads[trial.kind.load];
-    let iteration = Iteration { elapsed_ns: 24_893_463, user_ns: 24_851_000, system_ns: 0, work_units: 21_600 };
-    let metric = |name: &str| (name.to_owned(), Metric { value: 0.5, unit: "switches".to_owned() });
+    let iteration = Iteration {
+        elapsed_ns: 24_893_463,
+        user_ns: 24_851_000,
+        system_ns: 0,
+        work_units: 21_600,
+    };
+    let metric = |name: &str| {
+        (
+            name.to_owned(),
+            Metric {
+                value: 0.5,
+                unit: "switches".to_owned(),
+            },
+        )
+    };
     Record {
         schema: SCHEMA,
         trial: trial.id,
@@ -108,7 +125,8 @@ fn a_plan_takes_a_few_bytes_for_each_trial() {
         assert_eq!(plan.len(), replicates as usize * TRIALS_PER_REPLICATE);
         bytes
     });
-    // Two of its own and a share of its block's, and what grows by doubling holds up to three times as much.
+    // Two of its own and a share of its block's, and what grows by doubling holds up to three times
+    // as much.
     assert!((2..=40).contains(&bytes), "{bytes} bytes");
 }
 
@@ -122,7 +140,12 @@ fn what_the_tables_need_of_a_trial_is_a_few_numbers() {
             for trial in plan.trials() {
                 summary.add(&record(&asked, &trial));
             }
-            assert!(summary.rows().iter().all(|row| row.failed == 0 && row.median_ns.is_some()));
+            assert!(
+                summary
+                    .rows()
+                    .iter()
+                    .all(|row| row.failed == 0 && row.median_ns.is_some())
+            );
             assert_eq!(summary.conditions.trials, plan.len());
         });
         bytes

@@ -21,8 +21,23 @@ const COUNTED: usize = 2;
 static SWEPT: LazyLock<(TempDir, String)> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let output = common::runner(folder.path())
-        .args(["sweep", "--preset", "smoke", "--branches", "packed", "--workloads", "fib-join"])
-        .args(["--threads", "2", "--instrument", "--format", "csv", "--output"])
+        .args([
+            "sweep",
+            "--preset",
+            "smoke",
+            "--branches",
+            "packed",
+            "--workloads",
+            "fib-join",
+        ])
+        .args([
+            "--threads",
+            "2",
+            "--instrument",
+            "--format",
+            "csv",
+            "--output",
+        ])
         .arg(folder.path().join("sweeps"))
         .assert()
         .success()
@@ -34,7 +49,11 @@ static SWEPT: LazyLock<(TempDir, String)> = LazyLock::new(|| {
 /// A copy of that sweep, to be damaged.
 fn copy() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
-    let from = fs::read_dir(SWEPT.0.path().join("sweeps")).unwrap().next().unwrap().unwrap();
+    let from = fs::read_dir(SWEPT.0.path().join("sweeps"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap();
     let to = folder.path().join("sweeps").join(from.file_name());
     fs::create_dir_all(&to).unwrap();
     for file in fs::read_dir(from.path()).unwrap() {
@@ -47,7 +66,10 @@ fn copy() -> (TempDir, PathBuf) {
 fn resume(folder: &TempDir) -> Assert {
     let sweeps = folder.path().join("sweeps");
     let mut command = common::runner(folder.path());
-    command.args(["sweep", "--resume", "latest", "--output"]).arg(sweeps).assert()
+    command
+        .args(["sweep", "--resume", "latest", "--output"])
+        .arg(sweeps)
+        .assert()
 }
 
 #[test]
@@ -58,16 +80,29 @@ fn counted_trials_hold_what_the_program_is_known_to_do() {
     let (timed, counted) = records.split_at(TIMED);
     assert!(timed.iter().all(|record| record.get("events").is_none()));
     for record in counted {
-        assert_eq!((&record["branch"], &record["outcome"]), (&"packed-instrumented".into(), &"ok".into()));
+        assert_eq!(
+            (&record["branch"], &record["outcome"]),
+            (&"packed-instrumented".into(), &"ok".into())
+        );
         assert_eq!(record["iterations"], Value::Array(Vec::new()));
         let events = &record["events"];
         let workers = events["workers"].as_array().unwrap();
         assert_eq!(workers.len(), 2);
-        let pushes: u64 = workers.iter().map(|worker| worker["pushes"].as_u64().unwrap()).sum();
+        let pushes: u64 = workers
+            .iter()
+            .map(|worker| worker["pushes"].as_u64().unwrap())
+            .sum();
         // A tree of n calls has (n - 1) / 2 inner ones; each is a join, and a join pushes one job.
-        let (calls, iterations) = (events["work_units"].as_u64().unwrap(), events["iterations"].as_u64().unwrap());
+        let (calls, iterations) = (
+            events["work_units"].as_u64().unwrap(),
+            events["iterations"].as_u64().unwrap(),
+        );
         assert_eq!(pushes, (calls - iterations) / 2);
-        assert!(workers.iter().any(|worker| worker["packed_word_loads"].as_u64() > Some(0)));
+        assert!(
+            workers
+                .iter()
+                .any(|worker| worker["packed_word_loads"].as_u64() > Some(0))
+        );
     }
 }
 
@@ -77,7 +112,11 @@ fn the_table_of_a_sweep_with_counts_is_that_of_its_timed_trials() {
     let (folder, sweep) = copy();
     let show = || {
         let mut command = common::runner(folder.path());
-        command.args(["show", "--format", "csv"]).arg(&sweep).assert().success()
+        command
+            .args(["show", "--format", "csv"])
+            .arg(&sweep)
+            .assert()
+            .success()
     };
     let with_counts = show().stderr(contains("2 trials of instrumented builds were counted"));
     assert_eq!(with_counts.get_output().stdout, SWEPT.1.as_bytes());
@@ -124,17 +163,33 @@ fn a_changed_instrumented_build_is_not_gone_on_with() {
 #[test]
 fn a_timed_binary_has_nothing_of_counts_and_traces_in_it() {
     let (_folder, sweep) = copy();
-    let manifest: Value = serde_json::from_str(&fs::read_to_string(sweep.join("manifest.json")).unwrap()).unwrap();
+    let manifest: Value =
+        serde_json::from_str(&fs::read_to_string(sweep.join("manifest.json")).unwrap()).unwrap();
     let target = std::env::var_os("CARGO_TARGET_DIR");
     let target = target.map_or_else(|| common::root().join("target"), PathBuf::from);
     let has = |build: &Value, word: &str| {
         let digest = &build["receipt"]["binary_sha256"].as_str().unwrap()[..32];
         let bytes = fs::read(target.join("branches/binaries").join(digest)).unwrap();
-        bytes.windows(word.len()).any(|window| window == word.as_bytes())
+        bytes
+            .windows(word.len())
+            .any(|window| window == word.as_bytes())
     };
-    for word in ["thread_state_runnable", "what happened, not how long", "steals_tried"] {
-        assert!(has(&manifest["instrumented"][0], word), "{word} is not what to look for");
-        assert!(manifest["branches"].as_array().unwrap().iter().all(|build| !has(build, word)));
+    for word in [
+        "thread_state_runnable",
+        "what happened, not how long",
+        "steals_tried",
+    ] {
+        assert!(
+            has(&manifest["instrumented"][0], word),
+            "{word} is not what to look for"
+        );
+        assert!(
+            manifest["branches"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .all(|build| !has(build, word))
+        );
     }
 }
 
@@ -143,7 +198,15 @@ fn a_trace_has_a_track_for_each_worker_on_which_nothing_overlaps() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("made/trace.json");
     common::runner(folder.path())
-        .args(["trace", "--branch", "packed", "--workload", "fib-join", "--threads", "2"])
+        .args([
+            "trace",
+            "--branch",
+            "packed",
+            "--workload",
+            "fib-join",
+            "--threads",
+            "2",
+        ])
         .args(["--size", "tiny", "--output"])
         .arg(&path)
         .assert()
@@ -153,8 +216,10 @@ fn a_trace_has_a_track_for_each_worker_on_which_nothing_overlaps() {
     let trace: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     let events = trace["traceEvents"].as_array().unwrap();
     for track in 0..=2 {
-        let spans: Vec<&Value> =
-            events.iter().filter(|event| event["tid"] == track && event["ts"].is_number()).collect();
+        let spans: Vec<&Value> = events
+            .iter()
+            .filter(|event| event["tid"] == track && event["ts"].is_number())
+            .collect();
         assert!(spans.is_sorted_by_key(|event| event["ts"].as_f64().unwrap()));
         for pair in spans.chunks(2) {
             assert_eq!((&pair[0]["ph"], &pair[1]["ph"]), (&"B".into(), &"E".into()));
@@ -163,7 +228,11 @@ fn a_trace_has_a_track_for_each_worker_on_which_nothing_overlaps() {
         assert!(!spans.is_empty());
     }
     let is_state = |name: &Value, state: &str| *name == state;
-    assert!(events.iter().any(|event| is_state(&event["name"], "active")));
+    assert!(
+        events
+            .iter()
+            .any(|event| is_state(&event["name"], "active"))
+    );
     assert_eq!(trace["otherData"]["branch"], "packed");
     assert_eq!(trace["otherData"]["variant"], "packed");
 }

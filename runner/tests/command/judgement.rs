@@ -28,7 +28,10 @@ fn checkout(python: &str) -> tempfile::TempDir {
     write("analysis/requirements.txt", "");
     let of_nothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
     write(".venv/requirements.sha256", of_nothing);
-    write(".venv/bin/python", &format!("#!/bin/sh\n[ \"$1\" = -c ] && exit 0\n{python}\n"));
+    write(
+        ".venv/bin/python",
+        &format!("#!/bin/sh\n[ \"$1\" = -c ] && exit 0\n{python}\n"),
+    );
     let interpreter = folder.path().join(".venv/bin/python");
     fs::set_permissions(interpreter, fs::Permissions::from_mode(0o755)).unwrap();
     folder
@@ -38,7 +41,10 @@ fn show(root: &Path, sweep: &str, more: &[&str]) -> Assert {
     let sweep = common::root().join(sweep).display().to_string();
     let root_text = root.display().to_string();
     let mut command = common::runner(root);
-    command.args(["show", &sweep, "--root", &root_text]).args(more).assert()
+    command
+        .args(["show", &sweep, "--root", &root_text])
+        .args(more)
+        .assert()
 }
 
 #[test]
@@ -49,9 +55,13 @@ fn the_table_ends_with_what_the_analysis_says_in_as_many_columns() {
         .stdout(contains("CPU ratio"))
         .stdout(predicates::str::ends_with("\nasked: verdict in 80\n"));
     show(folder.path(), PACED, &[]).stdout(is_match("CPU time +CPU ratio +time +ratio").unwrap());
-    show(folder.path(), SWEEP, &["--format", "markdown"]).success().stdout(contains("\nasked: verdict"));
+    show(folder.path(), SWEEP, &["--format", "markdown"])
+        .success()
+        .stdout(contains("\nasked: verdict"));
     for format in ["csv", "json"] {
-        show(folder.path(), SWEEP, &["--format", format]).success().stdout(contains("asked:").not());
+        show(folder.path(), SWEEP, &["--format", format])
+            .success()
+            .stdout(contains("asked:").not());
     }
 }
 
@@ -61,7 +71,9 @@ fn an_analysis_that_fails_leaves_the_table_and_says_why_and_what_to_do() {
     show(folder.path(), SWEEP, &[])
         .success()
         .stdout(contains("CPU ratio"))
-        .stdout(contains("\nNot judged: the analysis failed: error: no such thing. Once that is mended,\n"))
+        .stdout(contains(
+            "\nNot judged: the analysis failed: error: no such thing. Once that is mended,\n",
+        ))
         .stdout(is_match("judgement\\.\n$").unwrap());
 }
 

@@ -1,4 +1,5 @@
-//! The command as its users meet it, and what it costs: one program, as each would link the whole runner.
+//! The command as its users meet it, and what it costs: one program, as each would link the whole
+//! runner.
 
 mod answers;
 mod cli;

@@ -6,9 +6,12 @@ use std::process::{Command, Output, Stdio};
 
 use crate::common;
 
-/// Runs a shell script with `$RUNNER` and `variables`; `None`, loudly, where mounting is not permitted.
+/// Runs a shell script with `$RUNNER` and `variables`; `None`, loudly, where mounting is not
+/// permitted.
 pub(crate) fn run(script: &str, variables: &[(&str, &Path)]) -> Option<Output> {
-    let can = Command::new("unshare").args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"]).output();
+    let can = Command::new("unshare")
+        .args(["-m", "mount", "-t", "tmpfs", "none", "/mnt"])
+        .output();
     if !can.is_ok_and(|output| output.status.success()) {
         skip("`unshare -m mount` is not permitted here; run this test as root");
         return None;
@@ -16,8 +19,12 @@ pub(crate) fn run(script: &str, variables: &[(&str, &Path)]) -> Option<Output> {
     let mut command = Command::new("unshare");
     // A file system of its own, so that no other sweep of this machine is met at the lock.
     let own = format!("mount -t tmpfs none /var/tmp; {script}");
-    command.args(["-m", "sh", "-ec", &own]).envs(variables.iter().copied());
-    command.env("RUNNER", env!("CARGO_BIN_EXE_runner")).current_dir(common::root());
+    command
+        .args(["-m", "sh", "-ec", &own])
+        .envs(variables.iter().copied());
+    command
+        .env("RUNNER", env!("CARGO_BIN_EXE_runner"))
+        .current_dir(common::root());
     Some(command.stdin(Stdio::null()).output().unwrap())
 }
 

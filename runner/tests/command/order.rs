@@ -45,7 +45,12 @@ fn plan_of(asked: &Asked) -> Plan {
     plan::order(asked, &identities)
 }
 
-const ITERATION: Iteration = Iteration { elapsed_ns: 9, user_ns: 9, system_ns: 0, work_units: 1 };
+const ITERATION: Iteration = Iteration {
+    elapsed_ns: 9,
+    user_ns: 9,
+    system_ns: 0,
+    work_units: 1,
+};
 
 /// Remembers what it was asked to run; fails or is interrupted at chosen calls.
 #[derive(Default)]
@@ -61,10 +66,15 @@ impl RunTrial for Fake {
         if self.interrupted_at == Some(call) {
             return None;
         }
-        self.calls.push((branch.to_owned(), layout, request.clone()));
+        self.calls
+            .push((branch.to_owned(), layout, request.clone()));
         let result = if self.fails_at == Some(call) {
             let reason = "no answer".to_owned();
-            Err(TrialFailure { ending: Ending::Timeout, reason, stderr_tail: None })
+            Err(TrialFailure {
+                ending: Ending::Timeout,
+                reason,
+                stderr_tail: None,
+            })
         } else {
             Ok(Outcome {
                 simulated: None,
@@ -85,7 +95,10 @@ impl RunTrial for Fake {
                 }),
             })
         };
-        Some(Ended { process: Duration::from_millis(3), result })
+        Some(Ended {
+            process: Duration::from_millis(3),
+            result,
+        })
     }
 }
 
@@ -106,8 +119,16 @@ impl ControlFrequency for Modes {
 
     fn after(&mut self) -> ClockReading {
         let is_fixed = self.entered.last() == Some(&Mode::Fixed);
-        let state = if is_fixed { FreqState::FixedVerified } else { FreqState::Dynamic };
-        ClockReading { state, ghz_before: Some(2.0), ghz_after: Some(2.5) }
+        let state = if is_fixed {
+            FreqState::FixedVerified
+        } else {
+            FreqState::Dynamic
+        };
+        ClockReading {
+            state,
+            ghz_before: Some(2.0),
+            ghz_after: Some(2.5),
+        }
     }
 
     fn leave(&mut self) -> anyhow::Result<()> {
@@ -123,9 +144,22 @@ impl Watch for Nobody {
     fn end(&mut self, _record: &Record) {}
 }
 
-fn run(asked: &Asked, plan: &Plan, done: HashSet<Id>, fake: &mut Fake) -> (Tally, Vec<Record>, Vec<Mode>) {
+fn run(
+    asked: &Asked,
+    plan: &Plan,
+    done: HashSet<Id>,
+    fake: &mut Fake,
+) -> (Tally, Vec<Record>, Vec<Mode>) {
     let inputs = asked.workloads.iter().map(|_| None).collect();
-    let job = Job { root: Path::new("."), asked, plan, inputs, done, cpus: 2, settle: Duration::ZERO };
+    let job = Job {
+        root: Path::new("."),
+        asked,
+        plan,
+        inputs,
+        done,
+        cpus: 2,
+        settle: Duration::ZERO,
+    };
     let mut records = Vec::new();
     let mut modes = Modes::default();
     let tally = sweep::run(
@@ -155,8 +189,14 @@ fn every_planned_trial_runs_once_and_in_the_planned_order() {
     let ran: Vec<Id> = records.iter().map(|record| record.trial).collect();
     let planned: Vec<Id> = plan.trials().map(|trial| trial.id).collect();
     assert_eq!(ran, planned);
-    assert_eq!((tally.trials, tally.failed, tally.is_interrupted), (planned.len(), 0, false));
-    assert_eq!(tally.in_trials, Duration::from_millis(3) * u32::try_from(planned.len()).unwrap());
+    assert_eq!(
+        (tally.trials, tally.failed, tally.is_interrupted),
+        (planned.len(), 0, false)
+    );
+    assert_eq!(
+        tally.in_trials,
+        Duration::from_millis(3) * u32::try_from(planned.len()).unwrap()
+    );
 }
 
 #[test]
@@ -166,14 +206,24 @@ fn the_twin_runs_the_binary_of_the_baseline() {
     let (_, records, _) = run(&asked, &plan, HashSet::new(), &mut fake);
     assert!(records.iter().any(|record| record.branch == "master-again"));
     for ((binary, ..), record) in fake.calls.iter().zip(&records) {
-        let expected = if record.branch == "master-again" { "master" } else { &record.branch };
+        let expected = if record.branch == "master-again" {
+            "master"
+        } else {
+            &record.branch
+        };
         assert_eq!(binary, expected);
     }
 }
 
 #[test]
 fn trials_run_in_the_layout_that_their_record_names() {
-    let (asked, mut fake) = (Asked { layouts: 2, ..asked() }, Fake::default());
+    let (asked, mut fake) = (
+        Asked {
+            layouts: 2,
+            ..asked()
+        },
+        Fake::default(),
+    );
     let plan = plan_of(&asked);
     let (_, records, _) = run(&asked, &plan, HashSet::new(), &mut fake);
     for ((_, layout, _), record) in fake.calls.iter().zip(&records) {
@@ -186,7 +236,11 @@ fn a_sweep_of_single_builds_does_not_mention_layouts() {
     let (asked, mut fake) = (asked(), Fake::default());
     let plan = plan_of(&asked);
     let (_, records, _) = run(&asked, &plan, HashSet::new(), &mut fake);
-    assert!(!serde_json::to_string(&records[0]).unwrap().contains("layout"));
+    assert!(
+        !serde_json::to_string(&records[0])
+            .unwrap()
+            .contains("layout")
+    );
     assert!(!serde_json::to_string(&asked).unwrap().contains("layouts"));
 }
 
@@ -196,8 +250,14 @@ fn requests_say_what_the_record_says() {
     let plan = plan_of(&asked);
     let (_, records, _) = run(&asked, &plan, HashSet::new(), &mut fake);
     for ((.., request), record) in fake.calls.iter().zip(&records) {
-        assert_eq!((request.threads, request.program), (record.threads, record.program));
-        assert_eq!((request.warmup_iterations, request.iterations, request.seed), (1, 3, 5));
+        assert_eq!(
+            (request.threads, request.program),
+            (record.threads, record.program)
+        );
+        assert_eq!(
+            (request.warmup_iterations, request.iterations, request.seed),
+            (1, 3, 5)
+        );
         assert_eq!(request.parameters["elements"], "9");
         assert_eq!(record.oversubscribed, record.threads > 2);
         assert!(request.program == Program::Parallel || request.threads == 1);
@@ -206,11 +266,20 @@ fn requests_say_what_the_record_says() {
 
 #[test]
 fn a_failed_trial_is_recorded_and_the_sweep_goes_on() {
-    let (asked, mut fake) = (asked(), Fake { fails_at: Some(3), ..Fake::default() });
+    let (asked, mut fake) = (
+        asked(),
+        Fake {
+            fails_at: Some(3),
+            ..Fake::default()
+        },
+    );
     let plan = plan_of(&asked);
     let (tally, records, _) = run(&asked, &plan, HashSet::new(), &mut fake);
     assert_eq!((tally.trials, tally.failed), (plan.len(), 1));
-    assert_eq!((records[3].outcome, records[3].reason.as_deref()), (Ending::Timeout, Some("no answer")));
+    assert_eq!(
+        (records[3].outcome, records[3].reason.as_deref()),
+        (Ending::Timeout, Some("no answer"))
+    );
     assert_eq!(records[4].outcome, Ending::Ok);
 }
 
@@ -218,14 +287,21 @@ fn a_failed_trial_is_recorded_and_the_sweep_goes_on() {
 fn after_an_interrupt_the_rest_and_only_the_rest_runs() {
     let asked = asked();
     let plan = plan_of(&asked);
-    let mut first = Fake { interrupted_at: Some(5), ..Fake::default() };
+    let mut first = Fake {
+        interrupted_at: Some(5),
+        ..Fake::default()
+    };
     let (tally, before, _) = run(&asked, &plan, HashSet::new(), &mut first);
     assert!(tally.is_interrupted);
     assert_eq!(before.len(), 5);
     let done = before.iter().map(|record| record.trial).collect();
     let (tally, after, _) = run(&asked, &plan, done, &mut Fake::default());
     assert!(!tally.is_interrupted);
-    let all: Vec<Id> = before.iter().chain(&after).map(|record| record.trial).collect();
+    let all: Vec<Id> = before
+        .iter()
+        .chain(&after)
+        .map(|record| record.trial)
+        .collect();
     let planned: Vec<Id> = plan.trials().map(|trial| trial.id).collect();
     assert_eq!(all, planned);
 }
@@ -262,25 +338,46 @@ fn a_record_that_cannot_be_kept_stops_the_sweep() {
 
 #[test]
 fn modes_change_once_a_round_and_mark_their_trials() {
-    let asked = Asked { modes: vec![Mode::Dynamic, Mode::Fixed], ..asked() };
+    let asked = Asked {
+        modes: vec![Mode::Dynamic, Mode::Fixed],
+        ..asked()
+    };
     let plan = plan_of(&asked);
     let (_, records, modes) = run(&asked, &plan, HashSet::new(), &mut Fake::default());
     assert!(modes.len() <= 2 * asked.trials as usize, "{modes:?}");
     for record in records {
-        let expected = if record.mode == Mode::Fixed { FreqState::FixedVerified } else { FreqState::Dynamic };
+        let expected = if record.mode == Mode::Fixed {
+            FreqState::FixedVerified
+        } else {
+            FreqState::Dynamic
+        };
         assert_eq!(record.freq_state, expected);
-        assert_eq!((record.ghz_before, record.ghz_after), (Some(2.0), Some(2.5)));
+        assert_eq!(
+            (record.ghz_before, record.ghz_after),
+            (Some(2.0), Some(2.5))
+        );
     }
 }
 
 #[test]
 fn a_trial_is_asked_to_run_where_its_block_says_and_its_record_tells() {
-    let asked = Asked { placements: vec![Placement::Free, Placement::Pinned], ..asked() };
+    let asked = Asked {
+        placements: vec![Placement::Free, Placement::Pinned],
+        ..asked()
+    };
     let plan = plan_of(&asked);
     let mut fake = Fake::default();
     let (_, records, _) = run(&asked, &plan, HashSet::new(), &mut fake);
-    let placed = |of: Placement| records.iter().filter(|record| record.placement == of).count();
-    assert_eq!((placed(Placement::Free), placed(Placement::Pinned)), (14, 14));
+    let placed = |of: Placement| {
+        records
+            .iter()
+            .filter(|record| record.placement == of)
+            .count()
+    };
+    assert_eq!(
+        (placed(Placement::Free), placed(Placement::Pinned)),
+        (14, 14)
+    );
     for (record, (_, _, request)) in records.iter().zip(&fake.calls) {
         assert_eq!(record.placement, request.placement);
     }
@@ -288,12 +385,19 @@ fn a_trial_is_asked_to_run_where_its_block_says_and_its_record_tells() {
 
 #[test]
 fn a_trial_of_an_instrumented_build_has_counts_and_no_times() {
-    let instrument = Instrument { branches: vec!["packed-instrumented".to_owned()], trials: 2 };
-    let asked = Asked { instrument: Some(instrument), ..asked() };
+    let instrument = Instrument {
+        branches: vec!["packed-instrumented".to_owned()],
+        trials: 2,
+    };
+    let asked = Asked {
+        instrument: Some(instrument),
+        ..asked()
+    };
     let plan = plan_of(&asked);
     let (_, records, _) = run(&asked, &plan, HashSet::new(), &mut Fake::default());
-    let (counted, timed): (Vec<Record>, Vec<Record>) =
-        records.into_iter().partition(|record| record.branch == "packed-instrumented");
+    let (counted, timed): (Vec<Record>, Vec<Record>) = records
+        .into_iter()
+        .partition(|record| record.branch == "packed-instrumented");
     assert_eq!(counted.len(), 2 * 2);
     for record in counted {
         let events = record.events.unwrap();
@@ -301,14 +405,27 @@ fn a_trial_of_an_instrumented_build_has_counts_and_no_times() {
         assert!(record.iterations.is_empty() && record.warmup.is_empty());
         assert!(record.usage.is_none() && record.metrics.is_empty());
     }
-    assert!(timed.iter().all(|record| record.events.is_none() && record.iterations.len() == 3));
+    assert!(
+        timed
+            .iter()
+            .all(|record| record.events.is_none() && record.iterations.len() == 3)
+    );
 }
 
 #[test]
 fn a_record_of_a_timed_trial_does_not_mention_events() {
     let asked = asked();
-    let (_, records, _) = run(&asked, &plan_of(&asked), HashSet::new(), &mut Fake::default());
+    let (_, records, _) = run(
+        &asked,
+        &plan_of(&asked),
+        HashSet::new(),
+        &mut Fake::default(),
+    );
     let line = serde_json::to_string(&records[0]).unwrap();
     assert!(!line.contains("events"), "{line}");
-    assert!(!serde_json::to_string(&asked).unwrap().contains("instrument"));
+    assert!(
+        !serde_json::to_string(&asked)
+            .unwrap()
+            .contains("instrument")
+    );
 }

@@ -1,4 +1,5 @@
-//! `record` on a program outside the checkout, `show` of what it did, and its replay on simulated cores.
+//! `record` on a program outside the checkout, `show` of what it did, and its replay on simulated
+//! cores.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -55,21 +56,32 @@ static BUILT: LazyLock<PathBuf> = LazyLock::new(|| {
     fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
     let mut build = Command::new(env!("CARGO"));
     build.args(["build", "--quiet"]).current_dir(&folder);
-    build.env("CARGO_TARGET_DIR", folder.join("target")).assert().success();
+    build
+        .env("CARGO_TARGET_DIR", folder.join("target"))
+        .assert()
+        .success();
     folder.join("target/debug/stranger")
 });
 
 fn record(folder: &Path, words: &[&str]) -> Assert {
     let mut command = common::runner(folder);
-    command.args(["record", "--output"]).arg(folder.join("it.zst")).arg("--");
+    command
+        .args(["record", "--output"])
+        .arg(folder.join("it.zst"))
+        .arg("--");
     command.arg(&*BUILT).args(words).assert()
 }
 
 fn show(folder: &Path, words: &[&str]) -> Assert {
-    common::runner(folder).arg("show").arg(folder.join("it.zst")).args(words).assert()
+    common::runner(folder)
+        .arg("show")
+        .arg(folder.join("it.zst"))
+        .args(words)
+        .assert()
 }
 
-/// What the program forks: 7 joins, and one in each of 4 spawned jobs; the broadcast's share is another one.
+/// What the program forks: 7 joins, and one in each of 4 spawned jobs; the broadcast's share is
+/// another one.
 const FORKS: &str = "11 joins, 1 scopes, 1 broadcasts, 5 spawned jobs, 1 installs";
 
 #[test]
@@ -82,7 +94,10 @@ fn what_a_strangers_program_forked_is_recorded_shown_again_and_drawn() {
     assert_eq!(shown.get_output().stdout, recorded.get_output().stdout);
     let drawn: serde_json::Value = serde_json::from_slice(&fs::read(timeline).unwrap()).unwrap();
     let pieces = drawn["traceEvents"].as_array().unwrap();
-    let joins = pieces.iter().filter(|piece| piece["name"] == "join").count();
+    let joins = pieces
+        .iter()
+        .filter(|piece| piece["name"] == "join")
+        .count();
     assert_eq!(joins, 11);
 }
 
@@ -91,11 +106,34 @@ fn a_recording_is_replayed_on_simulated_cores_and_its_name_and_hash_are_in_the_s
     let folder = tempfile::tempdir().unwrap();
     record(folder.path(), &["ends"]).success();
     let mut sweep = common::runner(folder.path());
-    sweep.args(["sweep", "--machine", "zen4-64", "--branches", "packed", "--workloads", "replay"]);
-    sweep.args(["--threads", "1,8", "--trials", "1", "--iterations", "1", "--input"]);
-    sweep.arg(folder.path().join("it.zst")).arg("--output").arg(folder.path().join("sweeps"));
+    sweep.args([
+        "sweep",
+        "--machine",
+        "zen4-64",
+        "--branches",
+        "packed",
+        "--workloads",
+        "replay",
+    ]);
+    sweep.args([
+        "--threads",
+        "1,8",
+        "--trials",
+        "1",
+        "--iterations",
+        "1",
+        "--input",
+    ]);
+    sweep
+        .arg(folder.path().join("it.zst"))
+        .arg("--output")
+        .arg(folder.path().join("sweeps"));
     sweep.assert().success().stdout(contains("replay"));
-    let sweep = fs::read_dir(folder.path().join("sweeps")).unwrap().next().unwrap().unwrap();
+    let sweep = fs::read_dir(folder.path().join("sweeps"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap();
     let manifest = fs::read(sweep.path().join("manifest.json")).unwrap();
     let manifest: serde_json::Value = serde_json::from_slice(&manifest).unwrap();
     let input = &manifest["asked"]["workloads"][0]["input"];
@@ -110,19 +148,28 @@ fn a_program_that_is_killed_is_recorded_up_to_there() {
         .code(1)
         .stdout(contains(FORKS))
         .stderr(contains("the program ended with signal 9"));
-    show(folder.path(), &[]).success().stdout(contains("signal 9").and(contains(FORKS)));
+    show(folder.path(), &[])
+        .success()
+        .stdout(contains("signal 9").and(contains(FORKS)));
 }
 
 #[test]
 fn what_cannot_be_recorded_is_told_with_its_cause_and_leaves_no_file() {
     let folder = tempfile::tempdir().unwrap();
-    record(folder.path(), &["ends", "without"]).code(2).stderr(contains("never used a pool"));
+    record(folder.path(), &["ends", "without"])
+        .code(2)
+        .stderr(contains("never used a pool"));
     let mut other = common::runner(folder.path());
-    other.args(["record", "--output"]).arg(folder.path().join("it.zst")).args(["--", "true"]);
+    other
+        .args(["record", "--output"])
+        .arg(folder.path().join("it.zst"))
+        .args(["--", "true"]);
     let cause = contains("uses no rayon, or another rayon-core").and(contains("README.md"));
     other.assert().code(2).stderr(cause);
     assert!(!folder.path().join("it.zst").exists());
-    show(folder.path(), &[]).code(2).stderr(contains("it.zst: "));
+    show(folder.path(), &[])
+        .code(2)
+        .stderr(contains("it.zst: "));
 }
 
 #[test]
@@ -132,5 +179,7 @@ fn a_damaged_recording_is_refused_with_the_place() {
     let path = folder.path().join("it.zst");
     let whole = fs::read(&path).unwrap();
     fs::write(&path, &whole[..whole.len() - 9]).unwrap();
-    show(folder.path(), &[]).code(2).stderr(contains("it.zst: is damaged at byte "));
+    show(folder.path(), &[])
+        .code(2)
+        .stderr(contains("it.zst: is damaged at byte "));
 }

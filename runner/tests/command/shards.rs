@@ -12,7 +12,15 @@ use crate::common::{records, run};
 /// 1 workload × (2 thread counts × (master, twin) + sequential) × 4 trials.
 const PLANNED: usize = 20;
 
-const ASKED: [&str; 7] = ["--preset", "smoke", "--branches", "master", "--workloads", "quicksort", "--trials=4"];
+const ASKED: [&str; 7] = [
+    "--preset",
+    "smoke",
+    "--branches",
+    "master",
+    "--workloads",
+    "quicksort",
+    "--trials=4",
+];
 
 fn shown(path: &Path) -> String {
     path.display().to_string()
@@ -20,9 +28,20 @@ fn shown(path: &Path) -> String {
 
 /// Measures a shard in a folder of its own.
 fn shard(folder: &TempDir, shard: &str, more: &[&str]) -> PathBuf {
-    let own = folder.path().join(shard.replace('/', "-of-") + &more.concat());
+    let own = folder
+        .path()
+        .join(shard.replace('/', "-of-") + &more.concat());
     let output = shown(&own);
-    run(folder, &[&["sweep", "--shard", shard, "--output", &output], &ASKED[..], more].concat()).success();
+    run(
+        folder,
+        &[
+            &["sweep", "--shard", shard, "--output", &output],
+            &ASKED[..],
+            more,
+        ]
+        .concat(),
+    )
+    .success();
     own
 }
 
@@ -31,14 +50,24 @@ fn merged_shards_are_the_whole_plan_and_can_be_shown() {
     let folder = tempfile::tempdir().unwrap();
     let (one, two) = (shard(&folder, "1/2", &[]), shard(&folder, "2/2", &[]));
     let output = shown(&folder.path().join("merged"));
-    let merged = run(&folder, &["merge", &shown(&two), &shown(&one), "--output", &output]).success();
+    let merged = run(
+        &folder,
+        &["merge", &shown(&two), &shown(&one), "--output", &output],
+    )
+    .success();
     let stdout = String::from_utf8(merged.get_output().stdout.clone()).unwrap();
     let sweep = PathBuf::from(stdout.trim());
 
     let records = records(&sweep);
-    let identities: BTreeSet<&str> = records.iter().map(|record| record["trial"].as_str().unwrap()).collect();
+    let identities: BTreeSet<&str> = records
+        .iter()
+        .map(|record| record["trial"].as_str().unwrap())
+        .collect();
     assert_eq!((records.len(), identities.len()), (PLANNED, PLANNED));
-    let blocks: Vec<u64> = records.iter().map(|record| record["block"].as_u64().unwrap()).collect();
+    let blocks: Vec<u64> = records
+        .iter()
+        .map(|record| record["block"].as_u64().unwrap())
+        .collect();
     assert!(blocks.is_sorted(), "{blocks:?}");
     for number in [1, 2] {
         let own = sweep.join(format!("shards/{number}-of-2"));
@@ -51,30 +80,48 @@ fn merged_shards_are_the_whole_plan_and_can_be_shown() {
     run(&folder, &["analysis", "compare", &shown(&sweep)]).success();
 
     // The same shard twice, a whole sweep among them, and one that is missing.
-    run(&folder, &["merge", &shown(&one), &shown(&one), "--output", &output])
-        .code(2)
-        .stderr(contains("shard 1/2 is there twice"));
+    run(
+        &folder,
+        &["merge", &shown(&one), &shown(&one), "--output", &output],
+    )
+    .code(2)
+    .stderr(contains("shard 1/2 is there twice"));
     run(&folder, &["merge", &shown(&sweep), "--output", &output])
         .code(2)
         .stderr(contains("is no shard but a whole sweep"));
-    run(&folder, &["merge", &shown(&one), "--output", &shown(&folder.path().join("half"))])
-        .success()
-        .stderr(contains("of 2 shards these are missing: 2"));
+    run(
+        &folder,
+        &[
+            "merge",
+            &shown(&one),
+            "--output",
+            &shown(&folder.path().join("half")),
+        ],
+    )
+    .success()
+    .stderr(contains("of 2 shards these are missing: 2"));
     let other = shard(&folder, "2/2", &["--seed=5"]);
-    run(&folder, &["merge", &shown(&one), &shown(&other), "--output", &output])
-        .code(2)
-        .stderr(contains("parts of different plans: `seed` is 1 and 5"));
+    run(
+        &folder,
+        &["merge", &shown(&one), &shown(&other), "--output", &output],
+    )
+    .code(2)
+    .stderr(contains("parts of different plans: `seed` is 1 and 5"));
 }
 
 #[test]
 fn a_shard_that_is_none_is_bad_input() {
     let folder = tempfile::tempdir().unwrap();
-    run(&folder, &["plan", "--shard", "3/2"]).code(2).stderr(contains("for example 1/4 to 4/4"));
+    run(&folder, &["plan", "--shard", "3/2"])
+        .code(2)
+        .stderr(contains("for example 1/4 to 4/4"));
 }
 
 #[test]
 fn the_plan_of_a_shard_has_its_share_of_the_blocks() {
     let folder = tempfile::tempdir().unwrap();
     // 12 blocks in all: 4 each of one thread, two threads, and the sequential program.
-    run(&folder, &[&["plan", "--shard", "1/3"], &ASKED[..]].concat()).success().stdout(contains("4 blocks"));
+    run(&folder, &[&["plan", "--shard", "1/3"], &ASKED[..]].concat())
+        .success()
+        .stdout(contains("4 blocks"));
 }

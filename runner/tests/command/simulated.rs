@@ -15,11 +15,23 @@ use crate::common;
 fn plan(more: &[&str]) -> Assert {
     let folder = tempfile::tempdir().unwrap();
     let of = |name: &'static str, default: &'static str| {
-        if more.contains(&name) { vec![] } else { vec![name, default] }
+        if more.contains(&name) {
+            vec![]
+        } else {
+            vec![name, default]
+        }
     };
-    let defaults =
-        [of("--machine", "zen4-64"), of("--branches", "packed"), of("--workloads", "fib-join"), of("--threads", "8")];
-    common::runner(folder.path()).arg("plan").args(defaults.concat()).args(more).assert()
+    let defaults = [
+        of("--machine", "zen4-64"),
+        of("--branches", "packed"),
+        of("--workloads", "fib-join"),
+        of("--threads", "8"),
+    ];
+    common::runner(folder.path())
+        .arg("plan")
+        .args(defaults.concat())
+        .args(more)
+        .assert()
 }
 
 #[test]
@@ -45,47 +57,68 @@ fn a_machine_with_a_price_missing_is_refused_with_file_and_key() {
     let folder = checkout_with("machines/zen4-64.toml");
     let path = folder.path().join("machines/zen4-64.toml");
     let text = fs::read_to_string(&path).unwrap();
-    let kept: Vec<&str> = text.lines().filter(|line| !line.starts_with("fence-ns")).collect();
+    let kept: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.starts_with("fence-ns"))
+        .collect();
     fs::write(&path, kept.join("\n")).unwrap();
     let root = folder.path().display().to_string();
-    plan(&["--root", &root]).code(2).stderr(contains("machines/zen4-64.toml").and(contains("fence-ns")));
+    plan(&["--root", &root])
+        .code(2)
+        .stderr(contains("machines/zen4-64.toml").and(contains("fence-ns")));
 }
 
 #[test]
-fn a_machine_of_two_hardware_threads_a_core_has_twice_as_many_cpus_and_the_prices_of_the_one_it_is_like() {
+fn a_machine_of_two_hardware_threads_a_core_has_twice_as_many_cpus_and_the_prices_of_the_one_it_is_like()
+ {
     plan(&["--machine", "ice-lake-2x32-smt", "--threads", "cores,cpus"])
         .success()
         .stdout(contains("threads     64 128"));
-    plan(&["--machine", "ice-lake-2x32-smt", "--prices", "wake-ns"]).success().stdout(contains("price=wake-ns*0.5"));
+    plan(&["--machine", "ice-lake-2x32-smt", "--prices", "wake-ns"])
+        .success()
+        .stdout(contains("price=wake-ns*0.5"));
 }
 
 #[test]
 fn hardware_threads_that_no_machine_has_are_refused_with_file_line_key_and_remedy() {
     let other = "machines/ice-lake-2x32.toml";
     let folder = checkout_with(other);
-    let written = fs::read_to_string(common::root().join("machines/ice-lake-2x32-smt.toml")).unwrap();
+    let written =
+        fs::read_to_string(common::root().join("machines/ice-lake-2x32-smt.toml")).unwrap();
     let path = folder.path().join("machines/m.toml");
     fs::write(&path, written.replace("per-core = 2", "per-core = 3")).unwrap();
     let root = folder.path().display().to_string();
     let told = |text: &'static str| {
-        plan(&["--root", &root, "--machine", "m"]).code(2).stderr(contains(text));
+        plan(&["--root", &root, "--machine", "m"])
+            .code(2)
+            .stderr(contains(text));
     };
     told("error: machines/m.toml:5: per-core = 3: write 2, ");
     fs::write(&path, written).unwrap();
     let prices = fs::read_to_string(folder.path().join(other)).unwrap();
-    fs::write(folder.path().join(other), prices.replace("hit-ns", "hits-ns")).unwrap();
+    fs::write(
+        folder.path().join(other),
+        prices.replace("hit-ns", "hits-ns"),
+    )
+    .unwrap();
     told("error: machines/ice-lake-2x32.toml:16: unknown key `hits-ns`; known: ");
 }
 
 #[test]
 fn more_threads_than_the_machine_has_cores_share_them() {
-    plan(&["--threads", "65"]).success().stdout(contains("threads     65"));
+    plan(&["--threads", "65"])
+        .success()
+        .stdout(contains("threads     65"));
 }
 
 #[test]
 fn a_workload_that_charges_nothing_is_refused_by_name_and_left_out_of_a_group() {
-    plan(&["--workloads", "pcap-verify"]).code(2).stderr(contains("not for simulated machines: pcap-verify"));
-    plan(&["--workloads", "all"]).success().stderr(contains("without pcap-verify"));
+    plan(&["--workloads", "pcap-verify"])
+        .code(2)
+        .stderr(contains("not for simulated machines: pcap-verify"));
+    plan(&["--workloads", "all"])
+        .success()
+        .stderr(contains("without pcap-verify"));
 }
 
 /// A folder with a working tree of a rayon-core that has these dependencies and this source.
@@ -110,8 +143,24 @@ fn sweep_of(tree: &Path) -> Assert {
     let tree = tree.join("my-rayon-core");
     let branches = format!("mine=path:{},same=published:1.13.0", tree.display());
     common::runner(folder.path())
-        .args(["sweep", "--machine", "zen4-64", "--workloads", "fib-join", "--size", "tiny"])
-        .args(["--threads", "1", "--trials", "1", "--branches", &branches, "--output"])
+        .args([
+            "sweep",
+            "--machine",
+            "zen4-64",
+            "--workloads",
+            "fib-join",
+            "--size",
+            "tiny",
+        ])
+        .args([
+            "--threads",
+            "1",
+            "--trials",
+            "1",
+            "--branches",
+            &branches,
+            "--output",
+        ])
         .arg(folder.path())
         .assert()
 }
@@ -119,18 +168,25 @@ fn sweep_of(tree: &Path) -> Assert {
 #[test]
 fn a_tree_that_asks_the_system_is_refused_with_the_crate_and_the_remedy() {
     let tree = tree("libc = \"0.2\"", "");
-    sweep_of(tree.path()).code(2).stderr(contains("depends on libc").and(contains("cfg(not(manycore))")));
+    sweep_of(tree.path())
+        .code(2)
+        .stderr(contains("depends on libc").and(contains("cfg(not(manycore))")));
 }
 
 #[test]
 fn a_tree_that_cannot_be_rewritten_is_refused_with_file_and_line() {
     let renamed = tree("", "\nuse std as library;\n");
-    sweep_of(renamed.path()).code(2).stderr(contains("src/lib.rs:2: ").and(contains("begin with `std::`")));
+    sweep_of(renamed.path())
+        .code(2)
+        .stderr(contains("src/lib.rs:2: ").and(contains("begin with `std::`")));
 }
 
 #[test]
 fn a_tree_that_does_not_compile_there_is_told_with_its_own_file_and_line() {
-    let files = tree("", "\npub fn f() {\n    drop(std::fs::read(\"file\"));\n}\n");
+    let files = tree(
+        "",
+        "\npub fn f() {\n    drop(std::fs::read(\"file\"));\n}\n",
+    );
     sweep_of(files.path())
         .code(3)
         .stderr(contains("my-rayon-core/src/lib.rs:3:").and(contains("without files, sockets")));
@@ -138,7 +194,9 @@ fn a_tree_that_does_not_compile_there_is_told_with_its_own_file_and_line() {
 
 #[test]
 fn pinned_workers_are_refused() {
-    plan(&["--placement", "pinned"]).code(2).stderr(contains("pinned"));
+    plan(&["--placement", "pinned"])
+        .code(2)
+        .stderr(contains("pinned"));
 }
 
 #[test]
@@ -154,10 +212,16 @@ fn trials_side_by_side_are_refused_on_a_host() {
 #[test]
 fn machines_are_listed_with_their_cores() {
     let folder = tempfile::tempdir().unwrap();
-    let list =
-        |format: &str| common::runner(folder.path()).args(["list", "machines", "--format", format]).assert().success();
+    let list = |format: &str| {
+        common::runner(folder.path())
+            .args(["list", "machines", "--format", format])
+            .assert()
+            .success()
+    };
     list("table").stdout(contains("zen4-64\n").and(contains("64 cores, 1 socket\n")));
-    list("table").stdout(contains("64 cores with two hardware threads each, 2 sockets\n"));
+    list("table").stdout(contains(
+        "64 cores with two hardware threads each, 2 sockets\n",
+    ));
     list("json").stdout(contains("\"cores\": 1024").and(contains("\"cpus\": 128")));
 }
 
@@ -167,7 +231,9 @@ fn each_price_is_halved_and_doubled_and_a_misspelt_one_is_refused() {
         .success()
         .stdout(contains("price=as-written").and(contains("price=transfer-far-ns*0.5")))
         .stdout(contains("price=work*2").and(contains("fence").not()));
-    plan(&["--prices", "fences-ns"]).code(2).stderr(contains("did you mean `fence-ns`?"));
+    plan(&["--prices", "fences-ns"])
+        .code(2)
+        .stderr(contains("did you mean `fence-ns`?"));
     let folder = tempfile::tempdir().unwrap();
     common::runner(folder.path())
         .args(["plan", "--experiment", "sensitivity"])
@@ -176,19 +242,42 @@ fn each_price_is_halved_and_doubled_and_a_misspelt_one_is_refused() {
         .stderr(contains("--prices all").and(contains("--machine")));
 }
 
-/// The records of a sweep of the published crate and of two of the fork in the order of their blocks, without what
-/// tells when they were made.
+/// The records of a sweep of the published crate and of two of the fork in the order of their
+/// blocks, without what tells when they were made.
 fn records(parent: &Path, jobs: &str) -> Vec<Value> {
     let folder = tempfile::tempdir().unwrap();
     let output = parent.join(jobs);
     common::runner(folder.path())
-        .args(["sweep", "--machine", "zen4-64", "--branches", "packed,champion", "--workloads", "ticks,fib-join"])
-        .args(["--size", "tiny", "--threads", "1,8", "--trials", "2", "--jobs", jobs, "--output"])
+        .args([
+            "sweep",
+            "--machine",
+            "zen4-64",
+            "--branches",
+            "packed,champion",
+            "--workloads",
+            "ticks,fib-join",
+        ])
+        .args([
+            "--size",
+            "tiny",
+            "--threads",
+            "1,8",
+            "--trials",
+            "2",
+            "--jobs",
+            jobs,
+            "--output",
+        ])
         .arg(&output)
         .assert()
         .success()
         .stdout(contains("waits:   cargo runner analysis lines "));
-    let sweep = fs::read_dir(&output).unwrap().next().unwrap().unwrap().path();
+    let sweep = fs::read_dir(&output)
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
     let mut records = common::records(&sweep);
     for record in &mut records {
         for field in ["started_at", "process_ns"] {
@@ -203,8 +292,24 @@ fn records(parent: &Path, jobs: &str) -> Vec<Value> {
 fn threads_beside_a_pool_as_wide_as_the_machine_share_its_cores() {
     let folder = tempfile::tempdir().unwrap();
     common::runner(folder.path())
-        .args(["sweep", "--machine", "zen4-64", "--branches", "packed", "--workloads", "inject"])
-        .args(["--size", "tiny", "--threads", "64", "--trials", "1", "--output"])
+        .args([
+            "sweep",
+            "--machine",
+            "zen4-64",
+            "--branches",
+            "packed",
+            "--workloads",
+            "inject",
+        ])
+        .args([
+            "--size",
+            "tiny",
+            "--threads",
+            "64",
+            "--trials",
+            "1",
+            "--output",
+        ])
         .arg(folder.path())
         .assert()
         .success();
@@ -216,12 +321,27 @@ fn one_plan_gives_the_same_records_however_many_trials_run_at_once() {
     let one = records(folder.path(), "1");
     assert!(one.len() > 8, "{} records", one.len());
     // Branches share the seeds of their replicates; the twin has its own.
-    let seeds: BTreeSet<_> = one.iter().map(|it| it["simulated_seed"].as_u64().expect("a seed")).collect();
+    let seeds: BTreeSet<_> = one
+        .iter()
+        .map(|it| it["simulated_seed"].as_u64().expect("a seed"))
+        .collect();
     assert_eq!(seeds.len(), 4, "{seeds:?}");
     for (branch, lines) in [
-        ("master", ["rayon-core-1.13.0/src/sleep/mod.rs:", "crossbeam-deque-"]),
-        ("packed", ["rayon-fork/src/sleep/counters/", "crossbeam-deque-"]),
-        ("champion", ["rayon-fork/src/deque/on_demand.rs:", "rayon-fork/src/sleep/"]),
+        (
+            "master",
+            ["rayon-core-1.13.0/src/sleep/mod.rs:", "crossbeam-deque-"],
+        ),
+        (
+            "packed",
+            ["rayon-fork/src/sleep/counters/", "crossbeam-deque-"],
+        ),
+        (
+            "champion",
+            [
+                "rayon-fork/src/deque/on_demand.rs:",
+                "rayon-fork/src/sleep/",
+            ],
+        ),
     ] {
         let waits = one.iter().filter(|it| it["branch"] == branch);
         let waits = waits.flat_map(|it| it["simulated"]["waits"].as_array().unwrap());

@@ -29,7 +29,15 @@ fn write_foreign_prices(folder: &Path) {
 fn a_host_that_was_not_measured_is_told_to_calibrate() {
     let folder = tempfile::tempdir().unwrap();
     runner(folder.path())
-        .args(["plan", "--machine", "here", "--branches", "packed", "--workloads", "fib-join"])
+        .args([
+            "plan",
+            "--machine",
+            "here",
+            "--branches",
+            "packed",
+            "--workloads",
+            "fib-join",
+        ])
         .assert()
         .code(2)
         .stderr(contains("--machine here").and(contains("`cargo runner calibrate`")));
@@ -43,27 +51,44 @@ fn a_host_that_was_not_measured_is_told_to_calibrate() {
 #[test]
 fn what_validate_decides_by_itself_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    for option in [["--machine", "zen4-64"], ["--experiment", "study"], ["--shard", "1/2"]] {
+    for option in [
+        ["--machine", "zen4-64"],
+        ["--experiment", "study"],
+        ["--shard", "1/2"],
+    ] {
         let refused = runner(folder.path()).arg("validate").args(option).assert();
-        refused.code(2).stderr(contains(option[0]).and(contains("leave it out")));
+        refused
+            .code(2)
+            .stderr(contains(option[0]).and(contains("leave it out")));
     }
 }
 
 #[test]
 fn arguments_are_looked_at_before_the_host_is_measured() {
     let folder = tempfile::tempdir().unwrap();
-    for (option, told) in [(["--trials", "1000000000"], "nobody waits"), (["--threads", "-1"], "no thread count")] {
+    for (option, told) in [
+        (["--trials", "1000000000"], "nobody waits"),
+        (["--threads", "-1"], "no thread count"),
+    ] {
         let refused = runner(folder.path()).arg("validate").args(option).assert();
-        refused.code(2).stderr(contains(told).and(contains("building").not()));
+        refused
+            .code(2)
+            .stderr(contains(told).and(contains("building").not()));
     }
 }
 
 /// Manifests of the sweeps in a folder, oldest first.
 fn manifests(sweeps: &Path) -> Vec<Value> {
-    let mut names: Vec<_> = fs::read_dir(sweeps).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut names: Vec<_> = fs::read_dir(sweeps)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     names.sort();
     let read = |name: &std::path::PathBuf| fs::read(name.join("manifest.json")).unwrap();
-    names.iter().map(|name| serde_json::from_slice(&read(name)).unwrap()).collect()
+    names
+        .iter()
+        .map(|name| serde_json::from_slice(&read(name)).unwrap())
+        .collect()
 }
 
 #[test]
@@ -74,8 +99,25 @@ fn a_prediction_is_made_first_and_the_same_command_goes_on_to_measure_and_compar
     fs::create_dir(&sweeps).unwrap();
     let validate = |more: &[&str]| {
         runner(folder.path())
-            .args(["validate", "--branches", "packed", "--workloads", "fib-join", "--size", "tiny"])
-            .args(["--parameter", "n=12", "--threads", "1", "--trials", "1", "--iterations", "1"])
+            .args([
+                "validate",
+                "--branches",
+                "packed",
+                "--workloads",
+                "fib-join",
+                "--size",
+                "tiny",
+            ])
+            .args([
+                "--parameter",
+                "n=12",
+                "--threads",
+                "1",
+                "--trials",
+                "1",
+                "--iterations",
+                "1",
+            ])
             .args(["--keep-prices", "--output"])
             .arg(&sweeps)
             .args(more)
@@ -83,27 +125,45 @@ fn a_prediction_is_made_first_and_the_same_command_goes_on_to_measure_and_compar
     };
     let refused = validate(&[]).code(2).stderr(contains("--keep-prices"));
     let told = String::from_utf8(refused.get_output().stderr.clone()).unwrap();
-    let title = told.split("this is `").nth(1).unwrap().split('`').next().unwrap();
+    let title = told
+        .split("this is `")
+        .nth(1)
+        .unwrap()
+        .split('`')
+        .next()
+        .unwrap();
     let file = folder.path().join("here.toml");
     let text = fs::read_to_string(&file).unwrap();
     let foreign = text.lines().next().unwrap();
-    fs::write(&file, text.replacen(foreign, &format!("title = {title:?}"), 1)).unwrap();
+    fs::write(
+        &file,
+        text.replacen(foreign, &format!("title = {title:?}"), 1),
+    )
+    .unwrap();
 
     validate(&["--predict-only"]).success();
     let predicted = manifests(&sweeps);
     assert_eq!(predicted.len(), 1);
     assert_eq!(predicted[0]["asked"]["machine"]["name"], "here");
 
-    let compared = validate(&[]).success().stderr(contains("going on with the prediction"));
+    let compared = validate(&[])
+        .success()
+        .stderr(contains("going on with the prediction"));
     compared
         .stdout(contains("of 1 cell within 20%").and(contains("before it was measured")))
         .stdout(contains("1 of 1 count within a factor of 1.5"));
     let both = manifests(&sweeps);
     assert_eq!(both.len(), 2);
-    let report = folder.path().join("reports").join(both[1]["name"].as_str().unwrap());
+    let report = folder
+        .path()
+        .join("reports")
+        .join(both[1]["name"].as_str().unwrap());
     assert!(report.join("validation.svg").is_file());
     assert!(both[1]["asked"]["machine"].is_null());
-    assert_eq!(both[0]["asked"]["instrument"]["branches"][0], "packed-instrumented");
+    assert_eq!(
+        both[0]["asked"]["instrument"]["branches"][0],
+        "packed-instrumented"
+    );
     for field in ["workloads", "threads", "branches", "trials", "instrument"] {
         assert_eq!(both[0]["asked"][field], both[1]["asked"][field], "{field}");
     }

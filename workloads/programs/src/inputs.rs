@@ -9,7 +9,12 @@ use protocol::WholeInput;
 use workloads::random::Random;
 
 /// Makes the input in a folder unless it is there; never half of it.
-pub(crate) fn make(folder: &Path, input: WholeInput, amount: u64, seed: u64) -> io::Result<PathBuf> {
+pub(crate) fn make(
+    folder: &Path,
+    input: WholeInput,
+    amount: u64,
+    seed: u64,
+) -> io::Result<PathBuf> {
     let name = match input {
         WholeInput::Bytes => "bytes",
         WholeInput::Sources => "sources",
@@ -63,7 +68,10 @@ fn source(random: &mut Random) -> String {
             1 => format!("    // The {word}th of them.\n"),
             2 => format!("/* As long as {word}\n   is more than nothing. */\n"),
             3 => format!("    let text = \"// no comment {word}\";\n"),
-            _ => format!("    total = total.wrapping_mul({word}).max(before[{}]);\n", word % 97),
+            _ => format!(
+                "    total = total.wrapping_mul({word}).max(before[{}]);\n",
+                word % 97
+            ),
         }
     };
     (0..10 + random.below(150)).map(|_| line(random)).collect()
@@ -80,8 +88,14 @@ fn picture(path: &Path, lines: u64, random: &mut Random) -> io::Result<()> {
     for y in 0..lines {
         for x in 0..u64::from(WIDTH) {
             let noise = random.below(4);
-            colours
-                .extend([x / 4 + noise, (x + y) / 8 + noise, 255 - (y / 4 + noise) % 256].map(|it| (it % 256) as u8));
+            colours.extend(
+                [
+                    x / 4 + noise,
+                    (x + y) / 8 + noise,
+                    255 - (y / 4 + noise) % 256,
+                ]
+                .map(|it| (it % 256) as u8),
+            );
         }
     }
     let mut encoder = Encoder::new(fs::File::create(path)?, WIDTH, lines as u32);
@@ -120,7 +134,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let made = make(folder.path(), WholeInput::Sources, 70, 1).unwrap();
         let files = |piece: &str| fs::read_dir(made.join(piece)).unwrap().count();
-        assert_eq!(["part_0", "part_0/piece_7", "part_1/piece_8"].map(files), [8, 8, 6]);
+        assert_eq!(
+            ["part_0", "part_0/piece_7", "part_1/piece_8"].map(files),
+            [8, 8, 6]
+        );
         let all: Vec<String> = (0..8)
             .map(|file| fs::read_to_string(made.join(format!("part_0/piece_0/file_{file}.rs"))))
             .collect::<io::Result<_>>()

@@ -1,7 +1,9 @@
-//! Whole programs of the registry as workloads of a pool: each iteration runs one from its start to its end.
+//! Whole programs of the registry as workloads of a pool: each iteration runs one from its start to
+//! its end.
 //!
-//! They are a crate beside the other workloads, so that a branch is built with them only when a sweep runs one. Nothing
-//! of them is linked: the runner builds each by itself and writes down where it is.
+//! They are a crate beside the other workloads, so that a branch is built with them only when a
+//! sweep runs one. Nothing of them is linked: the runner builds each by itself and writes down
+//! where it is.
 
 mod inputs;
 mod whole;
@@ -19,8 +21,9 @@ use whole::Whole;
 /// The file of rows.
 pub const ROWS: &str = include_str!("../programs.toml");
 
-/// [`program::main`] with the study's workloads, then the whole programs. `table` says where those are that were built:
-/// an object of paths by name in JSON, for each name that a build calls itself, of which this one is `build`.
+/// [`program::main`] with the study's workloads, then the whole programs. `table` says where those
+/// are that were built: an object of paths by name in JSON, for each name that a build calls
+/// itself, of which this one is `build`.
 ///
 /// # Panics
 /// If the table is not as the runner writes it, and as [`program::main`] does.
@@ -31,12 +34,19 @@ pub fn main(variant: &'static str, build: &str, table: &str) -> ExitCode {
     let mut binaries = tables.remove(build).unwrap_or_default();
     // Beside the folder of binaries, so that it outlives the trial and goes with the builds.
     let program = std::env::current_exe().unwrap_or_default();
-    let common = program.parent().and_then(Path::parent).unwrap_or(Path::new(".")).join("common");
+    let common = program
+        .parent()
+        .and_then(Path::parent)
+        .unwrap_or(Path::new("."))
+        .join("common");
     let rows: WholePrograms = toml::from_str(ROWS).expect("its tests read the file of rows");
-    let whole = rows.program.into_iter().map(|row| -> &'static dyn Workload {
-        let binary = binaries.remove(&row.name);
-        Box::leak(Box::new(Whole::new(row, binary, common.clone())))
-    });
+    let whole = rows
+        .program
+        .into_iter()
+        .map(|row| -> &'static dyn Workload {
+            let binary = binaries.remove(&row.name);
+            Box::leak(Box::new(Whole::new(row, binary, common.clone())))
+        });
     let study = CATALOGUE.iter().copied();
     let all: Vec<&'static dyn Workload> = study.chain(whole).collect();
     program::main(variant, all.leak())

@@ -25,7 +25,12 @@ pub(crate) struct Whole {
 impl Whole {
     pub(crate) fn new(row: WholeProgram, binary: Option<PathBuf>, common: PathBuf) -> Self {
         let description = Box::leak(Box::new(row.description()));
-        Self { row, description, binary, common }
+        Self {
+            row,
+            description,
+            binary,
+            common,
+        }
     }
 }
 
@@ -35,29 +40,45 @@ impl Workload for Whole {
     }
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let WholeProgram { name, version, unit, .. } = &self.row;
+        let WholeProgram {
+            name,
+            version,
+            unit,
+            ..
+        } = &self.row;
         let Some(binary) = self.binary.clone() else {
-            return Err(Refusal::new(format!("this build has no `{name}`; build it anew")));
+            return Err(Refusal::new(format!(
+                "this build has no `{name}`; build it anew"
+            )));
         };
         let (amount, seed) = (setup.values.whole(unit), setup.seed);
-        let made = self.row.input.map(|it| inputs::make(&self.common, it, amount, seed));
+        let made = self
+            .row
+            .input
+            .map(|it| inputs::make(&self.common, it, amount, seed));
         let input = made
             .transpose()
             .map_err(|error| Refusal::new(format!("the input of `{name}`: {error}")))?
             .unwrap_or_default();
-        let arguments = self.row.arguments.iter().map(|argument| match argument.as_str() {
-            "{input}" => input.clone().into_os_string(),
-            "{amount}" => amount.to_string().into(),
-            "{seed}" => seed.to_string().into(),
-            other => other.into(),
-        });
+        let arguments = self
+            .row
+            .arguments
+            .iter()
+            .map(|argument| match argument.as_str() {
+                "{input}" => input.clone().into_os_string(),
+                "{amount}" => amount.to_string().into(),
+                "{seed}" => seed.to_string().into(),
+                other => other.into(),
+            });
         let version = version.as_deref().unwrap_or("own");
         Ok(Box::new(Run {
             binary,
             arguments: arguments.collect(),
             threads: setup.threads,
             amount,
-            known: self.common.join(format!("{seed}-{amount}-{name}-{version}.answer")),
+            known: self
+                .common
+                .join(format!("{seed}-{amount}-{name}-{version}.answer")),
             last: None,
         }))
     }
@@ -97,7 +118,8 @@ impl Run {
         let first = match fs::read_to_string(&self.known) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let folder = self.known.parent().unwrap_or(&self.known);
-                let kept = fs::create_dir_all(folder).and_then(|()| fs::write(&self.known, &answer));
+                let kept =
+                    fs::create_dir_all(folder).and_then(|()| fs::write(&self.known, &answer));
                 kept.map(|()| answer.clone())
             }
             read => read,
@@ -127,14 +149,22 @@ impl Instance for Run {
     /// The answer is a digest of what the program printed.
     fn check(&mut self) -> Result<String, Mismatch> {
         let expected = || "an orderly end and an output".to_owned();
-        let wrong = |actual| Mismatch { expected: expected(), actual };
+        let wrong = |actual| Mismatch {
+            expected: expected(),
+            actual,
+        };
         match self.last.take() {
             Some(Ok(Output { status, stdout, .. })) if status.success() && !stdout.is_empty() => {
                 let digest = Sha256::digest(&stdout);
-                let start = digest.iter().take(8).fold(0_u64, |it, byte| it << 8 | u64::from(*byte));
+                let start = digest
+                    .iter()
+                    .take(8)
+                    .fold(0_u64, |it, byte| it << 8 | u64::from(*byte));
                 self.known(format!("{start:016x}"))
             }
-            Some(Ok(Output { status, stdout, .. })) => Err(wrong(format!("{status} and {} bytes", stdout.len()))),
+            Some(Ok(Output { status, stdout, .. })) => {
+                Err(wrong(format!("{status} and {} bytes", stdout.len())))
+            }
             Some(Err(error)) => Err(wrong(format!("{}: {error}", self.binary.display()))),
             None => Err(wrong("no run".to_owned())),
         }
@@ -152,14 +182,25 @@ mod tests {
     use super::*;
 
     /// A trial of two iterations of a shell script in the place of a program.
-    fn trial(common: &Path, script: &str, change: impl FnOnce(&mut Request)) -> Result<Outcome, Failure> {
+    fn trial(
+        common: &Path,
+        script: &str,
+        change: impl FnOnce(&mut Request),
+    ) -> Result<Outcome, Failure> {
         let row = format!(
             "[[program]]\nname = \"made-up\"\nsummary = \"\"\nstresses = \"\"\npackage = \"\"\nbinary = \"sh\"\n\
              arguments = [\"-c\", '''{script}''', \"{{amount}}\"]\nunit = \"lines\"\namounts = [7, 8, 9, 10]"
         );
         let rows: WholePrograms = toml::from_str(&row).unwrap();
-        let whole = Whole::new(rows.program[0].clone(), Some("/bin/sh".into()), common.to_owned());
-        let mut request = Request { iterations: 2, ..Request::tiny("made-up") };
+        let whole = Whole::new(
+            rows.program[0].clone(),
+            Some("/bin/sh".into()),
+            common.to_owned(),
+        );
+        let mut request = Request {
+            iterations: 2,
+            ..Request::tiny("made-up")
+        };
         change(&mut request);
         measure::run_workload("", &whole, &request)
     }
@@ -174,10 +215,15 @@ mod tests {
         let common = tempfile::tempdir().unwrap();
         let script = "[ $RAYON_NUM_THREADS = 3 ] && echo $0";
         let outcome = trial(common.path(), script, |request| request.threads = 3).unwrap();
-        assert_eq!((outcome.iterations[1].work_units, outcome.work_unit.as_str()), (7, "lines"));
+        assert_eq!(
+            (outcome.iterations[1].work_units, outcome.work_unit.as_str()),
+            (7, "lines")
+        );
         assert_eq!(outcome.answer, alone("echo 7").unwrap().answer);
         let script = "[ $RAYON_NUM_THREADS = 1 ] && echo 7";
-        let alone = trial(common.path(), script, |request| request.program = Program::Sequential);
+        let alone = trial(common.path(), script, |request| {
+            request.program = Program::Sequential;
+        });
         assert_eq!(alone.unwrap().answer, outcome.answer);
     }
 
@@ -199,15 +245,27 @@ mod tests {
         let known = trial("echo same").unwrap().answer;
         assert_eq!(trial("echo same").unwrap().answer, known);
         let other = trial("echo other").unwrap_err();
-        assert!(matches!(other, Failure::WrongAnswer { iteration: 0, .. }), "{other:?}");
+        assert!(
+            matches!(other, Failure::WrongAnswer { iteration: 0, .. }),
+            "{other:?}"
+        );
         let changing = alone("echo $$").unwrap_err();
-        assert!(matches!(changing, Failure::WrongAnswer { iteration: 1, .. }), "{changing:?}");
+        assert!(
+            matches!(changing, Failure::WrongAnswer { iteration: 1, .. }),
+            "{changing:?}"
+        );
     }
 
     #[test]
     fn a_program_that_fails_or_prints_nothing_is_a_wrong_answer_that_says_how() {
-        for (script, told) in [("echo; exit 7", "7"), ("true", "0 bytes"), ("kill -9 $$", "signal: 9")] {
-            let Err(Failure::WrongAnswer { actual, .. }) = alone(script) else { panic!("{script} is no wrong answer") };
+        for (script, told) in [
+            ("echo; exit 7", "7"),
+            ("true", "0 bytes"),
+            ("kill -9 $$", "signal: 9"),
+        ] {
+            let Err(Failure::WrongAnswer { actual, .. }) = alone(script) else {
+                panic!("{script} is no wrong answer")
+            };
             assert!(actual.contains(told), "{script}: {actual}");
         }
     }

@@ -31,7 +31,10 @@ pub(super) fn serve(arguments: &Files) -> ExitCode {
     on_interrupt(move || stop.stop());
     let outcome = server.address().and_then(|address| {
         announce(&format!("http://{address}/"));
-        eprintln!("serving {}; Ctrl-C ends it, a second one at once", arguments.root.display());
+        eprintln!(
+            "serving {}; Ctrl-C ends it, a second one at once",
+            arguments.root.display()
+        );
         server.run()
     });
     match outcome {

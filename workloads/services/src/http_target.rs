@@ -1,7 +1,8 @@
 //! What a request line names, in the two forms that a server has to take (RFC 9112, 3.2).
 
-/// The path and query of `target`, be it in origin form, `/path?query`, or in absolute form, `http://host/path?query`,
-/// as it is said to proxies. Whatever the host is, it is this one. `None` for any other form.
+/// The path and query of `target`, be it in origin form, `/path?query`, or in absolute form,
+/// `http://host/path?query`, as it is said to proxies. Whatever the host is, it is this one. `None`
+/// for any other form.
 pub(crate) fn local_path(target: &str) -> Option<&str> {
     const SCHEME: &str = "http://";
     if target.starts_with('/') {

@@ -1,6 +1,7 @@
 //! Servers, locks, user-level threads and asynchronous input and output as workloads of a pool.
 //!
-//! They are a crate beside the other workloads, so that a branch is built with them only when a sweep runs one.
+//! They are a crate beside the other workloads, so that a branch is built with them only when a
+//! sweep runs one.
 
 pub mod async_io;
 #[cfg(test)]

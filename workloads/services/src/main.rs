@@ -19,9 +19,9 @@ const INTERRUPTED: i32 = 130;
 
 /// Try one service by hand, every answer checked, or run its server by itself.
 ///
-/// Without arguments, reads one request as a line of JSON from standard input and answers with one line. Exit codes: 0
-/// all good, 1 wrong answer or hang, 2 bad input, 4 the host failed, for example the answer could not be written, 130
-/// interrupted twice.
+/// Without arguments, reads one request as a line of JSON from standard input and answers with one
+/// line. Exit codes: 0 all good, 1 wrong answer or hang, 2 bad input, 4 the host failed, for
+/// example the answer could not be written, 130 interrupted twice.
 #[derive(Parser)]
 #[command(name = "service", version, args_conflicts_with_subcommands = true)]
 struct Cli {
@@ -84,15 +84,28 @@ struct Serve {
 }
 
 fn main() -> ExitCode {
-    // Without arguments the program speaks the runner's protocol; a person at a terminal gets the help.
+    // Without arguments the program speaks the runner's protocol; a person at a terminal gets the
+    // help.
     if std::env::args_os().len() == 1 && !io::stdin().is_terminal() {
         return services::main(VARIANT);
     }
     match Cli::parse() {
-        Cli { command: Some(Command::List { json }), .. } => cli::list(SERVICES, json),
-        Cli { command: Some(Command::Serve(server)), .. } => match server {
-            AnyServer { without_workload: Some(WithoutWorkload::Files(arguments)), .. } => files::serve(&arguments),
-            AnyServer { service: Some(arguments), .. } => run_server(arguments),
+        Cli {
+            command: Some(Command::List { json }),
+            ..
+        } => cli::list(SERVICES, json),
+        Cli {
+            command: Some(Command::Serve(server)),
+            ..
+        } => match server {
+            AnyServer {
+                without_workload: Some(WithoutWorkload::Files(arguments)),
+                ..
+            } => files::serve(&arguments),
+            AnyServer {
+                service: Some(arguments),
+                ..
+            } => run_server(arguments),
             AnyServer { .. } => usage(),
         },
         Cli { run: Some(run), .. } => cli::run(VARIANT, SERVICES, run),

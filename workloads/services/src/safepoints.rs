@@ -4,7 +4,8 @@ use workloads::kinds::pacing::chain;
 
 use crate::user_threads::Current;
 
-/// Steps between two safepoints, under a microsecond: reading the clock then takes some 3 % of the time.
+/// Steps between two safepoints, under a microsecond: reading the clock then takes some 3 % of the
+/// time.
 const STEPS_BETWEEN_SAFEPOINTS: u64 = 256;
 
 /// The same steps as [`chain`], now and then with a safepoint.

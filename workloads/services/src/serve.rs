@@ -41,8 +41,8 @@ impl Stop {
     }
 }
 
-/// Serves until it is stopped. `ready` gets the address and the means to stop. Returns what happened, for people, in
-/// lines.
+/// Serves until it is stopped. `ready` gets the address and the means to stop. Returns what
+/// happened, for people, in lines.
 ///
 /// # Errors
 /// If something is asked for that does not exist, or the port or the threads cannot be had.
@@ -52,7 +52,9 @@ pub fn serve(serve: &Serve, ready: impl FnOnce(SocketAddr, Stop)) -> Result<Stri
         "kv" => (kv::Kv.description(), &kv::OF_SERVER),
         "forum" => (forum::Forum.description(), &forum::OF_SERVER),
         _ => {
-            return Err(Refusal::new(format!("unknown service `{service}`; known: kv, forum")));
+            return Err(Refusal::new(format!(
+                "unknown service `{service}`; known: kv, forum"
+            )));
         }
     };
     if let Some(name) = serve
@@ -66,10 +68,14 @@ pub fn serve(serve: &Serve, ready: impl FnOnce(SocketAddr, Stop)) -> Result<Stri
         )));
     }
     if serve.request_timeout.is_zero() || serve.idle_timeout.is_zero() {
-        return Err(Refusal::new("a timeout of 0 ms: every client is too slow; allow 1 or more"));
+        return Err(Refusal::new(
+            "a timeout of 0 ms: every client is too slow; allow 1 or more",
+        ));
     }
     if serve.connections == 0 {
-        return Err(Refusal::new("connections = 0: nobody could be served; allow 1 or more"));
+        return Err(Refusal::new(
+            "connections = 0: nobody could be served; allow 1 or more",
+        ));
     }
     let values = description.resolve(Size::Tiny, &serve.parameters, false)?;
     let pool = pool(serve.threads)?;
@@ -81,7 +87,9 @@ pub fn serve(serve: &Serve, ready: impl FnOnce(SocketAddr, Stop)) -> Result<Stri
         ..Limits::DEFAULT
     };
     let refuse = |error: std::io::Error| {
-        Refusal::new(format!("serve {service}: {address}: {error}; choose another --port, or 0 for any free one"))
+        Refusal::new(format!(
+            "serve {service}: {address}: {error}; choose another --port, or 0 for any free one"
+        ))
     };
     let server = Server::bind(address, limits).map_err(refuse)?;
     ready(server.address().map_err(refuse)?, Stop(server.stopper()));
@@ -89,16 +97,26 @@ pub fn serve(serve: &Serve, ready: impl FnOnce(SocketAddr, Stop)) -> Result<Stri
         "kv" => kv::serve(server, &values, &pool, serve.threads),
         _ => forum::serve(server, &values, &pool),
     };
-    report.map_err(|error| Refusal::new(format!("serve {service}: {error}; ask for fewer threads or connections")))
+    report.map_err(|error| {
+        Refusal::new(format!(
+            "serve {service}: {error}; ask for fewer threads or connections"
+        ))
+    })
 }
 
 fn pool(threads: usize) -> Result<ThreadPool, Refusal> {
     let most = rayon::max_num_threads();
     if threads == 0 || threads > most {
-        return Err(Refusal::new(format!("threads = {threads}: expected 1 to {most}")));
+        return Err(Refusal::new(format!(
+            "threads = {threads}: expected 1 to {most}"
+        )));
     }
     ThreadPoolBuilder::new()
         .num_threads(threads)
         .build()
-        .map_err(|error| Refusal::new(format!("threads = {threads}: the pool cannot be built: {error}")))
+        .map_err(|error| {
+            Refusal::new(format!(
+                "threads = {threads}: the pool cannot be built: {error}"
+            ))
+        })
 }

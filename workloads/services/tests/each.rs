@@ -27,5 +27,14 @@ const OF_KNOWN_LENGTH: &[(&str, &[(&str, &str)])] = &[("kv", &[("load", "open")]
 #[expect(clippy::type_complexity, reason = "a table")]
 const KNOWN_LENGTHS: &[(&str, &[(&str, &str)], Option<Duration>)] = &[
     ("kv", &[], None),
-    ("kv", &[("load", "open"), ("sessions", "5"), ("requests", "40"), ("rate", "100")], Some(Duration::from_secs(2))),
+    (
+        "kv",
+        &[
+            ("load", "open"),
+            ("sessions", "5"),
+            ("requests", "40"),
+            ("rate", "100"),
+        ],
+        Some(Duration::from_secs(2)),
+    ),
 ];

@@ -1,5 +1,5 @@
-//! The file server as its users meet it: with curl, a browser, and Ctrl-C. Where one of them is not installed, its test
-//! says SKIPPED.
+//! The file server as its users meet it: with curl, a browser, and Ctrl-C. Where one of them is not
+//! installed, its test says SKIPPED.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -37,9 +37,14 @@ impl Server {
             .spawn()
             .unwrap();
         let mut url = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut url).unwrap();
+        BufReader::new(child.stdout.as_mut().unwrap())
+            .read_line(&mut url)
+            .unwrap();
         assert!(url.starts_with("http://127.0.0.1:"), "{url}");
-        Self { child, url: url.trim().to_owned() }
+        Self {
+            child,
+            url: url.trim().to_owned(),
+        }
     }
 
     fn address(&self) -> &str {
@@ -48,7 +53,13 @@ impl Server {
 
     fn signal(&self) {
         let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args(["-INT", &pid])
+                .status()
+                .unwrap()
+                .success()
+        );
     }
 
     /// Sends SIGINT and waits; returns exit code and standard error.
@@ -56,7 +67,12 @@ impl Server {
         self.signal();
         let code = self.child.wait().unwrap().code();
         let mut said = String::new();
-        self.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        self.child
+            .stderr
+            .take()
+            .unwrap()
+            .read_to_string(&mut said)
+            .unwrap();
         (code, said)
     }
 }
@@ -91,7 +107,10 @@ fn sigint_ends_it_with_success_and_says_how_many_it_served() {
 #[test]
 fn a_second_sigint_ends_it_although_a_client_does_not_take_its_answer() {
     let root = tempfile::tempdir().unwrap();
-    fs::File::create(root.path().join("huge")).unwrap().set_len(16 << 20).unwrap();
+    fs::File::create(root.path().join("huge"))
+        .unwrap()
+        .set_len(16 << 20)
+        .unwrap();
     let server = Server::start(root.path());
     let mut deaf = TcpStream::connect(server.address()).unwrap();
     deaf.write_all(b"GET /huge HTTP/1.1\r\n\r\n").unwrap();
@@ -115,14 +134,27 @@ fn curl_fetches_a_file_and_gets_none_from_outside() {
     let server = Server::start(&root);
     let fetch = |path: &str| {
         let url = format!("{}{path}", server.url);
-        output("curl", &["--silent", "--include", "--path-as-is", "--max-time", "20", &url])
+        output(
+            "curl",
+            &[
+                "--silent",
+                "--include",
+                "--path-as-is",
+                "--max-time",
+                "20",
+                &url,
+            ],
+        )
     };
     if let Some(answer) = fetch("a.txt") {
         assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
         assert!(answer.contains("Content-Type: text/plain\r\n"), "{answer}");
         assert!(answer.ends_with("\r\n\r\nthe text"), "{answer}");
         let outside = fetch("../secret").unwrap();
-        assert!(outside.starts_with("HTTP/1.1 403 Forbidden\r\n"), "{outside}");
+        assert!(
+            outside.starts_with("HTTP/1.1 403 Forbidden\r\n"),
+            "{outside}"
+        );
         assert!(!outside.contains("SECRET"), "{outside}");
         let (code, said) = server.interrupt();
         assert_eq!(code, Some(0));
@@ -133,7 +165,8 @@ fn curl_fetches_a_file_and_gets_none_from_outside() {
 #[test]
 fn a_browser_opens_a_page_with_what_the_page_asks_for() {
     let root = tempfile::tempdir().unwrap();
-    let page = "<!doctype html><title>t</title><p id=p>before</p><script src=\"sub/after.js\"></script>";
+    let page =
+        "<!doctype html><title>t</title><p id=p>before</p><script src=\"sub/after.js\"></script>";
     fs::write(root.path().join("index.html"), page).unwrap();
     fs::create_dir(root.path().join("sub")).unwrap();
     let script = "document.getElementById('p').textContent = 'a script was here'";
@@ -177,7 +210,13 @@ fn more_clients_than_descriptors_wait_and_the_server_goes_on() {
 
 #[test]
 fn a_root_that_is_missing_is_bad_input() {
-    let assert = cargo_bin_cmd!("service").args(["serve", "files", "--root", "no/such/folder"]).assert().code(2);
+    let assert = cargo_bin_cmd!("service")
+        .args(["serve", "files", "--root", "no/such/folder"])
+        .assert()
+        .code(2);
     let said = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
-    assert!(said.starts_with("error: --root no/such/folder: No such file"), "{said}");
+    assert!(
+        said.starts_with("error: --root no/such/folder: No such file"),
+        "{said}"
+    );
 }

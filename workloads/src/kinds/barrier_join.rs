@@ -1,19 +1,22 @@
 //! `barrier-join`: a join whose halves wait for each other, after a random idle gap, many times.
 //!
-//! The second half must be taken by another worker, or the join never ends. As the gap lets that worker be anywhere
-//! between searching and sleep, a wake-up that gets lost shows: as a join slower than 10 ms if something else comes to
-//! the rescue, and as a hang otherwise. Variants with an events counter and no feature that fences for pushes do lose
-//! one now and then, and so does upstream; the sleep protocol's README in the fork says how often (section 9).
+//! The second half must be taken by another worker, or the join never ends. As the gap lets that
+//! worker be anywhere between searching and sleep, a wake-up that gets lost shows: as a join slower
+//! than 10 ms if something else comes to the rescue, and as a hang otherwise. Variants with an
+//! events counter and no feature that fences for pushes do lose one now and then, and so does
+//! upstream; the sleep protocol's README in the fork says how often (section 9).
 //!
-//! Writes to memory that no cache holds, just before the join, make that likelier: a processor makes stores visible in
-//! order, so the job waits behind them, and what the publisher reads does not. A hundred are about what a processor
-//! holds back.
+//! Writes to memory that no cache holds, just before the join, make that likelier: a processor
+//! makes stores visible in order, so the job waits behind them, and what the publisher reads does
+//! not. A hundred are about what a processor holds back.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::Duration;
 
-use protocol::{Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit};
+use protocol::{
+    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
+};
 
 use crate::kinds::latency::Latencies;
 use crate::kinds::pacing::{Gaps, call_after_gaps};
@@ -28,18 +31,44 @@ static DESCRIPTION: Description = Description {
     stresses: "waking a sleeper for a job on a busy worker's deque: lost wake-ups",
     work_unit: "joins",
     input: None,
-    lasts: Some(Lasts::paced(&[Term::new(TimeUnit::Us, &["joins", "gap-us"]).over("2")])),
+    lasts: Some(Lasts::paced(&[Term::new(
+        TimeUnit::Us,
+        &["joins", "gap-us"],
+    )
+    .over("2")])),
     charge: Some("steps"),
     parameters: &[
         Parameter::whole("joins", "joins per iteration", (1, 10_000_000), "200"),
-        Parameter::whole("gap-us", "longest gap before a join in us", (0, 60_000_000), "200"),
-        Parameter::whole("cold-writes", "words out of all caches that are written just before a join", (0, 124), "0"),
+        Parameter::whole(
+            "gap-us",
+            "longest gap before a join in us",
+            (0, 60_000_000),
+            "200",
+        ),
+        Parameter::whole(
+            "cold-writes",
+            "words out of all caches that are written just before a join",
+            (0, 124),
+            "0",
+        ),
     ],
     sizes: &[
-        SizeOverrides { size: Size::Tiny, overrides: &[("joins", "20"), ("gap-us", "50")] },
-        SizeOverrides { size: Size::Small, overrides: &[] },
-        SizeOverrides { size: Size::Medium, overrides: &[("joins", "2000")] },
-        SizeOverrides { size: Size::Large, overrides: &[("joins", "20000")] },
+        SizeOverrides {
+            size: Size::Tiny,
+            overrides: &[("joins", "20"), ("gap-us", "50")],
+        },
+        SizeOverrides {
+            size: Size::Small,
+            overrides: &[],
+        },
+        SizeOverrides {
+            size: Size::Medium,
+            overrides: &[("joins", "2000")],
+        },
+        SizeOverrides {
+            size: Size::Large,
+            overrides: &[("joins", "20000")],
+        },
     ],
 };
 
@@ -100,14 +129,26 @@ impl ColdMemory {
     /// For `writes` words at a time; takes no memory for none.
     fn new(writes: usize, seed: u64) -> Self {
         // Not zeros: pages of zeros come into being when they are first written.
-        let words = vec![1; if writes > 0 { Self::PAGE * Self::PAGES } else { 0 }];
-        let mut cold = Self { words, random: Random::new(seed), writes, pages: [0; 4] };
+        let words = vec![
+            1;
+            if writes > 0 {
+                Self::PAGE * Self::PAGES
+            } else {
+                0
+            }
+        ];
+        let mut cold = Self {
+            words,
+            random: Random::new(seed),
+            writes,
+            pages: [0; 4],
+        };
         cold.look_up_pages();
         cold
     }
 
-    /// Chooses the next pages, and reads a word of each. Looked up with the write, a page would let the processor wait
-    /// there, and no write would be left to wait when the join begins.
+    /// Chooses the next pages, and reads a word of each. Looked up with the write, a page would let
+    /// the processor wait there, and no write would be left to wait when the join begins.
     fn look_up_pages(&mut self) {
         if self.writes > 0 {
             self.pages = [(); 4].map(|()| Self::PAGE * self.random.index_below(Self::PAGES));
@@ -115,7 +156,8 @@ impl ColdMemory {
         }
     }
 
-    /// Writes words in as many lines, as long as there are some; no two neighbours, which a cache fetches together.
+    /// Writes words in as many lines, as long as there are some; no two neighbours, which a cache
+    /// fetches together.
     fn write(&mut self, value: u64) {
         for write in 0..self.writes {
             let line = 2 + write / self.pages.len() * 14 % 62;
@@ -134,18 +176,30 @@ fn meet(arrivals: &AtomicU64, number: u64, parties: u64) {
         return;
     }
     let both = 2 * (number + 1);
-    // Not `std::sync::Barrier`: the kernel's wake-up of the first half would be most of the latency.
+    // Not `std::sync::Barrier`: the kernel's wake-up of the first half would be most of the
+    // latency.
     let mut looks = 0_u32;
     while arrivals.load(Relaxed) < both {
         looks = looks.saturating_add(1);
         // The other half may need this CPU.
-        if looks < 100 { spin_loop() } else { thread::yield_now() }
+        if looks < 100 {
+            spin_loop();
+        } else {
+            thread::yield_now();
+        }
     }
 }
 
 impl Meetings {
     fn run(&mut self, join: impl Fn(u64, &AtomicU64, u64)) -> u64 {
-        let Self { joins, gaps, parties, arrivals, cold, latencies } = self;
+        let Self {
+            joins,
+            gaps,
+            parties,
+            arrivals,
+            cold,
+            latencies,
+        } = self;
         call_after_gaps(*joins, gaps, latencies, |number| {
             // Never what was there before.
             cold.write(2 + number as u64);
@@ -178,7 +232,10 @@ impl Instance for Meetings {
 
     fn run_parallel(&mut self) -> u64 {
         self.run(|number, arrivals, parties| {
-            rayon::join(|| meet(arrivals, number, parties), || meet(arrivals, number, parties));
+            rayon::join(
+                || meet(arrivals, number, parties),
+                || meet(arrivals, number, parties),
+            );
         })
     }
 
@@ -227,7 +284,10 @@ mod tests {
             assert_eq!(written, 100);
         }
         assert_eq!(cold.words.iter().filter(|&&word| word == 2).count(), 100);
-        assert!(ColdMemory::new(0, 1).words.is_empty(), "memory that nobody writes");
+        assert!(
+            ColdMemory::new(0, 1).words.is_empty(),
+            "memory that nobody writes"
+        );
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Small jobs of which each notes when it ran and adds to a sum, so that a lost or doubled one shows.
+//! Small jobs of which each notes when it ran and adds to a sum, so that a lost or doubled one
+//! shows.
 
 use std::time::Duration;
 

@@ -1,13 +1,16 @@
-//! `broadcast-dozing`: broadcasts to all workers, microseconds apart, so that some of them are just dozing off.
+//! `broadcast-dozing`: broadcasts to all workers, microseconds apart, so that some of them are just
+//! dozing off.
 //!
-//! A broadcast must reach each worker by itself, whatever it is doing. Its parts take different times, so that the
-//! workers doze off at different moments.
+//! A broadcast must reach each worker by itself, whatever it is doing. Its parts take different
+//! times, so that the workers doze off at different moments.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::Duration;
 
-use protocol::{Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit};
+use protocol::{
+    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
+};
 use rayon::ThreadPool;
 
 use crate::kinds::latency::Latencies;
@@ -22,19 +25,50 @@ static DESCRIPTION: Description = Description {
     stresses: "waking each worker by itself while it dozes off",
     work_unit: "broadcasts",
     input: None,
-    lasts: Some(Lasts::paced(&[Term::new(TimeUnit::Us, &["broadcasts", "gap-us"]).over("2")])),
+    lasts: Some(Lasts::paced(&[Term::new(
+        TimeUnit::Us,
+        &["broadcasts", "gap-us"],
+    )
+    .over("2")])),
     charge: Some("steps"),
     parameters: &[
-        Parameter::whole("broadcasts", "broadcasts per iteration", (1, 10_000_000), "300"),
-        Parameter::whole("gap-us", "longest gap before a broadcast in us", (0, 60_000_000), "100"),
+        Parameter::whole(
+            "broadcasts",
+            "broadcasts per iteration",
+            (1, 10_000_000),
+            "300",
+        ),
+        Parameter::whole(
+            "gap-us",
+            "longest gap before a broadcast in us",
+            (0, 60_000_000),
+            "100",
+        ),
         // 3 us.
-        Parameter::whole("part-steps", "longest part, some 3 ns a step", (1, 1 << 32), "1000"),
+        Parameter::whole(
+            "part-steps",
+            "longest part, some 3 ns a step",
+            (1, 1 << 32),
+            "1000",
+        ),
     ],
     sizes: &[
-        SizeOverrides { size: Size::Tiny, overrides: &[("broadcasts", "20"), ("gap-us", "30")] },
-        SizeOverrides { size: Size::Small, overrides: &[] },
-        SizeOverrides { size: Size::Medium, overrides: &[("broadcasts", "3000")] },
-        SizeOverrides { size: Size::Large, overrides: &[("broadcasts", "30000")] },
+        SizeOverrides {
+            size: Size::Tiny,
+            overrides: &[("broadcasts", "20"), ("gap-us", "30")],
+        },
+        SizeOverrides {
+            size: Size::Small,
+            overrides: &[],
+        },
+        SizeOverrides {
+            size: Size::Medium,
+            overrides: &[("broadcasts", "3000")],
+        },
+        SizeOverrides {
+            size: Size::Large,
+            overrides: &[("broadcasts", "30000")],
+        },
     ],
 };
 
@@ -77,7 +111,9 @@ fn part(reached: &[AtomicU64], worker: usize, number: usize, longest: u64) -> u6
 
 impl Instance for Caller {
     fn reset(&mut self) {
-        self.reached.iter_mut().for_each(|count| *count.get_mut() = 0);
+        self.reached
+            .iter_mut()
+            .for_each(|count| *count.get_mut() = 0);
         self.latencies.begin_run(self.broadcasts);
     }
 
@@ -86,7 +122,13 @@ impl Instance for Caller {
     }
 
     fn run_sequential(&mut self) -> u64 {
-        let Self { broadcasts, gaps, longest_part, reached, latencies } = self;
+        let Self {
+            broadcasts,
+            gaps,
+            longest_part,
+            reached,
+            latencies,
+        } = self;
         call_after_gaps(*broadcasts, gaps, latencies, |number| {
             for worker in 0..reached.len() {
                 part(reached, worker, number, *longest_part);
@@ -95,7 +137,13 @@ impl Instance for Caller {
     }
 
     fn run_on(&mut self, pool: &ThreadPool) -> u64 {
-        let Self { broadcasts, gaps, longest_part, reached, latencies } = self;
+        let Self {
+            broadcasts,
+            gaps,
+            longest_part,
+            reached,
+            latencies,
+        } = self;
         let (reached, longest) = (&*reached, *longest_part);
         call_after_gaps(*broadcasts, gaps, latencies, |number| {
             pool.broadcast(|worker| part(reached, worker.index(), number, longest));
@@ -105,9 +153,15 @@ impl Instance for Caller {
     fn check(&mut self) -> Result<String, Mismatch> {
         self.latencies.end_run();
         let known = self.broadcasts as u64;
-        let fault = self.reached.iter_mut().map(|count| *count.get_mut()).enumerate();
+        let fault = self
+            .reached
+            .iter_mut()
+            .map(|count| *count.get_mut())
+            .enumerate();
         match fault.into_iter().find(|&(_, count)| count != known) {
-            None => Ok(format!("each of {known} broadcasts reached every worker once")),
+            None => Ok(format!(
+                "each of {known} broadcasts reached every worker once"
+            )),
             Some((worker, count)) => Err(Mismatch {
                 expected: format!("{known} broadcasts reach every worker"),
                 actual: format!("worker {worker} was reached {count} times"),

@@ -1,13 +1,15 @@
-//! `burst`: nothing for a while, then some jobs at once, from outside. A grid of gaps and burst sizes is swept by its
-//! parameters.
+//! `burst`: nothing for a while, then some jobs at once, from outside. A grid of gaps and burst
+//! sizes is swept by its parameters.
 //!
-//! What counts is when the first job of a burst begins, when the last one has ended, and the CPU time that it all cost:
-//! a short gap is bridged by searching, a long one by sleep.
+//! What counts is when the first job of a burst begins, when the last one has ended, and the CPU
+//! time that it all cost: a short gap is bridged by searching, a long one by sleep.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use protocol::{Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit};
+use protocol::{
+    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
+};
 use rayon::ThreadPool;
 
 use crate::kinds::batch::Batch;
@@ -22,13 +24,21 @@ static DESCRIPTION: Description = Description {
     stresses: "waking some sleepers at once, the first of them soon",
     work_unit: "bursts",
     input: None,
-    lasts: Some(Lasts::paced(&[Term::new(TimeUnit::Us, &["bursts", "gap-us"])])),
+    lasts: Some(Lasts::paced(&[Term::new(
+        TimeUnit::Us,
+        &["bursts", "gap-us"],
+    )])),
     charge: Some("steps"),
     parameters: &[
         Parameter::whole("bursts", "bursts per iteration", (1, 1_000_000), "40"),
         Parameter::whole("jobs", "jobs per burst", (1, 1_000_000), "32"),
         // 7 us.
-        Parameter::whole("job-steps", "work of a job, some 3 ns a step", (0, 1 << 32), "2000"),
+        Parameter::whole(
+            "job-steps",
+            "work of a job, some 3 ns a step",
+            (0, 1 << 32),
+            "2000",
+        ),
         Parameter::whole(
             "gap-us",
             "mean gap between bursts in us; each is from a half to one and a half of it",
@@ -39,11 +49,25 @@ static DESCRIPTION: Description = Description {
     sizes: &[
         SizeOverrides {
             size: Size::Tiny,
-            overrides: &[("bursts", "4"), ("jobs", "8"), ("job-steps", "100"), ("gap-us", "300")],
+            overrides: &[
+                ("bursts", "4"),
+                ("jobs", "8"),
+                ("job-steps", "100"),
+                ("gap-us", "300"),
+            ],
         },
-        SizeOverrides { size: Size::Small, overrides: &[] },
-        SizeOverrides { size: Size::Medium, overrides: &[("bursts", "200")] },
-        SizeOverrides { size: Size::Large, overrides: &[("bursts", "2000")] },
+        SizeOverrides {
+            size: Size::Small,
+            overrides: &[],
+        },
+        SizeOverrides {
+            size: Size::Medium,
+            overrides: &[("bursts", "200")],
+        },
+        SizeOverrides {
+            size: Size::Large,
+            overrides: &[("bursts", "2000")],
+        },
     ],
 };
 
@@ -115,13 +139,21 @@ impl Arrivals {
 impl Instance for Arrivals {
     fn reset(&mut self) {
         self.right = 0;
-        for latencies in [&mut self.latencies, &mut self.first_jobs, &mut self.lateness] {
+        for latencies in [
+            &mut self.latencies,
+            &mut self.first_jobs,
+            &mut self.lateness,
+        ] {
             latencies.begin_run(self.bursts);
         }
     }
 
     fn forget_warmup(&mut self) {
-        for latencies in [&mut self.latencies, &mut self.first_jobs, &mut self.lateness] {
+        for latencies in [
+            &mut self.latencies,
+            &mut self.first_jobs,
+            &mut self.lateness,
+        ] {
             latencies.forget();
         }
     }
@@ -139,17 +171,28 @@ impl Instance for Arrivals {
     }
 
     fn check(&mut self) -> Result<String, Mismatch> {
-        for latencies in [&mut self.latencies, &mut self.first_jobs, &mut self.lateness] {
+        for latencies in [
+            &mut self.latencies,
+            &mut self.first_jobs,
+            &mut self.lateness,
+        ] {
             latencies.end_run();
         }
         let describe = |right: usize| {
-            format!("{right} of {} bursts ran each job once, sum {:016x}", self.bursts, self.batch.known_sum())
+            format!(
+                "{right} of {} bursts ran each job once, sum {:016x}",
+                self.bursts,
+                self.batch.known_sum()
+            )
         };
         Mismatch::unless_equal(&describe(self.bursts), &describe(self.right))
     }
 
     fn metrics(&self) -> BTreeMap<String, Metric> {
-        [&self.latencies, &self.first_jobs, &self.lateness].into_iter().flat_map(Latencies::metrics).collect()
+        [&self.latencies, &self.first_jobs, &self.lateness]
+            .into_iter()
+            .flat_map(Latencies::metrics)
+            .collect()
     }
 }
 
@@ -163,7 +206,11 @@ mod tests {
 
     #[test]
     fn a_lost_and_a_doubled_job_are_rejected() {
-        for (ran, is_right) in [(&[0, 1, 2, 3][..], true), (&[1, 2, 3], false), (&[0, 1, 2, 3, 0], false)] {
+        for (ran, is_right) in [
+            (&[0, 1, 2, 3][..], true),
+            (&[1, 2, 3], false),
+            (&[0, 1, 2, 3, 0], false),
+        ] {
             let mut arrivals = arrivals();
             arrivals.reset();
             arrivals.run(|_, job| ran.iter().copied().for_each(job));
@@ -189,7 +236,13 @@ mod tests {
         });
         arrivals.check().unwrap();
         let metrics = arrivals.metrics();
-        assert!((metrics["latency_over_10ms"].value - 3.0).abs() < f64::EPSILON, "{metrics:?}");
-        assert!(metrics["first_job_p50"].value < metrics["latency_p50"].value, "{metrics:?}");
+        assert!(
+            (metrics["latency_over_10ms"].value - 3.0).abs() < f64::EPSILON,
+            "{metrics:?}"
+        );
+        assert!(
+            metrics["first_job_p50"].value < metrics["latency_p50"].value,
+            "{metrics:?}"
+        );
     }
 }

@@ -1,7 +1,8 @@
 //! `cholesky`: the Cholesky factor of a symmetric matrix, tile by tile.
 //!
-//! One tile is factored alone, then a column of tiles in parallel, then the triangle to the right of it; and again with
-//! a smaller triangle. Wide loops at first, narrow ones at the end, and a sequential piece between any two.
+//! One tile is factored alone, then a column of tiles in parallel, then the triangle to the right
+//! of it; and again with a smaller triangle. Wide loops at first, narrow ones at the end, and a
+//! sequential piece between any two.
 
 use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
@@ -25,8 +26,18 @@ static DESCRIPTION: Description = Description {
     input: None,
     lasts: None,
     charge: Some("cholesky"),
-    parameters: &[Parameter::whole("tiles", "tiles in a row of the matrix, 32 numbers each", (1, 256), "2")],
-    sizes: &SizeOverrides::all(&[], &[("tiles", "28")], &[("tiles", "60")], &[("tiles", "130")]),
+    parameters: &[Parameter::whole(
+        "tiles",
+        "tiles in a row of the matrix, 32 numbers each",
+        (1, 256),
+        "2",
+    )],
+    sizes: &SizeOverrides::all(
+        &[],
+        &[("tiles", "28")],
+        &[("tiles", "60")],
+        &[("tiles", "130")],
+    ),
 };
 
 /// The workload `cholesky`.
@@ -41,7 +52,11 @@ impl Workload for Cholesky {
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         let known = KnownFactor::random(setup.seed, setup.values.count("tiles") * SIDE);
         let original = known.product();
-        Ok(Box::new(Factorisation { columns: original.clone(), original, known }))
+        Ok(Box::new(Factorisation {
+            columns: original.clone(),
+            original,
+            known,
+        }))
     }
 }
 
@@ -51,8 +66,8 @@ type Tile = Vec<f64>;
 /// For each column of tiles those on and below the diagonal.
 type Columns = Vec<Vec<Tile>>;
 
-/// A factor that is known beforehand: row i, column j holds `rows[i] * columns[j]`. These are whole numbers, so that
-/// every step of the factorisation is exact, in any order.
+/// A factor that is known beforehand: row i, column j holds `rows[i] * columns[j]`. These are whole
+/// numbers, so that every step of the factorisation is exact, in any order.
 struct KnownFactor {
     rows: Vec<f64>,
     columns: Vec<f64>,
@@ -65,13 +80,17 @@ impl KnownFactor {
             .map(|_| {
                 // Of the same sign, since a diagonal is positive.
                 let sign = if random.below(2) == 0 { 1.0 } else { -1.0 };
-                (sign * (random.below(2) + 1) as f64, sign * (random.below(3) + 1) as f64)
+                (
+                    sign * (random.below(2) + 1) as f64,
+                    sign * (random.below(3) + 1) as f64,
+                )
             })
             .unzip();
         Self { rows, columns }
     }
 
-    /// The matrix with this factor. Row i of the factor times row j is a product of row numbers and a sum of squares.
+    /// The matrix with this factor. Row i of the factor times row j is a product of row numbers and
+    /// a sum of squares.
     fn product(&self) -> Columns {
         let squares: Vec<f64> = self
             .columns
@@ -85,16 +104,32 @@ impl KnownFactor {
     }
 
     fn factor(&self) -> Columns {
-        self.tiled(|row, column| if column <= row { self.rows[row] * self.columns[column] } else { 0.0 })
+        self.tiled(|row, column| {
+            if column <= row {
+                self.rows[row] * self.columns[column]
+            } else {
+                0.0
+            }
+        })
     }
 
     fn tiled(&self, element: impl Fn(usize, usize) -> f64) -> Columns {
         let tiles = self.rows.len() / SIDE;
         let tile = |tile_row: usize, tile_column: usize| {
-            let place = |index: usize| (tile_row * SIDE + index / SIDE, tile_column * SIDE + index % SIDE);
-            (0..SIDE * SIDE).map(place).map(|(row, column)| element(row, column)).collect()
+            let place = |index: usize| {
+                (
+                    tile_row * SIDE + index / SIDE,
+                    tile_column * SIDE + index % SIDE,
+                )
+            };
+            (0..SIDE * SIDE)
+                .map(place)
+                .map(|(row, column)| element(row, column))
+                .collect()
         };
-        (0..tiles).map(|column| (column..tiles).map(|row| tile(row, column)).collect()).collect()
+        (0..tiles)
+            .map(|column| (column..tiles).map(|row| tile(row, column)).collect())
+            .collect()
     }
 }
 
@@ -146,12 +181,18 @@ impl Instance for Factorisation {
             let (diagonal, below) = column.split_first_mut().expect("it begins on the diagonal");
             factor(diagonal);
             below.par_iter_mut().for_each(|tile| solve(tile, diagonal));
-            right.par_iter_mut().enumerate().for_each(|(first, column)| {
-                let factors = &below[first..];
-                column.par_iter_mut().zip(factors).for_each(|(tile, factor)| {
-                    subtract_product(tile, factor, &factors[0]);
+            right
+                .par_iter_mut()
+                .enumerate()
+                .for_each(|(first, column)| {
+                    let factors = &below[first..];
+                    column
+                        .par_iter_mut()
+                        .zip(factors)
+                        .for_each(|(tile, factor)| {
+                            subtract_product(tile, factor, &factors[0]);
+                        });
                 });
-            });
             columns = right;
         }
         self.tile_operations()
@@ -161,13 +202,20 @@ impl Instance for Factorisation {
         let describe = |columns: &Columns| {
             let elements = columns.iter().flatten().flatten();
             // Adding 0 makes a negative zero positive.
-            format!("factor {:016x}", fingerprint(elements.map(|x| (x + 0.0).to_bits())))
+            format!(
+                "factor {:016x}",
+                fingerprint(elements.map(|x| (x + 0.0).to_bits()))
+            )
         };
         // The fingerprint does not see where an element is, so they are compared as well.
         let expected = self.known.factor();
         let is_equal = expected == self.columns;
         let actual = describe(&self.columns);
-        let actual = if is_equal { actual } else { format!("another matrix than the factor, {actual}") };
+        let actual = if is_equal {
+            actual
+        } else {
+            format!("another matrix than the factor, {actual}")
+        };
         Mismatch::unless_equal(&describe(&expected), &actual)
     }
 }
@@ -180,7 +228,11 @@ fn factor(tile: &mut [f64]) {
         let current = &mut rest[..SIDE];
         for column in 0..row {
             let other = &done[column * SIDE..][..SIDE];
-            let sum: f64 = current[..column].iter().zip(other).map(|(a, b)| a * b).sum();
+            let sum: f64 = current[..column]
+                .iter()
+                .zip(other)
+                .map(|(a, b)| a * b)
+                .sum();
             current[column] = (current[column] - sum) / other[column];
         }
         let sum: f64 = current[..row].iter().map(|a| a * a).sum();
@@ -235,7 +287,11 @@ mod tests {
     fn factorisation(tiles: usize) -> Factorisation {
         let known = KnownFactor::random(1, tiles * SIDE);
         let original = known.product();
-        Factorisation { columns: original.clone(), original, known }
+        Factorisation {
+            columns: original.clone(),
+            original,
+            known,
+        }
     }
 
     #[test]
@@ -243,7 +299,9 @@ mod tests {
         let known = KnownFactor::random(2, SIDE);
         let (product, factor) = (known.product(), known.factor());
         for (row, column) in [(0, 0), (5, 3), (31, 30), (31, 31)] {
-            let dot: f64 = (0..SIDE).map(|k| factor[0][0][row * SIDE + k] * factor[0][0][column * SIDE + k]).sum();
+            let dot: f64 = (0..SIDE)
+                .map(|k| factor[0][0][row * SIDE + k] * factor[0][0][column * SIDE + k])
+                .sum();
             assert_eq!(product[0][0][row * SIDE + column].to_bits(), dot.to_bits());
         }
     }

@@ -1,9 +1,9 @@
 //! `decode`: the matrix products by which a language model finds one token after the other.
 //!
-//! Each layer multiplies a vector by seven matrices of bytes, one after the other, and each product is one flat
-//! parallel loop over rows: some 200 small regions a token. The shapes are those of a model of 0.6 billion parameters;
-//! what lies between the products (attention, norms) is left out. All layers read the same few matrices, as many as
-//! `layers-kept`.
+//! Each layer multiplies a vector by seven matrices of bytes, one after the other, and each product
+//! is one flat parallel loop over rows: some 200 small regions a token. The shapes are those of a
+//! model of 0.6 billion parameters; what lies between the products (attention, norms) is left out.
+//! All layers read the same few matrices, as many as `layers-kept`.
 
 use std::collections::BTreeMap;
 
@@ -28,8 +28,18 @@ static DESCRIPTION: Description = Description {
     parameters: &[
         Parameter::whole("tokens", "tokens per iteration", (1, 1_000_000), "1"),
         Parameter::whole("layers", "layers of the model", (1, 1_000), "28"),
-        Parameter::whole("layers-kept", "layers with matrices of their own", (1, 1_000), "1"),
-        Parameter::whole("width", "length of the vector between layers", (8, 1 << 16), "1024"),
+        Parameter::whole(
+            "layers-kept",
+            "layers with matrices of their own",
+            (1, 1_000),
+            "1",
+        ),
+        Parameter::whole(
+            "width",
+            "length of the vector between layers",
+            (8, 1 << 16),
+            "1024",
+        ),
         Parameter::whole("task-rows", "rows of a matrix per task", (1, 1 << 20), "64"),
         Parameter::one_of(
             "from",
@@ -46,8 +56,8 @@ static DESCRIPTION: Description = Description {
     ),
 };
 
-/// Rows and columns of the seven matrices of a layer, in widths: queries, keys, values, what attention gives, and the
-/// two ways up and the one down of the net behind it.
+/// Rows and columns of the seven matrices of a layer, in widths: queries, keys, values, what
+/// attention gives, and the two ways up and the one down of the net behind it.
 const SHAPES: [(usize, usize); 7] = [(2, 1), (1, 1), (1, 1), (1, 2), (3, 1), (3, 1), (1, 3)];
 
 /// Of which product, by its number in the layer, the vector is the input: 0 for the layer's own.
@@ -69,9 +79,15 @@ impl Workload for Decode {
         let layers = values.count("layers");
         let kept = values.count("layers-kept").min(layers);
         let first = (0..width).map(|_| byte(&mut random)).collect::<Vec<i8>>();
-        let mut matrix = |(rows, columns): (usize, usize)| Matrix::random(rows * width, columns * width, &mut random);
+        let mut matrix = |(rows, columns): (usize, usize)| {
+            Matrix::random(rows * width, columns * width, &mut random)
+        };
         let weights = (0..kept).map(|_| SHAPES.map(&mut matrix)).collect();
-        let model = Model { weights, layers, task_rows: values.count("task-rows") };
+        let model = Model {
+            weights,
+            layers,
+            task_rows: values.count("task-rows"),
+        };
         Ok(Box::new(Decoder {
             known: model.token(&first, Matrix::times_by_columns),
             model,
@@ -109,7 +125,13 @@ impl Matrix {
     /// The entry of the product that belongs to `row`.
     fn row_times(&self, row: usize, vector: &[i8]) -> i8 {
         let entries = &self.entries[row * self.columns..][..self.columns];
-        narrow(entries.iter().zip(vector).map(|(&a, &b)| i32::from(a) * i32::from(b)).sum())
+        narrow(
+            entries
+                .iter()
+                .zip(vector)
+                .map(|(&a, &b)| i32::from(a) * i32::from(b))
+                .sum(),
+        )
     }
 
     fn rows(&self) -> usize {
@@ -117,7 +139,9 @@ impl Matrix {
     }
 
     fn times(&self, vector: &[i8]) -> Vec<i8> {
-        (0..self.rows()).map(|row| self.row_times(row, vector)).collect()
+        (0..self.rows())
+            .map(|row| self.row_times(row, vector))
+            .collect()
     }
 
     /// The same, column by column.
@@ -134,7 +158,10 @@ impl Matrix {
     /// The same as a parallel loop.
     fn times_in_parallel(&self, vector: &[i8], task_rows: usize) -> Vec<i8> {
         let mut product = vec![0; self.rows()];
-        let tasks = product.par_chunks_mut(task_rows).enumerate().with_max_len(1);
+        let tasks = product
+            .par_chunks_mut(task_rows)
+            .enumerate()
+            .with_max_len(1);
         tasks.for_each(|(task, entries)| {
             for (row, entry) in entries.iter_mut().enumerate() {
                 *entry = self.row_times(task * task_rows + row, vector);
@@ -162,7 +189,11 @@ impl Model {
             }
             vector = made.pop().expect("seven");
         }
-        fingerprint(vector.into_iter().map(|entry| u64::from(entry.to_le_bytes()[0])))
+        fingerprint(
+            vector
+                .into_iter()
+                .map(|entry| u64::from(entry.to_le_bytes()[0])),
+        )
     }
 }
 
@@ -205,19 +236,24 @@ impl Instance for Decoder {
 
     fn run_on(&mut self, pool: &ThreadPool) -> u64 {
         let inside = |model: &Model, first: &[i8]| {
-            model.token(first, |matrix, vector| matrix.times_in_parallel(vector, model.task_rows))
+            model.token(first, |matrix, vector| {
+                matrix.times_in_parallel(vector, model.task_rows)
+            })
         };
         if self.is_inside {
             return pool.install(|| self.run(inside));
         }
         self.run(|model, first| {
-            model.token(first, |matrix, vector| pool.install(|| matrix.times_in_parallel(vector, model.task_rows)))
+            model.token(first, |matrix, vector| {
+                pool.install(|| matrix.times_in_parallel(vector, model.task_rows))
+            })
         })
     }
 
     fn check(&mut self) -> Result<String, Mismatch> {
         self.took.end_run();
-        let describe = |right: usize| format!("{right} of {} tokens are {:016x}", self.tokens, self.known);
+        let describe =
+            |right: usize| format!("{right} of {} tokens are {:016x}", self.tokens, self.known);
         Mismatch::unless_equal(&describe(self.tokens), &describe(self.right))
     }
 
@@ -233,8 +269,13 @@ mod tests {
     #[test]
     fn a_wrong_entry_of_a_matrix_makes_another_token() {
         let mut random = Random::new(1);
-        let weights = vec![SHAPES.map(|(rows, columns)| Matrix::random(8 * rows, 8 * columns, &mut random))];
-        let mut model = Model { weights, layers: 2, task_rows: 3 };
+        let weights =
+            vec![SHAPES.map(|(rows, columns)| Matrix::random(8 * rows, 8 * columns, &mut random))];
+        let mut model = Model {
+            weights,
+            layers: 2,
+            task_rows: 3,
+        };
         let first = [100; 8];
         let known = model.token(&first, Matrix::times_by_columns);
         assert_eq!(model.token(&first, Matrix::times), known);

@@ -1,7 +1,7 @@
 //! `factorial`: a factorial in full length, as a tree of products of big integers.
 //!
-//! Each product is made by one thread, and the last ones are the longest: however many threads there are, most of them
-//! wait for the few products near the root.
+//! Each product is made by one thread, and the last ones are the longest: however many threads
+//! there are, most of them wait for the few products near the root.
 
 use num_bigint::BigUint;
 use protocol::{Description, Parameter, Refusal, SizeOverrides};
@@ -19,8 +19,18 @@ static DESCRIPTION: Description = Description {
     input: None,
     lasts: None,
     charge: None,
-    parameters: &[Parameter::whole("n", "which factorial", (1, 100_000_000), "1000")],
-    sizes: &SizeOverrides::all(&[], &[("n", "80000")], &[("n", "400000")], &[("n", "1600000")]),
+    parameters: &[Parameter::whole(
+        "n",
+        "which factorial",
+        (1, 100_000_000),
+        "1000",
+    )],
+    sizes: &SizeOverrides::all(
+        &[],
+        &[("n", "80000")],
+        &[("n", "400000")],
+        &[("n", "1600000")],
+    ),
 };
 
 /// The workload `factorial`.
@@ -33,7 +43,10 @@ impl Workload for Factorial {
     }
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        Ok(Box::new(Product { n: setup.values.whole("n"), answer: None }))
+        Ok(Box::new(Product {
+            n: setup.values.whole("n"),
+            answer: None,
+        }))
     }
 }
 
@@ -61,10 +74,18 @@ impl Instance for Product {
         let describe = |zeros: u64, remainders: [u64; 2]| {
             format!("{zeros} binary zeros at the end, {remainders:?} modulo {MODULI:?}")
         };
-        let expected = describe(trailing_zeros(self.n), MODULI.map(|modulus| remainder(self.n, modulus)));
+        let expected = describe(
+            trailing_zeros(self.n),
+            MODULI.map(|modulus| remainder(self.n, modulus)),
+        );
         let actual = self.answer.as_ref().map_or_else(
             || "none".to_owned(),
-            |answer| describe(answer.trailing_zeros().unwrap_or(0), MODULI.map(|modulus| small(&(answer % modulus)))),
+            |answer| {
+                describe(
+                    answer.trailing_zeros().unwrap_or(0),
+                    MODULI.map(|modulus| small(&(answer % modulus))),
+                )
+            },
         );
         Mismatch::unless_equal(&expected, &actual)
     }
@@ -84,11 +105,15 @@ fn multiply_with_join(first: u64, last: u64) -> BigUint {
         return multiply(first, last);
     }
     let middle = first.midpoint(last);
-    let (low, high) = rayon::join(|| multiply_with_join(first, middle), || multiply_with_join(middle + 1, last));
+    let (low, high) = rayon::join(
+        || multiply_with_join(first, middle),
+        || multiply_with_join(middle + 1, last),
+    );
     low * high
 }
 
-/// The largest prime below 2^61 and the largest below 2^62: no n! of a permitted n is 0 modulo these.
+/// The largest prime below 2^61 and the largest below 2^62: no n! of a permitted n is 0 modulo
+/// these.
 const MODULI: [u64; 2] = [(1 << 61) - 1, (1 << 62) - 57];
 
 /// n! modulo `modulus`, in small numbers.

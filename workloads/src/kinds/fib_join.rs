@@ -1,7 +1,8 @@
-//! `fib-join`: the naive Fibonacci recursion, one join per addition; nothing but the cost of join itself.
+//! `fib-join`: the naive Fibonacci recursion, one join per addition; nothing but the cost of join
+//! itself.
 //!
-//! Work is about 1.6^n calls, the span n, so the parallelism is practically unlimited. Two branches whose push costs
-//! differ by one atomic operation differ here first. Its sizes are set so that the
+//! Work is about 1.6^n calls, the span n, so the parallelism is practically unlimited. Two branches
+//! whose push costs differ by one atomic operation differ here first. Its sizes are set so that the
 //! *parallel* program takes the nominal time on one thread; the sequential one is six times faster.
 
 use std::hint::black_box;
@@ -28,10 +29,22 @@ static DESCRIPTION: Description = Description {
         uses_pool_if: None,
     }],
     sizes: &[
-        SizeOverrides { size: Size::Tiny, overrides: &[("n", "15")] },
-        SizeOverrides { size: Size::Small, overrides: &[("n", "32")] },
-        SizeOverrides { size: Size::Medium, overrides: &[("n", "37")] },
-        SizeOverrides { size: Size::Large, overrides: &[("n", "41")] },
+        SizeOverrides {
+            size: Size::Tiny,
+            overrides: &[("n", "15")],
+        },
+        SizeOverrides {
+            size: Size::Small,
+            overrides: &[("n", "32")],
+        },
+        SizeOverrides {
+            size: Size::Medium,
+            overrides: &[("n", "37")],
+        },
+        SizeOverrides {
+            size: Size::Large,
+            overrides: &[("n", "41")],
+        },
     ],
 };
 
@@ -45,7 +58,10 @@ impl Workload for FibJoin {
     }
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        Ok(Box::new(Fibonacci { n: setup.values.whole("n"), answer: None }))
+        Ok(Box::new(Fibonacci {
+            n: setup.values.whole("n"),
+            answer: None,
+        }))
     }
 }
 
@@ -71,14 +87,20 @@ impl Instance for Fibonacci {
     }
 
     fn check(&mut self) -> Result<String, Mismatch> {
-        let actual = self.answer.map_or_else(|| "none".to_owned(), |answer| answer.to_string());
+        let actual = self
+            .answer
+            .map_or_else(|| "none".to_owned(), |answer| answer.to_string());
         Mismatch::unless_equal(&iterate(self.n).to_string(), &actual)
     }
 }
 
 fn recurse(n: u64) -> u64 {
     charge(1);
-    if n < 2 { n } else { recurse(n - 1) + recurse(n - 2) }
+    if n < 2 {
+        n
+    } else {
+        recurse(n - 1) + recurse(n - 2)
+    }
 }
 
 fn recurse_with_join(n: u64) -> u64 {
@@ -86,13 +108,16 @@ fn recurse_with_join(n: u64) -> u64 {
     if n < 2 {
         return n;
     }
-    let (one_less, two_less) = rayon::join(|| recurse_with_join(n - 1), || recurse_with_join(n - 2));
+    let (one_less, two_less) =
+        rayon::join(|| recurse_with_join(n - 1), || recurse_with_join(n - 2));
     one_less + two_less
 }
 
 /// The known answer: n additions instead of a tree of them.
 fn iterate(n: u64) -> u64 {
-    (0..n).fold((0, 1), |(current, next), _| (next, current + next)).0
+    (0..n)
+        .fold((0, 1), |(current, next), _| (next, current + next))
+        .0
 }
 
 fn calls(n: u64) -> u64 {
@@ -105,13 +130,20 @@ mod tests {
 
     #[test]
     fn the_iteration_gives_the_published_fibonacci_numbers() {
-        assert_eq!([0, 1, 2, 10, 60].map(iterate), [0, 1, 1, 55, 1_548_008_755_920]);
+        assert_eq!(
+            [0, 1, 2, 10, 60].map(iterate),
+            [0, 1, 1, 55, 1_548_008_755_920]
+        );
     }
 
     #[test]
     fn the_number_of_calls_is_that_of_the_recursion() {
         fn count(n: u64) -> u64 {
-            if n < 2 { 1 } else { 1 + count(n - 1) + count(n - 2) }
+            if n < 2 {
+                1
+            } else {
+                1 + count(n - 1) + count(n - 2)
+            }
         }
         for n in 0..15 {
             assert_eq!(calls(n), count(n));
@@ -120,8 +152,29 @@ mod tests {
 
     #[test]
     fn a_wrong_or_missing_answer_is_rejected() {
-        assert!(Fibonacci { n: 10, answer: Some(55) }.check().is_ok());
-        assert!(Fibonacci { n: 10, answer: Some(54) }.check().is_err());
-        assert!(Fibonacci { n: 10, answer: None }.check().is_err());
+        assert!(
+            Fibonacci {
+                n: 10,
+                answer: Some(55)
+            }
+            .check()
+            .is_ok()
+        );
+        assert!(
+            Fibonacci {
+                n: 10,
+                answer: Some(54)
+            }
+            .check()
+            .is_err()
+        );
+        assert!(
+            Fibonacci {
+                n: 10,
+                answer: None
+            }
+            .check()
+            .is_err()
+        );
     }
 }

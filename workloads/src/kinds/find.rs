@@ -1,7 +1,7 @@
 //! `find`: a search that ends early.
 //!
-//! Each search has to stop the others as soon as one has found: what counts is how soon the rest of a loop is given up,
-//! and how little was begun in vain.
+//! Each search has to stop the others as soon as one has found: what counts is how soon the rest of
+//! a loop is given up, and how little was begun in vain.
 
 use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
@@ -21,8 +21,18 @@ static DESCRIPTION: Description = Description {
     charge: Some("find"),
     parameters: &[
         Parameter::whole("elements", "length of the slice", (1, 1 << 30), "1000000"),
-        Parameter::whole("searches", "searches, one after the other", (1, 1_000_000), "10"),
-        Parameter::one_of("which", "find any match, or the first (there is only one)", &["any", "first"], "any"),
+        Parameter::whole(
+            "searches",
+            "searches, one after the other",
+            (1, 1_000_000),
+            "10",
+        ),
+        Parameter::one_of(
+            "which",
+            "find any match, or the first (there is only one)",
+            &["any", "first"],
+            "any",
+        ),
     ],
     sizes: &SizeOverrides::all(
         &[("elements", "10000")],
@@ -43,14 +53,19 @@ impl Workload for Find {
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         let mut random = Random::new(setup.seed);
-        let elements = u32::try_from(setup.values.whole("elements")).expect("at most 2^30 elements");
+        let elements =
+            u32::try_from(setup.values.whole("elements")).expect("at most 2^30 elements");
         let mut values: Vec<u32> = (0..elements).collect();
         random.shuffle(&mut values);
         let places = (0..setup.values.whole("searches"))
             .map(|_| usize::try_from(random.below(elements.into())).expect("an index"))
             .collect();
         let is_first = setup.values.word("which") == "first";
-        Ok(Box::new(OneNumber::new(Searches { values, places, is_first })))
+        Ok(Box::new(OneNumber::new(Searches {
+            values,
+            places,
+            is_first,
+        })))
     }
 }
 
@@ -66,7 +81,9 @@ struct Searches {
 impl Searches {
     fn sum_of_places(&self, search: impl Fn(u32) -> Option<usize>) -> u64 {
         let found = self.places.iter().map(|&place| search(self.values[place]));
-        found.map(|place| place.expect("the number is there") as u64).sum()
+        found
+            .map(|place| place.expect("the number is there") as u64)
+            .sum()
     }
 }
 
@@ -77,14 +94,26 @@ fn is_wanted(value: u32, wanted: u32) -> bool {
 
 impl Problem for Searches {
     fn sequential(&self) -> u64 {
-        self.sum_of_places(|wanted| self.values.iter().position(|&value| is_wanted(value, wanted)))
+        self.sum_of_places(|wanted| {
+            self.values
+                .iter()
+                .position(|&value| is_wanted(value, wanted))
+        })
     }
 
     fn parallel(&self) -> u64 {
         if self.is_first {
-            self.sum_of_places(|wanted| self.values.par_iter().position_first(|&value| is_wanted(value, wanted)))
+            self.sum_of_places(|wanted| {
+                self.values
+                    .par_iter()
+                    .position_first(|&value| is_wanted(value, wanted))
+            })
         } else {
-            self.sum_of_places(|wanted| self.values.par_iter().position_any(|&value| is_wanted(value, wanted)))
+            self.sum_of_places(|wanted| {
+                self.values
+                    .par_iter()
+                    .position_any(|&value| is_wanted(value, wanted))
+            })
         }
     }
 

@@ -5,7 +5,9 @@ use crate::random::mix;
 /// Two collections with different contents have the same fingerprint with probability 2^-64.
 pub(super) fn fingerprint(words: impl Iterator<Item = u64>) -> u64 {
     // The mixing keeps "one more, one less" from cancelling out in the sum.
-    words.fold(0, |sum: u64, word| sum.wrapping_add(mix(word.wrapping_add(1))))
+    words.fold(0, |sum: u64, word| {
+        sum.wrapping_add(mix(word.wrapping_add(1)))
+    })
 }
 
 #[cfg(test)]

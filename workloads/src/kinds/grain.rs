@@ -1,8 +1,9 @@
 //! `grain`: a fixed amount of work, cut into tasks of 100 ns, then of 300 ns, … up to 1 ms.
 //!
-//! What counts is `metg50`, the smallest grain at which the pool still works at half of what its threads could do
-//! (minimum effective task granularity, after the Task Bench study of 2020). Efficiency is the time of the work in one
-//! piece, over the time of the cut work times the threads that have a CPU.
+//! What counts is `metg50`, the smallest grain at which the pool still works at half of what its
+//! threads could do (minimum effective task granularity, after the Task Bench study of 2020).
+//! Efficiency is the time of the work in one piece, over the time of the cut work times the threads
+//! that have a CPU.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -44,10 +45,22 @@ static DESCRIPTION: Description = Description {
         "2400000",
     )],
     sizes: &[
-        SizeOverrides { size: Size::Tiny, overrides: &[("steps", "20000")] },
-        SizeOverrides { size: Size::Small, overrides: &[] },
-        SizeOverrides { size: Size::Medium, overrides: &[("steps", "9600000")] },
-        SizeOverrides { size: Size::Large, overrides: &[("steps", "96000000")] },
+        SizeOverrides {
+            size: Size::Tiny,
+            overrides: &[("steps", "20000")],
+        },
+        SizeOverrides {
+            size: Size::Small,
+            overrides: &[],
+        },
+        SizeOverrides {
+            size: Size::Medium,
+            overrides: &[("steps", "9600000")],
+        },
+        SizeOverrides {
+            size: Size::Large,
+            overrides: &[("steps", "96000000")],
+        },
     ],
 };
 
@@ -61,7 +74,11 @@ impl Workload for Grain {
     }
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        Ok(Box::new(Work::new(setup.seed, setup.values.whole("steps"), setup.threads.min(machine::cores()))))
+        Ok(Box::new(Work::new(
+            setup.seed,
+            setup.values.whole("steps"),
+            setup.threads.min(machine::cores()),
+        )))
     }
 }
 
@@ -95,7 +112,8 @@ impl Cut {
     fn median_ns(&self) -> Option<f64> {
         let mut runs = self.runs.clone();
         runs.sort_unstable();
-        runs.get(runs.len() / 2).map(|median| median.as_nanos() as f64)
+        runs.get(runs.len() / 2)
+            .map(|median| median.as_nanos() as f64)
     }
 }
 
@@ -114,13 +132,25 @@ impl Work {
             .iter()
             .map(|&(steps, label)| {
                 let tasks = usize::try_from((total_steps / steps).max(1)).unwrap_or(usize::MAX);
-                let mut cut =
-                    Cut { label, steps, tasks, known: 0, answer: 0, elapsed: Duration::ZERO, runs: Vec::new() };
+                let mut cut = Cut {
+                    label,
+                    steps,
+                    tasks,
+                    known: 0,
+                    answer: 0,
+                    elapsed: Duration::ZERO,
+                    runs: Vec::new(),
+                };
                 cut.known = cut.in_turn(seed);
                 cut
             })
             .collect();
-        Self { seed, parallelism, step_ns: step_ns(seed, total_steps), cuts }
+        Self {
+            seed,
+            parallelism,
+            step_ns: step_ns(seed, total_steps),
+            cuts,
+        }
     }
 
     fn run(&mut self, run: impl Fn(&Cut, u64) -> u64) -> u64 {
@@ -156,12 +186,17 @@ fn step_ns(seed: u64, steps: u64) -> f64 {
     best.as_nanos() as f64 / steps as f64
 }
 
-/// The smallest grain with an efficiency of a half: where the curve through the logarithms of the grains crosses it
-/// first. The smallest of all if that is good enough; `None` if none is.
+/// The smallest grain with an efficiency of a half: where the curve through the logarithms of the
+/// grains crosses it first. The smallest of all if that is good enough; `None` if none is.
 fn metg50(efficiencies: &[(f64, f64)]) -> Option<f64> {
-    let first = efficiencies.iter().position(|&(_, efficiency)| efficiency >= 0.5)?;
+    let first = efficiencies
+        .iter()
+        .position(|&(_, efficiency)| efficiency >= 0.5)?;
     let (grain, efficiency) = efficiencies[first];
-    let Some(&(finer, worse)) = first.checked_sub(1).and_then(|before| efficiencies.get(before)) else {
+    let Some(&(finer, worse)) = first
+        .checked_sub(1)
+        .and_then(|before| efficiencies.get(before))
+    else {
         return Some(grain);
     };
     let part = (0.5 - worse) / (efficiency - worse);
@@ -193,20 +228,49 @@ impl Instance for Work {
 
     fn check(&mut self) -> Result<String, Mismatch> {
         let join = |sums: Vec<String>| sums.join(" ");
-        let known = join(self.cuts.iter().map(|cut| format!("{:x}", cut.known)).collect());
-        let answers = join(self.cuts.iter().map(|cut| format!("{:x}", cut.answer)).collect());
-        self.cuts.iter_mut().for_each(|cut| cut.runs.push(cut.elapsed));
+        let known = join(
+            self.cuts
+                .iter()
+                .map(|cut| format!("{:x}", cut.known))
+                .collect(),
+        );
+        let answers = join(
+            self.cuts
+                .iter()
+                .map(|cut| format!("{:x}", cut.answer))
+                .collect(),
+        );
+        self.cuts
+            .iter_mut()
+            .for_each(|cut| cut.runs.push(cut.elapsed));
         Mismatch::unless_equal(&known, &answers)
     }
 
     fn metrics(&self) -> BTreeMap<String, Metric> {
         let efficiencies = self.efficiencies();
-        let metg50 =
-            metg50(&efficiencies).map(|grain| ("metg50".to_owned(), Metric { value: grain, unit: "ns".to_owned() }));
-        let by_grain = self.cuts.iter().zip(efficiencies).map(|(cut, (_, efficiency))| {
-            let name = format!("efficiency_at_{}", cut.label);
-            (name, Metric { value: efficiency, unit: "share".to_owned() })
+        let metg50 = metg50(&efficiencies).map(|grain| {
+            (
+                "metg50".to_owned(),
+                Metric {
+                    value: grain,
+                    unit: "ns".to_owned(),
+                },
+            )
         });
+        let by_grain = self
+            .cuts
+            .iter()
+            .zip(efficiencies)
+            .map(|(cut, (_, efficiency))| {
+                let name = format!("efficiency_at_{}", cut.label);
+                (
+                    name,
+                    Metric {
+                        value: efficiency,
+                        unit: "share".to_owned(),
+                    },
+                )
+            });
         metg50.into_iter().chain(by_grain).collect()
     }
 }
@@ -218,7 +282,10 @@ mod tests {
     #[test]
     fn the_crossing_lies_between_grains_on_a_logarithmic_scale() {
         let crossing = metg50(&[(100.0, 0.1), (1_000.0, 0.4), (100_000.0, 0.6), (1e6, 0.9)]);
-        assert!((crossing.unwrap() / 10_000.0 - 1.0).abs() < 1e-9, "{crossing:?}");
+        assert!(
+            (crossing.unwrap() / 10_000.0 - 1.0).abs() < 1e-9,
+            "{crossing:?}"
+        );
     }
 
     #[test]

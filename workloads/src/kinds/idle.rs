@@ -1,13 +1,15 @@
 //! `idle`: one empty spawn every millisecond, or every ten, and nothing else.
 //!
-//! There is no work to share; what counts is the CPU time that a pool burns meanwhile (`cpu_per_second`) and how soon a
-//! job that was due has begun. This is issue 642 of rayon: with the scheduler of 2019 a spawn each 10 ms cost 30 % of a
-//! CPU, and each 1 ms 200 %.
+//! There is no work to share; what counts is the CPU time that a pool burns meanwhile
+//! (`cpu_per_second`) and how soon a job that was due has begun. This is issue 642 of rayon: with
+//! the scheduler of 2019 a spawn each 10 ms cost 30 % of a CPU, and each 1 ms 200 %.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use protocol::{Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit};
+use protocol::{
+    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
+};
 use rayon::ThreadPool;
 
 use crate::kinds::latency::Latencies;
@@ -21,17 +23,37 @@ static DESCRIPTION: Description = Description {
     stresses: "CPU time of a pool with nothing to do; how soon a sleeper is woken",
     work_unit: "spawns",
     input: None,
-    lasts: Some(Lasts::paced(&[Term::new(TimeUnit::Us, &["spawns", "period-us"])])),
+    lasts: Some(Lasts::paced(&[Term::new(
+        TimeUnit::Us,
+        &["spawns", "period-us"],
+    )])),
     charge: Some("steps"),
     parameters: &[
         Parameter::whole("spawns", "spawns per iteration", (1, 10_000_000), "100"),
-        Parameter::whole("period-us", "time from spawn to spawn in us", (1, 60_000_000), "1000"),
+        Parameter::whole(
+            "period-us",
+            "time from spawn to spawn in us",
+            (1, 60_000_000),
+            "1000",
+        ),
     ],
     sizes: &[
-        SizeOverrides { size: Size::Tiny, overrides: &[("spawns", "4"), ("period-us", "500")] },
-        SizeOverrides { size: Size::Small, overrides: &[] },
-        SizeOverrides { size: Size::Medium, overrides: &[("spawns", "300")] },
-        SizeOverrides { size: Size::Large, overrides: &[("spawns", "3000")] },
+        SizeOverrides {
+            size: Size::Tiny,
+            overrides: &[("spawns", "4"), ("period-us", "500")],
+        },
+        SizeOverrides {
+            size: Size::Small,
+            overrides: &[],
+        },
+        SizeOverrides {
+            size: Size::Medium,
+            overrides: &[("spawns", "300")],
+        },
+        SizeOverrides {
+            size: Size::Large,
+            overrides: &[("spawns", "3000")],
+        },
     ],
 };
 
@@ -66,7 +88,12 @@ struct Heartbeat {
 }
 
 /// Calls `spawn` with each number at its time, and with the start of time.
-fn pace(spawns: usize, period: Duration, lateness: &mut Latencies, mut spawn: impl FnMut(usize, Instant)) -> u64 {
+fn pace(
+    spawns: usize,
+    period: Duration,
+    lateness: &mut Latencies,
+    mut spawn: impl FnMut(usize, Instant),
+) -> u64 {
     let start = Instant::now();
     let mut due = start;
     for number in 0..spawns {
@@ -79,7 +106,10 @@ fn pace(spawns: usize, period: Duration, lateness: &mut Latencies, mut spawn: im
 }
 
 /// From when each job was due to when it began; both times since the start.
-fn waits(began: impl Iterator<Item = Duration>, period: Duration) -> impl Iterator<Item = Duration> {
+fn waits(
+    began: impl Iterator<Item = Duration>,
+    period: Duration,
+) -> impl Iterator<Item = Duration> {
     let due = std::iter::successors(Some(Duration::ZERO), move |due| Some(*due + period));
     began.zip(due).map(|(began, due)| began.saturating_sub(due))
 }
@@ -97,12 +127,26 @@ impl Instance for Heartbeat {
     }
 
     fn run_sequential(&mut self) -> u64 {
-        let Self { spawns, period, jobs, lateness, .. } = self;
-        pace(*spawns, *period, lateness, |number, start| jobs.note(number, start))
+        let Self {
+            spawns,
+            period,
+            jobs,
+            lateness,
+            ..
+        } = self;
+        pace(*spawns, *period, lateness, |number, start| {
+            jobs.note(number, start);
+        })
     }
 
     fn run_on(&mut self, pool: &ThreadPool) -> u64 {
-        let Self { spawns, period, jobs, lateness, .. } = self;
+        let Self {
+            spawns,
+            period,
+            jobs,
+            lateness,
+            ..
+        } = self;
         let jobs = &*jobs;
         // Ends with the last job; this thread stays outside the pool.
         pool.in_place_scope(|scope| {
@@ -114,7 +158,8 @@ impl Instance for Heartbeat {
 
     fn check(&mut self) -> Result<String, Mismatch> {
         let describe = |ran: usize| format!("{ran} of {} jobs ran once", self.spawns);
-        let answer = Mismatch::unless_equal(&describe(self.spawns), &describe(self.jobs.ran_once()))?;
+        let answer =
+            Mismatch::unless_equal(&describe(self.spawns), &describe(self.jobs.ran_once()))?;
         waits(self.jobs.noted(), self.period).for_each(|wait| self.latencies.note(wait));
         self.latencies.end_run();
         self.lateness.end_run();
@@ -122,7 +167,11 @@ impl Instance for Heartbeat {
     }
 
     fn metrics(&self) -> BTreeMap<String, Metric> {
-        self.latencies.metrics().into_iter().chain(self.lateness.metrics()).collect()
+        self.latencies
+            .metrics()
+            .into_iter()
+            .chain(self.lateness.metrics())
+            .collect()
     }
 }
 
@@ -139,7 +188,12 @@ mod tests {
             latencies: Latencies::new("latency"),
             lateness: Latencies::new("lateness"),
         };
-        for (ran, is_right) in [(&[0, 1, 2][..], true), (&[0, 1], false), (&[0, 1, 1], false), (&[0, 1, 1, 2], false)] {
+        for (ran, is_right) in [
+            (&[0, 1, 2][..], true),
+            (&[0, 1], false),
+            (&[0, 1, 1], false),
+            (&[0, 1, 1, 2], false),
+        ] {
             heartbeat.reset();
             for &job in ran {
                 heartbeat.jobs.note(job, Instant::now());
@@ -150,9 +204,14 @@ mod tests {
 
     #[test]
     fn latency_counts_from_when_a_job_was_due() {
-        let [begun, period] =
-            [&[1, 12, 23][..], &[10]].map(|ms| ms.iter().map(|&ms| Duration::from_millis(ms)).collect::<Vec<_>>());
-        let waits: Vec<u128> = waits(begun.into_iter(), period[0]).map(|wait| wait.as_millis()).collect();
+        let [begun, period] = [&[1, 12, 23][..], &[10]].map(|ms| {
+            ms.iter()
+                .map(|&ms| Duration::from_millis(ms))
+                .collect::<Vec<_>>()
+        });
+        let waits: Vec<u128> = waits(begun.into_iter(), period[0])
+            .map(|wait| wait.as_millis())
+            .collect();
         assert_eq!(waits, [1, 2, 3]);
     }
 }

@@ -1,7 +1,7 @@
 //! `inject`: several threads outside the pool each submit small installs, one after the other.
 //!
-//! All jobs pass through the one injector and each submitter sleeps until its answer is there. What counts is time per
-//! install, latency, and how both grow with `submitters`.
+//! All jobs pass through the one injector and each submitter sleeps until its answer is there. What
+//! counts is time per install, latency, and how both grow with `submitters`.
 
 use std::collections::BTreeMap;
 
@@ -23,15 +23,37 @@ static DESCRIPTION: Description = Description {
     charge: Some("steps"),
     parameters: &[
         Parameter::whole("submitters", "threads outside the pool", (1, 1024), "4"),
-        Parameter::whole("installs", "installs of each submitter", (1, 10_000_000), "500"),
+        Parameter::whole(
+            "installs",
+            "installs of each submitter",
+            (1, 10_000_000),
+            "500",
+        ),
         // 1 us.
-        Parameter::whole("job-steps", "work of an install, some 3 ns a step", (0, 1 << 32), "250"),
+        Parameter::whole(
+            "job-steps",
+            "work of an install, some 3 ns a step",
+            (0, 1 << 32),
+            "250",
+        ),
     ],
     sizes: &[
-        SizeOverrides { size: Size::Tiny, overrides: &[("installs", "20")] },
-        SizeOverrides { size: Size::Small, overrides: &[] },
-        SizeOverrides { size: Size::Medium, overrides: &[("installs", "5000")] },
-        SizeOverrides { size: Size::Large, overrides: &[("installs", "50000")] },
+        SizeOverrides {
+            size: Size::Tiny,
+            overrides: &[("installs", "20")],
+        },
+        SizeOverrides {
+            size: Size::Small,
+            overrides: &[],
+        },
+        SizeOverrides {
+            size: Size::Medium,
+            overrides: &[("installs", "5000")],
+        },
+        SizeOverrides {
+            size: Size::Large,
+            overrides: &[("installs", "50000")],
+        },
     ],
 };
 
@@ -73,7 +95,9 @@ impl Submitter {
     fn run(&mut self, installs: u64, mut install: impl FnMut(u64) -> u64) {
         for number in 0..installs {
             let begun = Instant::now();
-            self.sum = self.sum.wrapping_add(install(self.first_seed.wrapping_add(number)));
+            self.sum = self
+                .sum
+                .wrapping_add(install(self.first_seed.wrapping_add(number)));
             self.latencies.note(begun.elapsed());
         }
     }
@@ -93,7 +117,11 @@ impl Injection {
                 }
             })
             .collect();
-        Self { installs, job_steps, submitters }
+        Self {
+            installs,
+            job_steps,
+            submitters,
+        }
     }
 
     fn total(&self) -> u64 {
@@ -105,12 +133,16 @@ impl Instance for Injection {
     fn reset(&mut self) {
         for submitter in &mut self.submitters {
             submitter.sum = 0;
-            submitter.latencies.begin_run(usize::try_from(self.installs).unwrap_or(usize::MAX));
+            submitter
+                .latencies
+                .begin_run(usize::try_from(self.installs).unwrap_or(usize::MAX));
         }
     }
 
     fn forget_warmup(&mut self) {
-        self.submitters.iter_mut().for_each(|submitter| submitter.latencies.forget());
+        self.submitters
+            .iter_mut()
+            .for_each(|submitter| submitter.latencies.forget());
     }
 
     fn run_sequential(&mut self) -> u64 {
@@ -136,15 +168,29 @@ impl Instance for Injection {
 
     fn check(&mut self) -> Result<String, Mismatch> {
         let join = |sums: Vec<String>| sums.join(" ");
-        let known = join(self.submitters.iter().map(|it| format!("{:x}", it.known_sum)).collect());
-        let sums = join(self.submitters.iter().map(|it| format!("{:x}", it.sum)).collect());
-        self.submitters.iter_mut().for_each(|submitter| submitter.latencies.end_run());
+        let known = join(
+            self.submitters
+                .iter()
+                .map(|it| format!("{:x}", it.known_sum))
+                .collect(),
+        );
+        let sums = join(
+            self.submitters
+                .iter()
+                .map(|it| format!("{:x}", it.sum))
+                .collect(),
+        );
+        self.submitters
+            .iter_mut()
+            .for_each(|submitter| submitter.latencies.end_run());
         Mismatch::unless_equal(&known, &sums)
     }
 
     fn metrics(&self) -> BTreeMap<String, Metric> {
         let mut all = Latencies::new("latency");
-        self.submitters.iter().for_each(|submitter| all.absorb(&submitter.latencies));
+        self.submitters
+            .iter()
+            .for_each(|submitter| all.absorb(&submitter.latencies));
         all.metrics().into_iter().collect()
     }
 }
@@ -169,7 +215,11 @@ mod tests {
     #[test]
     fn no_two_installs_do_the_same_work() {
         let injection = Injection::new(2, 3, 1, 1);
-        let sums: Vec<u64> = injection.submitters.iter().map(|submitter| submitter.known_sum).collect();
+        let sums: Vec<u64> = injection
+            .submitters
+            .iter()
+            .map(|submitter| submitter.known_sum)
+            .collect();
         assert_ne!(sums[0], sums[1]);
     }
 }

@@ -1,8 +1,8 @@
-//! `injection-ping-pong`: a thread outside the pool spawns one job, waits for its answer, and after a short random gap
-//! spawns the next.
+//! `injection-ping-pong`: a thread outside the pool spawns one job, waits for its answer, and after
+//! a short random gap spawns the next.
 //!
-//! With one job in flight every spawn finds the workers searching, dozing off or asleep. In a pool of one thread nobody
-//! else can come to the rescue: a wake-up that gets lost is a hang.
+//! With one job in flight every spawn finds the workers searching, dozing off or asleep. In a pool
+//! of one thread nobody else can come to the rescue: a wake-up that gets lost is a hang.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,9 @@ use std::sync::atomic::{
 use std::thread;
 use std::time::Duration;
 
-use protocol::{Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit};
+use protocol::{
+    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
+};
 use rayon::ThreadPool;
 
 use crate::kinds::latency::Latencies;
@@ -26,17 +28,38 @@ static DESCRIPTION: Description = Description {
     stresses: "injection against falling asleep; a job's way there and back",
     work_unit: "jobs",
     input: None,
-    lasts: Some(Lasts::paced(&[Term::new(TimeUnit::Us, &["jobs", "gap-us"]).over("2")])),
+    lasts: Some(Lasts::paced(&[Term::new(
+        TimeUnit::Us,
+        &["jobs", "gap-us"],
+    )
+    .over("2")])),
     charge: None,
     parameters: &[
         Parameter::whole("jobs", "jobs per iteration", (1, 10_000_000), "500"),
-        Parameter::whole("gap-us", "longest gap before a job in us", (0, 60_000_000), "50"),
+        Parameter::whole(
+            "gap-us",
+            "longest gap before a job in us",
+            (0, 60_000_000),
+            "50",
+        ),
     ],
     sizes: &[
-        SizeOverrides { size: Size::Tiny, overrides: &[("jobs", "50"), ("gap-us", "20")] },
-        SizeOverrides { size: Size::Small, overrides: &[] },
-        SizeOverrides { size: Size::Medium, overrides: &[("jobs", "5000")] },
-        SizeOverrides { size: Size::Large, overrides: &[("jobs", "50000")] },
+        SizeOverrides {
+            size: Size::Tiny,
+            overrides: &[("jobs", "50"), ("gap-us", "20")],
+        },
+        SizeOverrides {
+            size: Size::Small,
+            overrides: &[],
+        },
+        SizeOverrides {
+            size: Size::Medium,
+            overrides: &[("jobs", "5000")],
+        },
+        SizeOverrides {
+            size: Size::Large,
+            overrides: &[("jobs", "50000")],
+        },
     ],
 };
 
@@ -79,8 +102,8 @@ struct Table {
 impl Table {
     fn answer(&self, number: u64) {
         self.sum.fetch_add(number, Relaxed);
-        // ORDERING: Release, pairs with the Acquire in `wait_for`. Who saw the last answer goes on to read the sum,
-        // which must then have it.
+        // ORDERING: Release, pairs with the Acquire in `wait_for`. Who saw the last answer goes on
+        // to read the sum, which must then have it.
         self.last.store(number, Release);
     }
 
@@ -105,7 +128,12 @@ impl Instance for PingPong {
     }
 
     fn run_sequential(&mut self) -> u64 {
-        let Self { jobs, gaps, table, latencies } = self;
+        let Self {
+            jobs,
+            gaps,
+            table,
+            latencies,
+        } = self;
         call_after_gaps(*jobs, gaps, latencies, |number| {
             let number = number as u64 + 1;
             table.answer(number);
@@ -114,7 +142,12 @@ impl Instance for PingPong {
     }
 
     fn run_on(&mut self, pool: &ThreadPool) -> u64 {
-        let Self { jobs, gaps, table, latencies } = self;
+        let Self {
+            jobs,
+            gaps,
+            table,
+            latencies,
+        } = self;
         let outside = thread::current();
         call_after_gaps(*jobs, gaps, latencies, |number| {
             let number = number as u64 + 1;
@@ -146,7 +179,12 @@ mod tests {
 
     #[test]
     fn a_lost_and_a_doubled_answer_are_rejected() {
-        for (answers, is_right) in [(&[1, 2, 3][..], true), (&[1, 3], false), (&[1, 2, 2, 3], false), (&[], false)] {
+        for (answers, is_right) in [
+            (&[1, 2, 3][..], true),
+            (&[1, 3], false),
+            (&[1, 2, 2, 3], false),
+            (&[], false),
+        ] {
             let mut ping_pong = PingPong {
                 jobs: 3,
                 gaps: Gaps::up_to(1, Duration::ZERO),

@@ -1,15 +1,18 @@
 //! `install`: small installs from outside, into a pool that is idle or into one that is busy.
 //!
-//! Into an idle pool, an install is a wake-up there and a wake-up back; gaps let the workers fall asleep. Into a busy
-//! pool (another thread outside keeps it summing an array in parallel), it waits for a worker that finds nothing of its
-//! own any more. With an open load they are requests to a server beside that batch: each comes when it is due, whatever
-//! is under way, and nobody waits for it.
+//! Into an idle pool, an install is a wake-up there and a wake-up back; gaps let the workers fall
+//! asleep. Into a busy pool (another thread outside keeps it summing an array in parallel), it
+//! waits for a worker that finds nothing of its own any more. With an open load they are requests
+//! to a server beside that batch: each comes when it is due, whatever is under way, and nobody
+//! waits for it.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::Duration;
 
-use protocol::{Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit};
+use protocol::{
+    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
+};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
@@ -30,10 +33,19 @@ static DESCRIPTION: Description = Description {
     stresses: "the way into a pool and back; figure of merit: latency",
     work_unit: "installs",
     input: None,
-    lasts: Some(Lasts::paced(&[Term::new(TimeUnit::Us, &["installs", "gap-us"]).over("2")])),
+    lasts: Some(Lasts::paced(&[Term::new(
+        TimeUnit::Us,
+        &["installs", "gap-us"],
+    )
+    .over("2")])),
     charge: Some("steps"),
     parameters: &[
-        Parameter::one_of("pool", "what the pool does meanwhile", &["idle", "busy"], "idle"),
+        Parameter::one_of(
+            "pool",
+            "what the pool does meanwhile",
+            &["idle", "busy"],
+            "idle",
+        ),
         Parameter::one_of(
             "load",
             "whether the next gap begins with the answer, or when the install was due; then they are spawns",
@@ -41,14 +53,36 @@ static DESCRIPTION: Description = Description {
             "closed",
         ),
         Parameter::whole("installs", "installs per iteration", (1, 10_000_000), "250"),
-        Parameter::whole("gap-us", "longest gap before an install in us", (0, 60_000_000), "200"),
-        Parameter::whole("job-steps", "work of an install, some 3 ns a step", (0, 1 << 32), "250"),
+        Parameter::whole(
+            "gap-us",
+            "longest gap before an install in us",
+            (0, 60_000_000),
+            "200",
+        ),
+        Parameter::whole(
+            "job-steps",
+            "work of an install, some 3 ns a step",
+            (0, 1 << 32),
+            "250",
+        ),
     ],
     sizes: &[
-        SizeOverrides { size: Size::Tiny, overrides: &[("installs", "20"), ("gap-us", "50")] },
-        SizeOverrides { size: Size::Small, overrides: &[] },
-        SizeOverrides { size: Size::Medium, overrides: &[("installs", "2500")] },
-        SizeOverrides { size: Size::Large, overrides: &[("installs", "25000")] },
+        SizeOverrides {
+            size: Size::Tiny,
+            overrides: &[("installs", "20"), ("gap-us", "50")],
+        },
+        SizeOverrides {
+            size: Size::Small,
+            overrides: &[],
+        },
+        SizeOverrides {
+            size: Size::Medium,
+            overrides: &[("installs", "2500")],
+        },
+        SizeOverrides {
+            size: Size::Large,
+            overrides: &[("installs", "25000")],
+        },
     ],
 };
 
@@ -105,7 +139,8 @@ struct Request<'a> {
 impl Request<'_> {
     fn answer(self) {
         // Relaxed: read when all requests have been answered.
-        self.sum.fetch_add(chain(self.number as u64, self.steps), Relaxed);
+        self.sum
+            .fetch_add(chain(self.number as u64, self.steps), Relaxed);
         self.answered.note(self.number, self.due);
     }
 }
@@ -130,7 +165,14 @@ impl Visits {
 
     /// One after the other.
     fn call(&mut self, install: impl Fn(u64, u64) -> u64) -> u64 {
-        let Self { installs, job_steps, gaps, sum, latencies, .. } = self;
+        let Self {
+            installs,
+            job_steps,
+            gaps,
+            sum,
+            latencies,
+            ..
+        } = self;
         let sum = sum.get_mut();
         call_after_gaps(*installs, gaps, latencies, |number| {
             *sum = sum.wrapping_add(install(number as u64, *job_steps));
@@ -139,13 +181,27 @@ impl Visits {
 
     /// Hands on each request when it is due.
     fn send<'a>(&'a mut self, mut hand_on: impl FnMut(Request<'a>)) -> u64 {
-        let Self { installs, job_steps, gaps, sum, answered, lateness, .. } = self;
+        let Self {
+            installs,
+            job_steps,
+            gaps,
+            sum,
+            answered,
+            lateness,
+            ..
+        } = self;
         let mut due = Instant::now();
         for (number, gap) in (0..*installs).zip(gaps.iter()) {
             due += gap;
             sleep_until(due);
             lateness.note(due.elapsed());
-            hand_on(Request { number, due, steps: *job_steps, sum, answered });
+            hand_on(Request {
+                number,
+                due,
+                steps: *job_steps,
+                sum,
+                answered,
+            });
         }
         *installs as u64
     }
@@ -154,14 +210,17 @@ impl Visits {
         if self.is_open {
             // Ends with the last answer; this thread stays outside the pool.
             let visits = self;
-            pool.in_place_scope(move |scope| visits.send(|request| scope.spawn(|_| request.answer())))
+            pool.in_place_scope(move |scope| {
+                visits.send(|request| scope.spawn(|_| request.answer()))
+            })
         } else {
             self.call(|seed, steps| pool.install(|| chain(seed, steps)))
         }
     }
 }
 
-/// Keeps the pool busy, one parallel region after the other, until told to stop; returns how many there were.
+/// Keeps the pool busy, one parallel region after the other, until told to stop; returns how many
+/// there were.
 fn keep_busy(pool: &ThreadPool, is_over: &AtomicBool) -> u64 {
     let mut regions = 0;
     // Relaxed: an old value costs one region more, and nothing else hangs on it.
@@ -179,7 +238,8 @@ fn keep_busy(pool: &ThreadPool, is_over: &AtomicBool) -> u64 {
 impl Instance for Visits {
     fn reset(&mut self) {
         *self.sum.get_mut() = 0;
-        self.answered.begin_run(if self.is_open { self.installs } else { 0 });
+        self.answered
+            .begin_run(if self.is_open { self.installs } else { 0 });
         self.latencies.begin_run(self.installs);
         self.lateness.begin_run(self.installs);
     }
@@ -191,7 +251,11 @@ impl Instance for Visits {
     }
 
     fn run_sequential(&mut self) -> u64 {
-        if self.is_open { self.send(Request::answer) } else { self.call(chain) }
+        if self.is_open {
+            self.send(Request::answer)
+        } else {
+            self.call(chain)
+        }
     }
 
     fn run_on(&mut self, pool: &ThreadPool) -> u64 {
@@ -211,7 +275,9 @@ impl Instance for Visits {
     }
 
     fn check(&mut self) -> Result<String, Mismatch> {
-        self.answered.noted().for_each(|latency| self.latencies.note(latency));
+        self.answered
+            .noted()
+            .for_each(|latency| self.latencies.note(latency));
         self.latencies.end_run();
         self.lateness.end_run();
         let describe = |sum: u64| format!("{} installs add up to {sum:016x}", self.installs);
@@ -221,9 +287,20 @@ impl Instance for Visits {
     fn metrics(&self) -> BTreeMap<String, Metric> {
         let batch = (!self.busy.is_zero()).then(|| {
             let value = self.regions as f64 / self.busy.as_secs_f64();
-            ("batch_per_second".to_owned(), Metric { value, unit: "regions/s".to_owned() })
+            (
+                "batch_per_second".to_owned(),
+                Metric {
+                    value,
+                    unit: "regions/s".to_owned(),
+                },
+            )
         });
-        self.latencies.metrics().into_iter().chain(self.lateness.metrics()).chain(batch).collect()
+        self.latencies
+            .metrics()
+            .into_iter()
+            .chain(self.lateness.metrics())
+            .chain(batch)
+            .collect()
     }
 }
 
@@ -258,9 +335,15 @@ mod tests {
         });
         visits.check().unwrap();
         let metrics = visits.metrics();
-        assert!((metrics["latency_over_10ms"].value - 3.0).abs() < f64::EPSILON, "{metrics:?}");
+        assert!(
+            (metrics["latency_over_10ms"].value - 3.0).abs() < f64::EPSILON,
+            "{metrics:?}"
+        );
         // The third was due at once, and its turn came when the other two were done.
         assert!(metrics["latency_max"].value > 30e6, "{metrics:?}");
-        assert!((metrics["lateness_over_10ms"].value - 2.0).abs() < f64::EPSILON, "{metrics:?}");
+        assert!(
+            (metrics["lateness_over_10ms"].value - 2.0).abs() < f64::EPSILON,
+            "{metrics:?}"
+        );
     }
 }

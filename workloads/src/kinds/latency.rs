@@ -8,13 +8,14 @@ use protocol::Metric;
 use crate::usage::nanoseconds;
 
 /// Percentiles that are reported, with their names. Nearly all users of a pool wait for the tail.
-const PERCENTILES: [(&str, f64); 4] = [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p99.9", 99.9)];
+const PERCENTILES: [(&str, f64); 4] =
+    [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p99.9", 99.9)];
 
 /// Longest latency that the histogram tells apart from longer ones: an hour, in ns.
 const LONGEST_NS: u64 = 3_600_000_000_000;
 
-/// Times longer than any scheduling step takes, unless a wake-up was lost and something else came to the rescue. The
-/// limit of the stress tests.
+/// Times longer than any scheduling step takes, unless a wake-up was lost and something else came
+/// to the rescue. The limit of the stress tests.
 const SLOW: Duration = Duration::from_millis(10);
 
 /// How long something took, again and again.
@@ -35,8 +36,14 @@ impl Latencies {
     /// Never: the bounds are in order.
     #[must_use]
     pub fn new(name: &'static str) -> Self {
-        let histogram = Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("the bounds are in order");
-        Self { name, noted: Vec::new(), histogram, slow: 0 }
+        let histogram =
+            Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("the bounds are in order");
+        Self {
+            name,
+            noted: Vec::new(),
+            histogram,
+            slow: 0,
+        }
     }
 
     /// Drops what the last run noted and makes room for `expected`, so that noting never allocates.
@@ -75,7 +82,9 @@ impl Latencies {
     /// # Panics
     /// Never: all histograms have the same bounds.
     pub fn absorb(&mut self, other: &Self) {
-        self.histogram.add(&other.histogram).expect("all histograms have the same bounds");
+        self.histogram
+            .add(&other.histogram)
+            .expect("all histograms have the same bounds");
         self.slow += other.slow;
     }
 
@@ -84,28 +93,45 @@ impl Latencies {
     pub fn summary(&self) -> Vec<(String, Metric)> {
         let mut metrics = self.metrics();
         if !metrics.is_empty() {
-            for (suffix, value) in [("mean", self.histogram.mean()), ("min", self.histogram.min() as f64)] {
-                let metric = Metric { value, unit: "ns".to_owned() };
+            for (suffix, value) in [
+                ("mean", self.histogram.mean()),
+                ("min", self.histogram.min() as f64),
+            ] {
+                let metric = Metric {
+                    value,
+                    unit: "ns".to_owned(),
+                };
                 metrics.push((format!("{}_{suffix}", self.name), metric));
             }
         }
         metrics
     }
 
-    /// Percentiles and maximum of all runs in ns, to three digits, and how many were slower than 10 ms. None if nothing
-    /// was counted.
+    /// Percentiles and maximum of all runs in ns, to three digits, and how many were slower than 10
+    /// ms. None if nothing was counted.
     #[must_use]
     pub fn metrics(&self) -> Vec<(String, Metric)> {
         if self.histogram.is_empty() {
             return Vec::new();
         }
         let metric = |suffix: &str, value: u64, unit: &str| {
-            (format!("{}_{suffix}", self.name), Metric { value: value as f64, unit: unit.to_owned() })
+            (
+                format!("{}_{suffix}", self.name),
+                Metric {
+                    value: value as f64,
+                    unit: unit.to_owned(),
+                },
+            )
         };
         PERCENTILES
             .iter()
-            .map(|(name, percentile)| metric(name, self.histogram.value_at_percentile(*percentile), "ns"))
-            .chain([metric("max", self.histogram.max(), "ns"), metric("over_10ms", self.slow, "times")])
+            .map(|(name, percentile)| {
+                metric(name, self.histogram.value_at_percentile(*percentile), "ns")
+            })
+            .chain([
+                metric("max", self.histogram.max(), "ns"),
+                metric("over_10ms", self.slow, "times"),
+            ])
             .collect()
     }
 }
@@ -123,7 +149,11 @@ mod tests {
     }
 
     fn values(latencies: &Latencies) -> BTreeMap<String, f64> {
-        latencies.metrics().into_iter().map(|(name, metric)| (name, metric.value)).collect()
+        latencies
+            .metrics()
+            .into_iter()
+            .map(|(name, metric)| (name, metric.value))
+            .collect()
     }
 
     #[test]
@@ -132,16 +162,28 @@ mod tests {
         run(&mut latencies, 1_u64..501);
         run(&mut latencies, 501_u64..1_001);
         let values = values(&latencies);
-        for (name, expected) in [("p50", 5e5), ("p90", 9e5), ("p99", 9.9e5), ("p99.9", 9.99e5), ("max", 1e6)] {
+        for (name, expected) in [
+            ("p50", 5e5),
+            ("p90", 9e5),
+            ("p99", 9.9e5),
+            ("p99.9", 9.99e5),
+            ("max", 1e6),
+        ] {
             let value = values[&format!("latency_{name}")];
-            assert!((value / expected - 1.0).abs() < 0.002, "{name}: {value}, not {expected}");
+            assert!(
+                (value / expected - 1.0).abs() < 0.002,
+                "{name}: {value}, not {expected}"
+            );
         }
     }
 
     #[test]
     fn only_what_took_longer_than_ten_milliseconds_is_slow() {
         let mut latencies = Latencies::new("wait");
-        run(&mut latencies, [9_999_u64, 10_000, 10_001, 5_000_000].into_iter());
+        run(
+            &mut latencies,
+            [9_999_u64, 10_000, 10_001, 5_000_000].into_iter(),
+        );
         assert!((values(&latencies)["wait_over_10ms"] - 2.0).abs() < f64::EPSILON);
     }
 
@@ -153,8 +195,14 @@ mod tests {
         one.absorb(&other);
         let values = values(&one);
         assert!((values["latency_over_10ms"] - 1.0).abs() < f64::EPSILON);
-        assert!((values["latency_p50"] / 2e3 - 1.0).abs() < 0.001, "{values:?}");
-        assert!((values["latency_max"] / 3e7 - 1.0).abs() < 0.001, "{values:?}");
+        assert!(
+            (values["latency_p50"] / 2e3 - 1.0).abs() < 0.001,
+            "{values:?}"
+        );
+        assert!(
+            (values["latency_max"] / 3e7 - 1.0).abs() < 0.001,
+            "{values:?}"
+        );
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! `life`: Conway's game of life on a torus, generation by generation.
 //!
-//! Each generation is one short flat loop over rows, and a barrier: the next cannot begin before the last row is done.
-//! Paced at a frame rate, the pool is called from outside once per frame and idle in between, as in a game.
+//! Each generation is one short flat loop over rows, and a barrier: the next cannot begin before
+//! the last row is done. Paced at a frame rate, the pool is called from outside once per frame and
+//! idle in between, as in a game.
 
 use std::mem;
 use std::time::Duration;
@@ -21,12 +22,20 @@ static DESCRIPTION: Description = Description {
     stresses: "a barrier every 150 us; paced: short bursts from outside, idle in between (CPU time counts)",
     work_unit: "cells",
     input: None,
-    lasts: Some(Lasts::paced(&[Term::new(TimeUnit::Us, &["generations", "frame-us"])])),
+    lasts: Some(Lasts::paced(&[Term::new(
+        TimeUnit::Us,
+        &["generations", "frame-us"],
+    )])),
     charge: Some("life"),
     parameters: &[
         Parameter::whole("rows", "rows of the torus", (1, 1 << 16), "1024"),
         Parameter::whole("columns", "columns of the torus", (1, 1 << 16), "1024"),
-        Parameter::whole("generations", "generations, one after the other", (1, 1 << 20), "4"),
+        Parameter::whole(
+            "generations",
+            "generations, one after the other",
+            (1, 1 << 20),
+            "4",
+        ),
         Parameter::whole(
             "frame-us",
             "microseconds from the start of one generation to the next; 0: no pause",
@@ -56,9 +65,12 @@ impl Workload for Life {
         let (rows, columns) = (values.count("rows"), values.count("columns"));
         let mut random = Random::new(setup.seed);
         // Three cells in ten live: with fewer or more, most die at once.
-        let initial: Vec<u8> = (0..rows * columns).map(|_| u8::from(random.below(10) < 3)).collect();
+        let initial: Vec<u8> = (0..rows * columns)
+            .map(|_| u8::from(random.below(10) < 3))
+            .collect();
         let generations = values.whole("generations");
-        let last = (0..generations).fold(initial.clone(), |cells, _| next_by_boxes(&cells, columns));
+        let last =
+            (0..generations).fold(initial.clone(), |cells, _| next_by_boxes(&cells, columns));
         Ok(Box::new(Torus {
             known: describe(&last),
             cells: initial.clone(),
@@ -135,8 +147,15 @@ impl Instance for Torus {
 }
 
 fn describe(cells: &[u8]) -> String {
-    let alive = (0_u64..).zip(cells).filter(|(_, cell)| **cell == 1).map(|(place, _)| place);
-    format!("{} alive, places {:016x}", alive.clone().count(), fingerprint(alive))
+    let alive = (0_u64..)
+        .zip(cells)
+        .filter(|(_, cell)| **cell == 1)
+        .map(|(place, _)| place);
+    format!(
+        "{} alive, places {:016x}",
+        alive.clone().count(),
+        fingerprint(alive)
+    )
 }
 
 /// Row number `row` of the next generation.
@@ -165,7 +184,8 @@ fn next_row(cells: &[u8], row: usize, next: &mut [u8]) {
         let [above, here, below] = lines;
         let around = above.windows(3).zip(here.windows(3)).zip(below.windows(3));
         for (next, ((above, here), below)) in next[1..last].iter_mut().zip(around) {
-            let neighbours = above[0] + above[1] + above[2] + here[0] + here[2] + below[0] + below[1] + below[2];
+            let neighbours =
+                above[0] + above[1] + above[2] + here[0] + here[2] + below[0] + below[1] + below[2];
             *next = rule(neighbours, here[1]);
         }
     }
@@ -176,18 +196,26 @@ fn rule(neighbours: u8, cell: u8) -> u8 {
     u8::from((neighbours | cell) == 3)
 }
 
-/// The next generation in another way: sums of three along rows, sums of three of those along columns; a square of
-/// three with 3 alive gives life, one with 4 keeps its centre.
+/// The next generation in another way: sums of three along rows, sums of three of those along
+/// columns; a square of three with 3 alive gives life, one with 4 keeps its centre.
 fn next_by_boxes(cells: &[u8], columns: usize) -> Vec<u8> {
     let mut along_rows = Vec::with_capacity(cells.len());
     for row in cells.chunks_exact(columns) {
         let closed: Vec<u8> = [&row[columns - 1..], row, &row[..1]].concat();
-        along_rows.extend(closed.windows(3).map(|three| three[0] + three[1] + three[2]));
+        along_rows.extend(
+            closed
+                .windows(3)
+                .map(|three| three[0] + three[1] + three[2]),
+        );
     }
     let (mut above, mut below) = (along_rows.clone(), along_rows.clone());
     above.rotate_right(columns);
     below.rotate_left(columns);
-    let along_columns = above.iter().zip(&along_rows).zip(&below).map(|((a, b), c)| a + b + c);
+    let along_columns = above
+        .iter()
+        .zip(&along_rows)
+        .zip(&below)
+        .map(|((a, b), c)| a + b + c);
     let keeps = |(sum, cell): (u8, &u8)| u8::from(sum == 3) | (u8::from(sum == 4) & cell);
     along_columns.zip(cells).map(keeps).collect()
 }
@@ -226,8 +254,9 @@ mod tests {
             for rows in 1..5 {
                 for seed in 0..20 {
                     let mut random = Random::new(seed);
-                    let cells: String =
-                        (0..rows * columns).map(|_| if random.below(2) == 0 { '#' } else { '.' }).collect();
+                    let cells: String = (0..rows * columns)
+                        .map(|_| if random.below(2) == 0 { '#' } else { '.' })
+                        .collect();
                     let mut torus = torus(columns, &cells);
                     let expected = next_by_boxes(&torus.cells, columns);
                     torus.advance_in_parallel();

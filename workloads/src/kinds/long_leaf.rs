@@ -1,13 +1,15 @@
 //! `long-leaf`: small jobs behind a long one that neither pushes nor pops.
 //!
-//! While the jobs are pushed, every other worker is busy; then all of them are idle at once, and the worker that has
-//! the jobs is in its leaf. Whoever is idle should take the jobs at once. Where jobs are private until somebody asks,
-//! nobody but the thieves themselves can answer.
+//! While the jobs are pushed, every other worker is busy; then all of them are idle at once, and
+//! the worker that has the jobs is in its leaf. Whoever is idle should take the jobs at once. Where
+//! jobs are private until somebody asks, nobody but the thieves themselves can answer.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use protocol::{Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit};
+use protocol::{
+    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
+};
 
 use crate::kinds::batch::Batch;
 use crate::kinds::latency::Latencies;
@@ -24,23 +26,50 @@ static DESCRIPTION: Description = Description {
     stresses: "how soon jobs of a worker that is busy are taken",
     work_unit: "leaves",
     input: None,
-    lasts: Some(Lasts::paced(&[Term::new(TimeUnit::Us, &["leaves", "leaf-us"])])),
+    lasts: Some(Lasts::paced(&[Term::new(
+        TimeUnit::Us,
+        &["leaves", "leaf-us"],
+    )])),
     charge: Some("steps"),
     parameters: &[
         Parameter::whole("leaves", "long jobs per iteration", (1, 1_000_000), "10"),
-        Parameter::whole("leaf-us", "time that a long job takes in us", (1, 60_000_000), "5000"),
+        Parameter::whole(
+            "leaf-us",
+            "time that a long job takes in us",
+            (1, 60_000_000),
+            "5000",
+        ),
         Parameter::whole("jobs", "small jobs behind it", (1, 1_000_000), "32"),
         // 7 us.
-        Parameter::whole("job-steps", "work of a small job, some 3 ns a step", (0, 1 << 32), "2000"),
+        Parameter::whole(
+            "job-steps",
+            "work of a small job, some 3 ns a step",
+            (0, 1 << 32),
+            "2000",
+        ),
     ],
     sizes: &[
         SizeOverrides {
             size: Size::Tiny,
-            overrides: &[("leaves", "3"), ("leaf-us", "300"), ("jobs", "8"), ("job-steps", "100")],
+            overrides: &[
+                ("leaves", "3"),
+                ("leaf-us", "300"),
+                ("jobs", "8"),
+                ("job-steps", "100"),
+            ],
         },
-        SizeOverrides { size: Size::Small, overrides: &[] },
-        SizeOverrides { size: Size::Medium, overrides: &[("leaves", "100")] },
-        SizeOverrides { size: Size::Large, overrides: &[("leaves", "10"), ("leaf-us", "1000000")] },
+        SizeOverrides {
+            size: Size::Small,
+            overrides: &[],
+        },
+        SizeOverrides {
+            size: Size::Medium,
+            overrides: &[("leaves", "100")],
+        },
+        SizeOverrides {
+            size: Size::Large,
+            overrides: &[("leaves", "10"), ("leaf-us", "1000000")],
+        },
     ],
 };
 
@@ -71,7 +100,8 @@ struct Rounds {
     threads: usize,
     /// Rounds behind which every job ran once, with the right sum.
     right: usize,
-    /// From when the leaf began, the others being idle from then on, to when the first of the jobs began.
+    /// From when the leaf began, the others being idle from then on, to when the first of the jobs
+    /// began.
     first_jobs: Latencies,
     /// The same to the last one.
     last_jobs: Latencies,
@@ -105,7 +135,10 @@ impl Rounds {
             let start = Instant::now();
             let begun = play(batch.jobs(), &|job| batch.run(job, start));
             let before = begun.saturating_duration_since(start);
-            let [first, last] = self.batch.first_and_last().map(|moment| moment.saturating_sub(before));
+            let [first, last] = self
+                .batch
+                .first_and_last()
+                .map(|moment| moment.saturating_sub(before));
             self.first_jobs.note(first);
             self.last_jobs.note(last);
             self.waited += u64::from(last >= self.leaf);
@@ -116,13 +149,19 @@ impl Rounds {
 }
 
 /// Keeps every other worker of the pool busy from when this returns until `is_over`.
-fn occupy_others<'s>(scope: &rayon::Scope<'s>, is_over: &'s AtomicBool, others: usize, busy: &'s AtomicUsize) {
+fn occupy_others<'s>(
+    scope: &rayon::Scope<'s>,
+    is_over: &'s AtomicBool,
+    others: usize,
+    busy: &'s AtomicUsize,
+) {
     let place = rayon::current_thread_index();
     scope.spawn_broadcast(move |_, worker| {
         if Some(worker.index()) != place {
             // Relaxed: a count, which carries nothing.
             busy.fetch_add(1, Relaxed);
-            // ORDERING: Acquire, pairs with the store after the last push: who is idle now finds the jobs pushed.
+            // ORDERING: Acquire, pairs with the store after the last push: who is idle now finds
+            // the jobs pushed.
             wait_until(|| is_over.load(Acquire));
         }
     });
@@ -182,15 +221,24 @@ impl Instance for Rounds {
         self.waited_in_all += self.waited;
         self.leaves_in_all += self.leaves as u64;
         let describe = |right: usize| {
-            format!("behind {right} of {} leaves each job ran once, sum {:016x}", self.leaves, self.batch.known_sum())
+            format!(
+                "behind {right} of {} leaves each job ran once, sum {:016x}",
+                self.leaves,
+                self.batch.known_sum()
+            )
         };
         Mismatch::unless_equal(&describe(self.leaves), &describe(self.right))
     }
 
     fn metrics(&self) -> BTreeMap<String, Metric> {
         let value = self.waited_in_all as f64 / self.leaves_in_all as f64;
-        let waited = Metric { value, unit: "share of leaves".to_owned() };
-        let latencies = [&self.first_jobs, &self.last_jobs].into_iter().flat_map(Latencies::metrics);
+        let waited = Metric {
+            value,
+            unit: "share of leaves".to_owned(),
+        };
+        let latencies = [&self.first_jobs, &self.last_jobs]
+            .into_iter()
+            .flat_map(Latencies::metrics);
         latencies.chain([("waited".to_owned(), waited)]).collect()
     }
 }
@@ -205,7 +253,11 @@ mod tests {
 
     #[test]
     fn a_lost_and_a_doubled_job_are_rejected() {
-        for (ran, is_right) in [(&[0, 1, 2, 3][..], true), (&[1, 2, 3], false), (&[0, 1, 2, 3, 0], false)] {
+        for (ran, is_right) in [
+            (&[0, 1, 2, 3][..], true),
+            (&[1, 2, 3], false),
+            (&[0, 1, 2, 3, 0], false),
+        ] {
             let mut rounds = rounds();
             rounds.reset();
             rounds.run(|_, job| {
@@ -228,7 +280,10 @@ mod tests {
             });
             rounds.check().unwrap();
             let metrics = rounds.metrics();
-            assert!((metrics["waited"].value - share).abs() < f64::EPSILON, "{metrics:?}");
+            assert!(
+                (metrics["waited"].value - share).abs() < f64::EPSILON,
+                "{metrics:?}"
+            );
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `map-collect`: computed pairs are gathered into a hash map, in several ways.
 //!
-//! Computing a pair is cheap; putting it into the map is not, and one thread does it (or all do, one at a time). So
-//! little of it can scale, and the ways differ in how they meet at the end.
+//! Computing a pair is cheap; putting it into the map is not, and one thread does it (or all do,
+//! one at a time). So little of it can scale, and the ways differ in how they meet at the end.
 
 use std::collections::{HashMap, LinkedList};
 use std::hash::{BuildHasherDefault, DefaultHasher};
@@ -31,7 +31,12 @@ static DESCRIPTION: Description = Description {
             "collect",
         ),
     ],
-    sizes: &SizeOverrides::all(&[], &[("pairs", "400000")], &[("pairs", "1500000")], &[("pairs", "10000000")]),
+    sizes: &SizeOverrides::all(
+        &[],
+        &[("pairs", "400000")],
+        &[("pairs", "1500000")],
+        &[("pairs", "10000000")],
+    ),
 };
 
 /// The workload `map-collect`.
@@ -71,8 +76,8 @@ struct Pairs {
 /// Charges of a pair's insertion; to compute it is one. A guess.
 const INSERTION_COST: u64 = 16;
 
-/// The same if the facade collects: the pairs lie in a list of vectors before. From the times of one thread and of the
-/// sequential program in sweep 2026-11-23T015755Z.
+/// The same if the facade collects: the pairs lie in a list of vectors before. From the times of
+/// one thread and of the sequential program in sweep 2026-11-23T015755Z.
 const COLLECTED_COST: u64 = 22;
 
 /// A key, different for every index since mixing is a bijection, and its value.
@@ -82,7 +87,10 @@ fn pair(seed: u64, index: u64) -> (u64, u64) {
 }
 
 fn gather_by_collect(seed: u64, count: u64) -> Map {
-    let map = (0..count).into_par_iter().map(|index| pair(seed, index)).collect();
+    let map = (0..count)
+        .into_par_iter()
+        .map(|index| pair(seed, index))
+        .collect();
     // The calling thread alone has inserted them all.
     charge(COLLECTED_COST * count);
     map
@@ -90,15 +98,19 @@ fn gather_by_collect(seed: u64, count: u64) -> Map {
 
 /// What the pieces of the range give, each in a vector of its own.
 fn pieces(seed: u64, count: u64) -> impl ParallelIterator<Item = Vec<(u64, u64)>> {
-    (0..count).into_par_iter().map(move |index| pair(seed, index)).fold(Vec::new, |mut piece, pair| {
-        piece.push(pair);
-        piece
-    })
+    (0..count)
+        .into_par_iter()
+        .map(move |index| pair(seed, index))
+        .fold(Vec::new, |mut piece, pair| {
+            piece.push(pair);
+            piece
+        })
 }
 
 fn gather_by_lists(seed: u64, count: u64) -> Map {
-    let list =
-        pieces(seed, count).map(|piece| LinkedList::from([piece])).reduce(LinkedList::new, |mut list, mut next| {
+    let list = pieces(seed, count)
+        .map(|piece| LinkedList::from([piece]))
+        .reduce(LinkedList::new, |mut list, mut next| {
             list.append(&mut next);
             list
         });
@@ -122,11 +134,14 @@ fn with_all(count: usize, pairs: impl Iterator<Item = (u64, u64)>) -> Map {
 
 fn gather_under_a_lock(seed: u64, count: u64) -> Map {
     let map = Mutex::new(Map::default());
-    (0..count).into_par_iter().map(|index| pair(seed, index)).for_each(|(key, value)| {
-        let mut map = map.lock().expect("no insertion panics");
-        map.insert(key, value);
-        charge(INSERTION_COST);
-    });
+    (0..count)
+        .into_par_iter()
+        .map(|index| pair(seed, index))
+        .for_each(|(key, value)| {
+            let mut map = map.lock().expect("no insertion panics");
+            map.insert(key, value);
+            charge(INSERTION_COST);
+        });
     map.into_inner().expect("no insertion panics")
 }
 
@@ -136,7 +151,9 @@ impl Instance for Pairs {
     }
 
     fn run_sequential(&mut self) -> u64 {
-        self.map = (0..self.count).map(|index| pair(self.seed, index)).collect();
+        self.map = (0..self.count)
+            .map(|index| pair(self.seed, index))
+            .collect();
         charge(INSERTION_COST * self.count);
         self.count
     }
@@ -147,10 +164,14 @@ impl Instance for Pairs {
     }
 
     fn check(&mut self) -> Result<String, Mismatch> {
-        let describe = |pairs: u64, fingerprint| format!("{pairs} pairs, contents {fingerprint:016x}");
+        let describe =
+            |pairs: u64, fingerprint| format!("{pairs} pairs, contents {fingerprint:016x}");
         let expected = fingerprint((0..self.count).map(|index| word(pair(self.seed, index))));
         let actual = fingerprint(self.map.iter().map(|(&key, &value)| word((key, value))));
-        Mismatch::unless_equal(&describe(self.count, expected), &describe(self.map.len() as u64, actual))
+        Mismatch::unless_equal(
+            &describe(self.count, expected),
+            &describe(self.map.len() as u64, actual),
+        )
     }
 }
 
@@ -165,7 +186,12 @@ mod tests {
 
     #[test]
     fn a_missing_pair_and_a_wrong_value_are_rejected() {
-        let mut pairs = Pairs { count: 100, seed: 3, gather: gather_by_lists, map: gather_by_vectors(3, 100) };
+        let mut pairs = Pairs {
+            count: 100,
+            seed: 3,
+            gather: gather_by_lists,
+            map: gather_by_vectors(3, 100),
+        };
         assert!(pairs.check().is_ok());
         let (key, value) = pair(3, 50);
         pairs.map.insert(key, value + 1);

@@ -1,7 +1,7 @@
 //! `matmul`: product of two square matrices by recursive quartering, tiles in Z-order.
 //!
-//! Eight products of a quarter each, four at a time: a tree of joins with much arithmetic per byte, so that it scales
-//! as far as there are tiles. In Z-order each quarter is one contiguous slice.
+//! Eight products of a quarter each, four at a time: a tree of joins with much arithmetic per byte,
+//! so that it scales as far as there are tiles. In Z-order each quarter is one contiguous slice.
 
 use std::array;
 
@@ -12,7 +12,8 @@ use crate::machine::charge;
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
-/// Side of a tile that is multiplied by three plain loops: three tiles of 8 KiB fit the first cache.
+/// Side of a tile that is multiplied by three plain loops: three tiles of 8 KiB fit the first
+/// cache.
 const TILE_SIDE: usize = 32;
 
 static DESCRIPTION: Description = Description {
@@ -23,8 +24,18 @@ static DESCRIPTION: Description = Description {
     input: None,
     lasts: None,
     charge: Some("matmul"),
-    parameters: &[Parameter::whole("log2-side", "the matrices have 2^log2-side rows", (0, 14), "6")],
-    sizes: &SizeOverrides::all(&[], &[("log2-side", "9")], &[("log2-side", "10")], &[("log2-side", "11")]),
+    parameters: &[Parameter::whole(
+        "log2-side",
+        "the matrices have 2^log2-side rows",
+        (0, 14),
+        "6",
+    )],
+    sizes: &SizeOverrides::all(
+        &[],
+        &[("log2-side", "9")],
+        &[("log2-side", "10")],
+        &[("log2-side", "11")],
+    ),
 };
 
 /// The workload `matmul`.
@@ -39,10 +50,22 @@ impl Workload for Matmul {
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         let side = 1 << setup.values.count("log2-side");
         let mut random = Random::new(setup.seed);
-        let mut matrix = || (0..side * side).map(|_| small_whole(&mut random)).collect::<Vec<_>>();
+        let mut matrix = || {
+            (0..side * side)
+                .map(|_| small_whole(&mut random))
+                .collect::<Vec<_>>()
+        };
         let (left, right) = (matrix(), matrix());
-        let probes = (0..PROBES).map(|_| (0..side).map(|_| probe(&mut random)).collect()).collect();
-        Ok(Box::new(Product { side, left, right, probes, answer: vec![0.0; side * side] }))
+        let probes = (0..PROBES)
+            .map(|_| (0..side).map(|_| probe(&mut random)).collect())
+            .collect();
+        Ok(Box::new(Product {
+            side,
+            left,
+            right,
+            probes,
+            answer: vec![0.0; side * side],
+        }))
     }
 }
 
@@ -54,8 +77,8 @@ fn small_whole(random: &mut Random) -> f64 {
 /// Vectors with which the answer is probed; each misses a wrong one with a chance below 2^-20.
 const PROBES: usize = 3;
 
-/// An element of such a vector. With 2^14 rows no sum exceeds 2^14 · 2^6 · 2^20 · 2^14 / 2^2 < 2^53, what a float holds
-/// exactly.
+/// An element of such a vector. With 2^14 rows no sum exceeds 2^14 · 2^6 · 2^20 · 2^14 / 2^2 <
+/// 2^53, what a float holds exactly.
 fn probe(random: &mut Random) -> f64 {
     random.below(1 << 18) as f64
 }
@@ -102,9 +125,15 @@ impl Instance for Product {
         };
         let is_wrong = |probe: &Vec<f64>| {
             let expected = apply(&self.left, &apply(&self.right, probe));
-            apply(&self.answer, probe).iter().zip(&expected).any(|(a, b)| a.to_bits() != b.to_bits())
+            apply(&self.answer, probe)
+                .iter()
+                .zip(&expected)
+                .any(|(a, b)| a.to_bits() != b.to_bits())
         };
-        Mismatch::unless_equal(&describe(None), &describe(self.probes.iter().position(is_wrong)))
+        Mismatch::unless_equal(
+            &describe(None),
+            &describe(self.probes.iter().position(is_wrong)),
+        )
     }
 }
 
@@ -191,25 +220,44 @@ mod tests {
         let tile = TILE_SIDE * TILE_SIDE;
         let firsts = |side: usize| -> Vec<usize> {
             let starts = (0..side).step_by(TILE_SIDE);
-            starts.clone().flat_map(|row| starts.clone().map(move |column| place(row, column, side) / tile)).collect()
+            starts
+                .clone()
+                .flat_map(|row| {
+                    starts
+                        .clone()
+                        .map(move |column| place(row, column, side) / tile)
+                })
+                .collect()
         };
         assert_eq!(firsts(2 * TILE_SIDE), [0, 1, 2, 3]);
-        assert_eq!(firsts(4 * TILE_SIDE), [0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15]);
+        assert_eq!(
+            firsts(4 * TILE_SIDE),
+            [0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15]
+        );
     }
 
     #[test]
     fn both_programs_give_the_textbook_product() {
         let side = 4 * TILE_SIDE;
         let mut random = Random::new(1);
-        let mut matrix = || (0..side * side).map(|_| small_whole(&mut random)).collect::<Vec<_>>();
+        let mut matrix = || {
+            (0..side * side)
+                .map(|_| small_whole(&mut random))
+                .collect::<Vec<_>>()
+        };
         let (left, right) = (matrix(), matrix());
         let mut products = [vec![0.0; side * side], vec![0.0; side * side]];
         multiply(&mut products[0], &left, &right, side);
         multiply_with_join(&mut products[1], &left, &right, side);
         for (row, column) in [(0, 0), (1, 2), (side - 1, side / 2), (side / 2, side - 1)] {
-            let expected: f64 = (0..side).map(|k| left[place(row, k, side)] * right[place(k, column, side)]).sum();
+            let expected: f64 = (0..side)
+                .map(|k| left[place(row, k, side)] * right[place(k, column, side)])
+                .sum();
             for product in &products {
-                assert_eq!(product[place(row, column, side)].to_bits(), expected.to_bits());
+                assert_eq!(
+                    product[place(row, column, side)].to_bits(),
+                    expected.to_bits()
+                );
             }
         }
     }
@@ -219,9 +267,21 @@ mod tests {
         let side = 2;
         let (left, right) = (vec![1.0, 2.0, 3.0, 4.0], vec![5.0, 6.0, 7.0, 8.0]);
         let probes = vec![vec![3.0, 1_000.0]];
-        let mut instance = Product { side, left, right, probes, answer: vec![19.0, 22.0, 43.0, 50.0] };
+        let mut instance = Product {
+            side,
+            left,
+            right,
+            probes,
+            answer: vec![19.0, 22.0, 43.0, 50.0],
+        };
         assert!(instance.check().is_ok());
         instance.answer[2] = 44.0;
-        assert!(instance.check().unwrap_err().actual.starts_with("not the product by probe 0"));
+        assert!(
+            instance
+                .check()
+                .unwrap_err()
+                .actual
+                .starts_with("not the product by probe 0")
+        );
     }
 }

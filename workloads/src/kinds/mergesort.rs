@@ -1,7 +1,7 @@
 //! `mergesort`: a stable sort that joins both in the halves and in the merge.
 //!
-//! Work is n log2 n comparisons, the span O(log^3 n): ample parallelism in tasks of very different sizes, with memory
-//! traffic that quicksort does not have.
+//! Work is n log2 n comparisons, the span O(log^3 n): ample parallelism in tasks of very different
+//! sizes, with memory traffic that quicksort does not have.
 
 use protocol::{Accepts, Description, Parameter, Refusal, Size, SizeOverrides};
 
@@ -10,11 +10,12 @@ use crate::machine::charge;
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
-/// Below this length insertion sort is faster. A guess from textbooks (10 to 30), the same in both programs.
+/// Below this length insertion sort is faster. A guess from textbooks (10 to 30), the same in both
+/// programs.
 const INSERTION_LENGTH: usize = 20;
 
-/// Charges of an element that is sorted by insertion; to merge it is one. A guess: each moves past a quarter of those
-/// few.
+/// Charges of an element that is sorted by insertion; to merge it is one. A guess: each moves past
+/// a quarter of those few.
 const INSERTION_COST: u64 = 4;
 
 static DESCRIPTION: Description = Description {
@@ -30,7 +31,10 @@ static DESCRIPTION: Description = Description {
             name: "elements",
             summary: "elements of 8 bytes to sort",
             // A position has 32 bits.
-            accepts: Accepts::Whole { min: 1, max: 1 << 30 },
+            accepts: Accepts::Whole {
+                min: 1,
+                max: 1 << 30,
+            },
             default: "1000",
             is_replaced_by_input: false,
             uses_pool_if: None,
@@ -38,7 +42,10 @@ static DESCRIPTION: Description = Description {
         Parameter {
             name: "cutoff",
             summary: "parts of at most this many elements are sorted or merged without a further join",
-            accepts: Accepts::Whole { min: 1, max: 1 << 30 },
+            accepts: Accepts::Whole {
+                min: 1,
+                max: 1 << 30,
+            },
             // A guess: sorting 1000 elements takes some 20 us, merging them some 3 us.
             default: "1000",
             is_replaced_by_input: false,
@@ -46,10 +53,22 @@ static DESCRIPTION: Description = Description {
         },
     ],
     sizes: &[
-        SizeOverrides { size: Size::Tiny, overrides: &[("elements", "4000"), ("cutoff", "50")] },
-        SizeOverrides { size: Size::Small, overrides: &[("elements", "500000")] },
-        SizeOverrides { size: Size::Medium, overrides: &[("elements", "5000000")] },
-        SizeOverrides { size: Size::Large, overrides: &[("elements", "50000000")] },
+        SizeOverrides {
+            size: Size::Tiny,
+            overrides: &[("elements", "4000"), ("cutoff", "50")],
+        },
+        SizeOverrides {
+            size: Size::Small,
+            overrides: &[("elements", "500000")],
+        },
+        SizeOverrides {
+            size: Size::Medium,
+            overrides: &[("elements", "5000000")],
+        },
+        SizeOverrides {
+            size: Size::Large,
+            overrides: &[("elements", "50000000")],
+        },
     ],
 };
 
@@ -64,7 +83,10 @@ impl Workload for Mergesort {
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         let elements = setup.values.whole("elements");
-        let original: Vec<Element> = Random::new(setup.seed).keys_with_positions(elements).map(Element).collect();
+        let original: Vec<Element> = Random::new(setup.seed)
+            .keys_with_positions(elements)
+            .map(Element)
+            .collect();
         Ok(Box::new(Sort {
             fingerprint: fingerprint(original.iter().map(|element| element.0)),
             values: original.clone(),
@@ -75,8 +97,9 @@ impl Workload for Mergesort {
     }
 }
 
-/// Key in the upper half, position in the input in the lower. Sorting looks at keys alone; as every stable sort puts
-/// equal keys in the order of their positions, the result is ascending in the whole word.
+/// Key in the upper half, position in the input in the lower. Sorting looks at keys alone; as every
+/// stable sort puts equal keys in the order of their positions, the result is ascending in the
+/// whole word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Element(u64);
 
@@ -105,13 +128,21 @@ impl Instance for Sort {
     }
 
     fn run_parallel(&mut self) -> u64 {
-        sort_parallel(&mut self.values, &mut self.scratch, Target::Values, self.cutoff);
+        sort_parallel(
+            &mut self.values,
+            &mut self.scratch,
+            Target::Values,
+            self.cutoff,
+        );
         self.values.len() as u64
     }
 
     fn check(&mut self) -> Result<String, Mismatch> {
         let actual = fingerprint(self.values.iter().map(|element| element.0));
-        let fault = self.values.windows(2).position(|pair| pair[0].0 >= pair[1].0);
+        let fault = self
+            .values
+            .windows(2)
+            .position(|pair| pair[0].0 >= pair[1].0);
         let describe = |fingerprint: u64, fault: Option<usize>| match fault {
             None => format!("sorted and stable, contents {fingerprint:016x}"),
             Some(index) => {
@@ -122,8 +153,8 @@ impl Instance for Sort {
     }
 }
 
-/// Which of the two buffers gets the sorted elements. It alternates from level to level, so that a merge never has to
-/// copy back.
+/// Which of the two buffers gets the sorted elements. It alternates from level to level, so that a
+/// merge never has to copy back.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Target {
     Values,
@@ -183,7 +214,11 @@ fn merge_sequential(low: &[Element], high: &[Element], merged: &mut [Element]) {
     while of_low < low.len() && of_high < high.len() {
         // Selected by arithmetic, not by a branch: which side is next cannot be predicted.
         let takes_low = low[of_low].key() <= high[of_high].key();
-        merged[of_low + of_high] = if takes_low { low[of_low] } else { high[of_high] };
+        merged[of_low + of_high] = if takes_low {
+            low[of_low]
+        } else {
+            high[of_high]
+        };
         of_low += usize::from(takes_low);
         of_high += usize::from(!takes_low);
     }
@@ -202,15 +237,28 @@ fn merge_parallel(low: &[Element], high: &[Element], merged: &mut [Element], cut
     let (low_middle, high_middle) = if low.len() >= high.len() {
         let middle = low.len() / 2;
         // Equal keys of `high` follow those of `low`, so they belong to the upper part.
-        (middle, high.partition_point(|element| element.key() < low[middle].key()))
+        (
+            middle,
+            high.partition_point(|element| element.key() < low[middle].key()),
+        )
     } else {
         let middle = high.len() / 2;
-        (low.partition_point(|element| element.key() <= high[middle].key()), middle)
+        (
+            low.partition_point(|element| element.key() <= high[middle].key()),
+            middle,
+        )
     };
     let (merged_low, merged_high) = merged.split_at_mut(low_middle + high_middle);
     rayon::join(
         || merge_parallel(&low[..low_middle], &high[..high_middle], merged_low, cutoff),
-        || merge_parallel(&low[low_middle..], &high[high_middle..], merged_high, cutoff),
+        || {
+            merge_parallel(
+                &low[low_middle..],
+                &high[high_middle..],
+                merged_high,
+                cutoff,
+            );
+        },
     );
 }
 
@@ -234,7 +282,10 @@ mod tests {
     use super::*;
 
     fn elements(keys: &[u64]) -> Vec<Element> {
-        (0..).zip(keys).map(|(position, &key)| Element(key << 32 | position)).collect()
+        (0..)
+            .zip(keys)
+            .map(|(position, &key)| Element(key << 32 | position))
+            .collect()
     }
 
     proptest! {
@@ -257,15 +308,36 @@ mod tests {
     fn instance(values: Vec<Element>) -> Sort {
         let original = elements(&[2, 1, 1]);
         let fingerprint = fingerprint(original.iter().map(|element| element.0));
-        Sort { scratch: original.clone(), original, fingerprint, cutoff: 1, values }
+        Sort {
+            scratch: original.clone(),
+            original,
+            fingerprint,
+            cutoff: 1,
+            values,
+        }
     }
 
     #[test]
     fn unsorted_unstable_and_incomplete_answers_are_rejected() {
         let given = elements(&[2, 1, 1]);
         assert!(instance(vec![given[1], given[2], given[0]]).check().is_ok());
-        assert!(instance(vec![given[1], given[0], given[2]]).check().is_err(), "unsorted");
-        assert!(instance(vec![given[2], given[1], given[0]]).check().is_err(), "unstable");
-        assert!(instance(vec![given[1], given[2], Element(9 << 32)]).check().is_err(), "replaced");
+        assert!(
+            instance(vec![given[1], given[0], given[2]])
+                .check()
+                .is_err(),
+            "unsorted"
+        );
+        assert!(
+            instance(vec![given[2], given[1], given[0]])
+                .check()
+                .is_err(),
+            "unstable"
+        );
+        assert!(
+            instance(vec![given[1], given[2], Element(9 << 32)])
+                .check()
+                .is_err(),
+            "replaced"
+        );
     }
 }

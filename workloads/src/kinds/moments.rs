@@ -6,8 +6,8 @@ use crate::machine::Instant;
 use crate::machine::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use crate::usage::nanoseconds;
 
-/// One place per job. Everything is Relaxed: a job notes only its own place, and the places are read after the scope of
-/// all jobs has ended, which orders both.
+/// One place per job. Everything is Relaxed: a job notes only its own place, and the places are
+/// read after the scope of all jobs has ended, which orders both.
 #[derive(Default)]
 pub(super) struct Moments {
     places: Vec<Moment>,
@@ -35,12 +35,17 @@ impl Moments {
 
     /// How many jobs ran exactly once.
     pub(super) fn ran_once(&self) -> usize {
-        self.places.iter().filter(|place| place.runs.load(Relaxed) == 1).count()
+        self.places
+            .iter()
+            .filter(|place| place.runs.load(Relaxed) == 1)
+            .count()
     }
 
     /// When each job was noted, as time since the start that it was noted against.
     pub(super) fn noted(&self) -> impl Iterator<Item = Duration> {
-        self.places.iter().map(|place| Duration::from_nanos(place.noted_ns.load(Relaxed)))
+        self.places
+            .iter()
+            .map(|place| Duration::from_nanos(place.noted_ns.load(Relaxed)))
     }
 }
 

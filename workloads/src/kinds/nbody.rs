@@ -1,9 +1,9 @@
 //! `nbody`: bodies that attract each other, every pair of them, step by step.
 //!
-//! Each step is a flat parallel map over all bodies, a parallel reduction that fixes the length of the step, and a
-//! short parallel update: three loops with a barrier after each, of which only the first is long. With steps of one
-//! length there are two loops, and few bodies make them small regions: so other pools are compared, `fork_union`'s 128
-//! bodies for example.
+//! Each step is a flat parallel map over all bodies, a parallel reduction that fixes the length of
+//! the step, and a short parallel update: three loops with a barrier after each, of which only the
+//! first is long. With steps of one length there are two loops, and few bodies make them small
+//! regions: so other pools are compared, `fork_union`'s 128 bodies for example.
 
 use std::array;
 use std::ops::{Add, Mul, Sub};
@@ -47,7 +47,12 @@ static DESCRIPTION: Description = Description {
             "inside",
         ),
     ],
-    sizes: &SizeOverrides::all(&[("bodies", "100")], &[("steps", "8")], &[("steps", "80")], &[("steps", "800")]),
+    sizes: &SizeOverrides::all(
+        &[("bodies", "100")],
+        &[("steps", "8")],
+        &[("steps", "80")],
+        &[("steps", "800")],
+    ),
 };
 
 /// The workload `nbody`.
@@ -62,8 +67,12 @@ impl Workload for Nbody {
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         let mut random = Random::new(setup.seed);
         let mut vector = || Vector([(); 3].map(|()| random.unit()));
-        let initial: Vec<Body> =
-            (0..setup.values.whole("bodies")).map(|_| Body { position: vector(), velocity: vector() * 0.1 }).collect();
+        let initial: Vec<Body> = (0..setup.values.whole("bodies"))
+            .map(|_| Body {
+                position: vector(),
+                velocity: vector() * 0.1,
+            })
+            .collect();
         let steps = setup.values.whole("steps");
         let fixed = (setup.values.word("length") == "fixed").then_some(FIXED_LENGTH);
         let split = match setup.values.word("tasks") {
@@ -96,7 +105,9 @@ impl Vector {
     const ZERO: Self = Self([0.0; 3]);
 
     fn zip(self, other: Self, operation: impl Fn(f64, f64) -> f64) -> Self {
-        Self(array::from_fn(|axis| operation(self.0[axis], other.0[axis])))
+        Self(array::from_fn(|axis| {
+            operation(self.0[axis], other.0[axis])
+        }))
     }
 
     fn square(self) -> f64 {
@@ -150,13 +161,16 @@ fn attraction(distance: Vector) -> Vector {
 /// The sum over all bodies, always in their order: the same bits on any number of threads.
 fn acceleration(bodies: &[Body], body: &Body) -> Vector {
     charge(bodies.len() as u64);
-    bodies.iter().fold(Vector::ZERO, |sum, other| sum + attraction(other.position - body.position))
+    bodies.iter().fold(Vector::ZERO, |sum, other| {
+        sum + attraction(other.position - body.position)
+    })
 }
 
 /// Length of each step, where it is not found out.
 const FIXED_LENGTH: f64 = 1e-6;
 
-/// Length of the step after which the strongest acceleration, given by its square, has added a fixed velocity.
+/// Length of the step after which the strongest acceleration, given by its square, has added a
+/// fixed velocity.
 fn step_length(greatest_square: f64) -> f64 {
     0.001 / (1.0 + greatest_square.sqrt())
 }
@@ -197,7 +211,9 @@ impl Cloud {
                 cloud.accelerate();
                 0.0
             });
-            let time = self.fixed.unwrap_or_else(|| enter(self, &|cloud| cloud.step_length()));
+            let time = self
+                .fixed
+                .unwrap_or_else(|| enter(self, &|cloud| cloud.step_length()));
             enter(self, &|cloud| {
                 cloud.advance(time);
                 0.0
@@ -206,7 +222,12 @@ impl Cloud {
     }
 
     fn accelerate(&mut self) {
-        let Self { bodies, accelerations, split, .. } = self;
+        let Self {
+            bodies,
+            accelerations,
+            split,
+            ..
+        } = self;
         let bodies = &*bodies;
         let accelerate = |some: &[Body], results: &mut [Vector]| {
             for (body, result) in some.iter().zip(results) {
@@ -214,7 +235,10 @@ impl Cloud {
             }
         };
         match *split {
-            Split::Any => bodies.par_iter().map(|body| acceleration(bodies, body)).collect_into_vec(accelerations),
+            Split::Any => bodies
+                .par_iter()
+                .map(|body| acceleration(bodies, body))
+                .collect_into_vec(accelerations),
             Split::Tasks(task) => bodies
                 .par_chunks(task)
                 .zip(accelerations.par_chunks_mut(task))
@@ -234,20 +258,30 @@ impl Cloud {
     }
 
     fn advance(&mut self, time: f64) {
-        let advance = |(body, acceleration): (&mut Body, &Vector)| body.advance(*acceleration, time);
+        let advance =
+            |(body, acceleration): (&mut Body, &Vector)| body.advance(*acceleration, time);
         match self.split {
-            Split::Any => self.bodies.par_iter_mut().zip(&self.accelerations).for_each(advance),
+            Split::Any => self
+                .bodies
+                .par_iter_mut()
+                .zip(&self.accelerations)
+                .for_each(advance),
             Split::Tasks(task) => {
-                self.bodies.par_chunks_mut(task).zip(self.accelerations.par_chunks(task)).with_max_len(1).for_each(
-                    |(bodies, accelerations)| {
+                self.bodies
+                    .par_chunks_mut(task)
+                    .zip(self.accelerations.par_chunks(task))
+                    .with_max_len(1)
+                    .for_each(|(bodies, accelerations)| {
                         bodies.iter_mut().zip(accelerations).for_each(advance);
-                    },
-                );
+                    });
             }
             Split::Shares(share) => {
                 let accelerations = &self.accelerations;
                 in_shares(&mut self.bodies, share, |first, bodies| {
-                    bodies.iter_mut().zip(&accelerations[first..]).for_each(advance);
+                    bodies
+                        .iter_mut()
+                        .zip(&accelerations[first..])
+                        .for_each(advance);
                 });
             }
         }
@@ -260,7 +294,10 @@ fn in_shares<T: Send>(items: &mut [T], share: usize, work: impl Fn(usize, &mut [
     let shares: Vec<Mutex<&mut [T]>> = items.chunks_mut(share).map(Mutex::new).collect();
     rayon::broadcast(|worker| {
         if let Some(items) = shares.get(worker.index()) {
-            work(worker.index() * share, &mut items.lock().expect("a share is its worker's alone"));
+            work(
+                worker.index() * share,
+                &mut items.lock().expect("a share is its worker's alone"),
+            );
         }
     });
 }
@@ -275,9 +312,14 @@ impl Instance for Cloud {
             for (body, result) in self.bodies.iter().zip(&mut self.accelerations) {
                 *result = acceleration(&self.bodies, body);
             }
-            let time = self
-                .fixed
-                .unwrap_or_else(|| step_length(self.accelerations.iter().map(|a| a.square()).fold(0.0, f64::max)));
+            let time = self.fixed.unwrap_or_else(|| {
+                step_length(
+                    self.accelerations
+                        .iter()
+                        .map(|a| a.square())
+                        .fold(0.0, f64::max),
+                )
+            });
             for (body, acceleration) in self.bodies.iter_mut().zip(&self.accelerations) {
                 body.advance(*acceleration, time);
             }
@@ -296,15 +338,28 @@ impl Instance for Cloud {
 
     fn check(&mut self) -> Result<String, Mismatch> {
         let distance = |(body, other): (&Body, &Body)| (body.position - other.position).square();
-        let greatest = self.bodies.iter().zip(&self.expected).map(distance).fold(0.0, f64::max);
-        let words = self.bodies.iter().flat_map(|body| body.position.0).map(f64::to_bits);
+        let greatest = self
+            .bodies
+            .iter()
+            .zip(&self.expected)
+            .map(distance)
+            .fold(0.0, f64::max);
+        let words = self
+            .bodies
+            .iter()
+            .flat_map(|body| body.position.0)
+            .map(f64::to_bits);
         let contents = fingerprint(words);
         let expected = format!("as pair by pair, positions {contents:016x}");
-        // Rounding differs by some 1e-16 per addition; a forgotten interaction moves a body by 1e-6.
+        // Rounding differs by some 1e-16 per addition; a forgotten interaction moves a body by
+        // 1e-6.
         let actual = if greatest.sqrt() < 1e-9 {
             expected.clone()
         } else {
-            format!("a body is off by {:e}, positions {contents:016x}", greatest.sqrt())
+            format!(
+                "a body is off by {:e}, positions {contents:016x}",
+                greatest.sqrt()
+            )
         };
         Mismatch::unless_equal(&expected, &actual)
     }
@@ -320,7 +375,9 @@ fn step_by_pairs(bodies: &mut [Body], fixed: Option<f64>) {
             accelerations[earlier] = accelerations[earlier] - attraction;
         }
     }
-    let time = fixed.unwrap_or_else(|| step_length(accelerations.iter().map(|a| a.square()).fold(0.0, f64::max)));
+    let time = fixed.unwrap_or_else(|| {
+        step_length(accelerations.iter().map(|a| a.square()).fold(0.0, f64::max))
+    });
     for (body, acceleration) in bodies.iter_mut().zip(accelerations) {
         body.advance(acceleration, time);
     }
@@ -333,7 +390,12 @@ mod tests {
     fn cloud(steps: u64) -> Cloud {
         let mut random = Random::new(5);
         let mut vector = || Vector([(); 3].map(|()| random.unit()));
-        let initial: Vec<Body> = (0..50).map(|_| Body { position: vector(), velocity: Vector::ZERO }).collect();
+        let initial: Vec<Body> = (0..50)
+            .map(|_| Body {
+                position: vector(),
+                velocity: Vector::ZERO,
+            })
+            .collect();
         let mut expected = initial.clone();
         (0..steps).for_each(|_| step_by_pairs(&mut expected, None));
         Cloud {

@@ -1,8 +1,10 @@
-//! `nested-pools`: a job installs into a second pool, and its jobs install back into the first, down to small leaves.
+//! `nested-pools`: a job installs into a second pool, and its jobs install back into the first,
+//! down to small leaves.
 //!
-//! A library with a pool of its own, called from jobs of a program's pool, gives this shape. Every install is a job for
-//! the other pool's injector, mostly while its workers doze, and a worker that waits for one goes on with jobs of its
-//! own pool. Neither pool ever sees enough of the work to stay awake by itself.
+//! A library with a pool of its own, called from jobs of a program's pool, gives this shape. Every
+//! install is a job for the other pool's injector, mostly while its workers doze, and a worker that
+//! waits for one goes on with jobs of its own pool. Neither pool ever sees enough of the work to
+//! stay awake by itself.
 
 use protocol::{Description, Parameter, Refusal, Size, SizeOverrides};
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -20,16 +22,38 @@ static DESCRIPTION: Description = Description {
     charge: Some("steps"),
     parameters: &[
         // A worker that waits may take up any other job of its pool, on the same stack.
-        Parameter::whole("levels", "levels of joins; the leaves are 2^levels", (0, 10), "5"),
+        Parameter::whole(
+            "levels",
+            "levels of joins; the leaves are 2^levels",
+            (0, 10),
+            "5",
+        ),
         Parameter::whole("repeats", "trees, one after the other", (1, 1_000_000), "3"),
         // 3 us.
-        Parameter::whole("leaf-steps", "work of a leaf, some 3 ns a step", (0, 1 << 32), "1000"),
+        Parameter::whole(
+            "leaf-steps",
+            "work of a leaf, some 3 ns a step",
+            (0, 1 << 32),
+            "1000",
+        ),
     ],
     sizes: &[
-        SizeOverrides { size: Size::Tiny, overrides: &[("levels", "3"), ("leaf-steps", "100")] },
-        SizeOverrides { size: Size::Small, overrides: &[("repeats", "100")] },
-        SizeOverrides { size: Size::Medium, overrides: &[("repeats", "1000")] },
-        SizeOverrides { size: Size::Large, overrides: &[("repeats", "15000")] },
+        SizeOverrides {
+            size: Size::Tiny,
+            overrides: &[("levels", "3"), ("leaf-steps", "100")],
+        },
+        SizeOverrides {
+            size: Size::Small,
+            overrides: &[("repeats", "100")],
+        },
+        SizeOverrides {
+            size: Size::Medium,
+            overrides: &[("repeats", "1000")],
+        },
+        SizeOverrides {
+            size: Size::Large,
+            overrides: &[("repeats", "15000")],
+        },
     ],
 };
 
@@ -42,7 +66,8 @@ impl Workload for NestedPools {
         &DESCRIPTION
     }
 
-    /// The second pool is as large as the first. Its workers are never pinned, and its events are not counted.
+    /// The second pool is as large as the first. Its workers are never pinned, and its events are
+    /// not counted.
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         let values = setup.values;
         let threads = setup.threads;
@@ -51,10 +76,20 @@ impl Workload for NestedPools {
                 "threads = {threads}: the second pool, of as many, cannot be built: {error}; ask for fewer"
             ))
         })?;
-        let tree = Tree { first: setup.seed, leaves: 1 << values.whole("levels") };
+        let tree = Tree {
+            first: setup.seed,
+            leaves: 1 << values.whole("levels"),
+        };
         let (repeats, steps) = (values.whole("repeats"), values.whole("leaf-steps"));
         let known = chains(tree.seeds(), steps).wrapping_mul(repeats);
-        Ok(Box::new(Visits { other, tree, repeats, steps, known, sum: 0 }))
+        Ok(Box::new(Visits {
+            other,
+            tree,
+            repeats,
+            steps,
+            known,
+            sum: 0,
+        }))
     }
 }
 
@@ -72,17 +107,24 @@ impl Tree {
 
     fn halves(self) -> [Self; 2] {
         let leaves = self.leaves / 2;
-        [0, leaves].map(|skipped| Self { first: self.first.wrapping_add(skipped), leaves })
+        [0, leaves].map(|skipped| Self {
+            first: self.first.wrapping_add(skipped),
+            leaves,
+        })
     }
 
-    /// Adds up the leaves: this level in the pool `here`, the next in the pool `there`, and so on in turn.
+    /// Adds up the leaves: this level in the pool `here`, the next in the pool `there`, and so on
+    /// in turn.
     fn visit(self, here: &ThreadPool, there: &ThreadPool, steps: u64) -> u64 {
         here.install(|| {
             if self.leaves == 1 {
                 return chain(self.first, steps);
             }
             let [left, right] = self.halves();
-            let (left, right) = rayon::join(|| left.visit(there, here, steps), || right.visit(there, here, steps));
+            let (left, right) = rayon::join(
+                || left.visit(there, here, steps),
+                || right.visit(there, here, steps),
+            );
             left.wrapping_add(right)
         })
     }
@@ -138,9 +180,19 @@ mod tests {
 
     #[test]
     fn a_leaf_that_is_lost_or_visited_twice_is_rejected() {
-        let tree = Tree { first: 1, leaves: 4 };
+        let tree = Tree {
+            first: 1,
+            leaves: 4,
+        };
         let known = chains(tree.seeds(), 2);
-        let mut visits = Visits { other: pool(), tree, repeats: 1, steps: 2, known, sum: 0 };
+        let mut visits = Visits {
+            other: pool(),
+            tree,
+            repeats: 1,
+            steps: 2,
+            known,
+            sum: 0,
+        };
         assert!(visits.check().is_err(), "nothing ran");
         visits.run_on(&pool());
         assert!(visits.check().is_ok());
@@ -152,7 +204,10 @@ mod tests {
 
     #[test]
     fn halves_have_the_leaves_of_their_tree_in_order() {
-        let tree = Tree { first: u64::MAX, leaves: 8 };
+        let tree = Tree {
+            first: u64::MAX,
+            leaves: 8,
+        };
         let seeds: Vec<u64> = tree.halves().into_iter().flat_map(Tree::seeds).collect();
         assert_eq!(seeds, tree.seeds().collect::<Vec<_>>());
     }

@@ -1,7 +1,7 @@
 //! `nqueens`: in how many ways n queens stand on a board without attacking each other.
 //!
-//! A search tree without pruning by shared state: no branch of it knows of another, subtrees differ a lot in size, and
-//! nothing but counts comes back.
+//! A search tree without pruning by shared state: no branch of it knows of another, subtrees differ
+//! a lot in size, and nothing but counts comes back.
 
 use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
@@ -10,7 +10,8 @@ use crate::kinds::one_number::{OneNumber, Problem};
 use crate::machine::charge;
 use crate::workload::{Instance, Setup, Workload};
 
-/// Number of solutions for 1, 2, … queens (sequence A000170 of the On-Line Encyclopedia of Integer Sequences).
+/// Number of solutions for 1, 2, … queens (sequence A000170 of the On-Line Encyclopedia of Integer
+/// Sequences).
 const SOLUTIONS: [u64; 18] = [
     1,
     0,
@@ -50,7 +51,12 @@ static DESCRIPTION: Description = Description {
             "3",
         ),
     ],
-    sizes: &SizeOverrides::all(&[("queens", "7")], &[("queens", "13")], &[("queens", "14")], &[("queens", "15")]),
+    sizes: &SizeOverrides::all(
+        &[("queens", "7")],
+        &[("queens", "13")],
+        &[("queens", "14")],
+        &[("queens", "15")],
+    ),
 };
 
 /// The workload `nqueens`.
@@ -63,9 +69,13 @@ impl Workload for Nqueens {
     }
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let number = |name| u32::try_from(setup.values.whole(name)).expect("declared to be at most 18");
+        let number =
+            |name| u32::try_from(setup.values.whole(name)).expect("declared to be at most 18");
         let (queens, parallel_rows) = (number("queens"), number("parallel-rows"));
-        Ok(Box::new(OneNumber::new(Board { queens, parallel_rows })))
+        Ok(Box::new(OneNumber::new(Board {
+            queens,
+            parallel_rows,
+        })))
     }
 }
 
@@ -77,7 +87,12 @@ struct Board {
 
 impl Board {
     fn empty(&self) -> Position {
-        Position { all: (1 << self.queens) - 1, columns: 0, falling: 0, rising: 0 }
+        Position {
+            all: (1 << self.queens) - 1,
+            columns: 0,
+            falling: 0,
+            rising: 0,
+        }
     }
 }
 
@@ -166,7 +181,10 @@ mod tests {
     fn the_published_numbers_come_out_however_many_rows_are_parallel() {
         for queens in 1..=9 {
             for parallel_rows in [0, 1, 3, 18] {
-                assert_solves(&Board { queens, parallel_rows });
+                assert_solves(&Board {
+                    queens,
+                    parallel_rows,
+                });
             }
         }
     }

@@ -28,7 +28,11 @@ pub(super) struct OneNumber<P> {
 
 impl<P: Problem> OneNumber<P> {
     pub(super) fn new(problem: P) -> Self {
-        Self { known: problem.known(), answer: None, problem }
+        Self {
+            known: problem.known(),
+            answer: None,
+            problem,
+        }
     }
 }
 
@@ -49,7 +53,9 @@ impl<P: Problem> Instance for OneNumber<P> {
     }
 
     fn check(&mut self) -> Result<String, Mismatch> {
-        let actual = self.answer.map_or_else(|| "none".to_owned(), |answer| answer.to_string());
+        let actual = self
+            .answer
+            .map_or_else(|| "none".to_owned(), |answer| answer.to_string());
         Mismatch::unless_equal(&self.known.to_string(), &actual)
     }
 }
@@ -62,7 +68,11 @@ pub(super) fn repeat<T: ?Sized>(repeats: u64, input: &T, work: impl Fn(&T) -> u6
 /// Fails unless both programs give the known number.
 #[cfg(test)]
 pub(super) fn assert_solves(problem: &(impl Problem + std::fmt::Debug)) {
-    assert_eq!(problem.sequential(), problem.known(), "sequential, {problem:?}");
+    assert_eq!(
+        problem.sequential(),
+        problem.known(),
+        "sequential, {problem:?}"
+    );
     assert_eq!(problem.parallel(), problem.known(), "parallel, {problem:?}");
 }
 

@@ -8,8 +8,8 @@ use crate::machine::{Instant, charge, spin_until};
 use crate::random::{Random, mix};
 use crate::usage::nanoseconds;
 
-/// Work that only time can do: `steps` dependent steps of some 3 ns each on one core of the 2.6 GHz class, and a word
-/// that proves that they were made.
+/// Work that only time can do: `steps` dependent steps of some 3 ns each on one core of the 2.6 GHz
+/// class, and a word that proves that they were made.
 #[must_use]
 pub fn chain(seed: u64, steps: u64) -> u64 {
     charge(steps);
@@ -21,9 +21,14 @@ pub fn chains(seeds: impl Iterator<Item = u64>, steps: u64) -> u64 {
     seeds.fold(0, |sum, seed| sum.wrapping_add(chain(seed, steps)))
 }
 
-/// Makes `count` calls, each after a gap in which nothing happens, and notes how long each took. The next gap begins
-/// when the call has ended, so the call itself is when its latency begins.
-pub fn call_after_gaps(count: usize, gaps: &Gaps, latencies: &mut Latencies, mut call: impl FnMut(usize)) -> u64 {
+/// Makes `count` calls, each after a gap in which nothing happens, and notes how long each took.
+/// The next gap begins when the call has ended, so the call itself is when its latency begins.
+pub fn call_after_gaps(
+    count: usize,
+    gaps: &Gaps,
+    latencies: &mut Latencies,
+    mut call: impl FnMut(usize),
+) -> u64 {
     for (number, gap) in (0..count).zip(gaps.iter()) {
         spin_until(Instant::now() + gap);
         let begun = Instant::now();
@@ -48,7 +53,11 @@ impl Gaps {
     #[must_use]
     pub fn between(seed: u64, shortest: Duration, longest: Duration) -> Self {
         assert!(shortest <= longest, "gaps from {shortest:?} to {longest:?}");
-        Self { seed, shortest_ns: nanoseconds(shortest), longest_ns: nanoseconds(longest) }
+        Self {
+            seed,
+            shortest_ns: nanoseconds(shortest),
+            longest_ns: nanoseconds(longest),
+        }
     }
 
     /// Uniform from nothing to `longest`.
@@ -76,7 +85,10 @@ mod tests {
     fn a_chain_depends_on_its_seed_and_on_every_step() {
         let words = [chain(1, 0), chain(1, 1), chain(1, 2), chain(2, 2)];
         assert_eq!(words, [1, mix(1), mix(mix(1)), mix(mix(2))]);
-        assert_eq!(chains([1, 2].into_iter(), 2), words[2].wrapping_add(words[3]));
+        assert_eq!(
+            chains([1, 2].into_iter(), 2),
+            words[2].wrapping_add(words[3])
+        );
     }
 
     #[test]
@@ -89,7 +101,12 @@ mod tests {
             assert!(run.contains(&Duration::from_nanos(bound)), "{bound}");
         }
         assert!(run.iter().all(|gap| (shortest..=longest).contains(gap)));
-        assert!(Gaps::up_to(1, Duration::ZERO).iter().take(9).all(|gap| gap.is_zero()));
+        assert!(
+            Gaps::up_to(1, Duration::ZERO)
+                .iter()
+                .take(9)
+                .all(|gap| gap.is_zero())
+        );
     }
 
     #[test]
@@ -105,7 +122,10 @@ mod tests {
         assert_eq!(call_after_gaps(3, &gaps, &mut latencies, call), 3);
         assert_eq!(calls, [0, 1, 2]);
         latencies.end_run();
-        let slow = latencies.metrics().into_iter().find(|(name, _)| name == "latency_over_10ms");
+        let slow = latencies
+            .metrics()
+            .into_iter()
+            .find(|(name, _)| name == "latency_over_10ms");
         assert!((slow.unwrap().1.value - 3.0).abs() < f64::EPSILON);
     }
 

@@ -1,7 +1,9 @@
-//! `par-bridge`: the lines of a text, one after the other, by the facade's bridge from sequential iterators.
+//! `par-bridge`: the lines of a text, one after the other, by the facade's bridge from sequential
+//! iterators.
 //!
-//! Where a line ends is only known when it has been read, so the iterator cannot be split. Every thread takes the next
-//! line from it, under one lock: the less work a line is, the more they wait for each other.
+//! Where a line ends is only known when it has been read, so the iterator cannot be split. Every
+//! thread takes the next line from it, under one lock: the less work a line is, the more they wait
+//! for each other.
 
 use std::fmt::Write;
 
@@ -25,9 +27,19 @@ static DESCRIPTION: Description = Description {
     parameters: &[
         Parameter::whole("lines", "lines of the text", (1, 1 << 28), "500"),
         // 200 ns.
-        Parameter::whole("line-steps", "work on a line, some 3 ns a step", (0, 1 << 32), "50"),
+        Parameter::whole(
+            "line-steps",
+            "work on a line, some 3 ns a step",
+            (0, 1 << 32),
+            "50",
+        ),
     ],
-    sizes: &SizeOverrides::all(&[], &[("lines", "100000")], &[("lines", "1000000")], &[("lines", "10000000")]),
+    sizes: &SizeOverrides::all(
+        &[],
+        &[("lines", "100000")],
+        &[("lines", "1000000")],
+        &[("lines", "10000000")],
+    ),
 };
 
 /// The workload `par-bridge`.
@@ -40,7 +52,10 @@ impl Workload for ParBridge {
     }
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let (lines, steps) = (setup.values.whole("lines"), setup.values.whole("line-steps"));
+        let (lines, steps) = (
+            setup.values.whole("lines"),
+            setup.values.whole("line-steps"),
+        );
         Ok(Box::new(OneNumber::new(write(setup.seed, lines, steps))))
     }
 }
@@ -63,7 +78,12 @@ fn write(seed: u64, lines: u64, steps: u64) -> Text {
         writeln!(written, "{number}").expect("a string has room");
         known = known.wrapping_add(chain(number, steps));
     }
-    Text { written, lines, steps, known }
+    Text {
+        written,
+        lines,
+        steps,
+        known,
+    }
 }
 
 impl Text {
@@ -74,12 +94,17 @@ impl Text {
 
 impl Problem for Text {
     fn sequential(&self) -> u64 {
-        self.written.lines().map(|line| self.work(line)).fold(0, u64::wrapping_add)
+        self.written
+            .lines()
+            .map(|line| self.work(line))
+            .fold(0, u64::wrapping_add)
     }
 
     fn parallel(&self) -> u64 {
         let lines = self.written.lines().par_bridge();
-        lines.map(|line| self.work(line)).reduce(|| 0, u64::wrapping_add)
+        lines
+            .map(|line| self.work(line))
+            .reduce(|| 0, u64::wrapping_add)
     }
 
     fn work_units(&self) -> u64 {

@@ -1,7 +1,7 @@
 //! `par-sort`: the facade's own parallel sorts.
 //!
-//! What most programs use when they sort: the algorithm is the library's, so that what differs between branches is the
-//! pool beneath it.
+//! What most programs use when they sort: the algorithm is the library's, so that what differs
+//! between branches is the pool beneath it.
 
 use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
@@ -21,8 +21,18 @@ static DESCRIPTION: Description = Description {
     charge: Some("par-sort"),
     parameters: &[
         // A position has 32 bits.
-        Parameter::whole("elements", "elements of 8 bytes to sort", (1, 1 << 30), "4000"),
-        Parameter::one_of("sort", "which of the two sorts", &["stable", "unstable"], "stable"),
+        Parameter::whole(
+            "elements",
+            "elements of 8 bytes to sort",
+            (1, 1 << 30),
+            "4000",
+        ),
+        Parameter::one_of(
+            "sort",
+            "which of the two sorts",
+            &["stable", "unstable"],
+            "stable",
+        ),
     ],
     sizes: &SizeOverrides::all(
         &[],
@@ -43,7 +53,9 @@ impl Workload for ParSort {
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         let elements = setup.values.whole("elements");
-        let original: Vec<u64> = Random::new(setup.seed).keys_with_positions(elements).collect();
+        let original: Vec<u64> = Random::new(setup.seed)
+            .keys_with_positions(elements)
+            .collect();
         let is_stable = setup.values.word("sort") == "stable";
         Ok(Box::new(Sort {
             known: Sorted::of(original.iter().copied(), is_stable),
@@ -60,8 +72,9 @@ struct Sort {
     values: Vec<u64>,
 }
 
-/// Charges of a key in the facade's stable sort. In the sequential one, another algorithm, a key is one charge.
-/// Measured with one thread: 2.2 to 3.1, the less the busier the host. Unstable sorts are near one.
+/// Charges of a key in the facade's stable sort. In the sequential one, another algorithm, a key is
+/// one charge. Measured with one thread: 2.2 to 3.1, the less the busier the host. Unstable sorts
+/// are near one.
 const STABLE_COST: u64 = 3;
 
 fn key(element: u64) -> u64 {
@@ -89,9 +102,11 @@ impl Instance for Sort {
 
     fn run_parallel(&mut self) -> u64 {
         if self.known.is_stable {
-            self.values.par_sort_by_key(|&element| key_for(STABLE_COST, element));
+            self.values
+                .par_sort_by_key(|&element| key_for(STABLE_COST, element));
         } else {
-            self.values.par_sort_unstable_by_key(|&element| key(element));
+            self.values
+                .par_sort_unstable_by_key(|&element| key(element));
         }
         self.values.len() as u64
     }

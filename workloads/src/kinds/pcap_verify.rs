@@ -21,7 +21,10 @@ static DESCRIPTION: Description = Description {
         Parameter {
             name: "packets",
             summary: "packets in the made-up capture, some 700 bytes each",
-            accepts: Accepts::Whole { min: 0, max: 1 << 22 },
+            accepts: Accepts::Whole {
+                min: 0,
+                max: 1 << 22,
+            },
             default: "20000",
             is_replaced_by_input: true,
             uses_pool_if: None,
@@ -29,17 +32,32 @@ static DESCRIPTION: Description = Description {
         Parameter {
             name: "passes",
             summary: "passes over the capture",
-            accepts: Accepts::Whole { min: 1, max: 1 << 20 },
+            accepts: Accepts::Whole {
+                min: 1,
+                max: 1 << 20,
+            },
             default: "8",
             is_replaced_by_input: false,
             uses_pool_if: None,
         },
     ],
     sizes: &[
-        SizeOverrides { size: Size::Tiny, overrides: &[("packets", "500"), ("passes", "1")] },
-        SizeOverrides { size: Size::Small, overrides: &[] },
-        SizeOverrides { size: Size::Medium, overrides: &[("passes", "80")] },
-        SizeOverrides { size: Size::Large, overrides: &[("passes", "800")] },
+        SizeOverrides {
+            size: Size::Tiny,
+            overrides: &[("packets", "500"), ("passes", "1")],
+        },
+        SizeOverrides {
+            size: Size::Small,
+            overrides: &[],
+        },
+        SizeOverrides {
+            size: Size::Medium,
+            overrides: &[("passes", "80")],
+        },
+        SizeOverrides {
+            size: Size::Large,
+            overrides: &[("passes", "800")],
+        },
     ],
 };
 
@@ -54,16 +72,20 @@ impl Workload for PcapVerify {
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         let capture = match setup.input {
-            Some(path) => {
-                Capture::read(path).map_err(|error| Refusal::new(format!("input {}: {error}", path.display())))?
-            }
+            Some(path) => Capture::read(path)
+                .map_err(|error| Refusal::new(format!("input {}: {error}", path.display())))?,
             None => Capture::parse(made_up::capture(setup.seed, setup.values.count("packets")).0)
                 .expect("made-up captures are sound"),
         };
         // Summed up as the RFC says it, and not by the vector code that is timed.
         let expected = tally(&capture, sum_word_by_word);
         let passes = setup.values.whole("passes");
-        Ok(Box::new(Verification { capture, passes, expected, found: None }))
+        Ok(Box::new(Verification {
+            capture,
+            passes,
+            expected,
+            found: None,
+        }))
     }
 }
 
@@ -117,7 +139,9 @@ impl Instance for Verification {
 
     fn check(&mut self) -> Result<String, Mismatch> {
         let expected = (0..self.passes).fold(Tally::default(), |all, _| all.plus(self.expected));
-        let found = self.found.map_or("nothing".to_owned(), |found| found.to_string());
+        let found = self
+            .found
+            .map_or("nothing".to_owned(), |found| found.to_string());
         Mismatch::unless_equal(&expected.to_string(), &found)
     }
 }
@@ -130,7 +154,12 @@ mod tests {
     fn a_packet_counted_in_the_wrong_place_is_rejected() {
         let capture = Capture::parse(made_up::capture(1, 100).0).unwrap();
         let expected = tally(&capture, sum_word_by_word);
-        let mut verification = Verification { capture, passes: 2, expected, found: None };
+        let mut verification = Verification {
+            capture,
+            passes: 2,
+            expected,
+            found: None,
+        };
         assert!(verification.check().is_err(), "nothing ran");
         assert_eq!(verification.run_sequential(), 200);
         assert!(verification.check().is_ok());

@@ -1,7 +1,8 @@
 //! `pools`: pools that are built, asked for one small job, and dropped, one after the other.
 //!
-//! Programs and tests that want a pool of their own for a moment do this. Each pool starts its threads, wakes one that
-//! has hardly begun to search, and tells all of them to end; nobody waits until they have.
+//! Programs and tests that want a pool of their own for a moment do this. Each pool starts its
+//! threads, wakes one that has hardly begun to search, and tells all of them to end; nobody waits
+//! until they have.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -24,9 +25,19 @@ static DESCRIPTION: Description = Description {
     parameters: &[
         Parameter::whole("pools", "pools, one after the other", (1, 1_000_000), "200"),
         // 1 us.
-        Parameter::whole("job-steps", "work of an install, some 3 ns a step", (0, 1 << 32), "250"),
+        Parameter::whole(
+            "job-steps",
+            "work of an install, some 3 ns a step",
+            (0, 1 << 32),
+            "250",
+        ),
     ],
-    sizes: &SizeOverrides::all(&[("pools", "5")], &[], &[("pools", "1000")], &[("pools", "10000")]),
+    sizes: &SizeOverrides::all(
+        &[("pools", "5")],
+        &[],
+        &[("pools", "1000")],
+        &[("pools", "10000")],
+    ),
 };
 
 /// The workload `pools`.
@@ -66,11 +77,26 @@ impl Visits {
         let seeds = (0..pools as u64).map(|number| first_seed.wrapping_add(number));
         let known = chains(seeds, job_steps);
         let latencies = Latencies::new("latency");
-        Self { threads, pools, job_steps, first_seed, known, sum: 0, latencies }
+        Self {
+            threads,
+            pools,
+            job_steps,
+            first_seed,
+            known,
+            sum: 0,
+            latencies,
+        }
     }
 
     fn run(&mut self, job: impl Fn(u64, u64) -> u64) -> u64 {
-        let Self { pools, job_steps, first_seed, sum, latencies, .. } = self;
+        let Self {
+            pools,
+            job_steps,
+            first_seed,
+            sum,
+            latencies,
+            ..
+        } = self;
         let at_once = Gaps::up_to(0, Duration::ZERO);
         call_after_gaps(*pools, &at_once, latencies, |number| {
             *sum = sum.wrapping_add(job(first_seed.wrapping_add(number as u64), *job_steps));
@@ -92,12 +118,14 @@ impl Instance for Visits {
         self.run(chain)
     }
 
-    /// The trial's own pool sleeps meanwhile. Workers are never pinned, and their events are not counted.
+    /// The trial's own pool sleeps meanwhile. Workers are never pinned, and their events are not
+    /// counted.
     fn run_on(&mut self, _: &ThreadPool) -> u64 {
         let threads = self.threads;
         self.run(|seed, steps| {
             let pool = ThreadPoolBuilder::new().num_threads(threads).build();
-            pool.expect("the host starts a pool's threads").install(|| chain(seed, steps))
+            pool.expect("the host starts a pool's threads")
+                .install(|| chain(seed, steps))
         })
     }
 
@@ -119,7 +147,11 @@ mod tests {
     #[test]
     fn a_pool_whose_job_is_lost_or_done_twice_is_rejected() {
         let mut visits = Visits::new(2, 3, 2, 1);
-        for (seeds, is_right) in [(&[1, 2, 3][..], true), (&[1, 3], false), (&[1, 2, 3, 3], false)] {
+        for (seeds, is_right) in [
+            (&[1, 2, 3][..], true),
+            (&[1, 3], false),
+            (&[1, 2, 3, 3], false),
+        ] {
             visits.sum = chains(seeds.iter().copied(), 2);
             assert_eq!(visits.check().is_ok(), is_right, "{seeds:?}");
         }

@@ -1,7 +1,7 @@
 //! `pythagoras`: right-angled triangles with whole sides, by trying all pairs of legs.
 //!
-//! Two nested parallel ranges, the inner one shorter and shorter: the splitting has to find out by itself where the
-//! work is.
+//! Two nested parallel ranges, the inner one shorter and shorter: the splitting has to find out by
+//! itself where the work is.
 
 use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
@@ -19,8 +19,18 @@ static DESCRIPTION: Description = Description {
     lasts: None,
     // The squares of legs up to 2^25 add up to less than 2^53, what a float holds exactly.
     charge: Some("pythagoras"),
-    parameters: &[Parameter::whole("limit", "longest leg", (1, 1 << 25), "200")],
-    sizes: &SizeOverrides::all(&[], &[("limit", "4000")], &[("limit", "12000")], &[("limit", "40000")]),
+    parameters: &[Parameter::whole(
+        "limit",
+        "longest leg",
+        (1, 1 << 25),
+        "200",
+    )],
+    sizes: &SizeOverrides::all(
+        &[],
+        &[("limit", "4000")],
+        &[("limit", "12000")],
+        &[("limit", "40000")],
+    ),
 };
 
 /// The workload `pythagoras`.
@@ -46,7 +56,11 @@ struct Triangles {
 impl Problem for Triangles {
     fn sequential(&self) -> u64 {
         let legs = 1..=self.limit;
-        let with = |a| (a..=self.limit).filter(|&b| is_hypotenuse_whole(a, b)).count() as u64;
+        let with = |a| {
+            (a..=self.limit)
+                .filter(|&b| is_hypotenuse_whole(a, b))
+                .count() as u64
+        };
         legs.map(with).sum()
     }
 
@@ -64,8 +78,8 @@ impl Problem for Triangles {
         limit * (limit + 1) / 2
     }
 
-    /// Euclid's formula: every triangle is a multiple of one with legs m² - n² and 2 m n, where m and n have no common
-    /// divisor and are not both odd.
+    /// Euclid's formula: every triangle is a multiple of one with legs m² - n² and 2 m n, where m
+    /// and n have no common divisor and are not both odd.
     fn known(&self) -> u64 {
         let limit = u64::from(self.limit);
         // As 2 m n is at most the limit, so is m.

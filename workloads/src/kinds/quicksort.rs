@@ -1,8 +1,9 @@
-//! `quicksort`: a sort whose partition is sequential, so that there is little to do in parallel at first.
+//! `quicksort`: a sort whose partition is sequential, so that there is little to do in parallel at
+//! first.
 //!
-//! Work is about 2 n ln n comparisons, the span about 2 n (the partitions of the largest parts follow one another), so
-//! the parallelism is only about log2(n) / 2: on a large pool most threads are idle most of the time, and every wake-up
-//! lies on the critical path.
+//! Work is about 2 n ln n comparisons, the span about 2 n (the partitions of the largest parts
+//! follow one another), so the parallelism is only about log2(n) / 2: on a large pool most threads
+//! are idle most of the time, and every wake-up lies on the critical path.
 
 use protocol::{Accepts, Description, Parameter, Refusal, Size, SizeOverrides};
 
@@ -11,7 +12,8 @@ use crate::machine::charge;
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
-/// Below this length insertion sort is faster. A guess from textbooks (10 to 30), the same in both programs.
+/// Below this length insertion sort is faster. A guess from textbooks (10 to 30), the same in both
+/// programs.
 const INSERTION_LENGTH: usize = 20;
 
 /// What an element of a range that insertion sorts costs, beside one that is partitioned. A guess.
@@ -29,7 +31,10 @@ static DESCRIPTION: Description = Description {
         Parameter {
             name: "elements",
             summary: "numbers to sort",
-            accepts: Accepts::Whole { min: 1, max: 1 << 30 },
+            accepts: Accepts::Whole {
+                min: 1,
+                max: 1 << 30,
+            },
             default: "1000",
             is_replaced_by_input: false,
             uses_pool_if: None,
@@ -37,7 +42,10 @@ static DESCRIPTION: Description = Description {
         Parameter {
             name: "cutoff",
             summary: "parts of at most this many elements are sorted without a further join",
-            accepts: Accepts::Whole { min: 1, max: 1 << 30 },
+            accepts: Accepts::Whole {
+                min: 1,
+                max: 1 << 30,
+            },
             // A guess: some 10 us of work, a hundred times the cost of a join.
             default: "500",
             is_replaced_by_input: false,
@@ -45,10 +53,22 @@ static DESCRIPTION: Description = Description {
         },
     ],
     sizes: &[
-        SizeOverrides { size: Size::Tiny, overrides: &[("elements", "4000"), ("cutoff", "50")] },
-        SizeOverrides { size: Size::Small, overrides: &[("elements", "400000")] },
-        SizeOverrides { size: Size::Medium, overrides: &[("elements", "4000000")] },
-        SizeOverrides { size: Size::Large, overrides: &[("elements", "40000000")] },
+        SizeOverrides {
+            size: Size::Tiny,
+            overrides: &[("elements", "4000"), ("cutoff", "50")],
+        },
+        SizeOverrides {
+            size: Size::Small,
+            overrides: &[("elements", "400000")],
+        },
+        SizeOverrides {
+            size: Size::Medium,
+            overrides: &[("elements", "4000000")],
+        },
+        SizeOverrides {
+            size: Size::Large,
+            overrides: &[("elements", "40000000")],
+        },
     ],
 };
 
@@ -63,7 +83,9 @@ impl Workload for Quicksort {
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         let mut random = Random::new(setup.seed);
-        let original: Vec<u32> = (0..setup.values.count("elements")).map(|_| (random.word() >> 32) as u32).collect();
+        let original: Vec<u32> = (0..setup.values.count("elements"))
+            .map(|_| (random.word() >> 32) as u32)
+            .collect();
         Ok(Box::new(Sort {
             fingerprint: fingerprint(original.iter().copied().map(u64::from)),
             values: original.clone(),
@@ -102,7 +124,10 @@ impl Instance for Sort {
             None => format!("sorted, contents {fingerprint:016x}"),
             Some(index) => format!("unsorted at index {index}, contents {fingerprint:016x}"),
         };
-        Mismatch::unless_equal(&describe(self.fingerprint, None), &describe(actual, unsorted))
+        Mismatch::unless_equal(
+            &describe(self.fingerprint, None),
+            &describe(actual, unsorted),
+        )
     }
 }
 
@@ -124,11 +149,14 @@ fn sort_parallel(values: &mut [u32], cutoff: usize) {
     }
     let middle = partition(values);
     let (low, high) = values.split_at_mut(middle);
-    rayon::join(|| sort_parallel(low, cutoff), || sort_parallel(high, cutoff));
+    rayon::join(
+        || sort_parallel(low, cutoff),
+        || sort_parallel(high, cutoff),
+    );
 }
 
-/// Reorders so that nothing before the returned index is greater than anything from it on. Both sides are non-empty;
-/// equal elements are spread over both, so that they cost no quadratic time.
+/// Reorders so that nothing before the returned index is greater than anything from it on. Both
+/// sides are non-empty; equal elements are spread over both, so that they cost no quadratic time.
 ///
 /// Needs at least two elements.
 fn partition(values: &mut [u32]) -> usize {
@@ -143,8 +171,8 @@ fn partition(values: &mut [u32]) -> usize {
             right -= 1;
         }
         if left >= right {
-            // `right` cannot still be the last index: the first swap or the median, which is at the middle and not
-            // last, moves it down. So the upper side is not empty.
+            // `right` cannot still be the last index: the first swap or the median, which is at the
+            // middle and not last, moves it down. So the upper side is not empty.
             return right + 1;
         }
         values.swap(left, right);
@@ -213,7 +241,11 @@ mod tests {
     fn sorted_reversed_and_constant_inputs_are_no_worse_than_random_ones() {
         // Quadratic time or a recursion as deep as the input would show as a hang or an overflow.
         let length = 200_000;
-        for mut values in [(0..length).collect::<Vec<u32>>(), (0..length).rev().collect(), vec![7; length as usize]] {
+        for mut values in [
+            (0..length).collect::<Vec<u32>>(),
+            (0..length).rev().collect(),
+            vec![7; length as usize],
+        ] {
             let expected = sorted(&values);
             sort_sequential(&mut values);
             assert_eq!(values, expected);
@@ -223,13 +255,21 @@ mod tests {
     fn instance(values: Vec<u32>) -> Sort {
         let original = vec![3, 1, 2, 2];
         let fingerprint = fingerprint(original.iter().copied().map(u64::from));
-        Sort { original, fingerprint, cutoff: 1, values }
+        Sort {
+            original,
+            fingerprint,
+            cutoff: 1,
+            values,
+        }
     }
 
     #[test]
     fn an_unsorted_answer_is_rejected() {
         let mismatch = instance(vec![1, 2, 3, 2]).check().unwrap_err();
-        assert!(mismatch.actual.contains("unsorted at index 2"), "{mismatch:?}");
+        assert!(
+            mismatch.actual.contains("unsorted at index 2"),
+            "{mismatch:?}"
+        );
     }
 
     #[test]

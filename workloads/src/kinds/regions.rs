@@ -1,19 +1,22 @@
 //! `regions`: one small parallel region after the other, with a serial stretch before each.
 //!
-//! What counts is how much longer a region takes than its jobs would on workers that need not be told: its price. Codes
-//! that solve, infer or prove step by step have thousands of such regions a second, and leave a pool for what each
-//! costs.
+//! What counts is how much longer a region takes than its jobs would on workers that need not be
+//! told: its price. Codes that solve, infer or prove step by step have thousands of such regions a
+//! second, and leave a pool for what each costs.
 //!
-//! A region is a parallel loop, a tree of joins, a scope, or a broadcast of which each worker takes its share.
-//! `barrier` is no use of the pool but the yardstick: the workers stay in one broadcast, spin on the number of the
-//! region, and count themselves out of it. Nothing that must tell and collect workers on cores of their own is much
-//! quicker, and nothing is worse where cores are shared.
+//! A region is a parallel loop, a tree of joins, a scope, or a broadcast of which each worker takes
+//! its share. `barrier` is no use of the pool but the yardstick: the workers stay in one broadcast,
+//! spin on the number of the region, and count themselves out of it. Nothing that must tell and
+//! collect workers on cores of their own is much quicker, and nothing is worse where cores are
+//! shared.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::Duration;
 
-use protocol::{Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit};
+use protocol::{
+    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
+};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
@@ -32,7 +35,10 @@ static DESCRIPTION: Description = Description {
     stresses: "telling every worker and collecting all again; figure of merit: time over the ideal a region",
     work_unit: "regions",
     input: None,
-    lasts: Some(Lasts::paced(&[Term::new(TimeUnit::Us, &["regions", "pause-us"])])),
+    lasts: Some(Lasts::paced(&[Term::new(
+        TimeUnit::Us,
+        &["regions", "pause-us"],
+    )])),
     charge: Some("steps"),
     parameters: &[
         Parameter::one_of(
@@ -48,9 +54,19 @@ static DESCRIPTION: Description = Description {
             "inside",
         ),
         Parameter::whole("regions", "regions per iteration", (1, 10_000_000), "500"),
-        Parameter::whole("jobs", "jobs per region; 0: as many as threads", (0, 1 << 20), "64"),
+        Parameter::whole(
+            "jobs",
+            "jobs per region; 0: as many as threads",
+            (0, 1 << 20),
+            "64",
+        ),
         // 1 us.
-        Parameter::whole("job-steps", "mean work of a job, some 3 ns a step", (0, 1 << 32), "300"),
+        Parameter::whole(
+            "job-steps",
+            "mean work of a job, some 3 ns a step",
+            (0, 1 << 32),
+            "300",
+        ),
         Parameter::one_of(
             "work",
             "whether jobs are alike, or from nothing to twice the mean",
@@ -64,13 +80,30 @@ static DESCRIPTION: Description = Description {
             // 5 us.
             "1500",
         ),
-        Parameter::whole("pause-us", "sleep of the caller before each region in us", (0, 60_000_000), "0"),
+        Parameter::whole(
+            "pause-us",
+            "sleep of the caller before each region in us",
+            (0, 60_000_000),
+            "0",
+        ),
     ],
     sizes: &[
-        SizeOverrides { size: Size::Tiny, overrides: &[("regions", "10"), ("jobs", "8")] },
-        SizeOverrides { size: Size::Small, overrides: &[] },
-        SizeOverrides { size: Size::Medium, overrides: &[("regions", "4000")] },
-        SizeOverrides { size: Size::Large, overrides: &[("regions", "20000")] },
+        SizeOverrides {
+            size: Size::Tiny,
+            overrides: &[("regions", "10"), ("jobs", "8")],
+        },
+        SizeOverrides {
+            size: Size::Small,
+            overrides: &[],
+        },
+        SizeOverrides {
+            size: Size::Medium,
+            overrides: &[("regions", "4000")],
+        },
+        SizeOverrides {
+            size: Size::Large,
+            overrides: &[("regions", "20000")],
+        },
     ],
 };
 
@@ -97,7 +130,13 @@ impl Workload for Regions {
             jobs => jobs,
         };
         Ok(Box::new(Stream {
-            region: Region::new(shape, setup.threads, jobs, values.whole("job-steps"), values.word("work") == "uneven"),
+            region: Region::new(
+                shape,
+                setup.threads,
+                jobs,
+                values.whole("job-steps"),
+                values.word("work") == "uneven",
+            ),
             is_inside: values.word("from") == "inside",
             series: Series {
                 regions: values.count("regions"),
@@ -130,11 +169,16 @@ struct Job {
 
 impl Job {
     fn new(seed: usize, steps: u64) -> Self {
-        Self { steps, known: chain(seed as u64, steps), found: AtomicU64::new(0) }
+        Self {
+            steps,
+            known: chain(seed as u64, steps),
+            found: AtomicU64::new(0),
+        }
     }
 
     fn run(&self, seed: usize, number: u64) {
-        self.found.store(chain(seed as u64, self.steps) ^ number, Relaxed);
+        self.found
+            .store(chain(seed as u64, self.steps) ^ number, Relaxed);
     }
 }
 
@@ -148,9 +192,17 @@ struct Region {
 impl Region {
     fn new(shape: Shape, threads: usize, jobs: usize, mean_steps: u64, is_uneven: bool) -> Self {
         let steps = |job: usize| {
-            if is_uneven { mean_steps * (2 * job as u64 + 1) / jobs as u64 } else { mean_steps }
+            if is_uneven {
+                mean_steps * (2 * job as u64 + 1) / jobs as u64
+            } else {
+                mean_steps
+            }
         };
-        Self { shape, threads, jobs: (0..jobs).map(|job| Job::new(job, steps(job))).collect() }
+        Self {
+            shape,
+            threads,
+            jobs: (0..jobs).map(|job| Job::new(job, steps(job))).collect(),
+        }
     }
 
     /// The least steps, one after the other, in which so many `cores` can be done with a region.
@@ -158,11 +210,13 @@ impl Region {
         let steps = || self.jobs.iter().map(|job| job.steps);
         let (shortest, longest) = (steps().min().unwrap_or(0), steps().max().unwrap_or(0));
         let rounds = self.jobs.len().div_ceil(cores) as u64;
-        longest.max(steps().sum::<u64>().div_ceil(cores as u64)).max(rounds * shortest)
+        longest
+            .max(steps().sum::<u64>().div_ceil(cores as u64))
+            .max(rounds * shortest)
     }
 
-    /// How long a region would take if telling and collecting the workers took no time: by the time that the calling
-    /// thread needs for all jobs.
+    /// How long a region would take if telling and collecting the workers took no time: by the time
+    /// that the calling thread needs for all jobs.
     #[expect(clippy::cast_precision_loss, reason = "far fewer steps than 2^52")]
     fn ideal(&self) -> Duration {
         let alone = (0..3).map(|_| {
@@ -200,7 +254,10 @@ impl Region {
             return self.jobs[jobs.start].run(jobs.start, number);
         }
         let middle = jobs.start + jobs.len() / 2;
-        rayon::join(|| self.run_by_joins(jobs.start..middle, number), || self.run_by_joins(middle..jobs.end, number));
+        rayon::join(
+            || self.run_by_joins(jobs.start..middle, number),
+            || self.run_by_joins(middle..jobs.end, number),
+        );
     }
 
     /// Runs the jobs that are worker `worker`'s if each of so many `workers` gets as many.
@@ -213,7 +270,9 @@ impl Region {
 
     /// Whether each job ran in region `number`, to its end.
     fn is_right(&self, number: u64) -> bool {
-        self.jobs.iter().all(|job| job.found.load(Relaxed) == job.known ^ number)
+        self.jobs
+            .iter()
+            .all(|job| job.found.load(Relaxed) == job.known ^ number)
     }
 }
 
@@ -264,18 +323,22 @@ impl Barrier {
     const OVER: u64 = u64::MAX;
 
     fn new() -> Self {
-        Self { number: Line(AtomicU64::new(0)), done: Line(AtomicUsize::new(0)) }
+        Self {
+            number: Line(AtomicU64::new(0)),
+            done: Line(AtomicUsize::new(0)),
+        }
     }
 
     /// Lets the others run region `number`, runs the leader's own share, and waits for all.
     fn lead(&self, region: &Region, number: u64) {
         // Relaxed: whoever sees the number sees this, too.
         self.done.0.store(0, Relaxed);
-        // ORDERING: Release, pairs with the load in `follow`: the last region's jobs were looked at before this one's
-        // run.
+        // ORDERING: Release, pairs with the load in `follow`: the last region's jobs were looked at
+        // before this one's run.
         self.number.0.store(number, Release);
         region.run_share(0, region.threads, number);
-        // ORDERING: Acquire, pairs with the count in `follow`: what the jobs found is looked at next.
+        // ORDERING: Acquire, pairs with the count in `follow`: what the jobs found is looked at
+        // next.
         while self.done.0.load(Acquire) + 1 < region.threads {
             spin_loop();
         }
@@ -326,7 +389,11 @@ impl Instance for Stream {
     }
 
     fn run_on(&mut self, pool: &ThreadPool) -> u64 {
-        let Self { region, is_inside, series } = self;
+        let Self {
+            region,
+            is_inside,
+            series,
+        } = self;
         let region = &*region;
         match region.shape {
             Shape::Barrier => {
@@ -343,7 +410,9 @@ impl Instance for Stream {
                 });
                 regions as u64
             }
-            _ if *is_inside => pool.install(|| series.run(region, |number| region.run(number, None))),
+            _ if *is_inside => {
+                pool.install(|| series.run(region, |number| region.run(number, None)))
+            }
             _ => series.run(region, |number| region.run(number, Some(pool))),
         }
     }
@@ -357,8 +426,13 @@ impl Instance for Stream {
     }
 
     fn metrics(&self) -> BTreeMap<String, Metric> {
-        let Series { took, over_ideal, .. } = &self.series;
-        took.metrics().into_iter().chain(over_ideal.metrics()).collect()
+        let Series {
+            took, over_ideal, ..
+        } = &self.series;
+        took.metrics()
+            .into_iter()
+            .chain(over_ideal.metrics())
+            .collect()
     }
 }
 
@@ -390,8 +464,14 @@ mod tests {
 
     #[test]
     fn the_ideal_is_bound_by_the_longest_job_and_by_whole_rounds_of_equal_ones() {
-        assert_eq!([1, 2, 3, 8].map(|cores| region(5, false).span(cores)), [500, 300, 200, 100]);
+        assert_eq!(
+            [1, 2, 3, 8].map(|cores| region(5, false).span(cores)),
+            [500, 300, 200, 100]
+        );
         // 20, 60, 100, 140, 180.
-        assert_eq!([1, 2, 8].map(|cores| region(5, true).span(cores)), [500, 250, 180]);
+        assert_eq!(
+            [1, 2, 8].map(|cores| region(5, true).span(cores)),
+            [500, 250, 180]
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! `saturate`: folds over an array that no cache holds, submitted back to back.
 //!
-//! The memory bus is the limit, all workers are busy but for the moments between two folds. Nothing that a sleep
-//! protocol does should show here: it must never regress.
+//! The memory bus is the limit, all workers are busy but for the moments between two folds. Nothing
+//! that a sleep protocol does should show here: it must never regress.
 
 use protocol::{Description, Parameter, Refusal, Size, SizeOverrides};
 use rayon::ThreadPool;
@@ -24,14 +24,36 @@ static DESCRIPTION: Description = Description {
     charge: Some("saturate"),
     parameters: &[
         // 64 MiB.
-        Parameter::whole("elements", "length of the array of 64-bit words", (1, 1 << 32), "8388608"),
-        Parameter::whole("folds", "sums of the whole array per iteration", (1, 1_000_000), "4"),
+        Parameter::whole(
+            "elements",
+            "length of the array of 64-bit words",
+            (1, 1 << 32),
+            "8388608",
+        ),
+        Parameter::whole(
+            "folds",
+            "sums of the whole array per iteration",
+            (1, 1_000_000),
+            "4",
+        ),
     ],
     sizes: &[
-        SizeOverrides { size: Size::Tiny, overrides: &[("elements", "100000")] },
-        SizeOverrides { size: Size::Small, overrides: &[] },
-        SizeOverrides { size: Size::Medium, overrides: &[("folds", "40")] },
-        SizeOverrides { size: Size::Large, overrides: &[("folds", "400")] },
+        SizeOverrides {
+            size: Size::Tiny,
+            overrides: &[("elements", "100000")],
+        },
+        SizeOverrides {
+            size: Size::Small,
+            overrides: &[],
+        },
+        SizeOverrides {
+            size: Size::Medium,
+            overrides: &[("folds", "40")],
+        },
+        SizeOverrides {
+            size: Size::Large,
+            overrides: &[("folds", "400")],
+        },
     ],
 };
 
@@ -52,7 +74,12 @@ impl Workload for Saturate {
             .take(elements)
             .inspect(|word| known = known.wrapping_add(*word))
             .collect();
-        Ok(Box::new(Bandwidth { array, known, folds, answers: Vec::new() }))
+        Ok(Box::new(Bandwidth {
+            array,
+            known,
+            folds,
+            answers: Vec::new(),
+        }))
     }
 }
 
@@ -89,13 +116,28 @@ impl Instance for Bandwidth {
     }
 
     fn run_on(&mut self, pool: &ThreadPool) -> u64 {
-        self.run(|array| pool.install(|| array.par_chunks(CHUNK).map(sum).reduce(|| 0, u64::wrapping_add)))
+        self.run(|array| {
+            pool.install(|| {
+                array
+                    .par_chunks(CHUNK)
+                    .map(sum)
+                    .reduce(|| 0, u64::wrapping_add)
+            })
+        })
     }
 
     fn check(&mut self) -> Result<String, Mismatch> {
-        let describe = |right: usize, folds: usize| format!("{right} of {folds} sums are {:016x}", self.known);
-        let right = self.answers.iter().filter(|&&answer| answer == self.known).count();
-        Mismatch::unless_equal(&describe(self.folds, self.folds), &describe(right, self.answers.len()))
+        let describe =
+            |right: usize, folds: usize| format!("{right} of {folds} sums are {:016x}", self.known);
+        let right = self
+            .answers
+            .iter()
+            .filter(|&&answer| answer == self.known)
+            .count();
+        Mismatch::unless_equal(
+            &describe(self.folds, self.folds),
+            &describe(right, self.answers.len()),
+        )
     }
 }
 
@@ -105,9 +147,24 @@ mod tests {
 
     #[test]
     fn a_wrong_and_a_missing_sum_are_rejected() {
-        for (answers, is_right) in [(vec![6, 6], true), (vec![6, 5], false), (vec![6], false), (vec![6; 3], false)] {
-            let mut bandwidth = Bandwidth { array: vec![1, 2, 3], known: 6, folds: 2, answers };
-            assert_eq!(bandwidth.check().is_ok(), is_right, "{:?}", bandwidth.answers);
+        for (answers, is_right) in [
+            (vec![6, 6], true),
+            (vec![6, 5], false),
+            (vec![6], false),
+            (vec![6; 3], false),
+        ] {
+            let mut bandwidth = Bandwidth {
+                array: vec![1, 2, 3],
+                known: 6,
+                folds: 2,
+                answers,
+            };
+            assert_eq!(
+                bandwidth.check().is_ok(),
+                is_right,
+                "{:?}",
+                bandwidth.answers
+            );
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `scope-spawn`: very many tiny jobs spawned into one scope from inside the pool.
 //!
-//! One thread makes all jobs, in a flat loop and one heap allocation each; the others live from stealing them one by
-//! one. A pool that counts idle threads does so here for every job.
+//! One thread makes all jobs, in a flat loop and one heap allocation each; the others live from
+//! stealing them one by one. A pool that counts idle threads does so here for every job.
 
 use std::hint::black_box;
 
@@ -19,10 +19,25 @@ static DESCRIPTION: Description = Description {
     lasts: None,
     charge: Some("scope-spawn"),
     parameters: &[
-        Parameter::whole("spawns", "jobs spawned into each scope", (1, 1 << 30), "100000"),
-        Parameter::whole("repeats", "scopes, one after the other", (1, 1_000_000), "1"),
+        Parameter::whole(
+            "spawns",
+            "jobs spawned into each scope",
+            (1, 1 << 30),
+            "100000",
+        ),
+        Parameter::whole(
+            "repeats",
+            "scopes, one after the other",
+            (1, 1_000_000),
+            "1",
+        ),
     ],
-    sizes: &SizeOverrides::all(&[("spawns", "1000")], &[("repeats", "6")], &[("repeats", "60")], &[("repeats", "600")]),
+    sizes: &SizeOverrides::all(
+        &[("spawns", "1000")],
+        &[("repeats", "6")],
+        &[("repeats", "60")],
+        &[("repeats", "600")],
+    ),
 };
 
 /// The workload `scope-spawn`.
@@ -36,12 +51,15 @@ impl Workload for ScopeSpawn {
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         let slots = vec![0; setup.values.count("spawns")];
-        Ok(Box::new(Jobs { slots, repeats: setup.values.whole("repeats") }))
+        Ok(Box::new(Jobs {
+            slots,
+            repeats: setup.values.whole("repeats"),
+        }))
     }
 }
 
-/// One slot per job of a scope. The job with number i adds i to its own, so that a job that is lost and one that runs
-/// twice both show.
+/// One slot per job of a scope. The job with number i adds i to its own, so that a job that is lost
+/// and one that runs twice both show.
 struct Jobs {
     slots: Vec<u64>,
     repeats: u64,
@@ -90,7 +108,9 @@ impl Instance for Jobs {
     fn check(&mut self) -> Result<String, Mismatch> {
         let repeats = self.repeats;
         let expected = format!("{} jobs ran {repeats} times", self.slots.len());
-        let fault = self.numbered().find(|(number, slot)| **slot != repeats * number);
+        let fault = self
+            .numbered()
+            .find(|(number, slot)| **slot != repeats * number);
         let actual = match fault {
             None => expected.clone(),
             Some((number, slot)) => format!("job {number} ran {} times", *slot / number),
@@ -105,7 +125,13 @@ mod tests {
 
     #[test]
     fn a_job_that_is_lost_or_runs_twice_is_named() {
-        let check = |slots: &[u64]| Jobs { slots: slots.to_vec(), repeats: 2 }.check();
+        let check = |slots: &[u64]| {
+            Jobs {
+                slots: slots.to_vec(),
+                repeats: 2,
+            }
+            .check()
+        };
         assert_eq!(check(&[2, 2, 6]).unwrap_err().actual, "job 2 ran 1 times");
         assert_eq!(check(&[2, 4, 9]).unwrap_err().actual, "job 3 ran 3 times");
         assert_eq!(check(&[2, 4, 6]).unwrap(), "3 jobs ran 2 times");

@@ -1,7 +1,8 @@
 //! `sieve`: primes by the sieve of Eratosthenes, chunk by chunk.
 //!
-//! The primes up to the root are found first, alone; then every chunk is sieved by itself in a buffer that fits the
-//! first cache. One flat parallel loop over chunks that take nearly equal times.
+//! The primes up to the root are found first, alone; then every chunk is sieved by itself in a
+//! buffer that fits the first cache. One flat parallel loop over chunks that take nearly equal
+//! times.
 
 use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
@@ -19,7 +20,12 @@ static DESCRIPTION: Description = Description {
     lasts: None,
     charge: Some("sieve"),
     parameters: &[
-        Parameter::whole("limit", "primes up to this number are counted", (1, 1 << 36), "30000"),
+        Parameter::whole(
+            "limit",
+            "primes up to this number are counted",
+            (1, 1 << 36),
+            "30000",
+        ),
         Parameter::whole(
             "chunk",
             "odd numbers per chunk, a byte each",
@@ -46,7 +52,10 @@ impl Workload for Sieve {
     }
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        Ok(Box::new(OneNumber::new(Primes { limit: setup.values.count("limit"), chunk: setup.values.count("chunk") })))
+        Ok(Box::new(OneNumber::new(Primes {
+            limit: setup.values.count("limit"),
+            chunk: setup.values.count("chunk"),
+        })))
     }
 }
 
@@ -76,7 +85,10 @@ impl Primes {
         for &prime in small_primes {
             cross_out(prime, first, is_composite);
         }
-        is_composite.iter().map(|&is_composite| u64::from(!is_composite)).sum()
+        is_composite
+            .iter()
+            .map(|&is_composite| u64::from(!is_composite))
+            .sum()
     }
 
     /// 2 is the one even prime.
@@ -89,7 +101,9 @@ impl Problem for Primes {
     fn sequential(&self) -> u64 {
         let small_primes = odd_primes_to(self.limit.isqrt());
         let mut buffer = Vec::new();
-        let odd: u64 = (0..self.chunks()).map(|chunk| self.count(chunk, &small_primes, &mut buffer)).sum();
+        let odd: u64 = (0..self.chunks())
+            .map(|chunk| self.count(chunk, &small_primes, &mut buffer))
+            .sum();
         odd + self.even_primes()
     }
 
@@ -97,7 +111,9 @@ impl Problem for Primes {
         let small_primes = odd_primes_to(self.limit.isqrt());
         let odd: u64 = (0..self.chunks())
             .into_par_iter()
-            .map_init(Vec::new, |buffer, chunk| self.count(chunk, &small_primes, buffer))
+            .map_init(Vec::new, |buffer, chunk| {
+                self.count(chunk, &small_primes, buffer)
+            })
             .sum();
         odd + self.even_primes()
     }
@@ -111,11 +127,16 @@ impl Problem for Primes {
     }
 }
 
-/// Marks the odd multiples of `prime` from its square on among the numbers whose first has this index.
+/// Marks the odd multiples of `prime` from its square on among the numbers whose first has this
+/// index.
 fn cross_out(prime: usize, first: usize, is_composite: &mut [bool]) {
     let square = (prime * prime - 3) / 2;
     // Neighbours among the odd multiples are `prime` indices apart.
-    let start = if square >= first { square - first } else { (prime - (first - square) % prime) % prime };
+    let start = if square >= first {
+        square - first
+    } else {
+        (prime - (first - square) % prime) % prime
+    };
     charge((is_composite.len().saturating_sub(start) / prime) as u64);
     for flag in is_composite.iter_mut().skip(start).step_by(prime) {
         *flag = true;
@@ -134,16 +155,22 @@ fn odd_primes_to(limit: usize) -> Vec<usize> {
             cross_out(number, 0, &mut is_composite);
         }
     }
-    (0..).zip(is_composite).filter(|(_, flag)| !flag).map(|(index, _)| 2 * index + 3).collect()
+    (0..)
+        .zip(is_composite)
+        .filter(|(_, flag)| !flag)
+        .map(|(index, _)| 2 * index + 3)
+        .collect()
 }
 
-/// Counts primes without finding them: how many numbers up to `limit / k`, for every `k`, survive crossing out by one
-/// prime after the other. Needs memory for the root of `limit` only.
+/// Counts primes without finding them: how many numbers up to `limit / k`, for every `k`, survive
+/// crossing out by one prime after the other. Needs memory for the root of `limit` only.
 fn count_by_quotients(limit: usize) -> u64 {
     let root = limit.isqrt();
     // Survivors up to v for small v, and up to limit / k for small k; 1 is none.
     let mut up_to: Vec<usize> = (0..=root).map(|v| v.saturating_sub(1)).collect();
-    let mut up_to_quotient: Vec<usize> = (0..=root).map(|k| limit.checked_div(k).map_or(0, |v| v - 1)).collect();
+    let mut up_to_quotient: Vec<usize> = (0..=root)
+        .map(|k| limit.checked_div(k).map_or(0, |v| v - 1))
+        .collect();
     for prime in 2..=root {
         let smaller_primes = up_to[prime - 1];
         if up_to[prime] == smaller_primes {
@@ -151,7 +178,11 @@ fn count_by_quotients(limit: usize) -> u64 {
         }
         for k in 1..=root.min(limit / (prime * prime)) {
             let quotient = k * prime;
-            let survivors = if quotient <= root { up_to_quotient[quotient] } else { up_to[limit / quotient] };
+            let survivors = if quotient <= root {
+                up_to_quotient[quotient]
+            } else {
+                up_to[limit / quotient]
+            };
             up_to_quotient[k] -= survivors - smaller_primes;
         }
         for v in (prime * prime..=root).rev() {
@@ -168,7 +199,14 @@ mod tests {
 
     #[test]
     fn counting_by_quotients_gives_the_published_numbers_of_primes() {
-        for (exponent, primes) in [(1, 4), (2, 25), (3, 168), (4, 1_229), (6, 78_498), (8, 5_761_455)] {
+        for (exponent, primes) in [
+            (1, 4),
+            (2, 25),
+            (3, 168),
+            (4, 1_229),
+            (6, 78_498),
+            (8, 5_761_455),
+        ] {
             assert_eq!(count_by_quotients(10_usize.pow(exponent)), primes);
         }
     }

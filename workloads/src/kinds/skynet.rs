@@ -1,7 +1,8 @@
-//! `skynet`: a tree of tasks with fan-out ten, a million leaves that do nothing but return their number.
+//! `skynet`: a tree of tasks with fan-out ten, a million leaves that do nothing but return their
+//! number.
 //!
-//! The micro-benchmark by which runtimes with cheap tasks are compared: every task is its own, no cutoff, and a parent
-//! waits for all its children.
+//! The micro-benchmark by which runtimes with cheap tasks are compared: every task is its own, no
+//! cutoff, and a parent waits for all its children.
 
 use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
@@ -19,7 +20,12 @@ static DESCRIPTION: Description = Description {
     lasts: None,
     charge: Some("skynet"),
     parameters: &[
-        Parameter::whole("levels", "levels below the root; the leaves are 10^levels", (0, 9), "3"),
+        Parameter::whole(
+            "levels",
+            "levels below the root; the leaves are 10^levels",
+            (0, 9),
+            "3",
+        ),
         Parameter::one_of(
             "children",
             "how a task starts its ten children: as spawns of a scope or as a parallel iterator",
@@ -27,7 +33,12 @@ static DESCRIPTION: Description = Description {
             "scope",
         ),
     ],
-    sizes: &SizeOverrides::all(&[], &[("levels", "6")], &[("levels", "7")], &[("levels", "8")]),
+    sizes: &SizeOverrides::all(
+        &[],
+        &[("levels", "6")],
+        &[("levels", "7")],
+        &[("levels", "8")],
+    ),
 };
 
 const FAN_OUT: usize = 10;
@@ -43,10 +54,18 @@ impl Workload for Skynet {
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         let leaves = (0..setup.values.whole("levels")).fold(1, |leaves, _| leaves * FAN_OUT as u64);
-        Ok(Box::new(OneNumber::new(match setup.values.word("children") {
-            "scope" => Tasks { leaves, run: scopes },
-            _ => Tasks { leaves, run: iterators },
-        })))
+        Ok(Box::new(OneNumber::new(
+            match setup.values.word("children") {
+                "scope" => Tasks {
+                    leaves,
+                    run: scopes,
+                },
+                _ => Tasks {
+                    leaves,
+                    run: iterators,
+                },
+            },
+        )))
     }
 }
 
@@ -91,7 +110,10 @@ fn recurse(first: u64, leaves: u64) -> u64 {
     if leaves == 1 {
         return first;
     }
-    children(first, leaves).iter().map(|&child| recurse(child, leaves / FAN_OUT as u64)).sum()
+    children(first, leaves)
+        .iter()
+        .map(|&child| recurse(child, leaves / FAN_OUT as u64))
+        .sum()
 }
 
 fn scopes(first: u64, leaves: u64) -> u64 {
@@ -113,7 +135,10 @@ fn iterators(first: u64, leaves: u64) -> u64 {
     if leaves == 1 {
         return first;
     }
-    children(first, leaves).into_par_iter().map(|child| iterators(child, leaves / FAN_OUT as u64)).sum()
+    children(first, leaves)
+        .into_par_iter()
+        .map(|child| iterators(child, leaves / FAN_OUT as u64))
+        .sum()
 }
 
 #[cfg(test)]

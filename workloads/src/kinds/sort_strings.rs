@@ -1,8 +1,8 @@
 //! `sort-strings`: the facade's own parallel sorts, of strings that begin alike.
 //!
-//! Elements are large to move and slow to compare: each comparison follows two pointers, and reads all that the two
-//! have in common. So the same sorts spend less of their time on joins than in `par-sort`, and meet the memory more
-//! often.
+//! Elements are large to move and slow to compare: each comparison follows two pointers, and reads
+//! all that the two have in common. So the same sorts spend less of their time on joins than in
+//! `par-sort`, and meet the memory more often.
 
 use std::cmp::Ordering;
 
@@ -25,10 +25,25 @@ static DESCRIPTION: Description = Description {
     parameters: &[
         // A position has 32 bits, and a key ten digits.
         Parameter::whole("strings", "strings to sort", (1, 1 << 28), "8000"),
-        Parameter::whole("prefix", "bytes that all strings begin with", (0, 1 << 16), "20"),
-        Parameter::one_of("sort", "which of the two sorts", &["stable", "unstable"], "stable"),
+        Parameter::whole(
+            "prefix",
+            "bytes that all strings begin with",
+            (0, 1 << 16),
+            "20",
+        ),
+        Parameter::one_of(
+            "sort",
+            "which of the two sorts",
+            &["stable", "unstable"],
+            "stable",
+        ),
     ],
-    sizes: &SizeOverrides::all(&[], &[("strings", "100000")], &[("strings", "600000")], &[("strings", "4000000")]),
+    sizes: &SizeOverrides::all(
+        &[],
+        &[("strings", "100000")],
+        &[("strings", "600000")],
+        &[("strings", "4000000")],
+    ),
 };
 
 /// What prefixes are cut from.
@@ -45,7 +60,11 @@ impl Workload for SortStrings {
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         let is_stable = setup.values.word("sort") == "stable";
-        let strings = write(setup.seed, setup.values.whole("strings"), setup.values.count("prefix"));
+        let strings = write(
+            setup.seed,
+            setup.values.whole("strings"),
+            setup.values.count("prefix"),
+        );
         let known = Sorted::of(strings.iter().map(|it| it.word), is_stable);
         Ok(Box::new(Sort { strings, known }))
     }
@@ -58,8 +77,9 @@ struct Entry {
     word: u64,
 }
 
-/// Charges of a comparison in the facade's stable sort. In the sequential one, another algorithm with about as many
-/// comparisons, it is one. From the times of one thread and of the sequential program. Unstable sorts are near one.
+/// Charges of a comparison in the facade's stable sort. In the sequential one, another algorithm
+/// with about as many comparisons, it is one. From the times of one thread and of the sequential
+/// program. Unstable sorts are near one.
 const STABLE_COST: u64 = 2;
 
 impl Entry {
@@ -82,7 +102,12 @@ impl Entry {
 fn write(seed: u64, strings: u64, prefix: usize) -> Vec<Entry> {
     let prefix: String = PREFIX.chars().cycle().take(prefix).collect();
     let words = Random::new(seed).keys_with_positions(strings);
-    words.map(|word| Entry { text: format!("{prefix}{:010}", word >> 32), word }).collect()
+    words
+        .map(|word| Entry {
+            text: format!("{prefix}{:010}", word >> 32),
+            word,
+        })
+        .collect()
 }
 
 struct Sort {
@@ -107,7 +132,8 @@ impl Instance for Sort {
 
     fn run_parallel(&mut self) -> u64 {
         if self.known.is_stable {
-            self.strings.par_sort_by(|one, other| one.compare_for(STABLE_COST, other));
+            self.strings
+                .par_sort_by(|one, other| one.compare_for(STABLE_COST, other));
         } else {
             self.strings.par_sort_unstable_by(Entry::compare);
         }
@@ -130,7 +156,13 @@ mod tests {
             let strings = write(1, 300, prefix);
             for (one, other) in strings.iter().zip(&strings[1..]) {
                 let by_number = (one.word >> 32).cmp(&(other.word >> 32));
-                assert_eq!(one.compare(other), by_number, "{} and {}", one.text, other.text);
+                assert_eq!(
+                    one.compare(other),
+                    by_number,
+                    "{} and {}",
+                    one.text,
+                    other.text
+                );
                 assert_eq!(one.text[..prefix], other.text[..prefix]);
             }
         }
@@ -140,14 +172,18 @@ mod tests {
     fn an_exchanged_pair_and_a_lost_string_are_rejected_and_a_reset_restores_the_input() {
         let strings = write(1, 100, 5);
         let known = Sorted::of(strings.iter().map(|it| it.word), true);
-        let mut sort = Sort { strings: strings.clone(), known };
+        let mut sort = Sort {
+            strings: strings.clone(),
+            known,
+        };
         assert!(sort.check().is_err(), "never sorted");
         sort.run_sequential();
         assert!(sort.check().is_ok());
         sort.strings.swap(10, 11);
         assert!(sort.check().is_err(), "exchanged");
         sort.reset();
-        let texts = |strings: &[Entry]| strings.iter().map(|it| it.text.clone()).collect::<Vec<_>>();
+        let texts =
+            |strings: &[Entry]| strings.iter().map(|it| it.text.clone()).collect::<Vec<_>>();
         assert_eq!(texts(&sort.strings), texts(&strings));
         sort.run_sequential();
         sort.strings.pop();

@@ -3,9 +3,9 @@
 use crate::kinds::fingerprint::fingerprint;
 use crate::workload::Mismatch;
 
-/// What is known of a sorted collection, each element of which stands for a word: its key in the upper half, its
-/// position in the input in the lower. As every stable sort puts equal keys in the order of their positions, its result
-/// is ascending in the whole word.
+/// What is known of a sorted collection, each element of which stands for a word: its key in the
+/// upper half, its position in the input in the lower. As every stable sort puts equal keys in the
+/// order of their positions, its result is ascending in the whole word.
 #[derive(Debug)]
 pub(super) struct Sorted {
     fingerprint: u64,
@@ -15,16 +15,26 @@ pub(super) struct Sorted {
 impl Sorted {
     /// Of the words to be sorted, in any order.
     pub(super) fn of(words: impl Iterator<Item = u64>, is_stable: bool) -> Self {
-        Self { fingerprint: fingerprint(words), is_stable }
+        Self {
+            fingerprint: fingerprint(words),
+            is_stable,
+        }
     }
 
     /// Compares the words in the order that the sort left.
     ///
     /// # Errors
     /// If one is missing, or out of order.
-    pub(super) fn check(&self, words: impl Iterator<Item = u64> + Clone) -> Result<String, Mismatch> {
+    pub(super) fn check(
+        &self,
+        words: impl Iterator<Item = u64> + Clone,
+    ) -> Result<String, Mismatch> {
         let are_in_order = |low: u64, high: u64| {
-            if self.is_stable { low < high } else { low >> 32 <= high >> 32 }
+            if self.is_stable {
+                low < high
+            } else {
+                low >> 32 <= high >> 32
+            }
         };
         let contents = |fingerprint| format!("contents {fingerprint:016x}");
         let expected = format!("sorted, {}", contents(self.fingerprint));
@@ -47,7 +57,9 @@ mod tests {
 
     /// Whether these are accepted as `WORDS`, sorted.
     fn is_accepted(is_stable: bool, words: [u64; 3]) -> bool {
-        Sorted::of(WORDS.into_iter(), is_stable).check(words.into_iter()).is_ok()
+        Sorted::of(WORDS.into_iter(), is_stable)
+            .check(words.into_iter())
+            .is_ok()
     }
 
     #[test]
@@ -63,7 +75,10 @@ mod tests {
         let [two, one, other_one] = WORDS;
         for is_stable in [true, false] {
             assert!(!is_accepted(is_stable, [one, two, other_one]), "unsorted");
-            assert!(!is_accepted(is_stable, [one, other_one, 9 << 32]), "replaced");
+            assert!(
+                !is_accepted(is_stable, [one, other_one, 9 << 32]),
+                "replaced"
+            );
         }
     }
 }

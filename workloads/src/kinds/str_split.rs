@@ -1,7 +1,7 @@
 //! `str-split`: a text is cut into words by the facade's string splitting.
 //!
-//! Where to cut is not known beforehand: a task gets a middle, looks for a space near it, and hands on what it found.
-//! Texts split unevenly, and there are no indices to make up for it.
+//! Where to cut is not known beforehand: a task gets a middle, looks for a space near it, and hands
+//! on what it found. Texts split unevenly, and there are no indices to make up for it.
 
 use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
@@ -19,8 +19,18 @@ static DESCRIPTION: Description = Description {
     input: None,
     lasts: None,
     charge: Some("str-split"),
-    parameters: &[Parameter::whole("words", "words of the text", (1, 1 << 28), "2000")],
-    sizes: &SizeOverrides::all(&[], &[("words", "1000000")], &[("words", "10000000")], &[("words", "100000000")]),
+    parameters: &[Parameter::whole(
+        "words",
+        "words of the text",
+        (1, 1 << 28),
+        "2000",
+    )],
+    sizes: &SizeOverrides::all(
+        &[],
+        &[("words", "1000000")],
+        &[("words", "10000000")],
+        &[("words", "100000000")],
+    ),
 };
 
 /// Letters of one, two and three bytes, so that not every byte begins one.
@@ -39,7 +49,10 @@ impl Workload for StrSplit {
     }
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        Ok(Box::new(OneNumber::new(write(setup.seed, setup.values.whole("words")))))
+        Ok(Box::new(OneNumber::new(write(
+            setup.seed,
+            setup.values.whole("words"),
+        ))))
     }
 }
 
@@ -65,10 +78,15 @@ fn write(seed: u64, words: u64) -> Text {
         }
         known = known.wrapping_add(weight(text.len() - begin));
     }
-    Text { written: text, words, known }
+    Text {
+        written: text,
+        words,
+        known,
+    }
 }
 
-/// What a word of so many bytes adds to the answer: not linear, so that a cut at a wrong place shows.
+/// What a word of so many bytes adds to the answer: not linear, so that a cut at a wrong place
+/// shows.
 fn weight(bytes: usize) -> u64 {
     // The space that ends it was looked at, too.
     charge(bytes as u64 + 1);
@@ -77,11 +95,17 @@ fn weight(bytes: usize) -> u64 {
 
 impl Problem for Text {
     fn sequential(&self) -> u64 {
-        self.written.split(' ').map(|word| weight(word.len())).fold(0, u64::wrapping_add)
+        self.written
+            .split(' ')
+            .map(|word| weight(word.len()))
+            .fold(0, u64::wrapping_add)
     }
 
     fn parallel(&self) -> u64 {
-        self.written.par_split(' ').map(|word| weight(word.len())).reduce(|| 0, u64::wrapping_add)
+        self.written
+            .par_split(' ')
+            .map(|word| weight(word.len()))
+            .reduce(|| 0, u64::wrapping_add)
     }
 
     fn work_units(&self) -> u64 {
@@ -102,7 +126,10 @@ mod tests {
         let text = write(1, 500);
         assert_eq!(text.written.split(' ').count(), 500);
         assert_eq!(text.sequential(), text.known());
-        let joined = Text { written: text.written.replacen("  ", " ", 1), ..text };
+        let joined = Text {
+            written: text.written.replacen("  ", " ", 1),
+            ..text
+        };
         assert_ne!(joined.sequential(), joined.known());
     }
 }

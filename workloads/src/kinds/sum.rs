@@ -1,7 +1,7 @@
 //! `sum`: the facade's sum over a slice that fits the cache, again and again.
 //!
-//! One pass takes microseconds, so this is the shape of a program that hands many small parallel loops to a pool: how
-//! far the loop is split, and how fast the others are woken, decide.
+//! One pass takes microseconds, so this is the shape of a program that hands many small parallel
+//! loops to a pool: how far the loop is split, and how fast the others are woken, decide.
 
 use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
@@ -20,8 +20,18 @@ static DESCRIPTION: Description = Description {
     lasts: None,
     charge: Some("sum"),
     parameters: &[
-        Parameter::whole("elements", "numbers to add in each pass", (1, 1 << 30), "100000"),
-        Parameter::whole("repeats", "passes, one after the other", (1, 1_000_000), "1"),
+        Parameter::whole(
+            "elements",
+            "numbers to add in each pass",
+            (1, 1 << 30),
+            "100000",
+        ),
+        Parameter::whole(
+            "repeats",
+            "passes, one after the other",
+            (1, 1_000_000),
+            "1",
+        ),
     ],
     sizes: &SizeOverrides::all(
         &[("elements", "1000"), ("repeats", "10")],
@@ -41,10 +51,14 @@ impl Workload for Sum {
     }
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let elements = u32::try_from(setup.values.whole("elements")).expect("at most 2^30 elements");
+        let elements =
+            u32::try_from(setup.values.whole("elements")).expect("at most 2^30 elements");
         let mut values: Vec<u32> = (0..elements).collect();
         Random::new(setup.seed).shuffle(&mut values);
-        Ok(Box::new(OneNumber::new(Passes { values, repeats: setup.values.whole("repeats") })))
+        Ok(Box::new(OneNumber::new(Passes {
+            values,
+            repeats: setup.values.whole("repeats"),
+        })))
     }
 }
 
@@ -63,11 +77,15 @@ fn added(value: u32) -> u64 {
 
 impl Problem for Passes {
     fn sequential(&self) -> u64 {
-        repeat(self.repeats, &self.values, |values| values.iter().map(|&v| added(v)).sum())
+        repeat(self.repeats, &self.values, |values| {
+            values.iter().map(|&v| added(v)).sum()
+        })
     }
 
     fn parallel(&self) -> u64 {
-        repeat(self.repeats, &self.values, |values| values.par_iter().map(|&v| added(v)).sum())
+        repeat(self.repeats, &self.values, |values| {
+            values.par_iter().map(|&v| added(v)).sum()
+        })
     }
 
     fn work_units(&self) -> u64 {

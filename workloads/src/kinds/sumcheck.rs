@@ -1,9 +1,10 @@
 //! `sumcheck`: the prover of a sum-check, the heart of many proof systems.
 //!
-//! It proves what the products of two tables add up to. Each round sums over pairs of entries, is given a challenge,
-//! and folds each pair into one entry: two parallel loops of half the length of the round before, down to a single
-//! entry. So the first rounds are long and the last ones are nothing but the price of a region. Provers leave such
-//! loops to one thread below a length that they guess; this one does not.
+//! It proves what the products of two tables add up to. Each round sums over pairs of entries, is
+//! given a challenge, and folds each pair into one entry: two parallel loops of half the length of
+//! the round before, down to a single entry. So the first rounds are long and the last ones are
+//! nothing but the price of a region. Provers leave such loops to one thread below a length that
+//! they guess; this one does not.
 
 use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
@@ -20,7 +21,12 @@ static DESCRIPTION: Description = Description {
     lasts: None,
     charge: None,
     parameters: &[
-        Parameter::whole("rounds", "rounds of a proof: the tables have 2^rounds entries", (1, 28), "12"),
+        Parameter::whole(
+            "rounds",
+            "rounds of a proof: the tables have 2^rounds entries",
+            (1, 28),
+            "12",
+        ),
         Parameter::whole("proofs", "proofs per iteration", (1, 1_000_000), "1"),
     ],
     sizes: &SizeOverrides::all(
@@ -43,8 +49,15 @@ impl Workload for Sumcheck {
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         let mut random = Random::new(setup.seed);
         let length = 1 << setup.values.whole("rounds");
-        let mut table = || (0..length).map(|_| Field::new(random.below(PRIME))).collect();
-        Ok(Box::new(Prover::new([table(), table()], setup.values.count("proofs"))))
+        let mut table = || {
+            (0..length)
+                .map(|_| Field::new(random.below(PRIME)))
+                .collect()
+        };
+        Ok(Box::new(Prover::new(
+            [table(), table()],
+            setup.values.count("proofs"),
+        )))
     }
 }
 
@@ -61,7 +74,11 @@ impl Field {
     /// `word` modulo the prime.
     fn new(word: u64) -> Self {
         let folded = (word & PRIME) + (word >> 61);
-        Self(if folded >= PRIME { folded - PRIME } else { folded })
+        Self(if folded >= PRIME {
+            folded - PRIME
+        } else {
+            folded
+        })
     }
 }
 
@@ -85,7 +102,12 @@ impl std::ops::Mul for Field {
         let product = u128::from(self.0) * u128::from(other.0);
         // Each below 2^61, as both factors are.
         let [low, high] = [product & u128::from(PRIME), product >> 61];
-        Self::new([low, high].iter().map(|&part| u64::try_from(part).expect("61 bits")).sum())
+        Self::new(
+            [low, high]
+                .iter()
+                .map(|&part| u64::try_from(part).expect("61 bits"))
+                .sum(),
+        )
     }
 }
 
@@ -99,7 +121,11 @@ fn sum(one: Values, other: Values) -> Values {
 /// What a pair of each table adds to the polynomial.
 fn values((one, other): (&[Field], &[Field])) -> Values {
     let at_two = |pair: &[Field]| pair[1] + pair[1] - pair[0];
-    [one[0] * other[0], one[1] * other[1], at_two(one) * at_two(other)]
+    [
+        one[0] * other[0],
+        one[1] * other[1],
+        at_two(one) * at_two(other),
+    ]
 }
 
 /// The value between the two of a pair, as far along as `challenge` says.
@@ -109,7 +135,11 @@ fn fold(pair: &[Field], challenge: Field) -> Field {
 
 /// What a verifier would ask next: a hash of all it was told.
 fn challenge(last: Field, values: Values) -> Field {
-    Field::new(values.iter().fold(last.0, |word, value| mix(word ^ value.0)))
+    Field::new(
+        values
+            .iter()
+            .fold(last.0, |word, value| mix(word ^ value.0)),
+    )
 }
 
 /// The value of a polynomial of degree two at `at`, by its values at 0, 1 and 2.
@@ -134,7 +164,10 @@ impl Proof {
         let mut asked = Field::ZERO;
         for (number, values) in self.rounds.iter().enumerate() {
             asked = challenge(asked, *values);
-            let next = self.rounds.get(number + 1).map_or(self.rest[0] * self.rest[1], claim);
+            let next = self
+                .rounds
+                .get(number + 1)
+                .map_or(self.rest[0] * self.rest[1], claim);
             if at(*values, asked) != next {
                 return None;
             }
@@ -158,7 +191,10 @@ impl Loops for OneByOne {
     }
 
     fn folded(table: &[Field], challenge: Field) -> Vec<Field> {
-        table.chunks_exact(2).map(|pair| fold(pair, challenge)).collect()
+        table
+            .chunks_exact(2)
+            .map(|pair| fold(pair, challenge))
+            .collect()
     }
 }
 
@@ -171,7 +207,10 @@ impl Loops for InParallel {
     }
 
     fn folded(table: &[Field], challenge: Field) -> Vec<Field> {
-        table.par_chunks_exact(2).map(|pair| fold(pair, challenge)).collect()
+        table
+            .par_chunks_exact(2)
+            .map(|pair| fold(pair, challenge))
+            .collect()
     }
 }
 
@@ -181,7 +220,10 @@ fn prove<L: Loops>(tables: &[Vec<Field>; 2]) -> Proof {
     loop {
         let tables = folded.as_ref().unwrap_or(tables);
         if let [[one], [other]] = tables.each_ref().map(Vec::as_slice) {
-            return Proof { rest: [*one, *other], rounds };
+            return Proof {
+                rest: [*one, *other],
+                rounds,
+            };
         }
         let values = L::values(tables);
         asked = challenge(asked, values);
@@ -202,11 +244,17 @@ impl Prover {
     fn new(tables: [Vec<Field>; 2], proofs: usize) -> Self {
         let products = tables[0].iter().zip(&tables[1]).map(|(&a, &b)| a * b);
         let known = products.fold(Field::ZERO, |sum, product| sum + product);
-        Self { tables, proofs, known, made: Vec::new() }
+        Self {
+            tables,
+            proofs,
+            known,
+            made: Vec::new(),
+        }
     }
 
     fn run<L: Loops>(&mut self) -> u64 {
-        self.made.extend((0..self.proofs).map(|_| prove::<L>(&self.tables)));
+        self.made
+            .extend((0..self.proofs).map(|_| prove::<L>(&self.tables)));
         (self.proofs * self.tables[0].len()) as u64
     }
 }
@@ -226,8 +274,17 @@ impl Instance for Prover {
     }
 
     fn check(&mut self) -> Result<String, Mismatch> {
-        let right = self.made.iter().filter(|proof| proof.proved() == Some(self.known)).count();
-        let describe = |right: usize| format!("{right} of {} proofs show {:016x}", self.proofs, self.known.0);
+        let right = self
+            .made
+            .iter()
+            .filter(|proof| proof.proved() == Some(self.known))
+            .count();
+        let describe = |right: usize| {
+            format!(
+                "{right} of {} proofs show {:016x}",
+                self.proofs, self.known.0
+            )
+        };
         Mismatch::unless_equal(&describe(self.proofs), &describe(right))
     }
 }

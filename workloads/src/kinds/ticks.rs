@@ -1,15 +1,18 @@
-//! `ticks`: a control loop. Each tick is a dozen bursts of small jobs with serial stretches between them, and until the
-//! next tick there is nothing to do.
+//! `ticks`: a control loop. Each tick is a dozen bursts of small jobs with serial stretches between
+//! them, and until the next tick there is nothing to do.
 //!
-//! Work per tick is `bursts` x (`jobs` x `job-steps` + `serial-steps`), the span `bursts` x (`job-steps` +
-//! `serial-steps`). What counts is how late a tick ends and what CPU time it cost: workers that go on searching in the
-//! stretches are quick to hand and burn CPU, workers that sleep must be woken for every burst. The shape is that of a
-//! benchmark proposed for rayon (pull request 1318).
+//! Work per tick is `bursts` x (`jobs` x `job-steps` + `serial-steps`), the span `bursts` x
+//! (`job-steps` + `serial-steps`). What counts is how late a tick ends and what CPU time it cost:
+//! workers that go on searching in the stretches are quick to hand and burn CPU, workers that sleep
+//! must be woken for every burst. The shape is that of a benchmark proposed for rayon (pull request
+//! 1318).
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use protocol::{Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit};
+use protocol::{
+    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
+};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
@@ -24,7 +27,10 @@ static DESCRIPTION: Description = Description {
     stresses: "sleeping and waking many times per tick; latency against CPU time",
     work_unit: "ticks",
     input: None,
-    lasts: Some(Lasts::paced(&[Term::new(TimeUnit::Us, &["ticks", "period-us"])])),
+    lasts: Some(Lasts::paced(&[Term::new(
+        TimeUnit::Us,
+        &["ticks", "period-us"],
+    )])),
     charge: Some("steps"),
     parameters: &[
         Parameter::one_of(
@@ -43,7 +49,12 @@ static DESCRIPTION: Description = Description {
         Parameter::whole("bursts", "bursts per tick", (1, 10_000), "12"),
         Parameter::whole("jobs", "jobs per burst", (1, 100_000), "24"),
         // 5 us.
-        Parameter::whole("job-steps", "work of a job, some 3 ns a step", (0, 1 << 32), "1500"),
+        Parameter::whole(
+            "job-steps",
+            "work of a job, some 3 ns a step",
+            (0, 1 << 32),
+            "1500",
+        ),
         Parameter::whole(
             "serial-steps",
             "work after each burst that only the caller does, some 3 ns a step",
@@ -64,9 +75,18 @@ static DESCRIPTION: Description = Description {
                 ("serial-steps", "5000"),
             ],
         },
-        SizeOverrides { size: Size::Small, overrides: &[] },
-        SizeOverrides { size: Size::Medium, overrides: &[("ticks", "40")] },
-        SizeOverrides { size: Size::Large, overrides: &[("ticks", "500")] },
+        SizeOverrides {
+            size: Size::Small,
+            overrides: &[],
+        },
+        SizeOverrides {
+            size: Size::Medium,
+            overrides: &[("ticks", "40")],
+        },
+        SizeOverrides {
+            size: Size::Large,
+            overrides: &[("ticks", "500")],
+        },
     ],
 };
 
@@ -109,7 +129,9 @@ struct Tick {
 impl Tick {
     /// All bursts, each by `burst`, and the stretches after them.
     fn run(self, mut burst: impl FnMut(usize) -> u64) -> u64 {
-        (0..self.bursts).fold(self.seed, |word, number| chain(word.wrapping_add(burst(number)), self.serial_steps))
+        (0..self.bursts).fold(self.seed, |word, number| {
+            chain(word.wrapping_add(burst(number)), self.serial_steps)
+        })
     }
 
     fn job(self, burst: usize, job: usize) -> u64 {
@@ -122,7 +144,11 @@ impl Tick {
 
     /// Each job by itself, since a caller with so few of them would not want them lumped together.
     fn burst_on_current_pool(self, burst: usize) -> u64 {
-        (0..self.jobs).into_par_iter().with_max_len(1).map(|job| self.job(burst, job)).reduce(|| 0, u64::wrapping_add)
+        (0..self.jobs)
+            .into_par_iter()
+            .with_max_len(1)
+            .map(|job| self.job(burst, job))
+            .reduce(|| 0, u64::wrapping_add)
     }
 }
 
@@ -135,7 +161,8 @@ struct ControlLoop {
     known: u64,
     /// From when a tick was due to when it was done.
     latencies: Latencies,
-    /// From when a tick was due to when it began: the timer's part, and that of ticks that took longer than the period.
+    /// From when a tick was due to when it began: the timer's part, and that of ticks that took
+    /// longer than the period.
     lateness: Latencies,
     answers: Vec<u64>,
 }
@@ -163,7 +190,11 @@ impl ControlLoop {
             self.answers.push(tick(self.tick));
             self.latencies.note(due.elapsed());
             // Due is due: a tick that ends late does not put off the next one.
-            due = if self.period.is_zero() { Instant::now() } else { due + self.period };
+            due = if self.period.is_zero() {
+                Instant::now()
+            } else {
+                due + self.period
+            };
         }
         self.ticks as u64
     }
@@ -197,13 +228,26 @@ impl Instance for ControlLoop {
     fn check(&mut self) -> Result<String, Mismatch> {
         self.latencies.end_run();
         self.lateness.end_run();
-        let describe = |right: usize, ticks: usize| format!("{right} of {ticks} ticks gave {:016x}", self.known);
-        let right = self.answers.iter().filter(|&&answer| answer == self.known).count();
-        Mismatch::unless_equal(&describe(self.ticks, self.ticks), &describe(right, self.answers.len()))
+        let describe = |right: usize, ticks: usize| {
+            format!("{right} of {ticks} ticks gave {:016x}", self.known)
+        };
+        let right = self
+            .answers
+            .iter()
+            .filter(|&&answer| answer == self.known)
+            .count();
+        Mismatch::unless_equal(
+            &describe(self.ticks, self.ticks),
+            &describe(right, self.answers.len()),
+        )
     }
 
     fn metrics(&self) -> BTreeMap<String, Metric> {
-        self.latencies.metrics().into_iter().chain(self.lateness.metrics()).collect()
+        self.latencies
+            .metrics()
+            .into_iter()
+            .chain(self.lateness.metrics())
+            .collect()
     }
 }
 
@@ -212,7 +256,13 @@ mod tests {
     use super::*;
 
     fn control_loop(jobs: usize) -> ControlLoop {
-        let tick = Tick { seed: 1, bursts: 2, jobs, job_steps: 3, serial_steps: 1 };
+        let tick = Tick {
+            seed: 1,
+            bursts: 2,
+            jobs,
+            job_steps: 3,
+            serial_steps: 1,
+        };
         ControlLoop::new(false, 2, Duration::from_micros(10), tick)
     }
 
@@ -220,24 +270,40 @@ mod tests {
     fn a_wrong_a_missing_and_an_extra_tick_are_rejected() {
         let mut control_loop = control_loop(3);
         let known = control_loop.known;
-        for (answers, is_right) in
-            [(vec![known, known], true), (vec![known, known ^ 1], false), (vec![known], false), (vec![known; 3], false)]
-        {
+        for (answers, is_right) in [
+            (vec![known, known], true),
+            (vec![known, known ^ 1], false),
+            (vec![known], false),
+            (vec![known; 3], false),
+        ] {
             control_loop.answers = answers;
-            assert_eq!(control_loop.check().is_ok(), is_right, "{:?}", control_loop.answers);
+            assert_eq!(
+                control_loop.check().is_ok(),
+                is_right,
+                "{:?}",
+                control_loop.answers
+            );
         }
     }
 
     #[test]
     fn every_job_has_a_part_in_the_answer() {
         let answers: Vec<u64> = (0..4).map(|jobs| control_loop(jobs).known).collect();
-        assert!(answers.iter().enumerate().all(|(i, one)| !answers[..i].contains(one)));
+        assert!(
+            answers
+                .iter()
+                .enumerate()
+                .all(|(i, one)| !answers[..i].contains(one))
+        );
     }
 
     #[test]
     fn a_late_tick_makes_the_next_one_later_than_its_work_unless_there_is_no_period() {
         for (period, slow) in [(Duration::from_micros(10), 2.0), (Duration::ZERO, 1.0)] {
-            let mut control_loop = ControlLoop { period, ..control_loop(1) };
+            let mut control_loop = ControlLoop {
+                period,
+                ..control_loop(1)
+            };
             control_loop.reset();
             let mut is_first = true;
             control_loop.run(|_| {
@@ -250,7 +316,10 @@ mod tests {
             let metrics = control_loop.metrics();
             // The second tick does nothing, but was due 10 us after the first began.
             let counted = metrics["latency_over_10ms"].value;
-            assert!((counted - slow).abs() < f64::EPSILON, "{period:?}: {metrics:?}");
+            assert!(
+                (counted - slow).abs() < f64::EPSILON,
+                "{period:?}: {metrics:?}"
+            );
         }
     }
 }

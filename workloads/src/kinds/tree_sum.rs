@@ -1,8 +1,8 @@
 //! `tree-sum`: the sum of a binary tree's numbers, one join per node, no cutoff.
 //!
-//! The benchmark of the heartbeat schedulers (Spice, chili, Forte). A node costs two nanoseconds and a join ten times
-//! that, so on the tree of 1000 nodes the pool can only lose: what is measured is how much. The big tree shows the same
-//! with memory traffic and enough work for everybody.
+//! The benchmark of the heartbeat schedulers (Spice, chili, Forte). A node costs two nanoseconds
+//! and a join ten times that, so on the tree of 1000 nodes the pool can only lose: what is measured
+//! is how much. The big tree shows the same with memory traffic and enough work for everybody.
 
 use protocol::{Description, Parameter, Refusal, SizeOverrides};
 
@@ -19,7 +19,12 @@ static DESCRIPTION: Description = Description {
     lasts: None,
     charge: Some("tree-sum"),
     parameters: &[
-        Parameter::whole("nodes", "nodes of the tree, 32 bytes each", (1, 1 << 30), "1000"),
+        Parameter::whole(
+            "nodes",
+            "nodes of the tree, 32 bytes each",
+            (1, 1 << 30),
+            "1000",
+        ),
         Parameter::whole("repeats", "sums, one after the other", (1, 1 << 20), "1"),
     ],
     sizes: &SizeOverrides::all(
@@ -42,7 +47,11 @@ impl Workload for TreeSum {
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         let nodes = setup.values.whole("nodes");
         let tree = plant(1, nodes);
-        Ok(Box::new(OneNumber::new(Sums { tree, nodes, repeats: setup.values.whole("repeats") })))
+        Ok(Box::new(OneNumber::new(Sums {
+            tree,
+            nodes,
+            repeats: setup.values.whole("repeats"),
+        })))
     }
 }
 
@@ -109,12 +118,14 @@ mod tests {
     use super::*;
 
     fn height(tree: &Tree) -> u32 {
-        tree.as_ref().map_or(0, |node| 1 + height(&node.left).max(height(&node.right)))
+        tree.as_ref()
+            .map_or(0, |node| 1 + height(&node.left).max(height(&node.right)))
     }
 
     fn numbers(tree: &Tree) -> Vec<u64> {
-        tree.as_ref()
-            .map_or_else(Vec::new, |node| [numbers(&node.left), vec![node.value], numbers(&node.right)].concat())
+        tree.as_ref().map_or_else(Vec::new, |node| {
+            [numbers(&node.left), vec![node.value], numbers(&node.right)].concat()
+        })
     }
 
     #[test]

@@ -1,13 +1,15 @@
 //! `two-long-tasks`: a join of two halves of 5 ms each, after a random idle gap.
 //!
-//! If an idle worker takes the second half, the join takes 5 ms, and otherwise 10: the direct measure of whether the
-//! second of two tasks gets a worker of its own. Its times say something only with two threads or more on two CPUs or
-//! more, and are left out otherwise.
+//! If an idle worker takes the second half, the join takes 5 ms, and otherwise 10: the direct
+//! measure of whether the second of two tasks gets a worker of its own. Its times say something
+//! only with two threads or more on two CPUs or more, and are left out otherwise.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use protocol::{Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit};
+use protocol::{
+    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
+};
 
 use crate::kinds::latency::Latencies;
 use crate::kinds::pacing::{Gaps, call_after_gaps};
@@ -30,14 +32,36 @@ static DESCRIPTION: Description = Description {
     charge: Some("steps"),
     parameters: &[
         Parameter::whole("joins", "joins per iteration", (1, 10_000_000), "10"),
-        Parameter::whole("task-us", "time that a half takes in us", (1, 60_000_000), "5000"),
-        Parameter::whole("gap-us", "longest gap before a join in us", (0, 60_000_000), "1000"),
+        Parameter::whole(
+            "task-us",
+            "time that a half takes in us",
+            (1, 60_000_000),
+            "5000",
+        ),
+        Parameter::whole(
+            "gap-us",
+            "longest gap before a join in us",
+            (0, 60_000_000),
+            "1000",
+        ),
     ],
     sizes: &[
-        SizeOverrides { size: Size::Tiny, overrides: &[("joins", "3"), ("task-us", "200"), ("gap-us", "100")] },
-        SizeOverrides { size: Size::Small, overrides: &[] },
-        SizeOverrides { size: Size::Medium, overrides: &[("joins", "30")] },
-        SizeOverrides { size: Size::Large, overrides: &[("joins", "300")] },
+        SizeOverrides {
+            size: Size::Tiny,
+            overrides: &[("joins", "3"), ("task-us", "200"), ("gap-us", "100")],
+        },
+        SizeOverrides {
+            size: Size::Small,
+            overrides: &[],
+        },
+        SizeOverrides {
+            size: Size::Medium,
+            overrides: &[("joins", "30")],
+        },
+        SizeOverrides {
+            size: Size::Large,
+            overrides: &[("joins", "300")],
+        },
     ],
 };
 
@@ -107,12 +131,24 @@ impl Tally {
     }
 
     fn metrics(self, task: Duration) -> [(String, Metric); 3] {
-        let metric = |name: &str, value: f64, unit: &str| (name.to_owned(), Metric { value, unit: unit.to_owned() });
+        let metric = |name: &str, value: f64, unit: &str| {
+            (
+                name.to_owned(),
+                Metric {
+                    value,
+                    unit: unit.to_owned(),
+                },
+            )
+        };
         let joins = self.joins as f64;
         [
             metric("unshared", self.unshared as f64 / joins, "share of joins"),
             metric("doubled", self.doubled as f64 / joins, "share of joins"),
-            metric("wall_ratio", self.elapsed_ns as f64 / joins / nanoseconds(task) as f64, "times one task"),
+            metric(
+                "wall_ratio",
+                self.elapsed_ns as f64 / joins / nanoseconds(task) as f64,
+                "times one task",
+            ),
         ]
     }
 }
@@ -120,7 +156,15 @@ impl Tally {
 impl LongTasks {
     /// `join` runs both halves with what they need and says whether two threads did.
     fn run(&mut self, join: impl Fn(Duration, &AtomicUsize) -> bool) -> u64 {
-        let Self { joins, task, gaps, ran, latencies, tally, .. } = self;
+        let Self {
+            joins,
+            task,
+            gaps,
+            ran,
+            latencies,
+            tally,
+            ..
+        } = self;
         call_after_gaps(*joins, gaps, latencies, |_| {
             let begun = Instant::now();
             let is_shared = join(*task, ran);
@@ -171,7 +215,11 @@ impl Instance for LongTasks {
 
     fn metrics(&self) -> BTreeMap<String, Metric> {
         let sharing = self.can_share.then(|| self.total.metrics(self.task));
-        self.latencies.metrics().into_iter().chain(sharing.into_iter().flatten()).collect()
+        self.latencies
+            .metrics()
+            .into_iter()
+            .chain(sharing.into_iter().flatten())
+            .collect()
     }
 }
 
@@ -211,8 +259,14 @@ mod tests {
         tasks.run_sequential();
         tasks.check().unwrap();
         let metrics = tasks.metrics();
-        assert!((metrics["unshared"].value - 1.0).abs() < f64::EPSILON, "{metrics:?}");
-        assert!((metrics["doubled"].value - 1.0).abs() < f64::EPSILON, "{metrics:?}");
+        assert!(
+            (metrics["unshared"].value - 1.0).abs() < f64::EPSILON,
+            "{metrics:?}"
+        );
+        assert!(
+            (metrics["doubled"].value - 1.0).abs() < f64::EPSILON,
+            "{metrics:?}"
+        );
         assert!(metrics["wall_ratio"].value >= 2.0, "{metrics:?}");
     }
 
@@ -225,7 +279,12 @@ mod tests {
         }
         let values = tally.metrics(task).map(|(_, metric)| metric.value);
         let known = [0.25, 0.5, 13.0 / 4.0 / 2.0];
-        assert!(values.iter().zip(known).all(|(value, known)| (value - known).abs() < 1e-12));
+        assert!(
+            values
+                .iter()
+                .zip(known)
+                .all(|(value, known)| (value - known).abs() < 1e-12)
+        );
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! `uts`: an unbalanced tree is searched, whose shape nobody knows before.
 //!
-//! How many children a node has is drawn from its hash, and theirs are made of it: any job can go on anywhere, and no
-//! two subtrees are of one size. In a binomial tree nearly all are tiny, and a few hold most of the nodes. The
-//! benchmark is that of Olivier and others (UTS, 2006), with its hash, so that trees are those that were published.
+//! How many children a node has is drawn from its hash, and theirs are made of it: any job can go
+//! on anywhere, and no two subtrees are of one size. In a binomial tree nearly all are tiny, and a
+//! few hold most of the nodes. The benchmark is that of Olivier and others (UTS, 2006), with its
+//! hash, so that trees are those that were published.
 
 use std::collections::VecDeque;
 
@@ -20,8 +21,20 @@ const CHILDREN: u32 = 8;
 
 /// Nodes of trees that were published: `T3` and `T1` of the benchmark's authors.
 const PUBLISHED: [(Tree, u64); 2] = [
-    (Tree { root: 42, law: Law::binomial(2_000, 999) }, 4_112_897),
-    (Tree { root: 19, law: Law::Geometric { mean: 4, depth: 10 } }, 4_130_071),
+    (
+        Tree {
+            root: 42,
+            law: Law::binomial(2_000, 999),
+        },
+        4_112_897,
+    ),
+    (
+        Tree {
+            root: 19,
+            law: Law::Geometric { mean: 4, depth: 10 },
+        },
+        4_130_071,
+    ),
 ];
 
 static DESCRIPTION: Description = Description {
@@ -39,15 +52,30 @@ static DESCRIPTION: Description = Description {
             &["binomial", "geometric"],
             "binomial",
         ),
-        Parameter::whole("root", "number that the tree is made of", (0, 1 << 31), "42"),
-        Parameter::whole("root-children", "binomial: children of the root", (1, 1 << 20), "2000"),
+        Parameter::whole(
+            "root",
+            "number that the tree is made of",
+            (0, 1 << 31),
+            "42",
+        ),
+        Parameter::whole(
+            "root-children",
+            "binomial: children of the root",
+            (1, 1 << 20),
+            "2000",
+        ),
         Parameter::whole(
             "permille",
             "binomial: children of any other node, on average, in thousandths",
             (0, 999),
             "999",
         ),
-        Parameter::whole("mean", "geometric: children of a node, on average", (1, 1 << 20), "4"),
+        Parameter::whole(
+            "mean",
+            "geometric: children of a node, on average",
+            (1, 1 << 20),
+            "4",
+        ),
         Parameter::whole("depth", "geometric: levels below the root", (0, 64), "10"),
         Parameter::whole(
             "chunk",
@@ -58,7 +86,11 @@ static DESCRIPTION: Description = Description {
         ),
     ],
     sizes: &SizeOverrides::all(
-        &[("root-children", "200"), ("permille", "950"), ("depth", "5")],
+        &[
+            ("root-children", "200"),
+            ("permille", "950"),
+            ("depth", "5"),
+        ],
         &[("permille", "990"), ("depth", "9")],
         // `T3` of the published trees.
         &[],
@@ -81,10 +113,19 @@ impl Workload for Uts {
         let number = |name| u32::try_from(values.whole(name)).expect("declared to be at most 2^31");
         let law = match values.word("law") {
             "binomial" => Law::binomial(number("root-children"), number("permille")),
-            _ => Law::Geometric { mean: number("mean"), depth: number("depth") },
+            _ => Law::Geometric {
+                mean: number("mean"),
+                depth: number("depth"),
+            },
         };
-        let tree = Tree { root: number("root"), law };
-        Ok(Box::new(OneNumber::new(Search::new(tree, values.count("chunk")))))
+        let tree = Tree {
+            root: number("root"),
+            law,
+        };
+        Ok(Box::new(OneNumber::new(Search::new(
+            tree,
+            values.count("chunk"),
+        ))))
     }
 }
 
@@ -105,7 +146,10 @@ enum Law {
 
 impl Law {
     const fn binomial(of_root: u32, permille: u32) -> Self {
-        Self::Binomial { of_root, probability: permille as f64 / (1_000 * CHILDREN) as f64 }
+        Self::Binomial {
+            of_root,
+            probability: permille as f64 / (1_000 * CHILDREN) as f64,
+        }
     }
 }
 
@@ -123,18 +167,32 @@ impl Node {
     }
 
     fn child(&self, number: u32) -> Self {
-        let hash = Sha1::new().chain_update(self.hash).chain_update(number.to_be_bytes());
-        Self { hash: hash.finalize().into(), depth: self.depth + 1 }
+        let hash = Sha1::new()
+            .chain_update(self.hash)
+            .chain_update(number.to_be_bytes());
+        Self {
+            hash: hash.finalize().into(),
+            depth: self.depth + 1,
+        }
     }
 }
 
 impl Tree {
     fn root(&self) -> Node {
-        let hash = Sha1::new().chain_update([0; 16]).chain_update(self.root.to_be_bytes());
-        Node { hash: hash.finalize().into(), depth: 0 }
+        let hash = Sha1::new()
+            .chain_update([0; 16])
+            .chain_update(self.root.to_be_bytes());
+        Node {
+            hash: hash.finalize().into(),
+            depth: 0,
+        }
     }
 
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rounded down")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "rounded down"
+    )]
     fn children(&self, node: &Node) -> u32 {
         charge(1);
         match self.law {
@@ -159,11 +217,20 @@ struct Search {
 impl Search {
     fn new(tree: Tree, chunk: usize) -> Self {
         let published = PUBLISHED.iter().find(|(it, _)| *it == tree);
-        Self { tree, chunk, known: published.map_or_else(|| children_along_paths(&tree), |it| it.1) }
+        Self {
+            tree,
+            chunk,
+            known: published.map_or_else(|| children_along_paths(&tree), |it| it.1),
+        }
     }
 
     /// Counts the nodes of the trees that begin with `open`, and gives away what is left over.
-    fn explore<'scope>(&'scope self, mut open: VecDeque<Node>, counted: &'scope AtomicU64, scope: &Scope<'scope>) {
+    fn explore<'scope>(
+        &'scope self,
+        mut open: VecDeque<Node>,
+        counted: &'scope AtomicU64,
+        scope: &Scope<'scope>,
+    ) {
         let mut nodes = 0;
         while let Some(node) = open.pop_back() {
             nodes += 1;
@@ -205,8 +272,8 @@ impl Problem for Search {
     }
 }
 
-/// Every node but the root is somebody's child. Walks in the order of a reader, without a list of what is to come, and
-/// never counts a node, only how many children each has.
+/// Every node but the root is somebody's child. Walks in the order of a reader, without a list of
+/// what is to come, and never counts a node, only how many children each has.
 fn children_along_paths(tree: &Tree) -> u64 {
     let root = tree.root();
     // Each node on the way from the root, its children, and how many of those have been visited.
@@ -252,7 +319,10 @@ mod tests {
 
     #[test]
     fn a_binomial_tree_whose_nodes_have_no_children_is_a_root_and_its_own() {
-        let tree = Tree { root: 1, law: Law::binomial(77, 0) };
+        let tree = Tree {
+            root: 1,
+            law: Law::binomial(77, 0),
+        };
         assert_eq!(children_along_paths(&tree), 78);
     }
 }

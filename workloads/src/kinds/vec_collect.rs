@@ -1,7 +1,7 @@
 //! `vec-collect`: a parallel loop whose results become one vector.
 //!
-//! When the length is known beforehand, every task writes into its place; when items are filtered out, pieces must be
-//! gathered and moved: the two ways in which the facade collects.
+//! When the length is known beforehand, every task writes into its place; when items are filtered
+//! out, pieces must be gathered and moved: the two ways in which the facade collects.
 
 use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::prelude::*;
@@ -26,7 +26,12 @@ static DESCRIPTION: Description = Description {
             "all",
         ),
     ],
-    sizes: &SizeOverrides::all(&[], &[("words", "6000000")], &[("words", "60000000")], &[("words", "200000000")]),
+    sizes: &SizeOverrides::all(
+        &[],
+        &[("words", "6000000")],
+        &[("words", "60000000")],
+        &[("words", "200000000")],
+    ),
 };
 
 /// The workload `vec-collect`.
@@ -74,8 +79,11 @@ impl Instance for Words {
 
     fn run_sequential(&mut self) -> u64 {
         let words = (0..self.count).map(self.word());
-        self.collected =
-            Some(if self.only_odd { words.filter(|&word| is_odd(word)).collect() } else { words.collect() });
+        self.collected = Some(if self.only_odd {
+            words.filter(|&word| is_odd(word)).collect()
+        } else {
+            words.collect()
+        });
         self.count
     }
 
@@ -83,18 +91,27 @@ impl Instance for Words {
         let count = usize::try_from(self.count).expect("declared to fit");
         let word = self.word();
         // Over `usize`, whose ranges know their length: places can be assigned.
-        let words = (0..count).into_par_iter().map(move |index| word(index as u64));
-        self.collected =
-            Some(if self.only_odd { words.filter(|&word| is_odd(word)).collect() } else { words.collect() });
+        let words = (0..count)
+            .into_par_iter()
+            .map(move |index| word(index as u64));
+        self.collected = Some(if self.only_odd {
+            words.filter(|&word| is_odd(word)).collect()
+        } else {
+            words.collect()
+        });
         self.count
     }
 
     /// Walks along both, without a second vector.
     fn check(&mut self) -> Result<String, Mismatch> {
         let word = self.word();
-        let mut expected = (0..self.count).map(word).filter(|&word| !self.only_odd || is_odd(word));
+        let mut expected = (0..self.count)
+            .map(word)
+            .filter(|&word| !self.only_odd || is_odd(word));
         let collected = self.collected.as_deref().unwrap_or_default();
-        let fault = collected.iter().position(|word| expected.next() != Some(*word));
+        let fault = collected
+            .iter()
+            .position(|word| expected.next() != Some(*word));
         let missing = expected.count();
         let right = format!("{} words in their places", collected.len() + missing);
         let actual = match (fault, missing) {
@@ -113,7 +130,12 @@ mod tests {
     #[test]
     fn missing_additional_and_exchanged_words_are_rejected() {
         for only_odd in [false, true] {
-            let mut words = Words { count: 100, seed: 1, only_odd, collected: None };
+            let mut words = Words {
+                count: 100,
+                seed: 1,
+                only_odd,
+                collected: None,
+            };
             assert!(words.check().is_err(), "never collected");
             words.run_sequential();
             let good = words.collected.clone().unwrap();
@@ -124,8 +146,14 @@ mod tests {
                 words.collected = Some(changed);
                 words.check().map_err(|mismatch| mismatch.actual)
             };
-            assert_eq!(check(|v| v.truncate(v.len() - 1)).unwrap_err(), "1 words are missing at the end");
-            assert_eq!(check(|v| v.swap(3, 4)).unwrap_err(), "another word at index 3");
+            assert_eq!(
+                check(|v| v.truncate(v.len() - 1)).unwrap_err(),
+                "1 words are missing at the end"
+            );
+            assert_eq!(
+                check(|v| v.swap(3, 4)).unwrap_err(),
+                "another word at index 3"
+            );
             assert!(check(|v| v.push(5)).is_err());
         }
     }

@@ -1,8 +1,10 @@
-//! `wavefront`: the longest common subsequence of two texts, by blocks of a grid that need their neighbours.
+//! `wavefront`: the longest common subsequence of two texts, by blocks of a grid that need their
+//! neighbours.
 //!
-//! A block can begin when the one above and the one to the left are done, so what is ready is a diagonal, which grows
-//! and shrinks again. Dynamic programmes and solvers on grids have this shape. Either each block counts down what its
-//! successors wait for, and spawns those that are ready, or every diagonal is a parallel loop, with a barrier after it.
+//! A block can begin when the one above and the one to the left are done, so what is ready is a
+//! diagonal, which grows and shrinks again. Dynamic programmes and solvers on grids have this
+//! shape. Either each block counts down what its successors wait for, and spawns those that are
+//! ready, or every diagonal is a parallel loop, with a barrier after it.
 
 use protocol::{Description, Parameter, Refusal, SizeOverrides};
 use rayon::Scope;
@@ -23,7 +25,12 @@ static DESCRIPTION: Description = Description {
     lasts: None,
     charge: Some("wavefront"),
     parameters: &[
-        Parameter::whole("letters", "letters of each text; the grid has their square", (1, 1 << 20), "400"),
+        Parameter::whole(
+            "letters",
+            "letters of each text; the grid has their square",
+            (1, 1 << 20),
+            "400",
+        ),
         // A guess: some 20 us a block.
         Parameter::whole("block", "rows and columns of a block", (1, 1 << 20), "128"),
         Parameter::one_of(
@@ -91,14 +98,18 @@ struct Front<'a> {
 /// A row or a column of blocks.
 struct Strip<'a> {
     letters: &'a [u8],
-    /// Of a row, the cells to the left of its next block. Of a column, the cells above its next block, and before them
-    /// the one to the left of those. One block at a time wants them, so nobody ever waits.
+    /// Of a row, the cells to the left of its next block. Of a column, the cells above its next
+    /// block, and before them the one to the left of those. One block at a time wants them, so
+    /// nobody ever waits.
     cells: Mutex<Vec<u32>>,
 }
 
 impl<'a> Strip<'a> {
     fn cut(text: &'a [u8], block: usize, more: usize) -> Vec<Self> {
-        let new = |letters: &'a [u8]| Self { letters, cells: Mutex::new(vec![0; letters.len() + more]) };
+        let new = |letters: &'a [u8]| Self {
+            letters,
+            cells: Mutex::new(vec![0; letters.len() + more]),
+        };
         text.chunks(block).map(new).collect()
     }
 }
@@ -109,7 +120,11 @@ impl<'a> Front<'a> {
         let columns = Strip::cut(&texts.across, texts.block, 1);
         let places = (0..rows.len()).flat_map(|row| (0..columns.len()).map(move |it| (row, it)));
         let missing = places.map(|(row, column)| u32::from(row > 0) + u32::from(column > 0));
-        Self { missing: missing.map(AtomicU32::new).collect(), rows, columns }
+        Self {
+            missing: missing.map(AtomicU32::new).collect(),
+            rows,
+            columns,
+        }
     }
 
     fn fill(&self, row: usize, column: usize) {
@@ -126,8 +141,9 @@ impl<'a> Front<'a> {
                 continue;
             }
             let missing = &self.missing[row * self.columns.len() + column];
-            // ORDERING: AcqRel, pairs with the one of the block's other neighbour: whoever comes second spawns the
-            // block, and it must find the cells of both. Relaxed could let it take the cells before the first was done.
+            // ORDERING: AcqRel, pairs with the one of the block's other neighbour: whoever comes
+            // second spawns the block, and it must find the cells of both. Relaxed could let it
+            // take the cells before the first was done.
             if missing.fetch_sub(1, AcqRel) == 1 {
                 scope.spawn(move |scope| self.fill_and_spawn(row, column, scope));
             }
@@ -137,24 +153,34 @@ impl<'a> Front<'a> {
     fn fill_diagonal(&self, diagonal: usize) {
         let first = (diagonal + 1).saturating_sub(self.columns.len());
         let rows = first..self.rows.len().min(diagonal + 1);
-        rows.into_par_iter().with_max_len(1).for_each(|row| self.fill(row, diagonal - row));
+        rows.into_par_iter()
+            .with_max_len(1)
+            .for_each(|row| self.fill(row, diagonal - row));
     }
 
     /// The last cell of the last row.
     fn answer(&self) -> u64 {
-        let last = self.rows[self.rows.len() - 1].cells.lock().expect("no block panics");
+        let last = self.rows[self.rows.len() - 1]
+            .cells
+            .lock()
+            .expect("no block panics");
         u64::from(last[last.len() - 1])
     }
 }
 
-/// Fills the cells of these rows and columns. On return `left` and `above` are the last column and the last row.
+/// Fills the cells of these rows and columns. On return `left` and `above` are the last column and
+/// the last row.
 fn fill(down: &[u8], across: &[u8], left: &mut [u32], above: &mut [u32]) {
     charge((down.len() * across.len()) as u64);
     for (letter, left) in down.iter().zip(left) {
         let mut diagonal = std::mem::replace(&mut above[0], *left);
         for (other, place) in across.iter().zip(&mut above[1..]) {
             let up = *place;
-            *left = if letter == other { diagonal + 1 } else { up.max(*left) };
+            *left = if letter == other {
+                diagonal + 1
+            } else {
+                up.max(*left)
+            };
             *place = *left;
             diagonal = up;
         }
@@ -164,7 +190,12 @@ fn fill(down: &[u8], across: &[u8], left: &mut [u32], above: &mut [u32]) {
 impl Problem for Texts {
     fn sequential(&self) -> u64 {
         let mut left = vec![0; self.down.len()];
-        fill(&self.down, &self.across, &mut left, &mut vec![0; self.across.len() + 1]);
+        fill(
+            &self.down,
+            &self.across,
+            &mut left,
+            &mut vec![0; self.across.len() + 1],
+        );
         left[left.len() - 1].into()
     }
 
@@ -188,8 +219,8 @@ impl Problem for Texts {
     }
 }
 
-/// The same length without a grid: a word of bits tells in which columns a row's values do not grow, and an addition
-/// makes the next row's (Crochemore and others 2001).
+/// The same length without a grid: a word of bits tells in which columns a row's values do not
+/// grow, and an addition makes the next row's (Crochemore and others 2001).
 fn common_by_bits(down: &[u8], across: &[u8]) -> u64 {
     let words = across.len().div_ceil(64);
     let mut places = vec![vec![0_u64; words]; ALPHABET];
@@ -207,7 +238,10 @@ fn common_by_bits(down: &[u8], across: &[u8]) -> u64 {
             *level = sum | (*level & !places);
         }
     }
-    level.iter().map(|level| u64::from(level.count_zeros())).sum()
+    level
+        .iter()
+        .map(|level| u64::from(level.count_zeros()))
+        .sum()
 }
 
 #[cfg(test)]
@@ -218,18 +252,33 @@ mod tests {
     #[test]
     fn the_length_is_that_which_one_finds_by_hand() {
         // 1 2 1 0 is in both, and nothing longer.
-        assert_eq!(common_by_bits(&[0, 1, 2, 1, 3, 0, 1], &[1, 3, 2, 0, 1, 0]), 4);
+        assert_eq!(
+            common_by_bits(&[0, 1, 2, 1, 3, 0, 1], &[1, 3, 2, 0, 1, 0]),
+            4
+        );
         assert_eq!(common_by_bits(&[0, 1, 2], &[3, 3, 3]), 0);
         assert_eq!(common_by_bits(&[2; 100], &[2; 70]), 70);
     }
 
     #[test]
     fn blocks_of_any_size_and_both_orders_give_the_length_that_bits_give() {
-        for (down, across, block) in [(1, 1, 1), (1, 9, 2), (40, 40, 7), (64, 65, 64), (130, 40, 8), (33, 200, 500)] {
+        for (down, across, block) in [
+            (1, 1, 1),
+            (1, 9, 2),
+            (40, 40, 7),
+            (64, 65, 64),
+            (130, 40, 8),
+            (33, 200, 500),
+        ] {
             for are_counted in [true, false] {
                 let mut random = Random::new(block as u64);
                 let mut text = |letters| (0..letters).map(|_| letter(&mut random)).collect();
-                assert_solves(&Texts { down: text(down), across: text(across), block, are_counted });
+                assert_solves(&Texts {
+                    down: text(down),
+                    across: text(across),
+                    block,
+                    are_counted,
+                });
             }
         }
     }
@@ -237,7 +286,12 @@ mod tests {
     #[test]
     fn a_block_that_begins_before_its_neighbour_is_done_changes_the_answer() {
         let text = vec![0; 8];
-        let texts = Texts { down: text.clone(), across: text, block: 4, are_counted: true };
+        let texts = Texts {
+            down: text.clone(),
+            across: text,
+            block: 4,
+            are_counted: true,
+        };
         let front = Front::new(&texts);
         for (row, column) in [(0, 0), (1, 1), (0, 1), (1, 0)] {
             front.fill(row, column);

@@ -7,7 +7,8 @@ use std::ops::Range;
 use std::path::Path;
 
 use pcap_parser::{
-    Block, PcapError, nom, parse_block_be, parse_block_le, parse_pcap_frame, parse_pcap_frame_be, parse_pcap_header,
+    Block, PcapError, nom, parse_block_be, parse_block_le, parse_pcap_frame, parse_pcap_frame_be,
+    parse_pcap_header,
 };
 
 /// Longest file that is read, in bytes: it is held in memory as a whole.
@@ -30,8 +31,8 @@ pub enum Link {
     Unknown(u32),
 }
 
-/// The part of a pcap file's link number that says what frames begin with; the rest says how long a check sequence is
-/// at their end, where nothing is read.
+/// The part of a pcap file's link number that says what frames begin with; the rest says how long a
+/// check sequence is at their end, where nothing is read.
 const LINK_NUMBER: u32 = 0x03ff_ffff;
 
 /// What packets were in before pcapng had its "enhanced" block.
@@ -83,11 +84,16 @@ impl Capture {
     /// # Errors
     /// If it cannot be read, is too large, or is no sound capture.
     pub fn read(path: &Path) -> Result<Self, CaptureError> {
-        let failed = |message: String| CaptureError { offset: None, message };
+        let failed = |message: String| CaptureError {
+            offset: None,
+            message,
+        };
         let unreadable = |error: std::io::Error| failed(format!("cannot be read: {error}"));
         let facts = fs::metadata(path).map_err(unreadable)?;
         if !facts.is_file() {
-            return Err(failed("is no regular file; give the file of a capture".to_owned()));
+            return Err(failed(
+                "is no regular file; give the file of a capture".to_owned(),
+            ));
         }
         if facts.len() > MAX_BYTES {
             return Err(failed(format!(
@@ -111,7 +117,8 @@ impl Capture {
             None => {
                 return Err(CaptureError {
                     offset: Some(bytes.len()),
-                    message: "the file ends within its first four bytes; expected pcap or pcapng".to_owned(),
+                    message: "the file ends within its first four bytes; expected pcap or pcapng"
+                        .to_owned(),
                 });
             }
         };
@@ -124,7 +131,8 @@ impl Capture {
         &self.contents.frames
     }
 
-    /// How many blocks were skipped because their type is unknown, by that type. They may hold packets.
+    /// How many blocks were skipped because their type is unknown, by that type. They may hold
+    /// packets.
     #[must_use]
     pub fn unknown_blocks(&self) -> &BTreeMap<u32, u64> {
         &self.contents.unknown_blocks
@@ -161,7 +169,11 @@ impl fmt::Display for CaptureError {
 type Parsed<'a, T> = Result<(&'a [u8], T), nom::Err<PcapError<&'a [u8]>>>;
 
 /// The result of the library, or what to say about the record that begins at `offset`.
-fn sound<'a, T>(parsed: Parsed<'a, T>, offset: usize, what: &str) -> Result<(&'a [u8], T), CaptureError> {
+fn sound<'a, T>(
+    parsed: Parsed<'a, T>,
+    offset: usize,
+    what: &str,
+) -> Result<(&'a [u8], T), CaptureError> {
     parsed.map_err(|error| {
         let message = match error {
             nom::Err::Incomplete(nom::Needed::Size(missing)) => format!(
@@ -173,7 +185,10 @@ fn sound<'a, T>(parsed: Parsed<'a, T>, offset: usize, what: &str) -> Result<(&'a
                 format!("{what} is malformed; expected a pcap or pcapng file, uncompressed")
             }
         };
-        CaptureError { offset: Some(offset), message }
+        CaptureError {
+            offset: Some(offset),
+            message,
+        }
     })
 }
 
@@ -197,20 +212,34 @@ fn classic(bytes: &[u8]) -> Result<Contents, CaptureError> {
     if version != (2, 4) {
         return Err(CaptureError {
             offset: Some(0),
-            message: format!("version {}.{} of pcap is not read; expected 2.4", version.0, version.1),
+            message: format!(
+                "version {}.{} of pcap is not read; expected 2.4",
+                version.0, version.1
+            ),
         });
     }
-    let parse = if header.is_bigendian() { parse_pcap_frame_be } else { parse_pcap_frame };
+    let parse = if header.is_bigendian() {
+        parse_pcap_frame_be
+    } else {
+        parse_pcap_frame
+    };
     let link = Link::from_number(header.network.0.cast_unsigned() & LINK_NUMBER);
     let mut frames = Vec::new();
     while !rest.is_empty() {
         let offset = bytes.len() - rest.len();
         let what = format!("packet {}", frames.len() + 1);
         let (after, record) = sound(parse(rest), offset, &what)?;
-        frames.push(Frame { bytes: place(bytes, record.data), original_length: record.origlen as usize, link });
+        frames.push(Frame {
+            bytes: place(bytes, record.data),
+            original_length: record.origlen as usize,
+            link,
+        });
         rest = after;
     }
-    Ok(Contents { frames, ..Contents::default() })
+    Ok(Contents {
+        frames,
+        ..Contents::default()
+    })
 }
 
 /// An interface of a pcapng section.
@@ -220,16 +249,24 @@ struct Interface {
     snap_length: usize,
 }
 
-/// The packet in an obsolete packet block: number of its interface, captured bytes, length on the wire. `None` if the
-/// block is too short for what it says.
+/// The packet in an obsolete packet block: number of its interface, captured bytes, length on the
+/// wire. `None` if the block is too short for what it says.
 fn obsolete_packet(data: &[u8], is_big_endian: bool) -> Option<(u16, &[u8], usize)> {
     const HEADER_BYTES: usize = 20;
     let word = |place: usize| {
         let bytes = *data[place..].first_chunk::<4>()?;
-        Some(if is_big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) })
+        Some(if is_big_endian {
+            u32::from_be_bytes(bytes)
+        } else {
+            u32::from_le_bytes(bytes)
+        })
     };
     let interface = *data.first_chunk::<2>()?;
-    let interface = if is_big_endian { u16::from_be_bytes(interface) } else { u16::from_le_bytes(interface) };
+    let interface = if is_big_endian {
+        u16::from_be_bytes(interface)
+    } else {
+        u16::from_le_bytes(interface)
+    };
     let content = data.get(HEADER_BYTES..)?;
     // Before them: a count of drops, and the time in two words.
     let (captured, original) = (word(12)? as usize, word(16)? as usize);
@@ -244,8 +281,15 @@ fn next_generation(bytes: &[u8]) -> Result<Contents, CaptureError> {
     while !rest.is_empty() {
         let offset = bytes.len() - rest.len();
         let what = format!("the block after packet {}", contents.frames.len());
-        let wrong = |message: String| CaptureError { offset: Some(offset), message };
-        let parse = if is_big_endian { parse_block_be } else { parse_block_le };
+        let wrong = |message: String| CaptureError {
+            offset: Some(offset),
+            message,
+        };
+        let parse = if is_big_endian {
+            parse_block_be
+        } else {
+            parse_block_le
+        };
         let (after, block) = sound(parse(rest), offset, &what)?;
         let raw = &rest[..rest.len() - after.len()];
         let (length, trailer) = (&raw[4..8], &raw[raw.len() - 4..]);
@@ -256,11 +300,18 @@ fn next_generation(bytes: &[u8]) -> Result<Contents, CaptureError> {
         }
         let of_interface = |number: u32| {
             interfaces.get(number as usize).ok_or_else(|| {
-                wrong(format!("{what} names interface {number}, but the section describes {}", interfaces.len()))
+                wrong(format!(
+                    "{what} names interface {number}, but the section describes {}",
+                    interfaces.len()
+                ))
             })
         };
         let mut add = |captured: &[u8], original_length: usize, link: Link| {
-            contents.frames.push(Frame { bytes: place(bytes, captured), original_length, link });
+            contents.frames.push(Frame {
+                bytes: place(bytes, captured),
+                original_length,
+                link,
+            });
         };
         match block {
             Block::SectionHeader(header) => {
@@ -280,7 +331,11 @@ fn next_generation(bytes: &[u8]) -> Result<Contents, CaptureError> {
             Block::EnhancedPacket(packet) => {
                 let link = of_interface(packet.if_id)?.link;
                 let captured = packet.data.get(..packet.caplen as usize).ok_or_else(|| {
-                    wrong(format!("{what} says that it holds {} bytes, and has {}", packet.caplen, packet.data.len()))
+                    wrong(format!(
+                        "{what} says that it holds {} bytes, and has {}",
+                        packet.caplen,
+                        packet.data.len()
+                    ))
                 })?;
                 add(captured, packet.origlen as usize, link);
             }
@@ -291,15 +346,31 @@ fn next_generation(bytes: &[u8]) -> Result<Contents, CaptureError> {
                     0 => original_length,
                     snap_length => original_length.min(snap_length),
                 };
-                add(&packet.data[..kept.min(packet.data.len())], original_length, interface.link);
+                add(
+                    &packet.data[..kept.min(packet.data.len())],
+                    original_length,
+                    interface.link,
+                );
             }
             // The library leaves its numbers as they are in the file.
             Block::Unknown(unknown) => {
-                let kind = if is_big_endian { unknown.block_type.swap_bytes() } else { unknown.block_type };
+                let kind = if is_big_endian {
+                    unknown.block_type.swap_bytes()
+                } else {
+                    unknown.block_type
+                };
                 if kind == OBSOLETE_PACKET {
-                    let (interface, captured, original_length) = obsolete_packet(unknown.data, is_big_endian)
-                        .ok_or_else(|| wrong(format!("{what} is shorter than the packet that it says it holds")))?;
-                    add(captured, original_length, of_interface(interface.into())?.link);
+                    let (interface, captured, original_length) =
+                        obsolete_packet(unknown.data, is_big_endian).ok_or_else(|| {
+                            wrong(format!(
+                                "{what} is shorter than the packet that it says it holds"
+                            ))
+                        })?;
+                    add(
+                        captured,
+                        original_length,
+                        of_interface(interface.into())?.link,
+                    );
                 } else {
                     *contents.unknown_blocks.entry(kind).or_insert(0) += 1;
                 }

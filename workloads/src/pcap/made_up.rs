@@ -38,8 +38,8 @@ pub fn append(file: &mut Vec<u8>, frame: &[u8], captured: usize) {
 /// The kinds of frames that [`frame`] makes.
 pub const KINDS: usize = 7;
 
-/// A sound frame: TCP, UDP or ICMP, over IP version 4 or 6, one kind with a VLAN tag; the offset of its transport
-/// checksum.
+/// A sound frame: TCP, UDP or ICMP, over IP version 4 or 6, one kind with a VLAN tag; the offset of
+/// its transport checksum.
 ///
 /// # Panics
 /// If the content is longer than an IP packet can be.
@@ -52,19 +52,31 @@ pub fn frame(kind: usize, content: &[u8]) -> (Vec<u8>, usize) {
     let why = "memory takes everything, and the content is short";
     let checksum = match kind {
         0 => {
-            four().tcp(443, 50_000, 7, 1024).write(&mut bytes, content).expect(why);
+            four()
+                .tcp(443, 50_000, 7, 1024)
+                .write(&mut bytes, content)
+                .expect(why);
             14 + 20 + 16
         }
         1 => {
-            four().udp(53, 50_000).write(&mut bytes, content).expect(why);
+            four()
+                .udp(53, 50_000)
+                .write(&mut bytes, content)
+                .expect(why);
             14 + 20 + 6
         }
         2 => {
-            four().icmpv4_echo_request(7, 9).write(&mut bytes, content).expect(why);
+            four()
+                .icmpv4_echo_request(7, 9)
+                .write(&mut bytes, content)
+                .expect(why);
             14 + 20 + 2
         }
         3 => {
-            six().tcp(443, 50_000, 7, 1024).write(&mut bytes, content).expect(why);
+            six()
+                .tcp(443, 50_000, 7, 1024)
+                .write(&mut bytes, content)
+                .expect(why);
             14 + 40 + 16
         }
         4 => {
@@ -72,12 +84,17 @@ pub fn frame(kind: usize, content: &[u8]) -> (Vec<u8>, usize) {
             14 + 40 + 6
         }
         5 => {
-            six().icmpv6_echo_request(7, 9).write(&mut bytes, content).expect(why);
+            six()
+                .icmpv6_echo_request(7, 9)
+                .write(&mut bytes, content)
+                .expect(why);
             14 + 40 + 2
         }
         _ => {
             let tagged = ethernet().single_vlan(VlanId::try_new(5).expect("a small number"));
-            let udp = tagged.ipv4([192, 0, 2, 1], [198, 51, 100, 7], 64).udp(53, 50_000);
+            let udp = tagged
+                .ipv4([192, 0, 2, 1], [198, 51, 100, 7], 64)
+                .udp(53, 50_000);
             udp.write(&mut bytes, content).expect(why);
             18 + 20 + 6
         }
@@ -85,16 +102,17 @@ pub fn frame(kind: usize, content: &[u8]) -> (Vec<u8>, usize) {
     (bytes, checksum)
 }
 
-/// A capture of so many packets, and what is in it: most are sound; some have a flipped bit, a checksum left to the
-/// network card, a cut end, or are of an unknown protocol.
+/// A capture of so many packets, and what is in it: most are sound; some have a flipped bit, a
+/// checksum left to the network card, a cut end, or are of an unknown protocol.
 ///
 /// # Panics
 /// Never: its contents are short.
 #[must_use]
 pub fn capture(seed: u64, packets: usize) -> (Vec<u8>, Tally) {
     let mut random = Random::new(seed);
-    let mut below =
-        move |bound: usize| usize::try_from(random.below(bound as u64)).expect("below a number of this size");
+    let mut below = move |bound: usize| {
+        usize::try_from(random.below(bound as u64)).expect("below a number of this size")
+    };
     let mut file = file_header();
     let mut tally = Tally::default();
     for _ in 0..packets {
@@ -111,11 +129,15 @@ pub fn capture(seed: u64, packets: usize) -> (Vec<u8>, Tally) {
                 tally.wrong += 1;
             }
             1 => {
-                let is_udp_over_4 =
-                    matches!(bytes[12..14], [0x08, 0x00]) && bytes[23] == 17 || matches!(bytes[12..14], [0x81, 0x00]);
+                let is_udp_over_4 = matches!(bytes[12..14], [0x08, 0x00]) && bytes[23] == 17
+                    || matches!(bytes[12..14], [0x81, 0x00]);
                 bytes[checksum..checksum + 2].fill(0);
                 // There, zero means that the sender wants none.
-                *if is_udp_over_4 { &mut tally.correct } else { &mut tally.offloaded } += 1;
+                *if is_udp_over_4 {
+                    &mut tally.correct
+                } else {
+                    &mut tally.offloaded
+                } += 1;
             }
             2 => {
                 captured = length - 1 - below(20);

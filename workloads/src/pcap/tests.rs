@@ -33,7 +33,11 @@ fn sound_packets_of_every_kind_are_correct_at_even_and_odd_lengths() {
     for kind in 0..KINDS {
         for length in [0, 1, 2, 3, 100, 1401] {
             let (bytes, _) = frame(kind, &vec![0xa5; length]);
-            assert_eq!(verdicts(single(&bytes, bytes.len())), [Verdict::Correct], "{kind} {length}");
+            assert_eq!(
+                verdicts(single(&bytes, bytes.len())),
+                [Verdict::Correct],
+                "{kind} {length}"
+            );
         }
     }
 }
@@ -63,7 +67,10 @@ fn a_flipped_byte_is_reported_in_exactly_that_packet_with_the_checksum_that_it_s
                     mended[place..place + 2].copy_from_slice(&faults[0].expected.to_be_bytes());
                     assert_eq!(verdicts(mended)[3], Verdict::Correct, "kind {kind}");
                 }
-                verdict => assert!(number != 3 && *verdict == Verdict::Correct, "{kind} {number}"),
+                verdict => assert!(
+                    number != 3 && *verdict == Verdict::Correct,
+                    "{kind} {number}"
+                ),
             }
         }
     }
@@ -73,7 +80,9 @@ fn a_flipped_byte_is_reported_in_exactly_that_packet_with_the_checksum_that_it_s
 fn a_wrong_header_of_ip_version_4_is_told_apart_from_its_content() {
     let (mut bytes, _) = frame(1, b"content");
     bytes[14 + 8] -= 1; // a router that forgot to mend the sum
-    let Verdict::Wrong(faults) = verdicts(single(&bytes, bytes.len())).remove(0) else { panic!("not noticed") };
+    let Verdict::Wrong(faults) = verdicts(single(&bytes, bytes.len())).remove(0) else {
+        panic!("not noticed")
+    };
     assert_eq!(faults.len(), 1);
     assert_eq!(faults[0].layer, Layer::Ipv4Header);
     assert_eq!(faults[0].offset, HEADER_BYTES + RECORD_BYTES + 14 + 10);
@@ -81,22 +90,37 @@ fn a_wrong_header_of_ip_version_4_is_told_apart_from_its_content() {
 
 #[test]
 fn a_checksum_left_to_the_network_card_is_no_error() {
-    for (kind, zero_is) in
-        [(0, Verdict::Offloaded), (1, Verdict::Correct), (3, Verdict::Offloaded), (4, Verdict::Offloaded)]
-    {
+    for (kind, zero_is) in [
+        (0, Verdict::Offloaded),
+        (1, Verdict::Correct),
+        (3, Verdict::Offloaded),
+        (4, Verdict::Offloaded),
+    ] {
         let (mut bytes, field) = frame(kind, b"content");
         bytes[field..field + 2].fill(0);
-        assert_eq!(verdicts(single(&bytes, bytes.len())), [zero_is], "zero, kind {kind}");
+        assert_eq!(
+            verdicts(single(&bytes, bytes.len())),
+            [zero_is],
+            "zero, kind {kind}"
+        );
         // As Linux leaves it: the sum of addresses, protocol and length, not complemented.
         let is_version_4 = kind < 3;
-        let (header, addresses) = if is_version_4 { (34, 26..34) } else { (54, 22..54) };
+        let (header, addresses) = if is_version_4 {
+            (34, 26..34)
+        } else {
+            (54, 22..54)
+        };
         let protocol = if kind % 3 == 0 { 6 } else { 17 };
         let length = u16::try_from(bytes.len() - header).unwrap();
         let mut pseudo = bytes[addresses].to_vec();
         pseudo.extend([0, protocol]);
         pseudo.extend(length.to_be_bytes());
         bytes[field..field + 2].copy_from_slice(&sum_word_by_word(&pseudo).to_be_bytes());
-        assert_eq!(verdicts(single(&bytes, bytes.len())), [Verdict::Offloaded], "kind {kind}");
+        assert_eq!(
+            verdicts(single(&bytes, bytes.len())),
+            [Verdict::Offloaded],
+            "kind {kind}"
+        );
     }
 }
 
@@ -139,10 +163,20 @@ fn a_made_up_capture_holds_what_its_maker_says() {
 fn next_generation(frames: &[Vec<u8>], is_big_endian: bool) -> Vec<u8> {
     let number = |number: usize| {
         let number = u32::try_from(number).unwrap();
-        if is_big_endian { number.to_be_bytes() } else { number.to_le_bytes() }
+        if is_big_endian {
+            number.to_be_bytes()
+        } else {
+            number.to_le_bytes()
+        }
     };
     let half = |one: u16, other: u16| -> Vec<u8> {
-        let bytes = |half: u16| if is_big_endian { half.to_be_bytes() } else { half.to_le_bytes() };
+        let bytes = |half: u16| {
+            if is_big_endian {
+                half.to_be_bytes()
+            } else {
+                half.to_le_bytes()
+            }
+        };
         [bytes(one), bytes(other)].concat()
     };
     let block = |kind: usize, body: Vec<u8>| {
@@ -157,9 +191,15 @@ fn next_generation(frames: &[Vec<u8>], is_big_endian: bool) -> Vec<u8> {
         padded.resize(frame.len().next_multiple_of(4), 0);
         let length = number(frame.len());
         file.extend(match index % 3 {
-            0 => block(6, [&number(0)[..], &[0; 8], &length, &length, &padded].concat()),
+            0 => block(
+                6,
+                [&number(0)[..], &[0; 8], &length, &length, &padded].concat(),
+            ),
             1 => block(3, [&length[..], &padded].concat()),
-            _ => block(2, [&half(0, 7)[..], &[0; 8], &length, &length, &padded].concat()),
+            _ => block(
+                2,
+                [&half(0, 7)[..], &[0; 8], &length, &length, &padded].concat(),
+            ),
         });
     }
     file
@@ -170,7 +210,11 @@ fn pcapng_of_both_byte_orders_and_all_packet_blocks_is_read() {
     let frames: Vec<Vec<u8>> = (0..KINDS).map(|kind| frame(kind, b"12345").0).collect();
     for is_big_endian in [false, true] {
         let file = next_generation(&frames, is_big_endian);
-        assert_eq!(verdicts(file), vec![Verdict::Correct; KINDS], "{is_big_endian}");
+        assert_eq!(
+            verdicts(file),
+            vec![Verdict::Correct; KINDS],
+            "{is_big_endian}"
+        );
     }
 }
 
@@ -204,11 +248,17 @@ fn a_version_that_nobody_has_defined_yet_is_an_error_and_not_a_guess() {
     let mut section = next_generation(&[frame(0, b"content").0], false);
     section[12] = 2;
     let error = Capture::parse(section).unwrap_err().to_string();
-    assert_eq!(error, "byte 0: a section has version 2.0 of pcapng; expected 1.0");
+    assert_eq!(
+        error,
+        "byte 0: a section has version 2.0 of pcapng; expected 1.0"
+    );
     let mut classic = file_header();
     classic[4] = 3;
     let error = Capture::parse(classic).unwrap_err().to_string();
-    assert_eq!(error, "byte 0: version 3.4 of pcap is not read; expected 2.4");
+    assert_eq!(
+        error,
+        "byte 0: version 3.4 of pcap is not read; expected 2.4"
+    );
 }
 
 #[test]
@@ -220,7 +270,10 @@ fn a_packet_that_an_obsolete_block_has_no_room_for_is_an_error() {
     lies[block + 8 + 12..][..4].fill(0x7f);
     let error = Capture::parse(lies).unwrap_err();
     assert_eq!(error.offset, Some(block));
-    assert!(error.to_string().contains("shorter than the packet"), "{error}");
+    assert!(
+        error.to_string().contains("shorter than the packet"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -232,7 +285,11 @@ fn packets_of_an_unknown_link_type_and_blocks_of_an_unknown_type_are_not_read_an
     for is_big_endian in [false, true] {
         let mut file = next_generation(std::slice::from_ref(&bytes), is_big_endian);
         let word = |word: u32| {
-            if is_big_endian { word.to_be_bytes() } else { word.to_le_bytes() }
+            if is_big_endian {
+                word.to_be_bytes()
+            } else {
+                word.to_le_bytes()
+            }
         };
         file.extend([word(0x77), word(12), word(12)].concat());
         let capture = Capture::parse(file).unwrap();
@@ -241,7 +298,8 @@ fn packets_of_an_unknown_link_type_and_blocks_of_an_unknown_type_are_not_read_an
     }
 }
 
-/// An IPv6 packet of UDP behind extension headers: a number of the kind and what stands in it, each.
+/// An IPv6 packet of UDP behind extension headers: a number of the kind and what stands in it,
+/// each.
 fn behind_extensions(extensions: &[(u8, Vec<u8>)]) -> Vec<u8> {
     let (plain, _) = frame(4, b"content");
     let mut bytes = plain[..54].to_vec();
@@ -268,10 +326,17 @@ fn extension_headers_of_ip_version_6_are_passed_over_and_a_route_makes_the_sum_u
         (vec![hop_by_hop, options, routing], Verdict::Other),
     ] {
         let bytes = behind_extensions(&extensions);
-        assert_eq!(verdicts(single(&bytes, bytes.len())), [verdict], "{extensions:?}");
+        assert_eq!(
+            verdicts(single(&bytes, bytes.len())),
+            [verdict],
+            "{extensions:?}"
+        );
         for captured in 54..bytes.len() {
             let found = verdicts(single(&bytes, captured));
-            assert!(found != [Verdict::Correct], "{extensions:?}, {captured} bytes");
+            assert!(
+                found != [Verdict::Correct],
+                "{extensions:?}, {captured} bytes"
+            );
         }
     }
 }
@@ -293,12 +358,23 @@ fn packets_behind_any_number_of_vlan_tags_are_checked() {
         for tags in 0..6 {
             let tag = [[0x81, 0x00, 0, 5], [0x88, 0xa8, 0, 6], [0x91, 0x00, 0, 7]];
             let tags = tag.iter().cycle().take(tags).copied().flatten();
-            let mut tagged: Vec<u8> =
-                bytes[..12].iter().copied().chain(tags).chain(bytes[12..].iter().copied()).collect();
+            let mut tagged: Vec<u8> = bytes[..12]
+                .iter()
+                .copied()
+                .chain(tags)
+                .chain(bytes[12..].iter().copied())
+                .collect();
             let length = tagged.len();
-            assert_eq!(verdicts(single(&tagged, length)), [Verdict::Correct], "{kind}");
+            assert_eq!(
+                verdicts(single(&tagged, length)),
+                [Verdict::Correct],
+                "{kind}"
+            );
             tagged[length - 1] ^= 1;
-            assert!(matches!(verdicts(single(&tagged, length))[..], [Verdict::Wrong(_)]));
+            assert!(matches!(
+                verdicts(single(&tagged, length))[..],
+                [Verdict::Wrong(_)]
+            ));
         }
     }
 }
@@ -343,20 +419,29 @@ fn damaged(mut file: Vec<u8>, flips: &[(usize, u8)], keep: usize) -> Vec<u8> {
     file
 }
 
-/// Takes a file apart and checks all of it: whatever it holds, nothing may panic, both sums agree, and no more memory
-/// is taken than the file is worth. A record of 16 bytes becomes a frame of 32 in a list that doubles, an option of 4
-/// bytes a description of some 40, of one block at a time.
+/// Takes a file apart and checks all of it: whatever it holds, nothing may panic, both sums agree,
+/// and no more memory is taken than the file is worth. A record of 16 bytes becomes a frame of 32
+/// in a list that doubles, an option of 4 bytes a description of some 40, of one block at a time.
 fn survives(bytes: Vec<u8>) {
     let length = bytes.len();
     let (parsed, peak) = peak_bytes(|| Capture::parse(bytes));
-    assert!(peak <= 32 * length + 4_096, "{peak} bytes for a file of {length}");
+    assert!(
+        peak <= 32 * length + 4_096,
+        "{peak} bytes for a file of {length}"
+    );
     match parsed {
-        Err(error) => assert!(error.offset.is_some_and(|offset| offset <= length), "{error}"),
+        Err(error) => assert!(
+            error.offset.is_some_and(|offset| offset <= length),
+            "{error}"
+        ),
         Ok(capture) => {
             for frame in capture.frames() {
                 assert!(frame.bytes.end <= length);
                 let bytes = capture.bytes_of(frame);
-                assert_eq!(verify(frame, bytes, sum), verify(frame, bytes, sum_word_by_word));
+                assert_eq!(
+                    verify(frame, bytes, sum),
+                    verify(frame, bytes, sum_word_by_word)
+                );
             }
         }
     }
@@ -364,7 +449,14 @@ fn survives(bytes: Vec<u8>) {
 
 /// Bytes behind a sound beginning, so that they are looked into.
 fn random_records() -> impl Strategy<Value = Vec<u8>> {
-    let links = prop_oneof![Just(0_u32), Just(1), Just(101), Just(113), Just(276), any::<u32>()];
+    let links = prop_oneof![
+        Just(0_u32),
+        Just(1),
+        Just(101),
+        Just(113),
+        Just(276),
+        any::<u32>()
+    ];
     let frames = proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..120), 0..8);
     (links, frames).prop_map(|(link, frames)| {
         let mut file = file_header();
@@ -432,7 +524,13 @@ proptest! {
 
 /// Lengths as no honest writer has them.
 fn lie() -> impl Strategy<Value = u32> {
-    prop_oneof![Just(u32::MAX), Just(1 << 31), Just(u32::MAX >> 1), 0..64_u32, any::<u32>()]
+    prop_oneof![
+        Just(u32::MAX),
+        Just(1 << 31),
+        Just(u32::MAX >> 1),
+        0..64_u32,
+        any::<u32>()
+    ]
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Checks the checksums of a frame: IPv4 header, TCP, UDP, ICMP and `ICMPv6`. Headers are taken apart by the library
-//! `etherparse`; the sums are ours.
+//! Checks the checksums of a frame: IPv4 header, TCP, UDP, ICMP and `ICMPv6`. Headers are taken
+//! apart by the library `etherparse`; the sums are ours.
 
 use std::fmt;
 
@@ -15,12 +15,14 @@ pub enum Verdict {
     Correct,
     /// At least one is wrong.
     Wrong(Vec<Fault>),
-    /// The sending host left a checksum to its network card: the field holds zero, or the sum of addresses, protocol
-    /// and length alone. So what is in the packet can be neither right nor wrong.
+    /// The sending host left a checksum to its network card: the field holds zero, or the sum of
+    /// addresses, protocol and length alone. So what is in the packet can be neither right nor
+    /// wrong.
     Offloaded,
     /// Cut by the capture's snap length before a checksum could be checked.
     Truncated,
-    /// Without a checksum that is known here: ARP, other protocols, lengths that contradict each other.
+    /// Without a checksum that is known here: ARP, other protocols, lengths that contradict each
+    /// other.
     Other,
     /// Not read: nobody here knows what a frame of this link type begins with.
     Unread,
@@ -126,7 +128,15 @@ impl Tally {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seen, correct, wrong, offloaded, truncated, other, unread } = self;
+        let Self {
+            seen,
+            correct,
+            wrong,
+            offloaded,
+            truncated,
+            other,
+            unread,
+        } = self;
         write!(
             f,
             "{seen} packets: {correct} correct, {wrong} wrong, {offloaded} left to the network card, \
@@ -143,7 +153,11 @@ pub fn verify(frame: &Frame, bytes: &[u8], sum: impl Fn(&[u8]) -> u16) -> Verdic
     }
     let is_cut = bytes.len() < frame.original_length;
     let Some(packet) = take_apart(frame.link, bytes) else {
-        return if is_cut { Verdict::Truncated } else { Verdict::Other };
+        return if is_cut {
+            Verdict::Truncated
+        } else {
+            Verdict::Other
+        };
     };
     let place = |part: &[u8]| frame.bytes.start + (part.as_ptr().addr() - bytes.as_ptr().addr());
     let mut faults = Vec::new();
@@ -163,7 +177,9 @@ pub fn verify(frame: &Frame, bytes: &[u8], sum: impl Fn(&[u8]) -> u16) -> Verdic
         }
         Some(LaxNetSlice::Ipv6(ip)) => {
             let extensions = ip.extensions();
-            let is_routed = extensions.first_header().is_some_and(|first| has_routing(first, extensions.slice()));
+            let is_routed = extensions
+                .first_header()
+                .is_some_and(|first| has_routing(first, extensions.slice()));
             if is_routed || ip.payload().fragmented {
                 // The sum is over the last address of the route, or over all fragments.
                 return Verdict::Other;
@@ -171,7 +187,11 @@ pub fn verify(frame: &Frame, bytes: &[u8], sum: impl Fn(&[u8]) -> u16) -> Verdic
             (ip.payload(), &ip.header().slice()[8..40])
         }
         _ => {
-            return if is_cut && packet.stop_err.is_some() { Verdict::Truncated } else { Verdict::Other };
+            return if is_cut && packet.stop_err.is_some() {
+                Verdict::Truncated
+            } else {
+                Verdict::Other
+            };
         }
     };
     let is_version_4 = addresses.len() == 8;
@@ -196,7 +216,11 @@ pub fn verify(frame: &Frame, bytes: &[u8], sum: impl Fn(&[u8]) -> u16) -> Verdic
         }
         Some((layer, field, _)) => {
             let Some(covered) = covered(layer, payload.payload) else {
-                return conclude(faults, is_offloaded, if is_cut { Rest::Cut } else { Rest::Unknown });
+                return conclude(
+                    faults,
+                    is_offloaded,
+                    if is_cut { Rest::Cut } else { Rest::Unknown },
+                );
             };
             let number = payload.ip_number.0;
             let pseudo = match layer {
@@ -219,9 +243,13 @@ pub fn verify(frame: &Frame, bytes: &[u8], sum: impl Fn(&[u8]) -> u16) -> Verdic
     conclude(faults, is_offloaded, rest)
 }
 
-/// What may stand before the type of a frame's content: tags of customers, of providers, and an older number.
-const VLAN_TAGS: [EtherType; 3] =
-    [EtherType::VLAN_TAGGED_FRAME, EtherType::PROVIDER_BRIDGING, EtherType::VLAN_DOUBLE_TAGGED_FRAME];
+/// What may stand before the type of a frame's content: tags of customers, of providers, and an
+/// older number.
+const VLAN_TAGS: [EtherType; 3] = [
+    EtherType::VLAN_TAGGED_FRAME,
+    EtherType::PROVIDER_BRIDGING,
+    EtherType::VLAN_DOUBLE_TAGGED_FRAME,
+];
 
 /// What there is to say beside wrong and offloaded checksums.
 #[derive(Clone, Copy)]
@@ -241,8 +269,8 @@ fn conclude(faults: Vec<Fault>, is_offloaded: bool, rest: Rest) -> Verdict {
     }
 }
 
-/// Whether a routing header is among the whole extension headers in `bytes`, the first of which is of the kind `first`.
-/// The library's own iterator reads beyond them if the next one is cut short.
+/// Whether a routing header is among the whole extension headers in `bytes`, the first of which is
+/// of the kind `first`. The library's own iterator reads beyond them if the next one is cut short.
 fn has_routing(first: IpNumber, mut bytes: &[u8]) -> bool {
     let mut kind = first;
     while let Some(&[next, length]) = bytes.first_chunk() {
@@ -261,18 +289,28 @@ fn has_routing(first: IpNumber, mut bytes: &[u8]) -> bool {
     false
 }
 
-/// The part of an IP payload that the checksum is over; `None` if the lengths contradict each other.
+/// The part of an IP payload that the checksum is over; `None` if the lengths contradict each
+/// other.
 fn covered(layer: Layer, payload: &[u8]) -> Option<&[u8]> {
     if layer != Layer::Udp {
         return Some(payload);
     }
     let length = usize::from(u16::from_be_bytes([payload[4], payload[5]]));
     // Zero stands for a datagram too long for the field.
-    if length == 0 { Some(payload) } else { payload.get(..length).filter(|_| length >= 8) }
+    if length == 0 {
+        Some(payload)
+    } else {
+        payload.get(..length).filter(|_| length >= 8)
+    }
 }
 
 /// Addresses, protocol and length: what TCP, UDP and `ICMPv6` add to their own bytes.
-fn pseudo_header(addresses: &[u8], protocol: u8, length: usize, sum: &impl Fn(&[u8]) -> u16) -> u16 {
+fn pseudo_header(
+    addresses: &[u8],
+    protocol: u8,
+    length: usize,
+    sum: &impl Fn(&[u8]) -> u16,
+) -> u16 {
     let length = u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes();
     let length_and_protocol = add(sum(&length), u16::from(protocol));
     add(sum(addresses), length_and_protocol)
@@ -292,13 +330,26 @@ impl Checked {
         let total = add(sum(bytes), beside);
         // In ones' complement, taking away is adding the complement.
         let expected = !add(total, !found);
-        Self { is_right: total == 0xffff, found, expected }
+        Self {
+            is_right: total == 0xffff,
+            found,
+            expected,
+        }
     }
 
     fn fault(&self, layer: Layer, offset: usize) -> Fault {
         // A UDP checksum of zero would mean that there is none.
-        let expected = if layer == Layer::Udp && self.expected == 0 { 0xffff } else { self.expected };
-        Fault { layer, offset, found: self.found, expected }
+        let expected = if layer == Layer::Udp && self.expected == 0 {
+            0xffff
+        } else {
+            self.expected
+        };
+        Fault {
+            layer,
+            offset,
+            found: self.found,
+            expected,
+        }
     }
 }
 
@@ -307,7 +358,10 @@ fn take_apart(link: Link, bytes: &[u8]) -> Option<LaxSlicedPacket<'_>> {
     let tagged = |mut ether_type: usize, mut header: usize| loop {
         let number = EtherType(u16::from_be_bytes(*bytes.get(ether_type..)?.first_chunk()?));
         if !VLAN_TAGS.contains(&number) {
-            return Some(LaxSlicedPacket::from_ether_type(number, bytes.get(header..)?));
+            return Some(LaxSlicedPacket::from_ether_type(
+                number,
+                bytes.get(header..)?,
+            ));
         }
         // A tag is two bytes of its own and the type of what follows.
         (ether_type, header) = (header + 2, header + 4);

@@ -1,5 +1,6 @@
-//! On random inputs, the smallest ones included, both programs of every workload give the same answer on every pool.
-//! Workloads and their parameters come from the catalogue: a new one is tested without a line here.
+//! On random inputs, the smallest ones included, both programs of every workload give the same
+//! answer on every pool. Workloads and their parameters come from the catalogue: a new one is
+//! tested without a line here.
 
 use std::collections::BTreeMap;
 
@@ -15,32 +16,52 @@ use crate::CATALOGUE;
 /// Random inputs per workload.
 const CASES: u32 = 16;
 
-/// Pools of one thread, of as many as small hosts have, of an odd number, and of more than there are CPUs.
+/// Pools of one thread, of as many as small hosts have, of an odd number, and of more than there
+/// are CPUs.
 const THREADS: [usize; 4] = [1, 2, 3, 8];
 
 /// Parameters that keep the value of size `tiny`, and why.
 const KEPT: [(&str, &str, &str); 3] = [
-    ("packets", "stop", "a run that time ends does what it manages, each time another sum"),
-    ("kv", "empty", "its other value lets time pass by the quarter of a second"),
+    (
+        "packets",
+        "stop",
+        "a run that time ends does what it manages, each time another sum",
+    ),
+    (
+        "kv",
+        "empty",
+        "its other value lets time pass by the quarter of a second",
+    ),
     ("kv", "rate", "a few requests a second last for minutes"),
 ];
 
 /// Parameters of which one value more is left out than are refused, and why.
-const FROM_ONE: [(&str, &str, &str); 1] =
-    [("packets", "sources", "0 stands for one per worker, so that the input follows the threads")];
+const FROM_ONE: [(&str, &str, &str); 1] = [(
+    "packets",
+    "sources",
+    "0 stands for one per worker, so that the input follows the threads",
+)];
 
 fn request(workload: &str, program: Program, threads: usize, seed: u64) -> Request {
-    Request { program, threads, seed, ..Request::tiny(workload) }
+    Request {
+        program,
+        threads,
+        seed,
+        ..Request::tiny(workload)
+    }
 }
 
 fn is_among(list: &[(&str, &str, &str)], description: &Description, parameter: &Parameter) -> bool {
-    list.iter().any(|(workload, name, _)| (*workload, *name) == (description.name, parameter.name))
+    list.iter()
+        .any(|(workload, name, _)| (*workload, *name) == (description.name, parameter.name))
 }
 
 /// The smallest and largest value under which the input is the same for every number of threads.
 fn bounds(description: &Description, parameter: &Parameter) -> Option<(u64, u64)> {
     match parameter.accepts {
-        Accepts::Whole { min: 0, max } if is_among(&FROM_ONE, description, parameter) => Some((1, max)),
+        Accepts::Whole { min: 0, max } if is_among(&FROM_ONE, description, parameter) => {
+            Some((1, max))
+        }
         Accepts::Whole { min, max } => Some((min, max)),
         Accepts::OneOf(_) => None,
     }
@@ -53,7 +74,9 @@ fn values(description: &Description, parameter: &Parameter, tiny: &str) -> Boxed
     }
     let (min, max) = bounds(description, parameter).expect("it takes numbers");
     let usual = tiny.parse::<u64>().expect("a whole number").clamp(min, max);
-    prop_oneof![min..=max.min(min + 2), min..=usual].prop_map(|n| n.to_string()).boxed()
+    prop_oneof![min..=max.min(min + 2), min..=usual]
+        .prop_map(|n| n.to_string())
+        .boxed()
 }
 
 /// Explicit values for all parameters.
@@ -84,20 +107,27 @@ fn both_programs_agree_on_random_inputs_of_every_workload() {
     for workload in CATALOGUE {
         let description = workload.description();
         let name = description.name;
-        let config = Config { cases: CASES, failure_persistence: None, ..Config::default() };
+        let config = Config {
+            cases: CASES,
+            failure_persistence: None,
+            ..Config::default()
+        };
         TestRunner::new(config)
-            .run(&(0_u64..1_000, parameters(description)), |(seed, parameters)| {
-                let with = |program, threads| Request {
-                    parameters: parameters.iter().cloned().collect(),
-                    ..request(name, program, threads, seed)
-                };
-                let sequential = answer(&with(Program::Sequential, 1))?;
-                for threads in THREADS {
-                    let parallel = answer(&with(Program::Parallel, threads))?;
-                    prop_assert_eq!(&parallel, &sequential, "{} threads", threads);
-                }
-                Ok(())
-            })
+            .run(
+                &(0_u64..1_000, parameters(description)),
+                |(seed, parameters)| {
+                    let with = |program, threads| Request {
+                        parameters: parameters.iter().cloned().collect(),
+                        ..request(name, program, threads, seed)
+                    };
+                    let sequential = answer(&with(Program::Sequential, 1))?;
+                    for threads in THREADS {
+                        let parallel = answer(&with(Program::Parallel, threads))?;
+                        prop_assert_eq!(&parallel, &sequential, "{} threads", threads);
+                    }
+                    Ok(())
+                },
+            )
             .unwrap_or_else(|failure| panic!("{name}: {failure}"));
     }
 }
@@ -108,18 +138,27 @@ fn both_programs_agree_on_the_three_smallest_values_of_every_parameter() {
         let description = workload.description();
         let may_vary = |parameter: &&Parameter| !is_among(&KEPT, description, parameter);
         for parameter in description.parameters.iter().filter(may_vary) {
-            let Some((min, max)) = bounds(description, parameter) else { continue };
+            let Some((min, max)) = bounds(description, parameter) else {
+                continue;
+            };
             for value in min..=max.min(min + 2) {
                 let with = |program, threads| {
                     let mut request = request(description.name, program, threads, 3);
-                    request.parameters.insert(parameter.name.to_owned(), value.to_string());
-                    run("test", CATALOGUE, &request).unwrap_or_else(|failure| panic!("{request:?}: {failure:?}")).answer
+                    request
+                        .parameters
+                        .insert(parameter.name.to_owned(), value.to_string());
+                    run("test", CATALOGUE, &request)
+                        .unwrap_or_else(|failure| panic!("{request:?}: {failure:?}"))
+                        .answer
                 };
                 let sequential = with(Program::Sequential, 1);
                 for threads in THREADS {
                     let (name, of) = (description.name, parameter.name);
                     let parallel = with(Program::Parallel, threads);
-                    assert_eq!(parallel, sequential, "{name}: {of} = {value}, {threads} threads");
+                    assert_eq!(
+                        parallel, sequential,
+                        "{name}: {of} = {value}, {threads} threads"
+                    );
                 }
             }
         }
@@ -131,12 +170,21 @@ fn a_zero_that_means_no_work_is_refused_by_every_workload() {
     for workload in CATALOGUE {
         let description = workload.description();
         for parameter in description.parameters {
-            let Accepts::Whole { min: 1.., .. } = parameter.accepts else { continue };
+            let Accepts::Whole { min: 1.., .. } = parameter.accepts else {
+                continue;
+            };
             let mut request = request(description.name, Program::Parallel, 1, 0);
-            request.parameters.insert(parameter.name.to_owned(), "0".to_owned());
+            request
+                .parameters
+                .insert(parameter.name.to_owned(), "0".to_owned());
             let failure = run("test", CATALOGUE, &request).expect_err("refused");
-            let Failure::Refused { message } = failure else { panic!("{failure:?}") };
-            assert!(message.contains(&format!("parameter `{}` = `0`", parameter.name)), "{message}");
+            let Failure::Refused { message } = failure else {
+                panic!("{failure:?}")
+            };
+            assert!(
+                message.contains(&format!("parameter `{}` = `0`", parameter.name)),
+                "{message}"
+            );
         }
     }
 }
@@ -145,8 +193,15 @@ fn a_zero_that_means_no_work_is_refused_by_every_workload() {
 fn an_answer_that_was_never_given_is_rejected_by_every_workload() {
     for workload in CATALOGUE {
         let description = workload.description();
-        let values = description.resolve(Size::Tiny, &BTreeMap::new(), false).unwrap();
-        let setup = Setup { seed: 1, values: &values, input: None, threads: 1 };
+        let values = description
+            .resolve(Size::Tiny, &BTreeMap::new(), false)
+            .unwrap();
+        let setup = Setup {
+            seed: 1,
+            values: &values,
+            input: None,
+            threads: 1,
+        };
         let mut instance = workload.prepare(&setup).unwrap();
         instance.reset();
         assert!(instance.check().is_err(), "{}", description.name);

@@ -5,11 +5,19 @@ use workloads::measure::run;
 
 use crate::CATALOGUE;
 
-/// Pools of one thread, of as many as small hosts have, of an odd number, and of more than there are CPUs.
+/// Pools of one thread, of as many as small hosts have, of an odd number, and of more than there
+/// are CPUs.
 const THREADS: [usize; 4] = [1, 2, 3, 8];
 
 fn request(workload: &str, program: Program, threads: usize, seed: u64) -> Request {
-    Request { program, threads, seed, warmup_iterations: 1, iterations: 2, ..Request::tiny(workload) }
+    Request {
+        program,
+        threads,
+        seed,
+        warmup_iterations: 1,
+        iterations: 2,
+        ..Request::tiny(workload)
+    }
 }
 
 fn names() -> impl Iterator<Item = &'static str> {
@@ -17,7 +25,9 @@ fn names() -> impl Iterator<Item = &'static str> {
 }
 
 fn answer(request: &Request) -> String {
-    run("test", CATALOGUE, request).unwrap_or_else(|failure| panic!("{request:?}: {failure:?}")).answer
+    run("test", CATALOGUE, request)
+        .unwrap_or_else(|failure| panic!("{request:?}: {failure:?}"))
+        .answer
 }
 
 #[test]
@@ -27,7 +37,10 @@ fn sequential_and_parallel_agree_for_every_workload_pool_and_seed() {
             let sequential = answer(&request(name, Program::Sequential, 1, seed));
             for threads in THREADS {
                 let parallel = answer(&request(name, Program::Parallel, threads, seed));
-                assert_eq!(parallel, sequential, "{name}, {threads} threads, seed {seed}");
+                assert_eq!(
+                    parallel, sequential,
+                    "{name}, {threads} threads, seed {seed}"
+                );
             }
         }
     }
@@ -36,11 +49,22 @@ fn sequential_and_parallel_agree_for_every_workload_pool_and_seed() {
 #[test]
 fn an_outcome_has_what_was_asked_for_and_survives_its_journey() {
     for name in names() {
-        let outcome = run("some-variant", CATALOGUE, &request(name, Program::Parallel, 2, 3)).unwrap();
+        let outcome = run(
+            "some-variant",
+            CATALOGUE,
+            &request(name, Program::Parallel, 2, 3),
+        )
+        .unwrap();
         assert_eq!(outcome.schema, SCHEMA);
         assert_eq!(outcome.variant, "some-variant");
         assert_eq!((outcome.warmup.len(), outcome.iterations.len()), (1, 2));
-        assert!(outcome.iterations.iter().all(|i| i.elapsed_ns > 0 && i.work_units > 0), "{name}");
+        assert!(
+            outcome
+                .iterations
+                .iter()
+                .all(|i| i.elapsed_ns > 0 && i.work_units > 0),
+            "{name}"
+        );
         assert!(outcome.usage.max_rss_bytes > 0);
         let line = serde_json::to_string(&outcome).unwrap();
         assert!(!line.contains('\n'));

@@ -35,7 +35,19 @@ const OF_KNOWN_LENGTH: &[(&str, &[(&str, &str)])] = &[
 const KNOWN_LENGTHS: &[(&str, &[(&str, &str)], Option<Duration>)] = &[
     ("packets", &[], None),
     ("life", &[], None),
-    ("packets", &[("stop", "timed"), ("duration-ms", "1500")], Some(Duration::from_millis(1500))),
-    ("ticks", &[("ticks", "3"), ("period-us", "7000")], Some(Duration::from_millis(21))),
-    ("two-long-tasks", &[("joins", "4"), ("task-us", "1000"), ("gap-us", "500")], Some(Duration::from_millis(5))),
+    (
+        "packets",
+        &[("stop", "timed"), ("duration-ms", "1500")],
+        Some(Duration::from_millis(1500)),
+    ),
+    (
+        "ticks",
+        &[("ticks", "3"), ("period-us", "7000")],
+        Some(Duration::from_millis(21)),
+    ),
+    (
+        "two-long-tasks",
+        &[("joins", "4"), ("task-us", "1000"), ("gap-us", "500")],
+        Some(Duration::from_millis(5)),
+    ),
 ];

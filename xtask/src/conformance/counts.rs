@@ -15,11 +15,18 @@ impl Counts {
     /// Adds up the summary lines of the test harness: `test result: ok. 5 passed; 0 failed; …`.
     pub(super) fn read(output: &str) -> Self {
         let mut counts = Self::default();
-        for line in output.lines().filter_map(|line| line.strip_prefix("test result: ")) {
+        for line in output
+            .lines()
+            .filter_map(|line| line.strip_prefix("test result: "))
+        {
             for part in line.split([';', '.']) {
                 let mut words = part.split_whitespace();
-                let (Some(number), Some(what)) = (words.next(), words.next()) else { continue };
-                let Ok(number) = number.parse::<u32>() else { continue };
+                let (Some(number), Some(what)) = (words.next(), words.next()) else {
+                    continue;
+                };
+                let Ok(number) = number.parse::<u32>() else {
+                    continue;
+                };
                 match what {
                     "passed" => counts.passed += number,
                     "failed" => counts.failed += number,
@@ -45,13 +52,21 @@ impl Counts {
 
     pub(super) fn from_json(value: &Value) -> Option<Self> {
         let number = |i: usize| value.get(i)?.as_u64()?.try_into().ok();
-        Some(Self { passed: number(0)?, failed: number(1)?, ignored: number(2)? })
+        Some(Self {
+            passed: number(0)?,
+            failed: number(1)?,
+            ignored: number(2)?,
+        })
     }
 }
 
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { passed, failed, ignored } = self;
+        let Self {
+            passed,
+            failed,
+            ignored,
+        } = self;
         write!(f, "{passed} passed, {failed} failed, {ignored} ignored")
     }
 }
@@ -65,18 +80,35 @@ pub(super) fn table(suites: &[String], rows: &[(String, Vec<Counts>)]) -> String
         }
     }
     let sum = ("all".to_owned(), sums);
-    let name_width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0).max(7);
+    let name_width = rows
+        .iter()
+        .map(|(name, _)| name.len())
+        .max()
+        .unwrap_or(0)
+        .max(7);
     let line = |name: &str, cells: &[String]| {
         let cells = cells.iter().zip(suites);
         let cells = cells.map(|(cell, suite)| format!("{cell:>width$}", width = suite.len()));
-        format!("| {name:<name_width$} | {} |\n", cells.collect::<Vec<_>>().join(" | "))
+        format!(
+            "| {name:<name_width$} | {} |\n",
+            cells.collect::<Vec<_>>().join(" | ")
+        )
     };
-    let rule: Vec<_> = suites.iter().map(|suite| "-".repeat(suite.len() - 1) + ":").collect();
+    let rule: Vec<_> = suites
+        .iter()
+        .map(|suite| "-".repeat(suite.len() - 1) + ":")
+        .collect();
     let mut text = String::from("passed / failed / ignored\n\n");
     text += &line("variant", suites);
     text += &line(&"-".repeat(name_width), &rule);
     for (name, row) in rows.iter().chain([&sum]) {
-        let cells = row.iter().map(|Counts { passed, failed, ignored }| format!("{passed} / {failed} / {ignored}"));
+        let cells = row.iter().map(
+            |Counts {
+                 passed,
+                 failed,
+                 ignored,
+             }| format!("{passed} / {failed} / {ignored}"),
+        );
         text += &line(name, &cells.collect::<Vec<_>>());
     }
     text.pop();
@@ -95,18 +127,33 @@ test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; 3 filtered out; fini
 
 test result: FAILED. 5 passed; 4 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.02s
 ";
-        assert_eq!(Counts::read(output), Counts { passed: 7, failed: 4, ignored: 1 });
+        assert_eq!(
+            Counts::read(output),
+            Counts {
+                passed: 7,
+                failed: 4,
+                ignored: 1
+            }
+        );
     }
 
     #[test]
     fn counts_survive_being_written_and_read() {
-        let counts = Counts { passed: 7, failed: 4, ignored: 1 };
+        let counts = Counts {
+            passed: 7,
+            failed: 4,
+            ignored: 1,
+        };
         assert_eq!(Counts::from_json(&counts.to_json()), Some(counts));
     }
 
     #[test]
     fn the_table_ends_with_the_sums_of_its_columns() {
-        let counts = |passed, failed| Counts { passed, failed, ignored: 1 };
+        let counts = |passed, failed| Counts {
+            passed,
+            failed,
+            ignored: 1,
+        };
         let rows = [
             ("packed".to_owned(), vec![counts(5, 0), counts(70, 0)]),
             ("split".to_owned(), vec![counts(4, 1), counts(70, 2)]),

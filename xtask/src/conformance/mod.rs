@@ -36,17 +36,24 @@ pub(crate) struct Options {
     fresh: bool,
 }
 
-/// Runs the suites on every variant asked for and prints how many tests passed, failed and were ignored in each.
+/// Runs the suites on every variant asked for and prints how many tests passed, failed and were
+/// ignored in each.
 pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
     run_on(sh, &options.variants.chosen()?, options)
 }
 
 /// What every change must pass: the newest of each package, on `variants`.
 pub(crate) fn test(sh: &Shell, variants: &[Variant]) -> Result<()> {
-    let package = |name, version: &str| Package { name, version: version.to_owned() };
+    let package = |name, version: &str| Package {
+        name,
+        version: version.to_owned(),
+    };
     let options = Options {
         variants: Variants::default(),
-        packages: vec![package(Name::Rayon, "1.12.0"), package(Name::RayonCore, "1.13.0")],
+        packages: vec![
+            package(Name::Rayon, "1.12.0"),
+            package(Name::RayonCore, "1.13.0"),
+        ],
         skip_doctests: false,
         fresh: true,
     };
@@ -65,7 +72,10 @@ fn run_on(sh: &Shell, variants: &[Variant], options: &Options) -> Result<()> {
         let mut row = Vec::new();
         for suite in &suites {
             let title = format!("{} on {}", suite.title(), variant.name());
-            eprintln!("── {} of {runs}: {title}", rows.len() * suites.len() + row.len() + 1);
+            eprintln!(
+                "── {} of {runs}: {title}",
+                rows.len() * suites.len() + row.len() + 1
+            );
             row.push(match passed.get(&title) {
                 Some(counts) => {
                     eprintln!("   {counts}, on the same sources before (--fresh runs it again)");
@@ -78,12 +88,25 @@ fn run_on(sh: &Shell, variants: &[Variant], options: &Options) -> Result<()> {
     }
     let titles: Vec<_> = suites.iter().map(Suite::title).collect();
     println!("{}", table(&titles, &rows));
-    let failed: u32 = rows.iter().flat_map(|(_, row)| row).map(|counts| counts.failed).sum();
-    ensure!(failed == 0, "{failed} tests of the published packages fail on the fork");
+    let failed: u32 = rows
+        .iter()
+        .flat_map(|(_, row)| row)
+        .map(|counts| counts.failed)
+        .sum();
+    ensure!(
+        failed == 0,
+        "{failed} tests of the published packages fail on the fork"
+    );
     Ok(())
 }
 
-fn run_suite(sh: &Shell, suite: &Suite, variant: &Variant, title: &str, passed: &mut Passed) -> Result<Counts> {
+fn run_suite(
+    sh: &Shell,
+    suite: &Suite,
+    variant: &Variant,
+    title: &str,
+    passed: &mut Passed,
+) -> Result<Counts> {
     let start = Instant::now();
     let counts = suite.run(sh, variant)?;
     eprintln!("   {counts}, in {:.0} s", start.elapsed().as_secs_f64());

@@ -21,13 +21,26 @@ impl Passed {
     /// What is known of the sources as they are now. If `fresh`, none of it is given out.
     pub(super) fn load(sh: &Shell, fresh: bool) -> Result<Self> {
         let root = sh.current_dir();
-        let parts = ["rayon-fork/Cargo.toml", "rayon-fork/build.rs", "rayon-fork/src"];
+        let parts = [
+            "rayon-fork/Cargo.toml",
+            "rayon-fork/build.rs",
+            "rayon-fork/src",
+        ];
         let sources = fingerprint(sh, &parts)?;
         let file = root.join("target/conformance/passed.json");
-        let text = if sh.path_exists(&file) { sh.read_file(&file)? } else { String::new() };
+        let text = if sh.path_exists(&file) {
+            sh.read_file(&file)?
+        } else {
+            String::new()
+        };
         // An unreadable file is no worse than none: everything is run.
         let results = results_of(&text, &sources).unwrap_or_default();
-        Ok(Self { file, sources, results, is_ignored: fresh })
+        Ok(Self {
+            file,
+            sources,
+            results,
+            is_ignored: fresh,
+        })
     }
 
     pub(super) fn get(&self, title: &str) -> Option<Counts> {
@@ -66,10 +79,19 @@ mod tests {
     use std::path::Path;
     use xshell::Shell;
 
-    const GREEN: Counts = Counts { passed: 3, failed: 0, ignored: 1 };
+    const GREEN: Counts = Counts {
+        passed: 3,
+        failed: 0,
+        ignored: 1,
+    };
 
     fn passed(file: &Path, results: Map<String, Value>) -> Passed {
-        Passed { file: file.to_owned(), sources: "a".into(), results, is_ignored: false }
+        Passed {
+            file: file.to_owned(),
+            sources: "a".into(),
+            results,
+            is_ignored: false,
+        }
     }
 
     #[test]
@@ -77,7 +99,9 @@ mod tests {
         let sh = Shell::new().unwrap();
         let folder = sh.create_temp_dir().unwrap();
         let file = folder.path().join("passed.json");
-        passed(&file, Map::new()).insert(&sh, "rayon on packed", GREEN).unwrap();
+        passed(&file, Map::new())
+            .insert(&sh, "rayon on packed", GREEN)
+            .unwrap();
 
         let text = sh.read_file(&file).unwrap();
         let mut read = passed(&file, results_of(&text, "a").unwrap());
@@ -86,7 +110,11 @@ mod tests {
         assert!(results_of(&text, "b").is_none());
 
         read.is_ignored = true;
-        assert_eq!(read.get("rayon on packed"), None, "a fresh run is told of an earlier one");
+        assert_eq!(
+            read.get("rayon on packed"),
+            None,
+            "a fresh run is told of an earlier one"
+        );
     }
 
     #[test]

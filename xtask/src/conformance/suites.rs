@@ -1,7 +1,8 @@
 //! Where the published tests come from and how they are run on the fork.
 //!
-//! Their files are those that Cargo keeps of the published packages. They are copied under `target/`, unmodified, into
-//! a workspace that is given the fork; nothing of them is in this repository.
+//! Their files are those that Cargo keeps of the published packages. They are copied under
+//! `target/`, unmodified, into a workspace that is given the fork; nothing of them is in this
+//! repository.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -26,8 +27,8 @@ pub(super) struct Package {
 pub(super) enum Name {
     /// The facade, which is compiled with the fork below it.
     Rayon,
-    /// What the fork replaces: its integration tests. Its unit and documentation tests are part of its sources, so they
-    /// cannot be run on others.
+    /// What the fork replaces: its integration tests. Its unit and documentation tests are part of
+    /// its sources, so they cannot be run on others.
     RayonCore,
 }
 
@@ -60,7 +61,11 @@ impl Package {
             _ => &[Kind::Tests],
         };
         let package = format!("{} {}", self.name.as_str(), self.version);
-        let suite = |&kind| Suite { package: package.clone(), folder: folder.clone(), kind };
+        let suite = |&kind| Suite {
+            package: package.clone(),
+            folder: folder.clone(),
+            kind,
+        };
         Ok(kinds.iter().map(suite).collect())
     }
 
@@ -69,7 +74,9 @@ impl Package {
     }
 
     fn folder(&self, sh: &Shell) -> PathBuf {
-        sh.current_dir().join("target/conformance").join(self.file_name())
+        sh.current_dir()
+            .join("target/conformance")
+            .join(self.file_name())
     }
 }
 
@@ -82,7 +89,10 @@ impl FromStr for Package {
             Some(("rayon-core", version)) => (Name::RayonCore, version),
             _ => bail!("`{text}` is not of the form rayon@1.12.0 or rayon-core@1.13.0"),
         };
-        Ok(Self { name, version: version.to_owned() })
+        Ok(Self {
+            name,
+            version: version.to_owned(),
+        })
     }
 }
 
@@ -111,7 +121,8 @@ fn patch_facade(sh: &Shell, published: &Path, folder: &Path) -> Result<()> {
 /// A package that has nothing but the integration tests of the published one.
 fn move_tests(sh: &Shell, published: &Path, folder: &Path) -> Result<()> {
     let tests = published.join("tests");
-    copy_folder(&tests, &folder.join("tests")).with_context(|| format!("copying {}", tests.display()))?;
+    copy_folder(&tests, &folder.join("tests"))
+        .with_context(|| format!("copying {}", tests.display()))?;
     let manifest = manifest_for_tests(&registry::manifest(sh, published)?, fork::dependency(sh))?;
     sh.write_file(folder.join("Cargo.toml"), manifest.to_string())?;
     // Cargo wants more than tests in a package.
@@ -128,8 +139,8 @@ impl Suite {
         format!("{} {kind}", self.package)
     }
 
-    /// Runs the suite on `variant` and says on stderr what failed. A test program that does not compile or does not end
-    /// by itself counts as one failure.
+    /// Runs the suite on `variant` and says on stderr what failed. A test program that does not
+    /// compile or does not end by itself counts as one failure.
     pub(super) fn run(&self, sh: &Shell, variant: &Variant) -> Result<Counts> {
         // One folder for all: what does not depend on the variant is built once.
         let target = sh.current_dir().join("target/conformance/build");
@@ -161,7 +172,10 @@ pub(crate) fn count(test: Cmd<'_>) -> Result<Counts> {
     let mut counts = Counts::read(&report);
     if !output.status.success() {
         let passed = |line: &&str| line.starts_with("test ") && line.ends_with("... ok");
-        report.lines().filter(|line| !passed(line)).for_each(|line| eprintln!("{line}"));
+        report
+            .lines()
+            .filter(|line| !passed(line))
+            .for_each(|line| eprintln!("{line}"));
         eprintln!("{}", String::from_utf8_lossy(&output.stderr));
         counts.failed = counts.failed.max(1);
     }
@@ -170,9 +184,14 @@ pub(crate) fn count(test: Cmd<'_>) -> Result<Counts> {
 
 /// A package with the edition and all dependencies of the published one, and the fork.
 fn manifest_for_tests(published: &Table, fork: Table) -> Result<Table> {
-    let edition = published.get("package").and_then(|package| package.get("edition"));
-    let edition = edition.context("the published manifest names no edition")?.clone();
-    let mut manifest: Table = toml::toml! { package = { name = "published-tests", version = "0.0.0" } };
+    let edition = published
+        .get("package")
+        .and_then(|package| package.get("edition"));
+    let edition = edition
+        .context("the published manifest names no edition")?
+        .clone();
+    let mut manifest: Table =
+        toml::toml! { package = { name = "published-tests", version = "0.0.0" } };
     if let Some(package) = manifest["package"].as_table_mut() {
         package.insert("edition".into(), edition);
     }
@@ -182,8 +201,13 @@ fn manifest_for_tests(published: &Table, fork: Table) -> Result<Table> {
             manifest.insert(key.into(), value.clone());
         }
     }
-    let dependencies = manifest.entry("dependencies").or_insert_with(|| Table::new().into());
-    dependencies.as_table_mut().context("[dependencies] is no table")?.extend(fork);
+    let dependencies = manifest
+        .entry("dependencies")
+        .or_insert_with(|| Table::new().into());
+    dependencies
+        .as_table_mut()
+        .context("[dependencies] is no table")?
+        .extend(fork);
     Ok(manifest)
 }
 
@@ -205,11 +229,17 @@ mod tests {
 
     #[test]
     fn a_package_is_named_with_its_version() {
-        let core = Package { name: Name::RayonCore, version: "1.13.0".to_owned() };
+        let core = Package {
+            name: Name::RayonCore,
+            version: "1.13.0".to_owned(),
+        };
         assert_eq!("rayon-core@1.13.0".parse::<Package>().unwrap(), core);
         for wrong in ["rayon", "rayon=1.12.0", "ryon@1.12.0"] {
             let error = wrong.parse::<Package>().unwrap_err().to_string();
-            assert!(error.contains(wrong) && error.contains("rayon@1.12.0"), "{error}");
+            assert!(
+                error.contains(wrong) && error.contains("rayon@1.12.0"),
+                "{error}"
+            );
         }
     }
 

@@ -1,5 +1,5 @@
-//! The fork in a program of somebody else: what it does to the lock file, the oldest compiler that builds it, and the
-//! stack that it takes.
+//! The fork in a program of somebody else: what it does to the lock file, the oldest compiler that
+//! builds it, and the stack that it takes.
 
 pub(crate) mod stack;
 mod targets;
@@ -14,18 +14,20 @@ use crate::shell::step;
 use crate::variants::all_features;
 
 /// The oldest versions that satisfy the published crate, each after those that need a newer one.
-const OLDEST: [(&str, &str); 3] =
-    [("crossbeam-deque", "0.8.1"), ("crossbeam-epoch", "0.9.0"), ("crossbeam-utils", "0.8.0")];
+const OLDEST: [(&str, &str); 3] = [
+    ("crossbeam-deque", "0.8.1"),
+    ("crossbeam-epoch", "0.9.0"),
+    ("crossbeam-utils", "0.8.0"),
+];
 
 /// Features that make no variant, and that a program may ask for.
 const OTHER_FEATURES: [&str; 3] = ["instrument", "record", "web_spin_lock"];
 
-const PROGRAM: &str =
-    "fn main() {\n    rayon::join(|| (), || ());\n    rayon_core::scope(|scope| scope.spawn(|_| ()));\n}\n";
+const PROGRAM: &str = "fn main() {\n    rayon::join(|| (), || ());\n    rayon_core::scope(|scope| scope.spawn(|_| ()));\n}\n";
 
-/// A program with the oldest libraries that do for the published crate takes the fork by a patch: its lock file stays
-/// as it is but for the version of rayon-core, and the oldest compiler takes it without a warning. Without the patch it
-/// is again what it was.
+/// A program with the oldest libraries that do for the published crate takes the fork by a patch:
+/// its lock file stays as it is but for the version of rayon-core, and the oldest compiler takes it
+/// without a warning. Without the patch it is again what it was.
 pub(crate) fn test(sh: &Shell) -> Result<()> {
     let title = "the fork in a program of somebody else";
     eprintln!("── {title}");
@@ -37,7 +39,10 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
              [dependencies]\nrayon = \"1.12\"\nrayon-core = {{ version = \"1.13\", features = {features:?} }}\n"
         )
     };
-    let patch = format!("\n[patch.crates-io]\nrayon-core = {{ path = '{}' }}\n", fork.display());
+    let patch = format!(
+        "\n[patch.crates-io]\nrayon-core = {{ path = '{}' }}\n",
+        fork.display()
+    );
     sh.remove_path(&folder)?;
     sh.write_file(folder.join("src/main.rs"), PROGRAM)?;
     let write = |text: String| sh.write_file(folder.join("Cargo.toml"), text);
@@ -45,7 +50,12 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
     let published = fork::PUBLISHED;
     let update = |package: &str, version: &str| {
         let _dir = sh.push_dir(&folder);
-        cmd!(sh, "cargo update --quiet --package {package} --precise {version}").quiet().run()
+        cmd!(
+            sh,
+            "cargo update --quiet --package {package} --precise {version}"
+        )
+        .quiet()
+        .run()
     };
     update("rayon-core", published)?;
     for (package, version) in OLDEST {
@@ -61,14 +71,23 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
     );
     write(manifest(&[]) + &patch)?;
     let (core, is_fork) = fork::linked_core(sh, &folder)?;
-    ensure!(!is_fork, "Cargo uses a patch in spite of a lock file now ({core}): the READMEs say it does not");
+    ensure!(
+        !is_fork,
+        "Cargo uses a patch in spite of a lock file now ({core}): the READMEs say it does not"
+    );
     let take = || {
         let _dir = sh.push_dir(&folder);
-        cmd!(sh, "cargo update --quiet --package rayon-core").quiet().run()
+        cmd!(sh, "cargo update --quiet --package rayon-core")
+            .quiet()
+            .run()
     };
     take()?;
     let (core, is_fork) = fork::linked_core(sh, &folder)?;
-    ensure!(is_fork, "the patched program has `{core}`, not the fork in {}", fork.display());
+    ensure!(
+        is_fork,
+        "the patched program has `{core}`, not the fork in {}",
+        fork.display()
+    );
     let after = locked(sh, &folder)?;
     let new = added(&before, &after);
     ensure!(
@@ -76,16 +95,29 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
         "the fork adds to the lock file of a program that takes it: {}; see rayon-fork/Cargo.toml",
         new.join(", ")
     );
-    eprintln!("   {title}: {} packages in its lock file, as before", after.len());
+    eprintln!(
+        "   {title}: {} packages in its lock file, as before",
+        after.len()
+    );
 
     for features in [&["champion"][..], &[]] {
         write(manifest(features) + &patch)?;
-        ensure!(fork::linked_core(sh, &folder)?.1, "{features:?} leaves the published crate");
+        ensure!(
+            fork::linked_core(sh, &folder)?.1,
+            "{features:?} leaves the published crate"
+        );
         write(manifest(&[]))?;
         let (core, is_fork) = fork::linked_core(sh, &folder)?;
-        ensure!(!is_fork, "without the patch the program still has `{core}`: the READMEs say it goes back");
+        ensure!(
+            !is_fork,
+            "without the patch the program still has `{core}`: the READMEs say it goes back"
+        );
         let left = added(&before, &locked(sh, &folder)?);
-        ensure!(left.is_empty(), "a program that goes back keeps {}", left.join(", "));
+        ensure!(
+            left.is_empty(),
+            "a program that goes back keeps {}",
+            left.join(", ")
+        );
         write(manifest(&[]) + &patch)?;
         take()?;
     }
@@ -97,10 +129,15 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
     // Cargo shows strangers the warnings of a package that it has by path.
     let _deny = sh.push_env("RUSTFLAGS", "-D warnings");
     for features in all_features(&OTHER_FEATURES) {
-        let of_core = features.iter().map(|name| format!("--features=rayon-core/{name}"));
+        let of_core = features
+            .iter()
+            .map(|name| format!("--features=rayon-core/{name}"));
         let build = cmd!(sh, "rustup run {oldest} cargo check --quiet").args(of_core);
         // This very program runs under another Cargo, which says so.
-        step(&format!("rustc {oldest}, {}", features.join(",")), build.env_remove("CARGO"))?;
+        step(
+            &format!("rustc {oldest}, {}", features.join(",")),
+            build.env_remove("CARGO"),
+        )?;
     }
     Ok(())
 }
@@ -108,16 +145,23 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
 /// The compiler that the fork's manifest names as its oldest; installed if it is missing.
 pub(crate) fn oldest_compiler(sh: &Shell) -> Result<String> {
     let manifest = fork::manifest(sh)?;
-    let version = manifest.get("package").and_then(|package| package.get("rust-version"));
+    let version = manifest
+        .get("package")
+        .and_then(|package| package.get("rust-version"));
     let version = version.and_then(toml::Value::as_str);
-    let version = version.context("rayon-fork/Cargo.toml has no rust-version")?.to_owned();
+    let version = version
+        .context("rayon-fork/Cargo.toml has no rust-version")?
+        .to_owned();
     let installed = match cmd!(sh, "rustup toolchain list").quiet().read() {
         Ok(list) => list,
         Err(error) => bail!(Stop::HostNotFit(format!(
             "rustc {version} needs rustup (https://rustup.rs), to be there beside the newer one: {error}"
         ))),
     };
-    if !installed.lines().any(|name| name.starts_with(&format!("{version}-"))) {
+    if !installed
+        .lines()
+        .any(|name| name.starts_with(&format!("{version}-")))
+    {
         let install = cmd!(sh, "rustup toolchain install {version} --profile minimal");
         step(&format!("installing rustc {version}"), install)?;
     }

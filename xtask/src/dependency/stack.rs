@@ -1,7 +1,7 @@
 //! Bytes of stack that a nested level takes, on the published crate and on the fork.
 //!
-//! The program is `rayon-fork/examples/stack.rs`. Two rayon-cores do not go into one program, so it is compiled once
-//! for each, as anybody's program would be: with Cargo's own profiles.
+//! The program is `rayon-fork/examples/stack.rs`. Two rayon-cores do not go into one program, so it
+//! is compiled once for each, as anybody's program would be: with Cargo's own profiles.
 
 use std::fmt::Write as _;
 
@@ -11,8 +11,8 @@ use xshell::{Shell, cmd};
 use crate::fork;
 use crate::variants::Variant;
 
-/// How much more a level may take than on the published crate: what the compiler's choice to inline a call or not makes
-/// of a frame or two.
+/// How much more a level may take than on the published crate: what the compiler's choice to inline
+/// a call or not makes of a frame or two.
 const MARGIN: usize = 64;
 
 /// Bytes per level for each way to nest, in the program's order.
@@ -28,8 +28,8 @@ struct Row {
     largest: String,
 }
 
-/// Compares the fork's `variants` with the published crate, prints a table for each profile, and fails if a level of
-/// any takes more than there.
+/// Compares the fork's `variants` with the published crate, prints a table for each profile, and
+/// fails if a level of any takes more than there.
 pub(crate) fn run(sh: &Shell, variants: &[Variant]) -> Result<()> {
     let mut excesses = Vec::new();
     for profile in ["release", "dev"] {
@@ -39,7 +39,11 @@ pub(crate) fn run(sh: &Shell, variants: &[Variant]) -> Result<()> {
         for variant in variants {
             let fork = fork::folder(sh);
             let features = variant.features().replace(',', "\", \"");
-            let features = if features.is_empty() { features } else { format!("\"{features}\"") };
+            let features = if features.is_empty() {
+                features
+            } else {
+                format!("\"{features}\"")
+            };
             let requirement = format!("{{ path = '{}', features = [{features}] }}", fork.display());
             let name = variant.name();
             measured.push((name.clone(), measure(sh, profile, &name, &requirement)?));
@@ -66,7 +70,10 @@ fn measure(sh: &Shell, profile: &str, name: &str, requirement: &str) -> Result<L
     let _target = sh.push_env("CARGO_TARGET_DIR", folder.join("target"));
     let _debug = sh.push_env("CARGO_PROFILE_DEV_DEBUG", "0");
     let _dir = sh.push_dir(&folder);
-    let output = cmd!(sh, "cargo run --quiet --profile {profile}").quiet().ignore_status().output()?;
+    let output = cmd!(sh, "cargo run --quiet --profile {profile}")
+        .quiet()
+        .ignore_status()
+        .output()?;
     ensure!(
         output.status.success(),
         "nested levels on {name}, profile {profile}: {}\n{}{}",
@@ -74,12 +81,22 @@ fn measure(sh: &Shell, profile: &str, name: &str, requirement: &str) -> Result<L
         String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr)
     );
-    String::from_utf8_lossy(&output.stdout).lines().map(level).collect()
+    String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .map(level)
+        .collect()
 }
 
 fn level(line: &str) -> Result<(String, usize)> {
-    let (way, bytes) = line.split_once('\t').with_context(|| format!("`{line}` has no tab"))?;
-    Ok((way.to_owned(), bytes.parse().with_context(|| format!("`{line}` has no number"))?))
+    let (way, bytes) = line
+        .split_once('\t')
+        .with_context(|| format!("`{line}` has no tab"))?;
+    Ok((
+        way.to_owned(),
+        bytes
+            .parse()
+            .with_context(|| format!("`{line}` has no number"))?,
+    ))
 }
 
 fn rows(published: &Levels, measured: &[(String, Levels)]) -> Result<Vec<Row>> {
@@ -88,13 +105,25 @@ fn rows(published: &Levels, measured: &[(String, Levels)]) -> Result<Vec<Row>> {
         let (most, largest) = of_fork.clone().max().context("no variant to compare")?;
         let least = of_fork.map(|(bytes, _)| bytes).min().unwrap_or(most);
         let (way, largest) = (way.clone(), largest.clone());
-        Ok(Row { way, published: *published, least, most, largest })
+        Ok(Row {
+            way,
+            published: *published,
+            least,
+            most,
+            largest,
+        })
     };
     published.iter().enumerate().map(row).collect()
 }
 
 fn excess(profile: &str, row: &Row) -> Option<String> {
-    let Row { way, published, most, largest, .. } = row;
+    let Row {
+        way,
+        published,
+        most,
+        largest,
+        ..
+    } = row;
     (*most > published + MARGIN).then(|| {
         format!(
             "`{way}`, profile {profile}: a level takes {most} bytes of stack on {largest}, \
@@ -108,12 +137,28 @@ fn table(profile: &str, rows: &[Row]) -> String {
     let mut table = format!("bytes of stack per level, profile {profile}\n");
     let mut line = |cells: [&str; 5]| {
         let [way, published, least, most, largest] = cells;
-        let _ = writeln!(table, "{way:<32} {published:>17} {least:>12} {most:>12}  {largest}");
+        let _ = writeln!(
+            table,
+            "{way:<32} {published:>17} {least:>12} {most:>12}  {largest}"
+        );
     };
     line(["", &published, "fork, least", "fork, most", "which"]);
-    for Row { way, published, least, most, largest } in rows {
+    for Row {
+        way,
+        published,
+        least,
+        most,
+        largest,
+    } in rows
+    {
         let largest = if least == most { "" } else { largest };
-        line([way, &published.to_string(), &least.to_string(), &most.to_string(), largest]);
+        line([
+            way,
+            &published.to_string(),
+            &least.to_string(),
+            &most.to_string(),
+            largest,
+        ]);
     }
     table
 }
@@ -127,17 +172,28 @@ mod tests {
         let levels = |bytes| vec![("scope".to_owned(), bytes)];
         let excess_of = |bytes: &[usize]| {
             let name = |i: usize| format!("variant {i}");
-            let measured: Vec<_> = bytes.iter().enumerate().map(|(i, &bytes)| (name(i), levels(bytes))).collect();
+            let measured: Vec<_> = bytes
+                .iter()
+                .enumerate()
+                .map(|(i, &bytes)| (name(i), levels(bytes)))
+                .collect();
             excess("release", &rows(&levels(128), &measured).unwrap()[0])
         };
         assert_eq!(excess_of(&[96, 128, 144]), None);
         let told = excess_of(&[96, 512, 128]).unwrap();
-        assert!(["`scope`", "512", "variant 1", "128"].iter().all(|part| told.contains(part)));
+        assert!(
+            ["`scope`", "512", "variant 1", "128"]
+                .iter()
+                .all(|part| told.contains(part))
+        );
     }
 
     #[test]
     fn the_programs_lines_are_a_way_to_nest_and_its_bytes() {
-        assert_eq!(level("scope, spawn\t240").unwrap(), ("scope, spawn".to_owned(), 240));
+        assert_eq!(
+            level("scope, spawn\t240").unwrap(),
+            ("scope, spawn".to_owned(), 240)
+        );
         assert!(level("overflow").is_err() && level("scope\tmany").is_err());
     }
 }

@@ -5,8 +5,8 @@ use xshell::{Shell, cmd};
 
 use crate::shell::step;
 
-/// 32 bits, another memory model, systems without `membarrier`, no threads; and one without atomics of 64 bits, where
-/// jobs are offered at once.
+/// 32 bits, another memory model, systems without `membarrier`, no threads; and one without atomics
+/// of 64 bits, where jobs are offered at once.
 const TARGETS: [&str; 7] = [
     "i686-unknown-linux-gnu",
     "aarch64-unknown-linux-gnu",
@@ -23,11 +23,18 @@ pub(super) fn test(sh: &Shell) -> Result<()> {
     let _target_dir = sh.push_env("CARGO_TARGET_DIR", target_dir);
     let _deny = sh.push_env("RUSTFLAGS", "-D warnings");
     for target in TARGETS {
-        if cmd!(sh, "rustup --quiet target add {target}").quiet().run().is_err() {
+        if cmd!(sh, "rustup --quiet target add {target}")
+            .quiet()
+            .run()
+            .is_err()
+        {
             eprintln!("   champion on {target}: left out, its standard library cannot be had");
             continue;
         }
-        let check = cmd!(sh, "cargo check --quiet --package rayon-core --features champion --target {target}");
+        let check = cmd!(
+            sh,
+            "cargo check --quiet --package rayon-core --features champion --target {target}"
+        );
         step(&format!("champion on {target}"), check)?;
     }
     Ok(())

@@ -1,7 +1,8 @@
-//! The five loads that find lost wake-ups, on every branch's own binary, and one table of how they went.
+//! The five loads that find lost wake-ups, on every branch's own binary, and one table of how they
+//! went.
 //!
-//! The loads are workloads of the catalogue, and the binaries those that sweeps time: so what is said here holds of
-//! what is measured, and `master` goes through the same.
+//! The loads are workloads of the catalogue, and the binaries those that sweeps time: so what is
+//! said here holds of what is measured, and `master` goes through the same.
 
 mod scenarios;
 mod table;
@@ -27,11 +28,12 @@ const PROCESS_LIMIT: Duration = Duration::from_hours(12);
 /// What to run.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Scope {
-    /// Branches: names, globs, `!exclusions`; may be repeated (default: all but rivals and proposals).
+    /// Branches: names, globs, `!exclusions`; may be repeated (default: all but rivals and
+    /// proposals).
     #[arg(long = "branch", value_name = "NAME", value_delimiter = ',')]
     pub(crate) branches: Vec<String>,
-    /// A million joins and ping-pongs and a hundred thousand broadcasts, instead of some thousands: minutes per branch
-    /// instead of seconds.
+    /// A million joins and ping-pongs and a hundred thousand broadcasts, instead of some thousands:
+    /// minutes per branch instead of seconds.
     #[arg(long)]
     pub(crate) long: bool,
 }
@@ -49,20 +51,31 @@ pub(crate) fn run(sh: &Shell, scope: &Scope) -> Result<()> {
         .map(|branch| {
             eprintln!("── building {}", branch.name);
             // In the linker's own layout, of which there is one.
-            Ok((branch, builder.build(branch, builder.prepare(branch)?, 0)?.binaries.swap_remove(0)))
+            Ok((
+                branch,
+                builder
+                    .build(branch, builder.prepare(branch)?, 0)?
+                    .binaries
+                    .swap_remove(0),
+            ))
         })
         .collect::<Result<_>>()?;
     println!("{}", table::heading());
     let mut failures = 0;
     for (branch, binary) in &binaries {
         for scenario in &SCENARIOS {
-            let ended = trial::ask(binary, &scenario.request(form), PROCESS_LIMIT)
-                .ok_or_else(|| Stop::Interrupted("interrupted; the rows above are complete".to_owned()))?;
+            let ended =
+                trial::ask(binary, &scenario.request(form), PROCESS_LIMIT).ok_or_else(|| {
+                    Stop::Interrupted("interrupted; the rows above are complete".to_owned())
+                })?;
             println!("{}", table::row(&branch.name, scenario, &ended.result));
             if let Err(failure) = &ended.result {
                 failures += 1;
                 let report = failure.stderr_tail.as_deref().unwrap_or_default();
-                eprintln!("{}, {}: {}\n{report}", branch.name, scenario.name, failure.reason);
+                eprintln!(
+                    "{}, {}: {}\n{report}",
+                    branch.name, scenario.name, failure.reason
+                );
             }
         }
     }
@@ -77,10 +90,21 @@ pub(crate) fn run(sh: &Shell, scope: &Scope) -> Result<()> {
 
 impl Scope {
     fn chosen(&self, config: Config) -> Result<Vec<Branch>> {
-        let list =
-            if self.branches.is_empty() { "all,group:designs,group:parts".to_owned() } else { self.branches.join(",") };
-        let picked: Vec<String> = config.pick("--branch", &list)?.into_iter().map(str::to_owned).collect();
-        Ok(config.branches.into_iter().filter(|branch| picked.contains(&branch.name)).collect())
+        let list = if self.branches.is_empty() {
+            "all,group:designs,group:parts".to_owned()
+        } else {
+            self.branches.join(",")
+        };
+        let picked: Vec<String> = config
+            .pick("--branch", &list)?
+            .into_iter()
+            .map(str::to_owned)
+            .collect();
+        Ok(config
+            .branches
+            .into_iter()
+            .filter(|branch| picked.contains(&branch.name))
+            .collect())
     }
 }
 
@@ -94,7 +118,10 @@ mod tests {
 
     fn chosen(branches: &[&str]) -> Result<Vec<String>> {
         let branches = branches.iter().map(|&name| name.to_owned()).collect();
-        let scope = Scope { branches, long: false };
+        let scope = Scope {
+            branches,
+            long: false,
+        };
         let chosen = scope.chosen(branches::read(&checkout())?)?;
         Ok(chosen.into_iter().map(|branch| branch.name).collect())
     }
@@ -105,14 +132,23 @@ mod tests {
         assert_eq!(names.iter().filter(|name| *name == "packed").count(), 1);
         assert_eq!(names.first().map(String::as_str), Some("master"));
         assert!(names.contains(&"split-idle".to_owned()), "{names:?}");
-        assert!(names.contains(&"champion-without-demand".to_owned()), "{names:?}");
+        assert!(
+            names.contains(&"champion-without-demand".to_owned()),
+            "{names:?}"
+        );
         assert!(!names.contains(&"chili".to_owned()), "{names:?}");
     }
 
     #[test]
     fn branches_are_picked_by_name_and_an_unknown_one_is_bad_input() {
-        assert_eq!(chosen(&["master", "split-idle"]).unwrap(), ["master", "split-idle"]);
+        assert_eq!(
+            chosen(&["master", "split-idle"]).unwrap(),
+            ["master", "split-idle"]
+        );
         let error = chosen(&["spilt"]).unwrap_err();
-        assert!(matches!(error.downcast_ref(), Some(Stop::BadInput(_))), "{error}");
+        assert!(
+            matches!(error.downcast_ref(), Some(Stop::BadInput(_))),
+            "{error}"
+        );
     }
 }

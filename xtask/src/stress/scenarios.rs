@@ -48,7 +48,10 @@ struct Often {
 }
 
 const fn often(in_iteration: u32, iterations: u32) -> Often {
-    Often { in_iteration, iterations }
+    Often {
+        in_iteration,
+        iterations,
+    }
 }
 
 /// All of them, in the order of the table.
@@ -113,8 +116,11 @@ impl Scenario {
             Form::Short => self.short,
             Form::Long => self.long,
         };
-        let mut parameters: BTreeMap<String, String> =
-            self.parameters.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let mut parameters: BTreeMap<String, String> = self
+            .parameters
+            .iter()
+            .map(|&(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
         parameters.insert(self.repetitions.to_owned(), often.in_iteration.to_string());
         Request {
             size: "small".to_owned(),
@@ -146,26 +152,41 @@ pub(super) mod tests {
 
     /// A build of the branch `packed`, as sweeps have it.
     static PACKED: LazyLock<PathBuf> = LazyLock::new(|| {
-        let checkout = Checkout::find(Some(&crate::shell::at_root().unwrap().current_dir())).unwrap();
+        let checkout =
+            Checkout::find(Some(&crate::shell::at_root().unwrap().current_dir())).unwrap();
         let folder = checkout.root().to_owned();
         let config = Config::read(&folder.join("branches.toml")).unwrap();
-        let branch = config.branches.iter().find(|branch| branch.name == "packed").unwrap();
+        let branch = config
+            .branches
+            .iter()
+            .find(|branch| branch.name == "packed")
+            .unwrap();
         let builder = Builder::new(&checkout, &folder, 1).unwrap();
         let _lock = builder.lock().unwrap();
-        let built = builder.build(branch, builder.prepare(branch).unwrap(), 0).unwrap();
+        let built = builder
+            .build(branch, builder.prepare(branch).unwrap(), 0)
+            .unwrap();
         built.binaries[0].clone()
     });
 
     /// A scenario's request, made so small that a test can run it.
     fn tiny(scenario: &Scenario) -> Request {
         let mut request = scenario.request(Form::Short);
-        request.parameters.insert(scenario.repetitions.to_owned(), "3".to_owned());
-        Request { iterations: 2, ..request }
+        request
+            .parameters
+            .insert(scenario.repetitions.to_owned(), "3".to_owned());
+        Request {
+            iterations: 2,
+            ..request
+        }
     }
 
     /// What the branch `packed` answers to it.
     pub(in crate::stress) fn outcome(scenario: &Scenario) -> Outcome {
-        trial::ask(&PACKED, &tiny(scenario), Duration::from_mins(1)).unwrap().result.unwrap()
+        trial::ask(&PACKED, &tiny(scenario), Duration::from_mins(1))
+            .unwrap()
+            .result
+            .unwrap()
     }
 
     #[test]

@@ -27,7 +27,11 @@ pub(super) fn heading() -> String {
 }
 
 /// How one scenario went on one branch, from what the branch's binary answered.
-pub(super) fn row(branch: &str, scenario: &Scenario, result: &Result<Outcome, TrialFailure>) -> String {
+pub(super) fn row(
+    branch: &str,
+    scenario: &Scenario,
+    result: &Result<Outcome, TrialFailure>,
+) -> String {
     let (figures, ended) = match result {
         Ok(outcome) => (figures(outcome, scenario.tells_cpu_time), "ok".to_owned()),
         Err(failure) => (Figures::default(), failure.ending.to_string()),
@@ -35,7 +39,17 @@ pub(super) fn row(branch: &str, scenario: &Scenario, result: &Result<Outcome, Tr
     let [repetitions, median, worst, slow, cpu, doubled, unshared] =
         figures.map(|text| text.unwrap_or_else(|| "-".to_owned()));
     let (branch, scenario) = (branch.to_owned(), scenario.name.to_owned());
-    let cells = [branch, scenario, repetitions, median, worst, slow, cpu, doubled, unshared];
+    let cells = [
+        branch,
+        scenario,
+        repetitions,
+        median,
+        worst,
+        slow,
+        cpu,
+        doubled,
+        unshared,
+    ];
     line(&cells, &ended)
 }
 
@@ -44,13 +58,19 @@ fn figures(outcome: &Outcome, tells_cpu_time: bool) -> Figures {
     // Every scenario has these; a workload that no longer does would show as no number.
     let needed = |name: &str| metric(name).unwrap_or(f64::NAN);
     let percent = |share: f64| format!("{:.1}", share * 100.0);
-    let repetitions: u64 = outcome.iterations.iter().map(|iteration| iteration.work_units).sum();
+    let repetitions: u64 = outcome
+        .iterations
+        .iter()
+        .map(|iteration| iteration.work_units)
+        .sum();
     [
         Some(repetitions.to_string()),
         Some(format!("{:.1}", needed("latency_p50") / 1e3)),
         Some(format!("{:.2}", needed("latency_max") / 1e6)),
         Some(format!("{:.0}", needed("latency_over_10ms"))),
-        metric("cpu_per_second").filter(|_| tells_cpu_time).map(|cpu| format!("{cpu:.1}")),
+        metric("cpu_per_second")
+            .filter(|_| tells_cpu_time)
+            .map(|cpu| format!("{cpu:.1}")),
         metric("doubled").map(percent),
         metric("unshared").map(percent),
     ]
@@ -58,11 +78,13 @@ fn figures(outcome: &Outcome, tells_cpu_time: bool) -> Figures {
 
 fn line(cells: &[String; 9], ended: &str) -> String {
     let columns = cells.iter().zip(COLUMNS).enumerate();
-    let padded = columns.map(
-        |(index, (text, (_, width)))| {
-            if index < 2 { format!("{text:<width$}") } else { format!("{text:>width$}") }
-        },
-    );
+    let padded = columns.map(|(index, (text, (_, width)))| {
+        if index < 2 {
+            format!("{text:<width$}")
+        } else {
+            format!("{text:>width$}")
+        }
+    });
     format!("{}  {ended}", padded.collect::<Vec<_>>().join(" "))
 }
 
@@ -79,7 +101,11 @@ mod tests {
     }
 
     fn hang() -> String {
-        let failure = TrialFailure { ending: Ending::Hang, reason: String::new(), stderr_tail: None };
+        let failure = TrialFailure {
+            ending: Ending::Hang,
+            reason: String::new(),
+            stderr_tail: None,
+        };
         row("mine", &SCENARIOS[0], &Err(failure))
     }
 
@@ -94,18 +120,24 @@ mod tests {
             ("unshared", 0.125),
         ] {
             let unit = "made up".to_owned();
-            outcome.metrics.insert(name.to_owned(), Metric { value, unit });
+            outcome
+                .metrics
+                .insert(name.to_owned(), Metric { value, unit });
         }
         let row = row("mine", &SCENARIOS[1], &Ok(outcome));
         assert_eq!(
             words(&row),
-            ["mine", "two", "long", "tasks", "6", "5012.3", "10.50", "2", "-", "25.0", "12.5", "ok"]
+            [
+                "mine", "two", "long", "tasks", "6", "5012.3", "10.50", "2", "-", "25.0", "12.5",
+                "ok"
+            ]
         );
     }
 
     #[test]
     fn only_a_scenario_that_sleeps_shows_cpu_time() {
-        let cpu_of = |scenario: &Scenario| figures(&outcome(scenario), scenario.tells_cpu_time)[4].is_some();
+        let cpu_of =
+            |scenario: &Scenario| figures(&outcome(scenario), scenario.tells_cpu_time)[4].is_some();
         assert!(cpu_of(&SCENARIOS[4]) && !cpu_of(&SCENARIOS[0]));
     }
 
@@ -119,7 +151,21 @@ mod tests {
 
     #[test]
     fn a_hang_is_a_row_without_figures() {
-        assert_eq!(words(&hang()), ["mine", "barrier-join", "-", "-", "-", "-", "-", "-", "-", "hang"]);
+        assert_eq!(
+            words(&hang()),
+            [
+                "mine",
+                "barrier-join",
+                "-",
+                "-",
+                "-",
+                "-",
+                "-",
+                "-",
+                "-",
+                "hang"
+            ]
+        );
     }
 
     #[test]

@@ -5,7 +5,13 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from sweep_analysis.draw.plots import THREADS, WRITTEN_COLUMNS, ChartStyle, diverging_colours, under_each_other
+from sweep_analysis.draw.plots import (
+    THREADS,
+    WRITTEN_COLUMNS,
+    ChartStyle,
+    diverging_colours,
+    under_each_other,
+)
 from sweep_analysis.read.labels import percent
 from sweep_analysis.stats.compare import FASTER, SLOWER
 
@@ -34,19 +40,31 @@ def ratio_panel(part: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
     within, beyond = "within the CPUs", "over the CPUs"
     shown = part.with_columns(
         pl.col("time_ratio").map_elements(percent, return_dtype=pl.String).alias("label"),
-        pl.when(pl.col("oversubscribed")).then(pl.lit(beyond)).otherwise(pl.lit(within)).alias("side"),
-        pl.when(pl.col("verdict").is_in([FASTER, SLOWER])).then(pl.col("time_ratio") - 1).alias("claimed"),
+        pl.when(pl.col("oversubscribed"))
+        .then(pl.lit(beyond))
+        .otherwise(pl.lit(within))
+        .alias("side"),
+        pl.when(pl.col("verdict").is_in([FASTER, SLOWER]))
+        .then(pl.col("time_ratio") - 1)
+        .alias("claimed"),
     )
     encode = {
-        "x": alt.X("threads:O", title=THREADS, axis=alt.Axis(labelAngle=0, ticks=False, domain=False)),
+        "x": alt.X(
+            "threads:O", title=THREADS, axis=alt.Axis(labelAngle=0, ticks=False, domain=False)
+        ),
         "y": alt.Y(
-            "branch:N", sort=[*order, *twins], title=None, axis=alt.Axis(labelLimit=400, ticks=False, domain=False)
+            "branch:N",
+            sort=[*order, *twins],
+            title=None,
+            axis=alt.Axis(labelLimit=400, ticks=False, domain=False),
         ),
     }
     diverging = diverging_colours(theme)
     tip = ["branch", "threads", "label", "verdict", "pairs", alt.Tooltip("band:Q", format=".3f")]
     base = alt.Chart(shown)
-    grey = base.mark_rect(color=theme.neutral_cell, stroke=theme.paper, strokeWidth=2).encode(**encode, tooltip=tip)
+    grey = base.mark_rect(color=theme.neutral_cell, stroke=theme.paper, strokeWidth=2).encode(
+        **encode, tooltip=tip
+    )
     coloured = (
         base.transform_filter("isValid(datum.claimed)")
         .mark_rect(stroke=theme.paper, strokeWidth=2)
@@ -55,7 +73,9 @@ def ratio_panel(part: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
     strong = base.transform_filter("isValid(datum.claimed)").mark_text(
         fontSize=10.5, fontWeight="bold", color=theme.ink
     )
-    weak = base.transform_filter("!isValid(datum.claimed)").mark_text(fontSize=10, color=theme.faint_ink)
+    weak = base.transform_filter("!isValid(datum.claimed)").mark_text(
+        fontSize=10, color=theme.faint_ink
+    )
     columns = part["threads"].n_unique()
     written = [strong.encode(**encode, text="label"), weak.encode(**encode, text="label")]
     narrow = columns > WRITTEN_COLUMNS
@@ -68,7 +88,9 @@ def ratio_panel(part: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
         sort=[within, beyond],
         title=None,
         # In two lines: a side may be as narrow as a single cell.
-        header=alt.Header(labelFontStyle="italic", labelExpr="split(replace(datum.label, ' ', '\\n'), '\\n')"),
+        header=alt.Header(
+            labelFontStyle="italic", labelExpr="split(replace(datum.label, ' ', '\\n'), '\\n')"
+        ),
     )
     faceted: alt.FacetChart = layered.facet(column=sides, spacing=14).resolve_scale(x="independent")
     return faceted

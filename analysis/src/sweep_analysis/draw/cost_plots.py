@@ -29,24 +29,31 @@ def cost_figure(wall: pl.DataFrame, cpu: pl.DataFrame, style: ChartStyle) -> alt
 
 
 def cost_rows(wall: pl.DataFrame, cpu: pl.DataFrame) -> pl.DataFrame:
-    """Both comparisons as one frame: pooled rows with `panel` and `quantity`, workloads first, then all together.
+    """Both comparisons as one frame.
+
+    Pooled rows with `panel` and `quantity`, workloads first, then all together.
 
     In: rows of `frames.COMPARISONS`, one frame by wall time and one by CPU time.
     """
     both = pl.concat(
-        [frame.with_columns(pl.lit(name).alias("quantity")) for name, frame in ((WALL, wall), (CPU, cpu))]
+        [
+            frame.with_columns(pl.lit(name).alias("quantity"))
+            for name, frame in ((WALL, wall), (CPU, cpu))
+        ]
     ).filter(pl.col("level") != "cell")
     named = with_panel(both).with_columns(pl.col("panel").fill_null(TOGETHER))
     single = named.filter(pl.col("level") == "workload")["panel"].n_unique() == 1
     pooled = named.filter(pl.col("level") == "overall")
-    return pl.concat([named.filter(pl.col("level") == "workload"), pooled.clear() if single else pooled])
+    return pl.concat(
+        [named.filter(pl.col("level") == "workload"), pooled.clear() if single else pooled]
+    )
 
 
 def cost_panel(part: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
     """One workload: a row per branch, wall time left, CPU time right, each with its interval.
 
-    The grey bar is the A/A band; full points are claims, hollow ones cannot be told from the baseline. Intervals are
-    cut off at the edge. In: rows of `cost_rows` of one panel.
+    The grey bar is the A/A band; full points are claims, hollow ones cannot be told from the
+    baseline. Intervals are cut off at the edge. In: rows of `cost_rows` of one panel.
     """
     theme = style.theme
     looks = styles(style.branches, style.baseline, theme)
@@ -65,12 +72,18 @@ def cost_panel(part: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
     widest = SPARE * max(NARROWEST, *shown["change"].abs(), *shown["band_high"].drop_nulls())
     x = alt.Scale(domain=[-widest, widest], clamp=True, nice=False)
     axis = alt.Axis(labelExpr=SIGNED_PERCENT, tickCount=5, grid=True)
-    y = alt.Y("branch:N", sort=order, title=None, axis=alt.Axis(labelLimit=400, ticks=False, domain=False))
+    y = alt.Y(
+        "branch:N", sort=order, title=None, axis=alt.Axis(labelLimit=400, ticks=False, domain=False)
+    )
     base = alt.Chart(shown)
     colour = alt.Color("branch:N", scale=alt.Scale(domain=order, range=colours), legend=None)
 
     def between(low: str, high: str) -> dict[str, Any]:
-        return {"x": alt.X(f"{low}:Q", scale=x, axis=axis, title="change against the baseline"), "x2": high, "y": y}
+        return {
+            "x": alt.X(f"{low}:Q", scale=x, axis=axis, title="change against the baseline"),
+            "x2": high,
+            "y": y,
+        }
 
     point = {"x": alt.X("change:Q", scale=x), "y": y, "stroke": colour}
     hollow = alt.condition("datum.claimed", colour, alt.value(theme.paper))
@@ -82,7 +95,10 @@ def cost_panel(part: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
     ).properties(width=WIDTH, height=ROW * len(order))
     faceted: alt.FacetChart = layered.facet(
         column=alt.Column(
-            "quantity:N", sort=[WALL, CPU], title=None, header=alt.Header(labelAnchor="start", labelFontSize=11)
+            "quantity:N",
+            sort=[WALL, CPU],
+            title=None,
+            header=alt.Header(labelAnchor="start", labelFontSize=11),
         ),
         spacing=20,
     )

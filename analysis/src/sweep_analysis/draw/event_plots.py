@@ -14,18 +14,23 @@ CHARTS_A_ROW = 4
 
 
 def event_figure(rates: pl.DataFrame, style: ChartStyle) -> alt.VConcatChart:
-    """All panels under each other, with one legend of branches below. In: rows of `events.headline_rates`."""
+    """All panels under each other, with one legend of branches below.
+
+    In: rows of `events.headline_rates`.
+    """
     return under_each_other(rates, lambda part: event_panel(part, style, legend=True), style)
 
 
 def event_panel(part: pl.DataFrame, style: ChartStyle, *, legend: bool) -> alt.ConcatChart:
     """One workload: a small chart per event of `HEADLINE`, each per a handy number of units, its axis from zero.
 
-    The bar at a point reaches from the least to the most of the trials. In: rows of `events.headline_rates` with
-    `panel`, of one panel.
+    The bar at a point reaches from the least to the most of the trials. In: rows of
+    `events.headline_rates` with `panel`, of one panel.
     """
     present = [event for event in HEADLINE if event in part["event"]]
-    charts = [_small(part.filter(pl.col("event") == event), style, legend=legend) for event in present]
+    charts = [
+        _small(part.filter(pl.col("event") == event), style, legend=legend) for event in present
+    ]
     figure: alt.ConcatChart = (
         alt.concat(*charts, columns=CHARTS_A_ROW, spacing=22)
         .resolve_scale(x="independent", y="independent", color="shared", strokeDash="shared")
@@ -50,7 +55,11 @@ def _small(rows: pl.DataFrame, style: ChartStyle, *, legend: bool) -> alt.LayerC
     rows = rows.with_columns(*((pl.col(name) * factor).alias(name) for name in rates))
     threads = sorted(rows["threads"].unique().to_list())
     base = alt.Chart(rows).encode(
-        x=alt.X("threads:O", title=THREADS, axis=alt.Axis(labelAngle=0, values=ticks(threads), grid=False)),
+        x=alt.X(
+            "threads:O",
+            title=THREADS,
+            axis=alt.Axis(labelAngle=0, values=ticks(threads), grid=False),
+        ),
         color=colour,
     )
     y = alt.Y(
@@ -61,6 +70,10 @@ def _small(rows: pl.DataFrame, style: ChartStyle, *, legend: bool) -> alt.LayerC
             tickCount=4, format=",~r", minExtent=38
         ),  # all axes as wide, so that charts stand below each other
     )
-    line = base.mark_line(strokeWidth=1.6, point=alt.OverlayMarkDef(size=18, filled=True)).encode(y=y, strokeDash=dash)
+    line = base.mark_line(strokeWidth=1.6, point=alt.OverlayMarkDef(size=18, filled=True)).encode(
+        y=y, strokeDash=dash
+    )
     spread = base.mark_rule(strokeWidth=1).encode(y=alt.Y("per_unit_low:Q"), y2="per_unit_high:Q")
-    return alt.LayerChart(layer=[spread, line]).properties(title=title, width=CHART[0], height=CHART[1])
+    return alt.LayerChart(layer=[spread, line]).properties(
+        title=title, width=CHART[0], height=CHART[1]
+    )

@@ -5,7 +5,13 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from sweep_analysis.draw.plots import SIGNED_PERCENT, ChartStyle, branch_colours, finished, side_by_side
+from sweep_analysis.draw.plots import (
+    SIGNED_PERCENT,
+    ChartStyle,
+    branch_colours,
+    finished,
+    side_by_side,
+)
 from sweep_analysis.stats.explain import Explanation
 
 
@@ -34,7 +40,10 @@ def explain_figure(found: Explanation, style: ChartStyle) -> alt.ConcatChart:
             axis=alt.Axis(labelExpr=SIGNED_PERCENT, tickCount=5),
         )
         y = alt.Y(
-            "saved_ns:Q", scale=scale, title="share of time saved", axis=alt.Axis(labelExpr=SIGNED_PERCENT, tickCount=5)
+            "saved_ns:Q",
+            scale=scale,
+            title="share of time saved",
+            axis=alt.Axis(labelExpr=SIGNED_PERCENT, tickCount=5),
         )
         base = alt.Chart(shares)
         layers = [
@@ -44,5 +53,9 @@ def explain_figure(found: Explanation, style: ChartStyle) -> alt.ConcatChart:
             ),
             base.mark_point(size=50, filled=True, opacity=1).encode(x=x, y=y, color=colour),
         ]
-        charts.append(alt.LayerChart(layer=layers).properties(title=str(part["panel"][0]), width=300, height=180))
+        charts.append(
+            alt.LayerChart(layer=layers).properties(
+                title=str(part["panel"][0]), width=300, height=180
+            )
+        )
     return finished(side_by_side(charts, 2), style.theme)

@@ -1,6 +1,7 @@
 """The list of figures, what each needs, and what they share.
 
-A figure is one function under `figure`: page, folder, tables beside the page and notebooks take it from `LISTED`.
+A figure is one function under `figure`: page, folder, tables beside the page and notebooks take it
+from `LISTED`.
 """
 
 from __future__ import annotations
@@ -24,18 +25,15 @@ Charts = dict[str, alt.TopLevelMixin]
 class Figure:
     """One figure of a report.
 
-    Attributes:
-        title: what it shows, in a few words.
-        about: how to read it.
-        missing: what is missing, if it cannot be drawn; else None. If it cannot, nothing below is asked for.
-        panels: its charts by panel for the page; the name is empty if there is only one.
-        whole: the same by name for files, all panels in one chart.
-        numbers: tables of its numbers for people, by heading.
-        legend: the branches that its lines stand for, if the page shows their key with it.
-        label: what the page and all its charts and tables say of it beside their titles; empty if nothing.
-        titled: whether its charts have titles of their own; else the page writes their names above them.
-        name: of its files, and its anchor on the page.
-        needs: names of the frames behind it, `Analysis.frame` has them.
+    Attributes: title: what it shows, in a few words. about: how to read it. missing: what is
+        missing, if it cannot be drawn; else None. If it cannot, nothing below is asked for. panels:
+        its charts by panel for the page; the name is empty if there is only one. whole: the same by
+        name for files, all panels in one chart. numbers: tables of its numbers for people, by
+        heading. legend: the branches that its lines stand for, if the page shows their key with it.
+        label: what the page and all its charts and tables say of it beside their titles; empty if
+        nothing. titled: whether its charts have titles of their own; else the page writes their
+        names above them. name: of its files, and its anchor on the page. needs: names of the frames
+        behind it, `Analysis.frame` has them.
     """
 
     title: str
@@ -75,7 +73,9 @@ def figure(
 ) -> Callable[[Callable[[Analysis, ChartStyle], Figure]], Callable[[Analysis, ChartStyle], Figure]]:
     """List what a function makes as the figure `name`, which shows the frames `needs` and no others."""
 
-    def listed(make: Callable[[Analysis, ChartStyle], Figure]) -> Callable[[Analysis, ChartStyle], Figure]:
+    def listed(
+        make: Callable[[Analysis, ChartStyle], Figure],
+    ) -> Callable[[Analysis, ChartStyle], Figure]:
         def named(analysis: Analysis, style: ChartStyle) -> Figure:
             return replace(make(analysis, style), name=name, needs=needs)
 
@@ -98,15 +98,26 @@ def labelled(figure: Figure, label: str) -> Figure:
 
 def with_label(chart: alt.TopLevelMixin, label: str) -> alt.TopLevelMixin:
     """A chart that says `label` below its title, or in its place."""
-    small: dict[str, Any] = {"fontSize": 11, "fontWeight": "normal", "color": LIGHT.faint_ink, "anchor": "start"}
+    small: dict[str, Any] = {
+        "fontSize": 11,
+        "fontWeight": "normal",
+        "color": LIGHT.faint_ink,
+        "anchor": "start",
+    }
     drawn: Any = chart  # what all kinds of charts have in common, their type does not tell
     whole = drawn.copy(deep=False)
     title = whole.title
-    below = {f"subtitle{name[0].upper()}{name[1:]}": value for name, value in small.items() if name != "anchor"}
+    below = {
+        f"subtitle{name[0].upper()}{name[1:]}": value
+        for name, value in small.items()
+        if name != "anchor"
+    }
     if title is alt.Undefined:
         whole.title = alt.TitleParams(label, **small)
     else:
-        own: dict[str, Any] = title.to_dict() if isinstance(title, alt.TitleParams) else {"text": title}
+        own: dict[str, Any] = (
+            title.to_dict() if isinstance(title, alt.TitleParams) else {"text": title}
+        )
         above = own.get("subtitle", [])
         lines = [above] if isinstance(above, str) else above
         whole.title = alt.TitleParams(**(below | own | {"subtitle": [*lines, label]}))
@@ -119,7 +130,12 @@ def drawn_branches(frame: pl.DataFrame, style: ChartStyle) -> tuple[str, ...]:
     return tuple(branch for branch in style.branches if branch in frame["branch"])
 
 
-def per_panel(frame: pl.DataFrame, draw: Callable[[pl.DataFrame], alt.TopLevelMixin]) -> Callable[[], Charts]:
+def per_panel(
+    frame: pl.DataFrame, draw: Callable[[pl.DataFrame], alt.TopLevelMixin]
+) -> Callable[[], Charts]:
     """Charts by panel, drawn when asked for. In: rows with `schema.PANEL`."""
     named = with_panel(frame)
-    return lambda: {str(part["panel"][0]): draw(part) for part in named.partition_by("panel", maintain_order=True)}
+    return lambda: {
+        str(part["panel"][0]): draw(part)
+        for part in named.partition_by("panel", maintain_order=True)
+    }

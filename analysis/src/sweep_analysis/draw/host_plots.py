@@ -1,4 +1,7 @@
-"""Draws how steady the host was: its clock by threads; times by moment, place and clock. No statistics."""
+"""Draws how steady the host was: its clock by threads; times by moment, place and clock.
+
+No statistics.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,14 @@ import altair as alt
 import polars as pl
 
 from sweep_analysis.draw.palette import Theme
-from sweep_analysis.draw.plots import SIGNED_PERCENT, ChartStyle, beyond_cpus, drawn_by_lot, finished, thread_axis
+from sweep_analysis.draw.plots import (
+    SIGNED_PERCENT,
+    ChartStyle,
+    beyond_cpus,
+    drawn_by_lot,
+    finished,
+    thread_axis,
+)
 from sweep_analysis.stats.drift import ClockEffect, Drift
 
 MODES = {"dynamic": "#d55e00", "fixed": "#0072b2"}
@@ -29,19 +39,24 @@ _FINE = alt.Axis(labelExpr="datum.value == 0 ? '0 %' : format(datum.value, '+.1%
 
 
 def clock_figure(rows: pl.DataFrame, style: ChartStyle) -> alt.LayerChart:
-    """Measured clock by threads, a line for each mode; the band reaches from the least to the most of the trials.
+    """Measured clock by threads, a line for each mode.
+
+    The band reaches from the least to the most of the trials.
 
     In: rows of `frames.CLOCKS` with a measured clock.
     """
     theme = style.theme
     threads = sorted(rows["threads"].unique())
-    named = rows.with_columns(pl.concat_str("mode", pl.lit(" ("), "freq_state", pl.lit(")")).alias("state"))
+    named = rows.with_columns(
+        pl.concat_str("mode", pl.lit(" ("), "freq_state", pl.lit(")")).alias("state")
+    )
     states = named.select("state", "mode").unique(maintain_order=True)
     colour = alt.Color(
         "state:N",
         title=None,
         scale=alt.Scale(
-            domain=states["state"].to_list(), range=[MODES.get(mode, theme.ink) for mode in states["mode"]]
+            domain=states["state"].to_list(),
+            range=[MODES.get(mode, theme.ink) for mode in states["mode"]],
         ),
         legend=alt.Legend(orient="bottom", columns=2, labelLimit=400),
     )
@@ -53,7 +68,10 @@ def clock_figure(rows: pl.DataFrame, style: ChartStyle) -> alt.LayerChart:
     layers = [
         *beyond_cpus(threads, style),
         base.mark_area(opacity=0.2).encode(
-            x=x, y=alt.Y("ghz_low:Q", scale=scale, title="clock in GHz", axis=up), y2="ghz_high:Q", color=colour
+            x=x,
+            y=alt.Y("ghz_low:Q", scale=scale, title="clock in GHz", axis=up),
+            y2="ghz_high:Q",
+            color=colour,
         ),
         base.mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=24, filled=True)).encode(
             x=x, y=alt.Y("ghz:Q", scale=scale), color=colour
@@ -63,7 +81,10 @@ def clock_figure(rows: pl.DataFrame, style: ChartStyle) -> alt.LayerChart:
 
 
 def drift_figure(residuals: pl.DataFrame, trend: Drift | None, theme: Theme) -> alt.LayerChart:
-    """A point per block over the whole sweep, with the trend as a line. In: rows of `frames.RESIDUALS`."""
+    """A point per block over the whole sweep, with the trend as a line.
+
+    In: rows of `frames.RESIDUALS`.
+    """
     frame = residuals.with_columns((pl.col("residual").exp() - 1).alias("change"))
     scale = _scale(frame["change"])
     blocks = [int(min(frame["block"])), int(max(frame["block"]))]
@@ -74,7 +95,9 @@ def drift_figure(residuals: pl.DataFrame, trend: Drift | None, theme: Theme) -> 
         axis=alt.Axis(tickCount=6, grid=False),
     )
     layers = [
-        _points(frame, x, alt.Y("change:Q", scale=scale, title="time of the block", axis=_SIGNED), theme),
+        _points(
+            frame, x, alt.Y("change:Q", scale=scale, title="time of the block", axis=_SIGNED), theme
+        ),
         _zero(frame, theme),
     ]
     if trend is not None:
@@ -85,7 +108,10 @@ def drift_figure(residuals: pl.DataFrame, trend: Drift | None, theme: Theme) -> 
 
 
 def place_figure(places: pl.DataFrame, trend: Drift | None, theme: Theme) -> alt.LayerChart:
-    """Time by place in the block with intervals, and the trend from first to last. In: rows of `frames.PLACES`."""
+    """Time by place in the block with intervals, and the trend from first to last.
+
+    In: rows of `frames.PLACES`.
+    """
     frame = places.with_columns(
         (pl.col("position") + 1).alias("place"),
         *((pl.col(name).exp() - 1).alias(name) for name in ("excess", "excess_low", "excess_high")),
@@ -103,9 +129,13 @@ def place_figure(places: pl.DataFrame, trend: Drift | None, theme: Theme) -> alt
     layers = [
         _zero(frame, theme),
         base.mark_rule(strokeWidth=1.8, color=theme.faint_ink).encode(
-            x=x, y=alt.Y("excess_low:Q", scale=scale, title="time beside the block", axis=_FINE), y2="excess_high:Q"
+            x=x,
+            y=alt.Y("excess_low:Q", scale=scale, title="time beside the block", axis=_FINE),
+            y2="excess_high:Q",
         ),
-        base.mark_point(size=44, filled=True, opacity=1, color=theme.ink).encode(x=x, y=alt.Y("excess:Q", scale=scale)),
+        base.mark_point(size=44, filled=True, opacity=1, color=theme.ink).encode(
+            x=x, y=alt.Y("excess:Q", scale=scale)
+        ),
     ]
     if trend is not None:
         half = math.log(trend.ratio) / 2
@@ -114,8 +144,12 @@ def place_figure(places: pl.DataFrame, trend: Drift | None, theme: Theme) -> alt
     return finished(alt.LayerChart(layer=layers).properties(width=SMALL[0], height=SMALL[1]), theme)
 
 
-def clock_effect_figure(residuals: pl.DataFrame, effect: ClockEffect, theme: Theme) -> alt.LayerChart:
-    """A point per block, its clock across and its time upwards; dotted where times that follow the clock would lie.
+def clock_effect_figure(
+    residuals: pl.DataFrame, effect: ClockEffect, theme: Theme
+) -> alt.LayerChart:
+    """A point per block, its clock across and its time upwards.
+
+    Dotted where times that follow the clock would lie.
 
     In: rows of `frames.RESIDUALS`.
     """
@@ -132,12 +166,19 @@ def clock_effect_figure(residuals: pl.DataFrame, effect: ClockEffect, theme: The
     )
     logs = [reach * step / STEPS for step in range(-STEPS, STEPS + 1)]
     own, all_of_it = (
-        pl.DataFrame({"faster": [math.expm1(at) for at in logs], "change": [math.expm1(at * it) for at in logs]})
+        pl.DataFrame(
+            {
+                "faster": [math.expm1(at) for at in logs],
+                "change": [math.expm1(at * it) for at in logs],
+            }
+        )
         for it in (effect.exponent, -1.0)
     )
     dotted = alt.Chart(all_of_it).mark_line(color=theme.ink, strokeDash=[1, 3], strokeWidth=1.5)
     layers = [
-        _points(frame, x, alt.Y("change:Q", scale=scale, title="time of the block", axis=_SIGNED), theme),
+        _points(
+            frame, x, alt.Y("change:Q", scale=scale, title="time of the block", axis=_SIGNED), theme
+        ),
         _zero(frame, theme),
         dotted.encode(x=x, y=alt.Y("change:Q", scale=scale)),
         _line(own, x, scale),
@@ -146,20 +187,27 @@ def clock_effect_figure(residuals: pl.DataFrame, effect: ClockEffect, theme: The
 
 
 def _scale(changes: pl.Series) -> alt.Scale:
-    """The axis of changes of blocks; what is further out than nearly all of them stands at its edge."""
+    """The axis of changes of blocks.
+
+    What is further out than nearly all of them stands at its edge.
+    """
     low, high = (float(changes.quantile(at) or 0.0) for at in SPREAD)
     widest = max(0.02, abs(low), abs(high)) * 1.2
     return alt.Scale(domain=[-widest, widest], nice=False, clamp=True)
 
 
 def _points(frame: pl.DataFrame, x: alt.X, y: alt.Y, theme: Theme) -> alt.Chart:
-    mark = alt.Chart(drawn_by_lot(frame)).mark_point(size=16, filled=True, opacity=0.55, color=theme.faint_ink)
+    mark = alt.Chart(drawn_by_lot(frame)).mark_point(
+        size=16, filled=True, opacity=0.55, color=theme.faint_ink
+    )
     chart: alt.Chart = mark.encode(x=x, y=y)
     return chart
 
 
 def _zero(frame: pl.DataFrame, theme: Theme) -> alt.Chart:
-    chart: alt.Chart = alt.Chart(frame.head(1)).mark_rule(color=theme.ink, strokeWidth=1).encode(y=alt.datum(0))
+    chart: alt.Chart = (
+        alt.Chart(frame.head(1)).mark_rule(color=theme.ink, strokeWidth=1).encode(y=alt.datum(0))
+    )
     return chart
 
 

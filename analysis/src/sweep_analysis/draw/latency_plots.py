@@ -1,4 +1,7 @@
-"""Draws how long work waited: quantiles across, waits upwards, one line per branch. No statistics."""
+"""Draws how long work waited: quantiles across, waits upwards, one line per branch.
+
+No statistics.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,14 @@ import altair as alt
 import polars as pl
 
 from sweep_analysis.draw.palette import styles
-from sweep_analysis.draw.plots import ChartStyle, branch_colours, branch_lines, finished, side_by_side, under_each_other
+from sweep_analysis.draw.plots import (
+    ChartStyle,
+    branch_colours,
+    branch_lines,
+    finished,
+    side_by_side,
+    under_each_other,
+)
 from sweep_analysis.read.labels import count, with_panel
 from sweep_analysis.stats.latency import KINDS, QUANTILES
 
@@ -25,15 +35,20 @@ IN_WORDS = (
 
 
 def latency_figure(rows: pl.DataFrame, style: ChartStyle) -> alt.VConcatChart:
-    """All workloads that wait, under each other, with one legend of branches. In: rows of `frames.LATENCIES`."""
+    """All workloads that wait, under each other, with one legend of branches.
+
+    In: rows of `frames.LATENCIES`.
+    """
     return under_each_other(rows, lambda part: latency_panel(part, style, legend=True), style)
 
 
 def latency_panel(part: pl.DataFrame, style: ChartStyle, *, legend: bool) -> alt.ConcatChart:
-    """One workload: a chart for each kind of wait and thread count; the charts of one kind share their axis.
+    """One workload: a chart for each kind of wait and thread count.
 
-    The grey band reaches from the least to the most of the baseline's trials. In: rows of `frames.LATENCIES` of one
-    panel, with `panel`.
+    The charts of one kind share their axis.
+
+    The grey band reaches from the least to the most of the baseline's trials. In: rows of
+    `frames.LATENCIES` of one panel, with `panel`.
     """
     drawn = part.filter(pl.col("branch").is_in(style.branches))
     kinds = [kind for kind in KINDS if kind in drawn["kind"]]
@@ -58,24 +73,37 @@ def _ends(rows: pl.DataFrame, style: ChartStyle) -> list[float]:
 
 
 def _steps(ends: list[float]) -> list[float]:
-    """1, 2, 5, 10 and so on between the ends; without the twos and fives where that gives too many labels."""
+    """1, 2, 5, 10 and so on between the ends.
+
+    Without the twos and fives where that gives too many labels.
+    """
     tens = range(math.floor(math.log10(ends[0])), math.ceil(math.log10(ends[1])) + 1)
     for factors in ((1, 2, 5), (1,)):
         found = [
-            factor * 10.0**power for power in tens for factor in factors if ends[0] <= factor * 10**power <= ends[1]
+            factor * 10.0**power
+            for power in tens
+            for factor in factors
+            if ends[0] <= factor * 10**power <= ends[1]
         ]
         if len(found) <= MOST_LABELS:
             break
     return found
 
 
-def _chart(rows: pl.DataFrame, ends: list[float], style: ChartStyle, *, legend: bool) -> alt.LayerChart:
+def _chart(
+    rows: pl.DataFrame, ends: list[float], style: ChartStyle, *, legend: bool
+) -> alt.LayerChart:
     theme = style.theme
     names = [branch for branch in style.branches if branch in set(rows["branch"])]
     colour, dash = branch_colours(names, style, legend=legend)
     x = alt.X("quantile:O", sort=list(QUANTILES), title=None, axis=alt.Axis(labelAngle=0))
     scale = alt.Scale(type="log", domain=ends, nice=False, clamp=True)
-    y = alt.Y("wait_us:Q", scale=scale, title="wait", axis=alt.Axis(labelExpr=IN_WORDS, values=_steps(ends)))
+    y = alt.Y(
+        "wait_us:Q",
+        scale=scale,
+        title="wait",
+        axis=alt.Axis(labelExpr=IN_WORDS, values=_steps(ends)),
+    )
     base = alt.Chart(rows)
     band = (
         alt.Chart(rows.filter(pl.col("branch") == style.baseline))
@@ -91,24 +119,31 @@ def _chart(rows: pl.DataFrame, ends: list[float], style: ChartStyle, *, legend: 
         color=theme.faint_ink,
         offset=4,
     )
-    return alt.LayerChart(layer=[band, *lines]).properties(title=title, width=CHART[0], height=CHART[1])
+    return alt.LayerChart(layer=[band, *lines]).properties(
+        title=title, width=CHART[0], height=CHART[1]
+    )
 
 
 def tradeoff_figure(rows: pl.DataFrame, quantile: str, style: ChartStyle) -> alt.ConcatChart:
     """Waits upwards, CPU time across, a point per branch: further down and left is better.
 
-    Squares are branches whose counters share a cache line; a branch without a style, as the A/A twin, is a cross.
-    In: rows of `latency.tradeoffs`.
+    Squares are branches whose counters share a cache line; a branch without a style, as the A/A
+    twin, is a cross. In: rows of `latency.tradeoffs`.
     """
     theme = style.theme
     looks = styles(style.branches, style.baseline, theme)
     key = alt.Legend(orient="bottom", columns=2, title=None, labelLimit=400, symbolSize=70)
     names = style.branches
     colour = alt.Color(
-        "branch:N", scale=alt.Scale(domain=names, range=[looks[name].colour for name in names]), legend=key, sort=names
+        "branch:N",
+        scale=alt.Scale(domain=names, range=[looks[name].colour for name in names]),
+        legend=key,
+        sort=names,
     )
     shapes = ["square" if looks[name].dashed else "circle" for name in names]
-    shape = alt.Shape("branch:N", scale=alt.Scale(domain=names, range=shapes), legend=key, sort=names)
+    shape = alt.Shape(
+        "branch:N", scale=alt.Scale(domain=names, range=shapes), legend=key, sort=names
+    )
     charts = []
     for part in with_panel(rows).partition_by("panel", "threads", maintain_order=True):
         across = alt.X(
@@ -117,17 +152,25 @@ def tradeoff_figure(rows: pl.DataFrame, quantile: str, style: ChartStyle) -> alt
             title="CPU time per unit, µs",
             axis=alt.Axis(tickCount=4),
         )
-        up = alt.Y("wait_us:Q", scale=alt.Scale(zero=False, padding=14), title=f"wait ({quantile}), µs")
+        up = alt.Y(
+            "wait_us:Q", scale=alt.Scale(zero=False, padding=14), title=f"wait ({quantile}), µs"
+        )
         known = alt.Chart(part.filter(pl.col("branch").is_in(style.branches)))
         twin = alt.Chart(part.filter(~pl.col("branch").is_in(style.branches)))
         layers = [
-            known.mark_point(size=60, filled=True, opacity=1).encode(x=across, y=up, color=colour, shape=shape),
-            twin.mark_point(size=90, shape="cross", filled=True, opacity=1, color=theme.faint_ink).encode(
-                x=across, y=up
+            known.mark_point(size=60, filled=True, opacity=1).encode(
+                x=across, y=up, color=colour, shape=shape
             ),
+            twin.mark_point(
+                size=90, shape="cross", filled=True, opacity=1, color=theme.faint_ink
+            ).encode(x=across, y=up),
         ]
         crowded = " (over the CPUs)" if part["oversubscribed"].any() else ""
         head = [part["panel"][0], f"{count(part['threads'][0], 'thread')}{crowded}"]
         title = alt.TitleParams(head, fontSize=11)
-        charts.append(alt.LayerChart(layer=layers).properties(title=title, width=CHART[0] + 60, height=CHART[1]))
+        charts.append(
+            alt.LayerChart(layer=layers).properties(
+                title=title, width=CHART[0] + 60, height=CHART[1]
+            )
+        )
     return finished(side_by_side(charts, 2), theme)

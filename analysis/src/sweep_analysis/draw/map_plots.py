@@ -1,4 +1,7 @@
-"""Draws where branches gain and lose, as maps: coloured cells with the change in per cent. No statistics."""
+"""Draws where branches gain and lose, as maps: coloured cells with the change in per cent.
+
+No statistics.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,10 @@ WHOLE = 0.0995
 
 
 def broken(name: str, letters: int) -> list[str]:
-    """A name in lines of at most so many letters, broken behind hyphens; a longer word has a line of its own."""
+    """A name in lines of at most so many letters, broken behind hyphens.
+
+    A longer word has a line of its own.
+    """
     lines = [""]
     for word in re.split("(?<=-)", name):
         if lines[-1] and len(lines[-1] + word) > letters:
@@ -58,16 +64,24 @@ def _panels(shown: pl.DataFrame) -> list[str]:
 
 
 def gains_figure(wall: pl.DataFrame, cpu: pl.DataFrame, style: ChartStyle) -> alt.HConcatChart:
-    """Which branch gains on which workload: branches across, workloads down; wall time left, CPU time right.
+    """Which branch gains on which workload: branches across, workloads down.
 
-    All thread counts of a workload together. Cells inside the A/A band are grey, bold numbers are claims; the last
-    column is the baseline against itself. In: rows of `frames.COMPARISONS`, by wall time and by CPU time.
+    Wall time left, CPU time right.
+
+    All thread counts of a workload together. Cells inside the A/A band are grey, bold numbers are
+    claims; the last column is the baseline against itself. In: rows of `frames.COMPARISONS`, by
+    wall time and by CPU time.
     """
     shown = _shown(without_size(cost_rows(wall, cpu)))
     order, panels = _order(shown, style), _panels(shown)
     quantities = [name for name in (WALL, CPU) if name in shown["quantity"]]
     halves = [
-        _half(shown.filter(pl.col("quantity") == name), (order, panels), style.theme, labelled=place == 0)
+        _half(
+            shown.filter(pl.col("quantity") == name),
+            (order, panels),
+            style.theme,
+            labelled=place == 0,
+        )
         for place, name in enumerate(quantities)
     ]
     joined: alt.HConcatChart = alt.hconcat(*halves, spacing=14)
@@ -75,10 +89,13 @@ def gains_figure(wall: pl.DataFrame, cpu: pl.DataFrame, style: ChartStyle) -> al
 
 
 def map_figure(comparisons: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
-    """Time, or CPU time, relative to the baseline, a map for each branch; the twin is the baseline against itself.
+    """Time, or CPU time, relative to the baseline, a map for each branch.
 
-    Workloads down, threads across; thread counts in brackets exceed the CPUs. Cells inside the A/A band are grey, bold
-    numbers are claims. In: rows of `frames.COMPARISONS`; only level `cell` is drawn.
+    The twin is the baseline against itself.
+
+    Workloads down, threads across; thread counts in brackets exceed the CPUs. Cells inside the A/A
+    band are grey, bold numbers are claims. In: rows of `frames.COMPARISONS`; only level `cell` is
+    drawn.
     """
     frame = without_size(with_panel(comparisons.filter(pl.col("level") == "cell")))
     shown = _shown(frame)
@@ -107,12 +124,17 @@ def map_figure(comparisons: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
     )
     label = max(LABEL_WIDTH, *(LETTER * len(name) for name in frame["panel"]))
     lines = {name: broken(name, max(HEAD_LETTERS, width * columns // LETTER)) for name in order}
-    each = max(width * columns, *(LETTER * len(line) for name in order for line in lines[name])) + 20
+    each = (
+        max(width * columns, *(LETTER * len(line) for name in order for line in lines[name])) + 20
+    )
     beside = max(1, (FIGURE_WIDTH - label) // each)
     deepest = max(len(name) for name in lines.values())
     padded = {name: [*[""] * (deepest - len(found)), *found] for name, found in lines.items()}
     heads = alt.Header(
-        labelAnchor="start", labelFontSize=11, labelPadding=4, labelExpr=f"{json.dumps(padded)}[datum.label]"
+        labelAnchor="start",
+        labelFontSize=11,
+        labelPadding=4,
+        labelExpr=f"{json.dumps(padded)}[datum.label]",
     )
     faceted: alt.FacetChart = layered.facet(
         facet=alt.Facet("branch:N", sort=order, title=None, header=heads),
@@ -148,7 +170,9 @@ def _order(shown: pl.DataFrame, style: ChartStyle) -> list[str]:
     return known + [branch for branch in present if branch not in known]
 
 
-def _cells(shown: pl.DataFrame, place: dict[str, Any], theme: Theme, *, written: bool) -> list[alt.Chart]:
+def _cells(
+    shown: pl.DataFrame, place: dict[str, Any], theme: Theme, *, written: bool
+) -> list[alt.Chart]:
     """Grey cells, coloured ones outside the band, and their numbers. In: rows of `_shown`."""
     base = alt.Chart(shown)
     edge: dict[str, Any] = {"stroke": theme.paper, "strokeWidth": 2}
@@ -179,8 +203,13 @@ def _cells(shown: pl.DataFrame, place: dict[str, Any], theme: Theme, *, written:
     return [grey, coloured, *(numbers if written else [])]
 
 
-def _half(shown: pl.DataFrame, axes: tuple[list[str], list[str]], theme: Theme, *, labelled: bool) -> alt.LayerChart:
-    """The gains in one quantity, with its name and the branches' above. In: rows of `_shown`; branches and panels."""
+def _half(
+    shown: pl.DataFrame, axes: tuple[list[str], list[str]], theme: Theme, *, labelled: bool
+) -> alt.LayerChart:
+    """The gains in one quantity, with its name and the branches' above.
+
+    In: rows of `_shown`; branches and panels.
+    """
     order, panels = axes
     down = alt.Axis(labelLimit=300, ticks=False, domain=False) if labelled else None
     place = {
@@ -192,7 +221,9 @@ def _half(shown: pl.DataFrame, axes: tuple[list[str], list[str]], theme: Theme, 
     above = []
     for number in sorted({len(found) for found in lines.values()}):
         # Lines of a name stand beside each other above the middle of its column.
-        mine = heads.filter(pl.col("branch").is_in([name for name in order if len(lines[name]) == number]))
+        mine = heads.filter(
+            pl.col("branch").is_in([name for name in order if len(lines[name]) == number])
+        )
         above.append(
             alt.Chart(mine)
             .mark_text(
@@ -212,8 +243,12 @@ def _half(shown: pl.DataFrame, axes: tuple[list[str], list[str]], theme: Theme, 
         alt.Chart(heads.head(1))
         .mark_text(align="left", fontSize=13, fontWeight="bold", color=theme.ink)
         .encode(
-            x=alt.value(0), y=alt.value(-LETTER * letters - 14), text=alt.value(f"{shown['quantity'][0]}, change in %")
+            x=alt.value(0),
+            y=alt.value(-LETTER * letters - 14),
+            text=alt.value(f"{shown['quantity'][0]}, change in %"),
         )
     )
     layers = [*_cells(shown, place, theme, written=True), *above, title]
-    return alt.LayerChart(layer=layers).properties(width=alt.Step(STEP[0]), height=alt.Step(STEP[1]))
+    return alt.LayerChart(layer=layers).properties(
+        width=alt.Step(STEP[0]), height=alt.Step(STEP[1])
+    )

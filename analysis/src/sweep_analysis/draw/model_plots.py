@@ -1,4 +1,7 @@
-"""Draws what the model of simulated machines gives beside theory and published figures. No statistics."""
+"""Draws what the model of simulated machines gives beside theory and published figures.
+
+No statistics.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ COLOURS = ["#222222", "#bbbbbb", "#ee6677"]
 
 
 def model_points(path: Path) -> dict[str, pl.DataFrame]:
-    """The tables of `results/model.json`, which `manycore/tests/model` keeps: `published`, `hot_line` and `greedy`."""
+    """The tables of `results/model.json`, which `manycore/tests/model` keeps.
+
+    `published`, `hot_line` and `greedy`.
+    """
     return {name: pl.DataFrame(rows) for name, rows in json.loads(path.read_text()).items()}
 
 
@@ -30,9 +36,15 @@ def published_figure(points: pl.DataFrame) -> alt.TopLevelMixin:
     both = pl.concat(
         [
             points.select(
-                "host", "operation", "threads", pl.col("published_ns").alias("ns"), source=pl.lit(SOURCES[0])
+                "host",
+                "operation",
+                "threads",
+                pl.col("published_ns").alias("ns"),
+                source=pl.lit(SOURCES[0]),
             ),
-            points.select("host", "operation", "threads", pl.col("simulated_ns").alias("ns"), source=fitted),
+            points.select(
+                "host", "operation", "threads", pl.col("simulated_ns").alias("ns"), source=fitted
+            ),
         ]
     ).with_columns(pl.format("{}, {}", "host", "operation").alias("panel"))
     x = alt.X(
@@ -41,10 +53,25 @@ def published_figure(points: pl.DataFrame) -> alt.TopLevelMixin:
         title="threads",
         axis=alt.Axis(values=sorted(both["threads"].unique())),
     )
-    y = alt.Y("ns:Q", scale=alt.Scale(type="log"), title="ns per operation and thread", axis=alt.Axis(tickCount=5))
-    colour = alt.Color("source:N", scale=alt.Scale(domain=SOURCES, range=COLOURS), legend=alt.Legend(title=None))
-    shape = alt.Shape("source:N", scale=alt.Scale(domain=SOURCES, range=["circle", "square", "diamond"]), legend=None)
-    chart = alt.Chart(both).mark_point(filled=True, size=70, opacity=0.85).encode(x=x, y=y, color=colour, shape=shape)
+    y = alt.Y(
+        "ns:Q",
+        scale=alt.Scale(type="log"),
+        title="ns per operation and thread",
+        axis=alt.Axis(tickCount=5),
+    )
+    colour = alt.Color(
+        "source:N", scale=alt.Scale(domain=SOURCES, range=COLOURS), legend=alt.Legend(title=None)
+    )
+    shape = alt.Shape(
+        "source:N",
+        scale=alt.Scale(domain=SOURCES, range=["circle", "square", "diamond"]),
+        legend=None,
+    )
+    chart = (
+        alt.Chart(both)
+        .mark_point(filled=True, size=70, opacity=0.85)
+        .encode(x=x, y=y, color=colour, shape=shape)
+    )
     faceted: alt.TopLevelMixin = (
         chart.properties(width=WIDTH, height=HEIGHT)
         .facet(facet=alt.Facet("panel:N", title=None), columns=2)
@@ -63,20 +90,32 @@ def limits_figure(hot_line: pl.DataFrame, greedy: pl.DataFrame) -> alt.TopLevelM
         axis = alt.Axis(values=sorted(points["threads"].unique()))
         return alt.X("threads:Q", scale=alt.Scale(type="log", base=2), title="cores", axis=axis)
 
-    limit = alt.Chart(pl.DataFrame({"limit": [1.0]})).mark_rule(strokeDash=[4, 3]).encode(y="limit:Q")
+    limit = (
+        alt.Chart(pl.DataFrame({"limit": [1.0]})).mark_rule(strokeDash=[4, 3]).encode(y="limit:Q")
+    )
     served = (
         alt.Chart(hot_line)
         .mark_point(filled=True, size=70, color=COLOURS[2])
         .encode(
             x=threads(hot_line),
-            y=alt.Y("accesses_per_transfer:Q", scale=alt.Scale(domain=[0, 1.2]), title="accesses per transfer time"),
+            y=alt.Y(
+                "accesses_per_transfer:Q",
+                scale=alt.Scale(domain=[0, 1.2]),
+                title="accesses per transfer time",
+            ),
         )
     )
-    line = (limit + served).properties(width=WIDTH, height=HEIGHT, title="one hot line (dashed: the limit)")
+    line = (limit + served).properties(
+        width=WIDTH, height=HEIGHT, title="one hot line (dashed: the limit)"
+    )
     band = (
         alt.Chart(greedy)
         .mark_area(color="#cccccc")
-        .encode(x=threads(greedy), y=alt.Y("least_us:Q", scale=alt.Scale(type="log"), title="time, µs"), y2="most_us:Q")
+        .encode(
+            x=threads(greedy),
+            y=alt.Y("least_us:Q", scale=alt.Scale(type="log"), title="time, µs"),
+            y2="most_us:Q",
+        )
     )
     ran = alt.Chart(greedy).mark_point(filled=True, size=70, color=COLOURS[2])
     points = ran.encode(x=threads(greedy), y=alt.Y("simulated_us:Q", scale=alt.Scale(type="log")))

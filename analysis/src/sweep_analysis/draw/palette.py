@@ -1,7 +1,10 @@
-"""How every branch looks, everywhere: colours that colour-blind readers tell apart, dashes that mean something.
+"""How every branch looks, everywhere.
 
-Colour stands for how the counters are kept, a dashed line for counters that share a cache line, so that ten
-branches need six colours. Colours are Okabe and Ito's, further branches get Paul Tol's muted ones.
+Colours that colour-blind readers tell apart, dashes that mean something.
+
+Colour stands for how the counters are kept, a dashed line for counters that share a cache line, so
+that ten branches need six colours. Colours are Okabe and Ito's, further branches get Paul Tol's
+muted ones.
 """
 
 from __future__ import annotations
@@ -84,12 +87,17 @@ def pairs() -> dict[str, str]:
     for field in fields(Theme):
         light, dark = getattr(LIGHT, field.name), getattr(DARK, field.name)
         if field.name != "name":
-            known |= {light: dark} if isinstance(light, str) else dict(zip(light, dark, strict=True))
+            known |= (
+                {light: dark} if isinstance(light, str) else dict(zip(light, dark, strict=True))
+            )
     return known
 
 
 def styles(branches: list[str], baseline: str | None, theme: Theme) -> dict[str, Style]:
-    """Look of each of `branches`: fixed for the study's names, in order of the list for all others."""
+    """Look of each of `branches`.
+
+    Fixed for the study's names, in order of the list for all others.
+    """
     found = {}
     further = 0
     for branch in branches:
@@ -98,6 +106,8 @@ def styles(branches: list[str], baseline: str | None, theme: Theme) -> dict[str,
         elif branch in _STUDY:
             found[branch] = _STUDY[branch]
         else:
-            found[branch] = Style(_FURTHER[further % len(_FURTHER)], dashed=further >= len(_FURTHER))
+            found[branch] = Style(
+                _FURTHER[further % len(_FURTHER)], dashed=further >= len(_FURTHER)
+            )
             further += 1
     return found

@@ -1,4 +1,7 @@
-"""What charts share: axes, colours, fonts. No statistics: every number drawn is a column of a frame made elsewhere."""
+"""What charts share: axes, colours, fonts.
+
+No statistics: every number drawn is a column of a frame made elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,13 @@ from sweep_analysis.draw.palette import LIGHT, Theme, styles
 from sweep_analysis.read.labels import count, with_panel
 
 _Chart = TypeVar(
-    "_Chart", alt.Chart, alt.LayerChart, alt.FacetChart, alt.ConcatChart, alt.HConcatChart, alt.VConcatChart
+    "_Chart",
+    alt.Chart,
+    alt.LayerChart,
+    alt.FacetChart,
+    alt.ConcatChart,
+    alt.HConcatChart,
+    alt.VConcatChart,
 )
 
 THREADS = "threads"
@@ -57,13 +66,15 @@ def _without_parameters(params: Any, parts: list[Any]) -> tuple[Any, list[Any]]:
     return params, list(parts)
 
 
-# To merge parameters that a reader may set, Altair copies each part of a chart with all of its own, at every level.
-# No chart here has any, and the copies would be half of the work of a large figure.
+# To merge parameters that a reader may set, Altair copies each part of a chart with all of its own,
+# at every level. No chart here has any, and the copies would be half of the work of a large figure.
 api._remove_duplicate_params = _as_they_are  # type: ignore[assignment] # noqa: SLF001
 api._combine_subchart_params = _without_parameters  # type: ignore[assignment] # noqa: SLF001
 
 
-def side_by_side(charts: Sequence[alt.LayerChart | alt.FacetChart], columns: int) -> alt.ConcatChart:
+def side_by_side(
+    charts: Sequence[alt.LayerChart | alt.FacetChart], columns: int
+) -> alt.ConcatChart:
     """Charts with axes of their own and one legend of branches."""
     figure: alt.ConcatChart = (
         alt.concat(*charts, columns=min(columns, len(charts)), spacing=24)
@@ -76,12 +87,17 @@ def side_by_side(charts: Sequence[alt.LayerChart | alt.FacetChart], columns: int
 def under_each_other(
     frame: pl.DataFrame, draw: Callable[[pl.DataFrame], _Chart], style: ChartStyle
 ) -> alt.VConcatChart:
-    """One chart per panel with its name above, one legend of branches. In: rows with `schema.PANEL`."""
+    """One chart per panel with its name above, one legend of branches.
+
+    In: rows with `schema.PANEL`.
+    """
     panels = [
         draw(part).properties(title=str(part["panel"][0]))
         for part in with_panel(frame).partition_by("panel", maintain_order=True)
     ]
-    stacked: alt.VConcatChart = alt.vconcat(*panels, spacing=24).resolve_scale(color="shared", strokeDash="shared")
+    stacked: alt.VConcatChart = alt.vconcat(*panels, spacing=24).resolve_scale(
+        color="shared", strokeDash="shared"
+    )
     return finished(stacked, style.theme)
 
 
@@ -89,21 +105,34 @@ def thread_axis(threads: list[int]) -> alt.X:
     """Threads across, ascending, on an axis of factors."""
     return alt.X(
         "threads:Q",
-        scale=alt.Scale(type="log", base=2, domain=[threads[0], max(threads[-1], threads[0] * 2)], nice=False),
+        scale=alt.Scale(
+            type="log", base=2, domain=[threads[0], max(threads[-1], threads[0] * 2)], nice=False
+        ),
         axis=alt.Axis(values=ticks(threads), format="d", title=THREADS),
     )
 
 
-def branch_colours(names: list[str], style: ChartStyle, *, legend: bool) -> tuple[alt.Color, alt.StrokeDash]:
+def branch_colours(
+    names: list[str], style: ChartStyle, *, legend: bool
+) -> tuple[alt.Color, alt.StrokeDash]:
     """Colour and dash of `names`, by the column `branch`, with their legend in two columns if wanted."""
     looks = styles(style.branches, style.baseline, style.theme)
     key = (
-        alt.Legend(orient="bottom", columns=2, title=None, labelLimit=400, symbolType="stroke", symbolSize=500)
+        alt.Legend(
+            orient="bottom",
+            columns=2,
+            title=None,
+            labelLimit=400,
+            symbolType="stroke",
+            symbolSize=500,
+        )
         if legend
         else None
     )
     colours = alt.Scale(domain=names, range=[looks[name].colour for name in names])
-    dashes = alt.Scale(domain=names, range=[[4, 3] if looks[name].dashed else [1, 0] for name in names])
+    dashes = alt.Scale(
+        domain=names, range=[[4, 3] if looks[name].dashed else [1, 0] for name in names]
+    )
     return (
         alt.Color("branch:N", scale=colours, legend=key, sort=names),
         alt.StrokeDash("branch:N", scale=dashes, legend=key, sort=names),
@@ -119,8 +148,13 @@ def diverging_colours(theme: Theme) -> alt.Scale:
     )
 
 
-def branch_lines(base: alt.Chart, names: list[str], style: ChartStyle, encoding: dict[str, Any]) -> list[alt.Chart]:
-    """Lines with points, one per branch; the baseline's is wider and below the others. `encoding` has x, y, colour."""
+def branch_lines(
+    base: alt.Chart, names: list[str], style: ChartStyle, encoding: dict[str, Any]
+) -> list[alt.Chart]:
+    """Lines with points, one per branch; the baseline's is wider and below the others.
+
+    `encoding` has x, y, colour.
+    """
     groups = [(3.6, [name for name in names if name == style.baseline])]
     groups.append((1.7, [name for name in names if name != style.baseline]))
     return [
@@ -149,12 +183,16 @@ def beyond_cpus(threads: list[int], style: ChartStyle) -> list[alt.Chart]:
     if style.cpus is None or threads[-1] <= style.cpus:
         return []
     start = max(style.cpus, threads[0])  # more threads than CPUs may be all there are
-    edges = pl.DataFrame({"start": [start], "end": [threads[-1]], "text": [f"over {count(style.cpus, 'CPU')}"]})
+    edges = pl.DataFrame(
+        {"start": [start], "end": [threads[-1]], "text": [f"over {count(style.cpus, 'CPU')}"]}
+    )
     theme = style.theme
     base = alt.Chart(edges)
     # The words stand in the shade, or before it where it is too narrow for them.
     share = (
-        math.log2(threads[-1] / style.cpus) / math.log2(threads[-1] / threads[0]) if threads[0] < style.cpus else 1.0
+        math.log2(threads[-1] / style.cpus) / math.log2(threads[-1] / threads[0])
+        if threads[0] < style.cpus
+        else 1.0
     )
     wide = share > WORDS_SHARE
     return [
@@ -185,14 +223,18 @@ def drawn_by_lot(points: pl.DataFrame) -> pl.DataFrame:
 
 def lot_sentence(points: pl.DataFrame) -> str:
     """What to say beside a picture of `drawn_by_lot`; nothing if all points are drawn."""
-    return f" Of {points.height} points {MOST_POINTS} are drawn, by lot." if points.height > MOST_POINTS else ""
+    return (
+        f" Of {points.height} points {MOST_POINTS} are drawn, by lot."
+        if points.height > MOST_POINTS
+        else ""
+    )
 
 
 def finished(chart: _Chart, theme: Theme) -> _Chart:
     """Paper, ink and fonts; only a chart that is not part of another can be finished."""
     whole: _Chart = chart.copy(deep=False)
-    # In one step: each `configure_…` would copy the whole chart. Thousands of marks, each with a sentence of its own,
-    # tell a screen reader less than the table beside them.
+    # In one step: each `configure_…` would copy the whole chart. Thousands of marks, each with a
+    # sentence of its own, tell a screen reader less than the table beside them.
     whole.config = alt.Config(
         aria=False,
         background=theme.paper,

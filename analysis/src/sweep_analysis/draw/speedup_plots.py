@@ -36,18 +36,22 @@ def speedup_figure(speedups: pl.DataFrame, definition: str, style: ChartStyle) -
     return finished(side_by_side(panels, PANELS_A_ROW), style.theme)
 
 
-def speedup_panel(part: pl.DataFrame, definition: str, style: ChartStyle, *, legend: bool) -> alt.LayerChart:
+def speedup_panel(
+    part: pl.DataFrame, definition: str, style: ChartStyle, *, legend: bool
+) -> alt.LayerChart:
     """One panel: threads across, speed-up upwards, one line per branch, the interval of the emphasised one.
 
-    Ten bands on each other are mud, so where a baseline is drawn only it has one, unless there are at most two
-    branches. In: rows of `frames.SPEEDUPS` of one panel and one definition.
+    Ten bands on each other are mud, so where a baseline is drawn only it has one, unless there are
+    at most two branches. In: rows of `frames.SPEEDUPS` of one panel and one definition.
     """
     looks = styles(style.branches, style.baseline, style.theme)
     part = part.filter(pl.col("branch").is_in(style.branches))
     threads = sorted(part["threads"].unique().to_list())
     names = list(looks)
     scale = alt.Scale(domain=names, range=[looks[name].colour for name in names])
-    dashes = alt.Scale(domain=names, range=[[4, 3] if looks[name].dashed else [1, 0] for name in names])
+    dashes = alt.Scale(
+        domain=names, range=[[4, 3] if looks[name].dashed else [1, 0] for name in names]
+    )
     key = (
         alt.Legend(
             orient="bottom",
@@ -74,7 +78,12 @@ def speedup_panel(part: pl.DataFrame, definition: str, style: ChartStyle, *, leg
     bands = (
         alt.Chart(banded)
         .mark_area(opacity=0.18)
-        .encode(x=x, y=alt.Y("speedup_low:Q", scale=y_scale, title=title), y2="speedup_high:Q", color=colour)
+        .encode(
+            x=x,
+            y=alt.Y("speedup_low:Q", scale=y_scale, title=title),
+            y2="speedup_high:Q",
+            color=colour,
+        )
     )
     lines = [
         base.transform_filter(alt.FieldOneOfPredicate("branch", group))
@@ -92,7 +101,12 @@ def speedup_panel(part: pl.DataFrame, definition: str, style: ChartStyle, *, leg
             (1.7, [name for name in names if not looks[name].emphasised]),
         )
     ]
-    layers = [*beyond_cpus(threads, style), *_ideal(threads, ceiling, style, y_scale), bands, *lines]
+    layers = [
+        *beyond_cpus(threads, style),
+        *_ideal(threads, ceiling, style, y_scale),
+        bands,
+        *lines,
+    ]
     panel = alt.LayerChart(layer=layers)
     return panel.properties(width=PANEL_WIDTH, height=PANEL_HEIGHT)
 
@@ -103,18 +117,29 @@ def _most_useful(threads: list[int], style: ChartStyle) -> int:
 
 
 def _ceiling(top: float, ideal: int) -> float:
-    """Upper end of the axis: leaves room for the words, and shows the ideal where it is in sight of the curves.
+    """Upper end of the axis.
+
+    Leaves room for the words, and shows the ideal where it is in sight of the curves.
 
     So panels of one host share their axis, unless a program stays far below the ideal.
     """
     return 1.1 * (max(top, ideal) if top * 2 >= ideal else top)
 
 
-def _ideal(threads: list[int], ceiling: float, style: ChartStyle, y_scale: alt.Scale) -> list[alt.Chart]:
-    """The line of ideal speed-up: as many times faster as there are threads, and never more than CPUs."""
+def _ideal(
+    threads: list[int], ceiling: float, style: ChartStyle, y_scale: alt.Scale
+) -> list[alt.Chart]:
+    """The line of ideal speed-up.
+
+    As many times faster as there are threads, and never more than CPUs.
+    """
     most = _most_useful(threads, style)
-    points = sorted({float(count) for count in [*threads, most, ceiling] if threads[0] <= count <= threads[-1]})
+    points = sorted(
+        {float(count) for count in [*threads, most, ceiling] if threads[0] <= count <= threads[-1]}
+    )
     line = pl.DataFrame({"threads": points, "ideal": [min(count, float(most)) for count in points]})
     line = line.filter(pl.col("ideal") <= ceiling)
-    mark = alt.Chart(line).mark_line(color=style.theme.faint_ink, strokeDash=[1, 3], strokeWidth=1.5)
+    mark = alt.Chart(line).mark_line(
+        color=style.theme.faint_ink, strokeDash=[1, 3], strokeWidth=1.5
+    )
     return [mark.encode(x="threads:Q", y=alt.Y("ideal:Q", scale=y_scale))]

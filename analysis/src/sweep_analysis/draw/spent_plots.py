@@ -44,16 +44,24 @@ def spent_panel(part: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
     shown = part.filter(pl.col("branch").is_in(names)).with_columns(
         pl.col("threads").replace_strict(heads, return_dtype=pl.String).alias("column"),
         pl.col("spent_on").replace_strict(SPENT_ON, return_dtype=pl.String).alias("did"),
-        pl.col("spent_on").replace_strict(kinds, range(len(kinds)), return_dtype=pl.Int64).alias("order"),
+        pl.col("spent_on")
+        .replace_strict(kinds, range(len(kinds)), return_dtype=pl.Int64)
+        .alias("order"),
     )
     x = alt.X(
         "share:Q",
         stack="zero",
         title=None,
         scale=alt.Scale(domain=[0, 1], nice=False),
-        axis=alt.Axis(format="%", values=[0, 1] if len(threads) > FEW_COLUMNS else [0, 0.5, 1], labelFlush=True),
+        axis=alt.Axis(
+            format="%",
+            values=[0, 1] if len(threads) > FEW_COLUMNS else [0, 0.5, 1],
+            labelFlush=True,
+        ),
     )
-    y = alt.Y("branch:N", sort=names, title=None, axis=alt.Axis(labelLimit=400, ticks=False, domain=False))
+    y = alt.Y(
+        "branch:N", sort=names, title=None, axis=alt.Axis(labelLimit=400, ticks=False, domain=False)
+    )
     colour = alt.Color(
         "did:N",
         sort=list(SPENT_ON.values()),
@@ -68,7 +76,10 @@ def spent_panel(part: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
     )
     faceted: alt.FacetChart = bars.facet(
         column=alt.Column(
-            "column:N", sort=list(heads.values()), title=None, header=alt.Header(labelAnchor="start", labelFontSize=11)
+            "column:N",
+            sort=list(heads.values()),
+            title=None,
+            header=alt.Header(labelAnchor="start", labelFontSize=11),
         ),
         spacing=12,
     )

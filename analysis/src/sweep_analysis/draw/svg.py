@@ -1,4 +1,7 @@
-"""From chart to picture: drawn once in light, recoloured for dark, or to follow the page that it stands in."""
+"""From chart to picture.
+
+Drawn once in light, recoloured for dark, or to follow the page that it stands in.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,8 @@ _COLOURS = re.compile("|".join(re.escape(colour) for colour in pairs()))
 
 def draw(chart: alt.TopLevelMixin) -> str:
     """The chart as SVG."""
-    # Altair has checked every part as it was made; checking the whole once more takes longer than drawing it.
+    # Altair has checked every part as it was made; checking the whole once more takes longer than
+    # drawing it.
     svg: str = vl_convert.vegalite_to_svg(chart.to_dict(validate=False))
     return svg
 
@@ -37,7 +41,9 @@ def dark(svg: str) -> str:
 
 
 def inline(svg: str, prefix: str, label: str) -> str:
-    """A picture drawn in the light theme, as a part of a page: colours follow the page, identifiers are its own.
+    """A picture drawn in the light theme, as a part of a page.
+
+    Colours follow the page, identifiers are its own.
 
     `label` is what a screen reader says in its place.
     """
@@ -48,7 +54,10 @@ def inline(svg: str, prefix: str, label: str) -> str:
 
 
 def slim(svg: str) -> str:
-    """A picture without what changes nothing to the eye: defaults, empty groups, words for no reader."""
+    """A picture without what changes nothing to the eye.
+
+    Defaults, empty groups, words for no reader.
+    """
     slimmer = _IDLE.sub("", svg)
     while True:
         less = _PLAIN.sub(r"\1", _EMPTY.sub("", slimmer))

@@ -21,17 +21,27 @@ MOST_NAMED = 6
 def validation_figure(found: Validation, machine: str, theme: Theme) -> alt.LayerChart:
     """Simulated time upwards, measured time across, both in factors; a point per cell.
 
-    On the line the prediction is right; in the shade it is near. The workloads that are farthest off have a name.
+    On the line the prediction is right; in the shade it is near. The workloads that are farthest
+    off have a name.
     """
     cells = with_panel(found.cells).with_columns(pl.col("threads").cast(pl.String))
     both = pl.concat([cells["predicted_ms"], cells["measured_ms"]])
     ends = [float(both.min()) / 1.5, float(both.max()) * 1.5]  # type: ignore[arg-type]  # times are floats
     scale = alt.Scale(type="log", domain=ends, nice=False)
     x = alt.X("measured_ms:Q", scale=scale, title="measured time in ms", axis=alt.Axis(tickCount=6))
-    y = alt.Y("predicted_ms:Q", scale=scale, title=f"time in ms, simulated: {machine}", axis=alt.Axis(tickCount=6))
+    y = alt.Y(
+        "predicted_ms:Q",
+        scale=scale,
+        title=f"time in ms, simulated: {machine}",
+        axis=alt.Axis(tickCount=6),
+    )
     line = alt.Chart(
         pl.DataFrame(
-            {"x": ends, "least": [end / (1 + MARGIN) for end in ends], "most": [end * (1 + MARGIN) for end in ends]}
+            {
+                "x": ends,
+                "least": [end / (1 + MARGIN) for end in ends],
+                "most": [end * (1 + MARGIN) for end in ends],
+            }
         )
     )
     across = alt.X("x:Q", scale=scale)
@@ -44,12 +54,16 @@ def validation_figure(found: Validation, machine: str, theme: Theme) -> alt.Laye
                 line.mark_area(color=theme.shade, opacity=0.9, clip=True).encode(
                     x=across, y=alt.Y("least:Q", scale=scale), y2="most:Q"
                 ),
-                line.mark_line(color=theme.faint_ink, strokeWidth=1).encode(x=across, y=alt.Y("x:Q", scale=scale)),
+                line.mark_line(color=theme.faint_ink, strokeWidth=1).encode(
+                    x=across, y=alt.Y("x:Q", scale=scale)
+                ),
                 points.mark_point(filled=True, size=36, opacity=0.75).encode(
                     x=x,
                     y=y,
                     # Of one scale's domain, so that colour and shape share a key.
-                    color=alt.Color("threads:N", legend=key).scale(domain=threads, scheme="tableau10"),
+                    color=alt.Color("threads:N", legend=key).scale(
+                        domain=threads, scheme="tableau10"
+                    ),
                     shape=alt.Shape("threads:N", legend=key).scale(domain=threads),
                 ),
                 alt.Chart(_named(cells))
@@ -70,6 +84,9 @@ def validation_figure(found: Validation, machine: str, theme: Theme) -> alt.Laye
 
 
 def _named(cells: pl.DataFrame) -> pl.DataFrame:
-    """The worst cell of each of the workloads that are farthest off: more names would lie on one another."""
+    """The worst cell of each of the workloads that are farthest off.
+
+    More names would lie on one another.
+    """
     missed = cells.filter(~pl.col("is_near")).sort(pl.col("ratio").log().abs(), descending=True)
     return missed.unique("workload", keep="first", maintain_order=True).head(MOST_NAMED)

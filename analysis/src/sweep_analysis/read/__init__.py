@@ -1,1 +1,4 @@
-"""What a sweep recorded, as frames: the format of records, reading it, and what cells are called."""
+"""What a sweep recorded, as frames.
+
+The format of records, reading it, and what cells are called.
+"""

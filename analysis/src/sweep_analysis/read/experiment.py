@@ -40,7 +40,8 @@ class Experiment:
 def experiment_of(sweep: Sweep) -> Experiment | None:
     """The experiment that a sweep is; None for a sweep started from a preset.
 
-    A simulated sweep is never drawn beside what was published of hosts: its figures are those of branches.
+    A simulated sweep is never drawn beside what was published of hosts: its figures are those of
+    branches.
     """
     asked: dict[str, Any] | None = sweep.manifest.get("asked", {}).get("experiment")
     if asked is None:
@@ -56,7 +57,9 @@ def experiment_named(name: str) -> Experiment:
     Raises:
         KeyError: there is none.
     """
-    listed = tomllib.loads((CHECKOUT / "experiments.toml").read_text(encoding="utf-8"))["experiment"]
+    listed = tomllib.loads((CHECKOUT / "experiments.toml").read_text(encoding="utf-8"))[
+        "experiment"
+    ]
     row = {entry["name"]: entry for entry in listed}[name]
     ignores = frozenset(row.get("sequential-ignores", []))
     return Experiment(name, row["shows"], row["source"], row["figure"], ignores)

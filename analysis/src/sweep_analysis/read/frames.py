@@ -1,4 +1,7 @@
-"""Columns, types and units of the frames that this package makes from trials; `schema.py` has those of the trials."""
+"""Columns, types and units of the frames that this package makes from trials.
+
+`schema.py` has those of the trials.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,10 @@ from sweep_analysis.read.schema import CELL, CELL_SET, PANEL, POOL_CELL, TRIALS
 
 
 def _same(names: Sequence[str]) -> dict[str, pl.DataType]:
-    """The columns of `TRIALS` with these names, in this order; frames that have few rows keep words as they are."""
+    """The columns of `TRIALS` with these names, in this order.
+
+    Frames that have few rows keep words as they are.
+    """
     return {name: pl.String() if TRIALS[name] == pl.Categorical else TRIALS[name] for name in names}
 
 
@@ -286,7 +292,11 @@ CLAIM_DETAILS = pl.Schema(
     pl.Schema({"claim": pl.Int64, "branch": pl.String})
     | _same(PANEL)
     | {"at_threads": pl.Int64}  # null: the workload at all thread counts of a kind
-    | {name: kind for name, kind in CLAIMS.items() if name not in ("claim", "branch", "workloads", "hypothesis")}
+    | {
+        name: kind
+        for name, kind in CLAIMS.items()
+        if name not in ("claim", "branch", "workloads", "hypothesis")
+    }
 )
 """One row per claim and workload (of `claims.OF_EACH` and thread count, too), `p_holm` being over these."""
 
@@ -325,7 +335,9 @@ PLACEMENTS = pl.Schema(
     pl.Schema(
         {"quantity": pl.String, "level": pl.String}
     )  # one of `placements.QUANTITIES`; a key of `placements.LEVELS`
-    | _same([*(name for name in PANEL if name != "placement"), "threads", "branch"])  # null where all are pooled
+    | _same(
+        [*(name for name in PANEL if name != "placement"), "threads", "branch"]
+    )  # null where all are pooled
     | pl.Schema(
         {
             "cells": pl.Int64,  # cells that the row pools

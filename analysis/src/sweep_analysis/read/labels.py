@@ -12,7 +12,13 @@ from sweep_analysis.read.schema import PANEL
 HERE = "measured here"
 PUBLISHED = "published"
 
-QUANTITY_NAMES = {"time": "time", "cpu": "CPU time", "p50": "median wait", "p99": "wait (p99)", "cycles": "cycles"}
+QUANTITY_NAMES = {
+    "time": "time",
+    "cpu": "CPU time",
+    "p50": "median wait",
+    "p99": "wait (p99)",
+    "cycles": "cycles",
+}
 """Keys of `compare.QUANTITIES` in sentences."""
 
 
@@ -34,10 +40,12 @@ SEEDS = Replicates("seed", "other seeds of one branch")
 
 
 def with_panel(frame: pl.DataFrame) -> pl.DataFrame:
-    """Add a column `panel`: workload and size, plus mode, placement, input and parameters where panels differ in them.
+    """Add a column `panel`.
 
-    In:  rows with the columns `schema.PANEL`; rows without a workload (pooled over all) get null. Rows that have a
-         `panel` keep it: a part of a frame would call its panels otherwise.
+    Workload and size, plus mode, placement, input and parameters where panels differ in them.
+
+    In:  rows with the columns `schema.PANEL`; rows without a workload (pooled over all) get null.
+         Rows that have a `panel` keep it: a part of a frame would call its panels otherwise.
     """
     if "panel" in frame.columns:
         return frame
@@ -67,16 +75,25 @@ def with_panel(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def without_size(frame: pl.DataFrame) -> pl.DataFrame:
-    """Shorten the names of panels if all have the same size: a figure would repeat it in every row. In: `panel`."""
+    """Shorten the names of panels if all have the same size: a figure would repeat it in every row.
+
+    In: `panel`.
+    """
     sizes = frame["size"].drop_nulls().unique()
-    shorter = pl.col("panel").str.replace(f" · {sizes[0]}", "", literal=True) if sizes.len() == 1 else pl.col("panel")
+    shorter = (
+        pl.col("panel").str.replace(f" · {sizes[0]}", "", literal=True)
+        if sizes.len() == 1
+        else pl.col("panel")
+    )
     return frame.with_columns(shorter)
 
 
 def percent(ratio: float) -> str:
     """A time ratio as a change in time: 0.95 is `-5.0 %`."""
     change = round((ratio - 1) * 100, 1)
-    return f"{'+' if change > 0 else '−' if change < 0 else '±'}{abs(change):.1f}\N{NO-BREAK SPACE}%"
+    return (
+        f"{'+' if change > 0 else '−' if change < 0 else '±'}{abs(change):.1f}\N{NO-BREAK SPACE}%"
+    )
 
 
 def ranges(numbers: list[int]) -> str:
@@ -87,7 +104,10 @@ def ranges(numbers: list[int]) -> str:
             runs[-1].append(number)
         else:
             runs.append([number])
-    parts = [[f"{run[0]}–{run[-1]}"] if len(run) > 2 else [str(number) for number in run] for run in runs]  # noqa: PLR2004
+    parts = [
+        [f"{run[0]}–{run[-1]}"] if len(run) > 2 else [str(number) for number in run]  # noqa: PLR2004
+        for run in runs
+    ]
     return ", ".join(part for run in parts for part in run)
 
 
@@ -102,7 +122,10 @@ def listed(names: list[str]) -> str:
 
 
 def capital(text: str) -> str:
-    """The beginning of a sentence: its first letter large, the others as they are, since names follow."""
+    """The beginning of a sentence.
+
+    Its first letter large, the others as they are, since names follow.
+    """
     return text[:1].upper() + text[1:]
 
 

@@ -25,15 +25,13 @@ SWEEPS = CHECKOUT / "results" / "sweeps"
 class Sweep:
     """Everything that was recorded in one sweep.
 
-    Attributes:
-        path: the folder it was read from.
-        manifest: `manifest.json` as it is; empty for the study's layout.
-        host: `host.json` as it is; empty for the study's layout.
-        trials: rows of `schema.TRIALS`, failed trials included; all that may have times, and nothing else.
-        iterations: rows of `schema.ITERATIONS`, good trials only.
-        branches: names in the order of the manifest, the A/A twin excluded.
-        baseline: the branch that others are compared with, or None if the sweep names none.
-        counted: rows of `schema.TRIALS`, the trials of instrumented builds, which have no times; `branch` is the branch
+    Attributes: path: the folder it was read from. manifest: `manifest.json` as it is; empty for the
+        study's layout. host: `host.json` as it is; empty for the study's layout. trials: rows of
+        `schema.TRIALS`, failed trials included; all that may have times, and nothing else.
+        iterations: rows of `schema.ITERATIONS`, good trials only. branches: names in the order of
+        the manifest, the A/A twin excluded. baseline: the branch that others are compared with, or
+        None if the sweep names none. counted: rows of `schema.TRIALS`, the trials of instrumented
+        builds, which have no times; `branch` is the branch
             that was built so.
         events: rows of `schema.EVENTS`, good counted trials only.
         metrics: rows of `schema.METRICS`, good timed trials only.
@@ -63,7 +61,9 @@ class Sweep:
 
     @property
     def layouts(self) -> int:
-        """Builds per branch that differ only in where their functions lie; trials take turns with them.
+        """Builds per branch that differ only in where their functions lie.
+
+        Trials take turns with them.
 
         On a simulated machine: seeds.
         """
@@ -73,7 +73,10 @@ class Sweep:
 
     @property
     def machine(self) -> str | None:
-        """Name of the simulated machine that the trials ran on; None if they ran on the host itself."""
+        """Name of the simulated machine that the trials ran on.
+
+        None if they ran on the host itself.
+        """
         machine = _machine(self.manifest.get("asked"), "machine")
         return str(machine["name"]) if machine else None
 
@@ -89,7 +92,9 @@ class Sweep:
 
 
 def find_sweep(asked: Path, sweeps: Path = SWEEPS) -> Path:
-    """The folder that the command line means: a path, a name below `sweeps` or the beginning of one, or `latest`.
+    """The folder that the command line means.
+
+    A path, a name below `sweeps` or the beginning of one, or `latest`.
 
     Raises:
         InputError: there is no such sweep, or several names begin so.
@@ -105,22 +110,31 @@ def find_sweep(asked: Path, sweeps: Path = SWEEPS) -> Path:
     if len(begun) == 1:
         return begun[0]
     if begun:
-        raise InputError(asked, "several sweeps begin so", f"such as {begun[0].name} and {begun[1].name}")
-    names = ", ".join(folder.name for folder in known[-3:]) or "none yet; `cargo runner sweep` makes one"
-    raise InputError(asked, "no such folder, and no sweep of that name", f"the newest in {sweeps.name}/: {names}")
+        raise InputError(
+            asked, "several sweeps begin so", f"such as {begun[0].name} and {begun[1].name}"
+        )
+    names = (
+        ", ".join(folder.name for folder in known[-3:])
+        or "none yet; `cargo runner sweep` makes one"
+    )
+    raise InputError(
+        asked, "no such folder, and no sweep of that name", f"the newest in {sweeps.name}/: {names}"
+    )
 
 
 def read_sweep(folder: Path) -> Sweep:
     """Read `manifest.json`, `host.json` and `trials.jsonl` of one sweep.
 
-    The records may be compressed, by this runner or by one before. A torn last line (no newline at its end: the sweep
-    was killed while writing) is set aside and noted.
+    The records may be compressed, by this runner or by one before. A torn last line (no newline at
+    its end: the sweep was killed while writing) is set aside and noted.
 
     Raises:
         InputError: a file is missing or empty, or a line is not a record of the version read here.
     """
     if not folder.is_dir():
-        raise InputError(folder, "no such folder", "give the folder of a sweep, as listed by `ls results/sweeps`")
+        raise InputError(
+            folder, "no such folder", "give the folder of a sweep, as listed by `ls results/sweeps`"
+        )
     manifest = _read_object(folder / "manifest.json")
     host = _read_object(folder / "host.json")
     file = file_of(folder)
@@ -160,10 +174,16 @@ def refuse_mixed(sweeps: list[Sweep], where: str) -> None:
     first, *others = sweeps
     for other in others:
         if _identity(first) != _identity(other):
-            what = " and ".join(f"{it.path.name} is {it.label or 'measured'}" for it in (first, other))
+            what = " and ".join(
+                f"{it.path.name} is {it.label or 'measured'}" for it in (first, other)
+            )
             if first.machine == other.machine:
                 what += ", with other prices"
-            raise InputError(where, what, "compare measured sweeps with each other, or sweeps of one simulated machine")
+            raise InputError(
+                where,
+                what,
+                "compare measured sweeps with each other, or sweeps of one simulated machine",
+            )
 
 
 def _identity(sweep: Sweep) -> str | None:
@@ -178,7 +198,9 @@ def _machine(told: object, name: str) -> dict[str, Any] | None:
     return machine if isinstance(machine, dict) and "name" in machine else None
 
 
-def _refuse_mixed_trials(folder: Path, manifest: dict[str, Any], host: dict[str, Any], records: Records) -> None:
+def _refuse_mixed_trials(
+    folder: Path, manifest: dict[str, Any], host: dict[str, Any], records: Records
+) -> None:
     """A sweep is measured, or of one simulated machine.
 
     Raises:
@@ -191,7 +213,9 @@ def _refuse_mixed_trials(folder: Path, manifest: dict[str, Any], host: dict[str,
     remedy = "files of two sweeps were mixed: take the folder as the runner wrote it"
     names = [name or "no simulated machine" for name in (asked, ran)]
     if asked != ran:
-        raise InputError(folder / "host.json", f"it is of {names[1]}, the manifest of {names[0]}", remedy)
+        raise InputError(
+            folder / "host.json", f"it is of {names[1]}, the manifest of {names[0]}", remedy
+        )
     good = records.trials.filter(pl.col("outcome") == "ok").select("trial")
     simulated = records.spent.select("trial").unique()
     odd = simulated if asked is None else good.join(simulated, on="trial", how="anti")
@@ -213,10 +237,10 @@ def _hosts(folder: Path, manifest: dict[str, Any], host: dict[str, Any]) -> list
         told, begun = host.get("id"), manifest.get("host")
         if told is None or begun is None or told == begun:
             return []
-        mixed = (
-            f"host.json describes machine {told}, but the sweep was begun on {begun}: files of two sweeps were mixed"
-        )
-        return [f"{mixed}, so what is said of the host may be wrong. Take the folder as the runner wrote it."]
+        mixed = f"host.json describes machine {told}, but the sweep was begun on {begun}: files of two sweeps were mixed"
+        return [
+            f"{mixed}, so what is said of the host may be wrong. Take the folder as the runner wrote it."
+        ]
     if len(machines) < 2:  # noqa: PLR2004 - shards of one machine are as good as one sweep
         return []
     merged = (
@@ -225,7 +249,9 @@ def _hosts(folder: Path, manifest: dict[str, Any], host: dict[str, Any]) -> list
         "is said of the first."
     )
     notes = [merged]
-    cpus = {_read_object(file).get("cpus_usable") for file in sorted(folder.glob("shards/*/host.json"))}
+    cpus = {
+        _read_object(file).get("cpus_usable") for file in sorted(folder.glob("shards/*/host.json"))
+    }
     if len(cpus) > 1:
         counts = ", ".join(str(number) for number in sorted(cpus, key=str))
         notes.append(
@@ -237,7 +263,9 @@ def _hosts(folder: Path, manifest: dict[str, Any], host: dict[str, Any]) -> list
 
 def _unreadable(file: Path, error: OSError) -> InputError:
     return InputError(
-        file, f"cannot be read ({error.strerror})", "a sweep has manifest.json, host.json and trials.jsonl"
+        file,
+        f"cannot be read ({error.strerror})",
+        "a sweep has manifest.json, host.json and trials.jsonl",
     )
 
 
@@ -247,13 +275,26 @@ def _read_object(file: Path) -> dict[str, Any]:
     except OSError as error:
         raise _unreadable(file, error) from error
     except msgspec.DecodeError as error:
-        raise InputError(file, f"not a JSON object: {error}", "restore the file as the runner wrote it") from error
+        raise InputError(
+            file, f"not a JSON object: {error}", "restore the file as the runner wrote it"
+        ) from error
 
 
 def _branches(manifest: dict[str, Any], records: Records) -> tuple[list[str], str | None]:
-    """Names in the order of the manifest (else of appearance), without the twin; and the baseline."""
-    listed = [entry for entry in manifest.get("branches") or [] if isinstance(entry, dict) and "name" in entry]
-    seen = records.trials.select(pl.col("branch").unique(maintain_order=True)).collect()["branch"].to_list()
+    """Names in the order of the manifest (else of appearance), without the twin.
+
+    And the baseline.
+    """
+    listed = [
+        entry
+        for entry in manifest.get("branches") or []
+        if isinstance(entry, dict) and "name" in entry
+    ]
+    seen = (
+        records.trials.select(pl.col("branch").unique(maintain_order=True))
+        .collect()["branch"]
+        .to_list()
+    )
     names = list(dict.fromkeys([*(entry["name"] for entry in listed), *seen]))
     marked = [entry["name"] for entry in listed if entry.get("baseline")]
     twins = [name.removesuffix(TWIN_SUFFIX) for name in names if name.endswith(TWIN_SUFFIX)]
@@ -261,5 +302,7 @@ def _branches(manifest: dict[str, Any], records: Records) -> tuple[list[str], st
     baseline = candidates[0] if candidates else None
     present = set(seen)
     return [
-        name for name in names if name in present and (baseline is None or name != baseline + TWIN_SUFFIX)
+        name
+        for name in names
+        if name in present and (baseline is None or name != baseline + TWIN_SUFFIX)
     ], baseline

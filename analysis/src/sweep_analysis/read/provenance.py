@@ -15,8 +15,13 @@ SHOWN = 12
 
 
 def provenance(sweep: Sweep) -> dict[str, Any]:
-    """What a reader needs to trust, or to make again, any table of this sweep; facts that are not known are null."""
-    trials = sweep.trials.select("outcome", "freq_state", "program", "threads", "oversubscribed").collect()
+    """What a reader needs to trust, or to make again, any table of this sweep.
+
+    Facts that are not known are null.
+    """
+    trials = sweep.trials.select(
+        "outcome", "freq_state", "program", "threads", "oversubscribed"
+    ).collect()
     manifest, host = sweep.manifest, sweep.host
     checkout = manifest.get("checkout") or {}
     good = trials.filter(pl.col("outcome") == "ok")
@@ -42,13 +47,18 @@ def provenance(sweep: Sweep) -> dict[str, Any]:
             "counted": sweep.counted.select(pl.len()).collect().item(),
         },
         "threads_beyond_cpus": sorted(set(beyond)),
-        "branches": [_branch(entry) for entry in manifest.get("branches") or [] if isinstance(entry, dict)],
+        "branches": [
+            _branch(entry) for entry in manifest.get("branches") or [] if isinstance(entry, dict)
+        ],
         "made_again_by": f"cargo runner analysis export {sweep.path.name} --output DIR",
     }
 
 
 def kind_of_cpu(host: dict[str, Any], machine: str | None) -> str:
-    """What one of a host's CPUs is called: a core, where each simulated core has one hardware thread."""
+    """What one of a host's CPUs is called.
+
+    A core, where each simulated core has one hardware thread.
+    """
     return "core" if machine and host.get("cores") in (None, host.get("cpus_usable")) else "CPU"
 
 
@@ -59,7 +69,9 @@ def sentence(found: dict[str, Any], rows: int) -> str:
     cpus = count(host["cpus_usable"], kind) if host["cpus_usable"] else "an unknown number of CPUs"
     beyond = ranges(found["threads_beyond_cpus"])
     states = ", ".join(found["freq_state"]) or "unknown"
-    commit = str(found["commit"] or "unknown")[:SHOWN] + (" with changes" if found["has_uncommitted_changes"] else "")
+    commit = str(found["commit"] or "unknown")[:SHOWN] + (
+        " with changes" if found["has_uncommitted_changes"] else ""
+    )
     trials = found["trials"]
     crowded = f"more threads than CPUs at {beyond}" if beyond else "never more threads than CPUs"
     parts = [

@@ -1,4 +1,7 @@
-"""Decodes a file of records by lines into columns, checking every field; memory holds columns, never all records."""
+"""Decodes a file of records by lines into columns, checking every field.
+
+Memory holds columns, never all records.
+"""
 
 from __future__ import annotations
 
@@ -97,8 +100,8 @@ def parse(file: Path) -> Records:
     """Decode a whole file.
 
     Raises:
-        InputError: the file has no record, a line is no valid record, or what is compressed is damaged.
-        OSError: it cannot be read.
+        InputError: the file has no record, a line is no valid record, or what is compressed is
+            damaged. OSError: it cannot be read.
     """
     notes: list[str] = []
     parts: dict[str, list[pl.DataFrame]] = {name: [] for name in Records.frames()}
@@ -119,7 +122,9 @@ def parse(file: Path) -> Records:
         _add(parts["spent"], _spent(timed))
         _add(parts["line_waits"], _line_waits(timed))
     if not parts["trials"]:
-        raise InputError(file, "no trial was recorded", "run the sweep, or resume it with `--resume`")
+        raise InputError(
+            file, "no trial was recorded", "run the sweep, or resume it with `--resume`"
+        )
     whole = {name: _whole(frames) for name, frames in parts.items()}
     identities = pl.concat([whole[name].select("trial") for name in ("trials", "counted")])
     _refuse_repeated(file, identities.collect()["trial"])
@@ -127,12 +132,17 @@ def parse(file: Path) -> Records:
 
 
 def _add(parts: list[pl.DataFrame], part: pl.DataFrame) -> None:
-    """Keep rows in little memory: integers as short as they can be, columns without a value as such."""
+    """Keep rows in little memory.
+
+    Integers as short as they can be, columns without a value as such.
+    """
     if not parts:
         parts.append(part.clear())  # For its types.
     if part.height:
         filled = part.with_columns(it.cast(pl.Null) for it in part if it.null_count() == it.len())
-        parts.append(filled.with_columns(it.shrink_dtype() for it in filled if it.dtype.is_integer()))
+        parts.append(
+            filled.with_columns(it.shrink_dtype() for it in filled if it.dtype.is_integer())
+        )
 
 
 def _whole(parts: list[pl.DataFrame]) -> pl.LazyFrame:
@@ -142,11 +152,16 @@ def _whole(parts: list[pl.DataFrame]) -> pl.LazyFrame:
         return pl.LazyFrame(schema=types)
     whole = pl.concat(parts, how="vertical_relaxed", rechunk=True)
     parts.clear()
-    return whole.lazy().cast({name: kind for name, kind in types.items() if whole.schema[name] != kind})
+    return whole.lazy().cast(
+        {name: kind for name, kind in types.items() if whole.schema[name] != kind}
+    )
 
 
 def _whole_lines(file: Path, notes: list[str]) -> Iterator[tuple[int, bytes]]:
-    """Lines that are not empty, with their numbers; a last one without an end is noted and left out."""
+    """Lines that are not empty, with their numbers.
+
+    A last one without an end is noted and left out.
+    """
     number = 0
     with io.BufferedReader(_OPEN.get(file.suffix, io.FileIO)(file)) as stream:
         try:
@@ -179,14 +194,18 @@ def _refuse(line: bytes, where: str, error: msgspec.DecodeError | None) -> NoRet
     try:
         version = msgspec.json.decode(line, type=_Version).schema
     except msgspec.DecodeError as broken:
-        raise InputError(where, f"not a record: {broken}", "restore the file as the runner wrote it") from broken
+        raise InputError(
+            where, f"not a record: {broken}", "restore the file as the runner wrote it"
+        ) from broken
     if version != SCHEMA:
         raise InputError(
             where,
             f"field `schema` is {version}, this analysis reads {SCHEMA}",
             "use the analysis of the commit that made the sweep",
         )
-    raise InputError(where, f"not a trial record: {error}", "see results/README.md for the format") from error
+    raise InputError(
+        where, f"not a trial record: {error}", "see results/README.md for the format"
+    ) from error
 
 
 class _Version(msgspec.Struct):
@@ -196,16 +215,32 @@ class _Version(msgspec.Struct):
 def _check(record: Trial, where: str) -> None:
     """Refuse values that have the right type and no meaning."""
     if record.outcome not in OUTCOMES:
-        raise InputError(where, f"field `outcome` is `{record.outcome}`", f"known outcomes: {', '.join(OUTCOMES)}")
+        raise InputError(
+            where,
+            f"field `outcome` is `{record.outcome}`",
+            f"known outcomes: {', '.join(OUTCOMES)}",
+        )
     if record.program not in (PARALLEL, SEQUENTIAL):
-        raise InputError(where, f"field `program` is `{record.program}`", f"known programs: {PARALLEL}, {SEQUENTIAL}")
+        raise InputError(
+            where,
+            f"field `program` is `{record.program}`",
+            f"known programs: {PARALLEL}, {SEQUENTIAL}",
+        )
     if record.placement not in (FREE, PINNED):
-        raise InputError(where, f"field `placement` is `{record.placement}`", f"known placements: {FREE}, {PINNED}")
+        raise InputError(
+            where,
+            f"field `placement` is `{record.placement}`",
+            f"known placements: {FREE}, {PINNED}",
+        )
     if record.threads < 1:
-        raise InputError(where, f"field `threads` is {record.threads}", "a pool has at least one thread")
+        raise InputError(
+            where, f"field `threads` is {record.threads}", "a pool has at least one thread"
+        )
     instrumented = record.branch.endswith(INSTRUMENTED_SUFFIX)
     if record.outcome == "ok" and not record.iterations and not instrumented:
-        raise InputError(where, "field `iterations` is empty though `outcome` is `ok`", "see results/README.md")
+        raise InputError(
+            where, "field `iterations` is empty though `outcome` is `ok`", "see results/README.md"
+        )
     if record.outcome == "ok" and instrumented != (record.events is not None):
         raise InputError(
             where,
@@ -213,7 +248,11 @@ def _check(record: Trial, where: str) -> None:
             f"trials of builds named `…{INSTRUMENTED_SUFFIX}` have counts, and no others have",
         )
     if instrumented and record.iterations:
-        raise InputError(where, "field `iterations` has times of an instrumented build", "counted trials have none")
+        raise InputError(
+            where,
+            "field `iterations` has times of an instrumented build",
+            "counted trials have none",
+        )
     if record.events is not None and record.events.work_units <= 0:
         raise InputError(
             where,
@@ -223,9 +262,14 @@ def _check(record: Trial, where: str) -> None:
 
 
 def _check_iterations(file: Path, batch: list[tuple[int, bytes]], records: list[Trial]) -> None:
-    """Refuse iterations without time or work, and absurd times; one look at all of a batch, for there may be many."""
+    """Refuse iterations without time or work, and absurd times.
+
+    One look at all of a batch, for there may be many.
+    """
     everything = [it for record in records for it in record.iterations]
-    least, most = ([end(map(attrgetter(name), everything), default=1) for name in _TIMED] for end in (min, max))
+    least, most = (
+        [end(map(attrgetter(name), everything), default=1) for name in _TIMED] for end in (min, max)
+    )
     if min(least[0], least[3]) > 0 and min(least[1:3]) >= 0 and max(most[:3]) < _MOST_NS:
         return
     for (number, _), record in zip(batch, records, strict=True):
@@ -234,11 +278,17 @@ def _check_iterations(file: Path, batch: list[tuple[int, bytes]], records: list[
                 value = getattr(iteration, name)
                 where = f"{file}:{number}", f"field `iterations[{index}].{name}` is {value}"
                 if name in _POSITIVE and value <= 0:
-                    raise InputError(*where, "time and work are positive; the workload must report what it did")
+                    raise InputError(
+                        *where, "time and work are positive; the workload must report what it did"
+                    )
                 if value < 0:
-                    raise InputError(*where, "CPU time is not negative; set the trial aside or run it again")
+                    raise InputError(
+                        *where, "CPU time is not negative; set the trial aside or run it again"
+                    )
                 if name != "work_units" and value >= _MOST_NS:
-                    raise InputError(*where, "no iteration takes months; set the trial aside or run it again")
+                    raise InputError(
+                        *where, "no iteration takes months; set the trial aside or run it again"
+                    )
 
 
 def _refuse_repeated(file: Path, trials: pl.Series) -> None:
@@ -255,10 +305,13 @@ def _trials(records: list[Trial]) -> pl.DataFrame:
     """Rows of `schema.TRIALS`."""
     columns: dict[str, list[Any]] = {name: list(map(attrgetter(name), records)) for name in _PLAIN}
     columns["parameters"] = [
-        " ".join(f"{name}={value}" for name, value in sorted(record.parameters.items())) for record in records
+        " ".join(f"{name}={value}" for name, value in sorted(record.parameters.items()))
+        for record in records
     ]
     for name in USAGE:
-        columns[name] = [None if record.usage is None else getattr(record.usage, name) for record in records]
+        columns[name] = [
+            None if record.usage is None else getattr(record.usage, name) for record in records
+        ]
     return pl.DataFrame({name: columns[name] for name in TRIALS}, schema=TRIALS)
 
 

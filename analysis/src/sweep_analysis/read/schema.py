@@ -1,4 +1,7 @@
-"""Columns, types and units of what the runner wrote: the record format of `runner/src/record/mod.rs`."""
+"""Columns, types and units of what the runner wrote.
+
+The record format of `runner/src/record/mod.rs`.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,16 @@ PINNED = "pinned"
 INSTRUMENTED_SUFFIX = "-instrumented"
 """What a branch's instrumented build has at the end of its name; its trials are counted and have no times."""
 
-OUTCOMES = ("ok", "timeout", "hang", "crash", "wrong-answer", "refused", "bad-output", "build-failed")
+OUTCOMES = (
+    "ok",
+    "timeout",
+    "hang",
+    "crash",
+    "wrong-answer",
+    "refused",
+    "bad-output",
+    "build-failed",
+)
 """Values of `outcome`; only `ok` carries times."""
 
 
@@ -125,7 +137,9 @@ class Trial(msgspec.Struct):
     celsius_after: float | None = None  # this and the two below: only where the host shows them
     throttles: int | None = None
     quota_throttled_ns: int | None = None
-    layout: int | None = None  # the build, from 1; null in a sweep that has one build of each branch
+    layout: int | None = (
+        None  # the build, from 1; null in a sweep that has one build of each branch
+    )
     ghz_before: float | None = None  # sweeps before the clock was measured have neither
     ghz_after: float | None = None
     core_to_core_ns: float | None = None  # nor this
@@ -134,7 +148,8 @@ class Trial(msgspec.Struct):
     simulated_seed: int | None = None  # nor older sweeps of such
 
 
-# Words that many trials share are numbers to Polars: they take a fraction of the memory, and of the time to group by.
+# Words that many trials share are numbers to Polars: they take a fraction of the memory, and of the
+# time to group by.
 _KINDS = {bool: pl.Boolean(), int: pl.Int64(), float: pl.Float64(), str: pl.Categorical()}
 
 

@@ -1,16 +1,18 @@
 """Reads the 2022 study's own layout: `<date>/speedup-<branch>-<threads>-threads.csv`.
 
-The study's notebook shows the file names and that rows have a `name` (the algorithm); the threads and the branch
-come from the file's name. The rest is read strictly, as follows.
+The study's notebook shows the file names and that rows have a `name` (the algorithm); the threads
+and the branch come from the file's name. The rest is read strictly, as follows.
 
-* A time per row: a column `time_ns`, `time_us`, `time_ms` or `time_s`, or `elapsed_ns`; or `time` with its unit given.
-* Several rows of one name are repeated runs, each taken as a trial of its own, in the order of the file.
-* A column `program`, if there, says `sequential` or `parallel` for each row. Rows of a branch called `sequential`
-  (`speedup-sequential-1-threads.csv`) are the program without a pool as well.
+* A time per row: a column `time_ns`, `time_us`, `time_ms` or `time_s`, or `elapsed_ns`; or `time`
+  with its unit given.
+* Several rows of one name are repeated runs, each taken as a trial of its own, in the order of the
+  file.
+* A column `program`, if there, says `sequential` or `parallel` for each row. Rows of a branch
+  called `sequential` (`speedup-sequential-1-threads.csv`) are the program without a pool as well.
 * Any other column is ignored. A missing value, or a time that is not positive, is an error.
 
-Branches were run one after another, not in blocks: runs are paired by their number, which is as good as any
-pairing of independent runs, but takes out no drift.
+Branches were run one after another, not in blocks: runs are paired by their number, which is as
+good as any pairing of independent runs, but takes out no drift.
 """
 
 from __future__ import annotations
@@ -41,17 +43,26 @@ def read_study(folder: Path, time_unit: str | None = None) -> Sweep:
         time_unit: unit of a column `time`; columns that name their unit need none.
 
     Raises:
-        InputError: no such file, a name that breaks the pattern, a column or value that cannot be read.
+        InputError: no such file, a name that breaks the pattern, a column or value that cannot be
+            read.
     """
     files = sorted(folder.glob("*.csv"))
     if not files:
-        raise InputError(folder, "no file `speedup-<branch>-<threads>-threads.csv`", "give the dated folder itself")
+        raise InputError(
+            folder,
+            "no file `speedup-<branch>-<threads>-threads.csv`",
+            "give the dated folder itself",
+        )
     trials: list[dict[str, Any]] = []
     iterations: list[dict[str, Any]] = []
     for file in files:
         found = FILE_NAME.fullmatch(file.name)
         if found is None:
-            raise InputError(file, "the name is not `speedup-<branch>-<threads>-threads.csv`", "rename or remove it")
+            raise InputError(
+                file,
+                "the name is not `speedup-<branch>-<threads>-threads.csv`",
+                "rename or remove it",
+            )
         for row in _read_rows(file, time_unit).rows(named=True):
             trial, iteration = _trial(row, found["branch"], int(found["threads"]))
             trials.append(trial)
@@ -83,9 +94,13 @@ def _read_rows(file: Path, time_unit: str | None) -> pl.DataFrame:
     try:
         frame = pl.read_csv(file)
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(file, f"not a CSV file: {str(error).splitlines()[0]}", "export it again") from error
+        raise InputError(
+            file, f"not a CSV file: {str(error).splitlines()[0]}", "export it again"
+        ) from error
     if "name" not in frame.columns:
-        raise InputError(file, f"no column `name` among {frame.columns}", "each row names its algorithm")
+        raise InputError(
+            file, f"no column `name` among {frame.columns}", "each row names its algorithm"
+        )
     column, factor = _time_column(file, frame, time_unit)
     elapsed = frame[column].cast(pl.Float64, strict=False)
     bad = (elapsed.is_null() | ~(elapsed > 0) | frame["name"].is_null()).arg_true()
@@ -95,12 +110,22 @@ def _read_rows(file: Path, time_unit: str | None) -> pl.DataFrame:
             f"`name` is {frame['name'][bad[0]]!r} and `{column}` is {frame[column][bad[0]]!r}",
             "every row needs a name and a positive time",
         )
-    program = frame["program"] if "program" in frame.columns else pl.Series([PARALLEL] * frame.height, dtype=pl.String)
+    program = (
+        frame["program"]
+        if "program" in frame.columns
+        else pl.Series([PARALLEL] * frame.height, dtype=pl.String)
+    )
     unknown = set(program) - {PARALLEL, SEQUENTIAL}
     if unknown:
-        raise InputError(file, f"`program` is {sorted(map(str, unknown))}", f"say `{PARALLEL}` or `{SEQUENTIAL}`")
+        raise InputError(
+            file, f"`program` is {sorted(map(str, unknown))}", f"say `{PARALLEL}` or `{SEQUENTIAL}`"
+        )
     rows = pl.DataFrame(
-        {"name": frame["name"], "program": program, "elapsed_ns": (elapsed * factor).round().cast(pl.Int64)}
+        {
+            "name": frame["name"],
+            "program": program,
+            "elapsed_ns": (elapsed * factor).round().cast(pl.Int64),
+        }
     )
     return rows.with_columns(pl.int_range(pl.len()).over("name", "program").alias("replicate"))
 
@@ -118,7 +143,9 @@ def _time_column(file: Path, frame: pl.DataFrame, time_unit: str | None) -> tupl
     if present[0] != "time":
         return present[0], known[present[0]]
     if time_unit is None:
-        raise InputError(file, "column `time` has no unit", f"give `--time-unit`, one of {', '.join(TIME_UNITS)}")
+        raise InputError(
+            file, "column `time` has no unit", f"give `--time-unit`, one of {', '.join(TIME_UNITS)}"
+        )
     return "time", TIME_UNITS[time_unit]
 
 
@@ -145,11 +172,21 @@ def _trial(row: dict[str, Any], branch: str, threads: int) -> tuple[dict[str, An
         "outcome": "ok",
     }
     elapsed = row["elapsed_ns"]
-    return trial, {"trial": name, "iteration": 0, "elapsed_ns": elapsed, "user_ns": 0, "system_ns": 0, "work_units": 1}
+    return trial, {
+        "trial": name,
+        "iteration": 0,
+        "elapsed_ns": elapsed,
+        "user_ns": 0,
+        "system_ns": 0,
+        "work_units": 1,
+    }
 
 
 def _as_baselines(trials: list[dict[str, Any]], baseline: str | None) -> None:
-    """Record sequential runs as a sweep does: one thread, the baseline's name, a number of their own."""
+    """Record sequential runs as a sweep does.
+
+    One thread, the baseline's name, a number of their own.
+    """
     runs: Counter[str] = Counter()
     for trial in trials:
         if trial["program"] == SEQUENTIAL:

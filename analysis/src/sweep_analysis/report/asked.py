@@ -52,7 +52,11 @@ class Asked:
 
     def of_mode(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows in the mode that is asked for, and those over several. In: rows with `mode`."""
-        return rows.filter(pl.col("mode").eq_missing(self.mode) | pl.col("mode").is_null()) if self.mode else rows
+        return (
+            rows.filter(pl.col("mode").eq_missing(self.mode) | pl.col("mode").is_null())
+            if self.mode
+            else rows
+        )
 
     def refused(self, problem: str, remedy: str) -> InputError:
         """What to raise if the statement cannot be made."""
@@ -98,6 +102,9 @@ def host(analysis: Analysis) -> str:
         return f"{analysis.sweep.label}, {count(analysis.sweep.host.get('cores') or analysis.cpus or 0, 'core')}"
     cpu: dict[str, Any] = analysis.sweep.host.get("cpu", {})
     cpus = count(analysis.cpus or 0, "virtual CPU" if cpu.get("is_virtual") else "CPU")
-    # One name stands for several generations of processors where a virtual machine hides the rest of it.
-    family = f" of family {cpu['cpu_family']}" if cpu.get("is_virtual") and cpu.get("cpu_family") else ""
+    # One name stands for several generations of processors where a virtual machine hides the rest
+    # of it.
+    family = (
+        f" of family {cpu['cpu_family']}" if cpu.get("is_virtual") and cpu.get("cpu_family") else ""
+    )
     return f"{cpus}, {cpu.get('model_name') or 'of unknown model'}{family}".replace("(R)", "")

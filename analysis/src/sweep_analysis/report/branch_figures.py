@@ -5,7 +5,15 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from sweep_analysis.draw import cost_plots, event_plots, latency_plots, map_plots, plots, speedup_plots, spent_plots
+from sweep_analysis.draw import (
+    cost_plots,
+    event_plots,
+    latency_plots,
+    map_plots,
+    plots,
+    speedup_plots,
+    spent_plots,
+)
 from sweep_analysis.draw.figure import Figure, drawn_branches, figure, per_panel
 from sweep_analysis.draw.plots import ChartStyle
 from sweep_analysis.read.labels import with_panel
@@ -19,7 +27,9 @@ from sweep_analysis.stats.speedup import DEFINITIONS
 
 MOST_LINES = 5
 """Pairs of lines of source of each branch and workload that the page shows."""
-_NO_COMPARISON = "No branch ran in the same blocks as the baseline, so there is nothing to compare it with."
+_NO_COMPARISON = (
+    "No branch ran in the same blocks as the baseline, so there is nothing to compare it with."
+)
 _NOT_SIMULATED = "Only a simulated machine tells: `cargo runner sweep --machine NAME`."
 
 
@@ -36,7 +46,11 @@ def gains(analysis: Analysis, style: ChartStyle) -> Figure:
         "known. A bold number is a claim that holds after correction for the number of comparisons; the others outside "
         "the band may be chance. A program paced by a clock takes its time whatever the pool does: there CPU time is "
         "what counts."
-        + (f" {twin} is {style.baseline} itself, run a second time: what it shows is noise." if twin else ""),
+        + (
+            f" {twin} is {style.baseline} itself, run a second time: what it shows is noise."
+            if twin
+            else ""
+        ),
         missing=None if is_drawn else _NO_COMPARISON,
         panels=lambda: {"": map_plots.gains_figure(wall, cpu, style)},
         whole=lambda: {"gains": map_plots.gains_figure(wall, cpu, style)},
@@ -55,13 +69,17 @@ def cost(analysis: Analysis, style: ChartStyle) -> Figure:
     is_drawn = _others(analysis).height > 0
     rows = cost_plots.cost_rows(wall, cpu) if is_drawn else wall.clear()
     return Figure(
-        f"Wall time and CPU time relative to {style.baseline}" if style.baseline else "Wall time and CPU time",
+        f"Wall time and CPU time relative to {style.baseline}"
+        if style.baseline
+        else "Wall time and CPU time",
         "The same with intervals. Left of zero is less; the line is the 95 % interval, cut off at the edge. The grey "
         f"bar is the A/A band: {_band(analysis)}. A full point is a claim, a hollow one cannot be told from the "
         "baseline. In the numbers, CPUs that stand idle are the smaller of threads and CPUs, less those that were kept "
         "busy: where nothing stands idle, threads never sleep and their counters have little to do.",
         missing=None if is_drawn else _NO_COMPARISON,
-        panels=per_panel(rows, lambda part: plots.finished(cost_plots.cost_panel(part, style), style.theme)),
+        panels=per_panel(
+            rows, lambda part: plots.finished(cost_plots.cost_panel(part, style), style.theme)
+        ),
         whole=lambda: {"cost": cost_plots.cost_figure(wall, cpu, style)},
         numbers={"costs of every cell": tables.cost_table(with_panel(costs))},
     )
@@ -91,7 +109,8 @@ def speedup(analysis: Analysis, style: ChartStyle) -> Figure:
         else "No trial of a pool has a time and a reference, so there is no speed-up to draw.",
         panels=per_panel(shown, panel),
         whole=lambda: {
-            f"speedup-{name}": speedup_plots.speedup_figure(analysis.speedups, name, style) for name in present
+            f"speedup-{name}": speedup_plots.speedup_figure(analysis.speedups, name, style)
+            for name in present
         },
         numbers={
             f"speed-up {DEFINITIONS[name]}": tables.speedup_table(
@@ -107,7 +126,9 @@ def speedup(analysis: Analysis, style: ChartStyle) -> Figure:
 def cells(analysis: Analysis, style: ChartStyle) -> Figure:
     """Every cell of every branch as a map."""
     both = {"wall time": analysis.comparisons, "CPU time": analysis.cpu_comparisons}
-    drawn = {name: frame for name, frame in both.items() if frame.height and _others(analysis).height}
+    drawn = {
+        name: frame for name, frame in both.items() if frame.height and _others(analysis).height
+    }
     files = {"wall time": "map", "CPU time": "map-cpu"}
     twin = analysis.sweep.twin
     return Figure(
@@ -117,7 +138,9 @@ def cells(analysis: Analysis, style: ChartStyle) -> Figure:
         + "Colours and bold numbers as above, here of each cell.",
         missing=None if drawn else _NO_COMPARISON,
         panels=lambda: {name: map_plots.map_figure(frame, style) for name, frame in drawn.items()},
-        whole=lambda: {files[name]: map_plots.map_figure(frame, style) for name, frame in drawn.items()},
+        whole=lambda: {
+            files[name]: map_plots.map_figure(frame, style) for name, frame in drawn.items()
+        },
         numbers={
             f"every cell by {name}": _verdicts(
                 analysis, frame.filter(pl.col("branch") != (twin or "")), "cell", same=True
@@ -138,9 +161,13 @@ def spent(analysis: Analysis, style: ChartStyle) -> Figure:
         "that waits for a line of memory waits for another core; system is calls to the kernel. The thread that calls "
         "the pool has a core, too, and sleeps on it: with one thread, that is up to half of all time.",
         missing=None if shares.height else _NOT_SIMULATED,
-        panels=per_panel(shares, lambda part: plots.finished(spent_plots.spent_panel(part, style), style.theme)),
+        panels=per_panel(
+            shares, lambda part: plots.finished(spent_plots.spent_panel(part, style), style.theme)
+        ),
         whole=lambda: {"spent": spent_plots.spent_figure(shares, style)},
-        numbers={"time of all cores": tables.spent_table(with_panel(shares))} if shares.height else {},
+        numbers={"time of all cores": tables.spent_table(with_panel(shares))}
+        if shares.height
+        else {},
     )
 
 
@@ -156,7 +183,9 @@ def line_waits(analysis: Analysis, style: ChartStyle) -> Figure:
         "and of all their time. Paths of the pool begin below `rayon-fork/src`. "
         "`cargo runner analysis lines` prints more, and other thread counts.",
         missing=None if rates.height else _NOT_SIMULATED,
-        numbers={"lines of source": tables.line_wait_table(with_panel(rates), MOST_LINES)} if rates.height else {},
+        numbers={"lines of source": tables.line_wait_table(with_panel(rates), MOST_LINES)}
+        if rates.height
+        else {},
     )
 
 
@@ -174,7 +203,10 @@ def latency(analysis: Analysis, style: ChartStyle) -> Figure:
         if waits.height
         else "No workload of this sweep tells how long its work waited; ticks, idle, burst, inject and others do.",
         panels=per_panel(
-            waits, lambda part: plots.finished(latency_plots.latency_panel(part, style, legend=False), style.theme)
+            waits,
+            lambda part: plots.finished(
+                latency_plots.latency_panel(part, style, legend=False), style.theme
+            ),
         ),
         whole=lambda: {"latency": latency_plots.latency_figure(waits, style)},
         numbers={"waits in µs": tables.latency_table(with_panel(waits))},
@@ -191,8 +223,12 @@ def placement(analysis: Analysis, _style: ChartStyle) -> Figure:
         "Worker i of the pool kept on the i-th CPU, against wherever the kernel puts it: the change of each quantity "
         "per unit of work, of all branches together with its 95 % interval. Where it is, a quantity of free workers "
         "tells of the kernel's choice, too. A program paced by a clock shows it in the wait, not in wall time.",
-        missing=None if placed.height else "Workers were either all free or all pinned: `--placement both` has this.",
-        numbers={"all branches together": placement_table(placed.filter(level="workload"))} if placed.height else {},
+        missing=None
+        if placed.height
+        else "Workers were either all free or all pinned: `--placement both` has this.",
+        numbers={"all branches together": placement_table(placed.filter(level="workload"))}
+        if placed.height
+        else {},
     )
 
 
@@ -213,7 +249,10 @@ def events(analysis: Analysis, style: ChartStyle) -> Figure:
         if drawn.height
         else "Nothing was counted in this sweep; `cargo runner sweep --instrument` counts.",
         panels=per_panel(
-            drawn, lambda part: plots.finished(event_plots.event_panel(part, style, legend=False), style.theme)
+            drawn,
+            lambda part: plots.finished(
+                event_plots.event_panel(part, style, legend=False), style.theme
+            ),
         ),
         whole=lambda: {"events": event_plots.event_figure(drawn, style)},
         numbers={
@@ -241,7 +280,9 @@ def _of_hosts(analysis: Analysis, sentence: str) -> str:
     return "" if analysis.sweep.machine else sentence
 
 
-def _verdicts(analysis: Analysis, comparisons: pl.DataFrame, level: str, *, same: bool) -> pl.DataFrame:
+def _verdicts(
+    analysis: Analysis, comparisons: pl.DataFrame, level: str, *, same: bool
+) -> pl.DataFrame:
     """The table of verdicts of one level, or of all but it."""
     rows = comparisons.filter((pl.col("level") == level) == same)
     named = with_panel(rows).sort("level", maintain_order=True)

@@ -1,4 +1,7 @@
-"""The code that a simulated machine names: the line as it was at the sweep's commit, and the function around it."""
+"""The code that a simulated machine names.
+
+The line as it was at the sweep's commit, and the function around it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,9 @@ from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.load import CHECKOUT
 from sweep_analysis.say.tables import POOL
 
-_FUNCTION = re.compile(r"^(?P<indent> *)(?:pub(?:\([^)]*\))? |const |unsafe |async )*fn (?P<name>\w+)", re.MULTILINE)
+_FUNCTION = re.compile(
+    r"^(?P<indent> *)(?:pub(?:\([^)]*\))? |const |unsafe |async )*fn (?P<name>\w+)", re.MULTILINE
+)
 _PLACE = re.compile(r"(?P<file>.+):(?P<line>\d+):\d+(?: \((?:.* / )?(?P<name>.+)\))?")
 _OF_A_RELEASE = re.compile(r"[\w-]+-\d+\.\d+\.\d+[^/]*/")
 """How the path of another's crate begins; its code is not ours to quote."""
@@ -38,14 +43,18 @@ class Line:
 
 
 def line_at(commit: str, at: str) -> Line:
-    """The line of `FILE:LINE:COLUMN`, perhaps with ` (FUNCTION)` behind it: of a file of the checkout, or of a crate.
+    """The line of `FILE:LINE:COLUMN`, perhaps with ` (FUNCTION)` behind it.
+
+    Of a file of the checkout, or of a crate.
 
     Raises:
         InputError: Git does not have it.
     """
     place = _PLACE.fullmatch(at)
     if place is None:
-        raise InputError(at, "it is no place in a source", "`FILE:LINE:COLUMN` or `FILE:LINE:COLUMN (FUNCTION)`")
+        raise InputError(
+            at, "it is no place in a source", "`FILE:LINE:COLUMN` or `FILE:LINE:COLUMN (FUNCTION)`"
+        )
     # A module that another file's `#[path]` names has `./` in it.
     file, number, named = posixpath.normpath(place["file"]), int(place["line"]), place["name"]
     shown = f"{file.removeprefix(POOL)}:{number}"
@@ -53,7 +62,11 @@ def line_at(commit: str, at: str) -> Line:
         return Line(shown, [named or "?"], "")
     lines = _lines(commit, file)
     if number > len(lines):
-        raise InputError(f"{commit}:{file}", f"has no line {number}", "the sweep's checkout had changes of its own")
+        raise InputError(
+            f"{commit}:{file}",
+            f"has no line {number}",
+            "the sweep's checkout had changes of its own",
+        )
     text = lines[number - 1].strip()
     cut = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
     return Line(shown, [named] if named else _functions(lines, number), cut)
@@ -83,5 +96,9 @@ def _lines(commit: str, file: str) -> list[str]:
         check=False,
     )
     if shown.returncode:
-        raise InputError(f"{commit}:{file}", "Git does not have it", "`git fetch --unshallow` brings older commits")
+        raise InputError(
+            f"{commit}:{file}",
+            "Git does not have it",
+            "`git fetch --unshallow` brings older commits",
+        )
     return shown.stdout.splitlines()

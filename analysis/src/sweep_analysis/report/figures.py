@@ -1,7 +1,7 @@
 """The list of all figures of a report.
 
-Page and folder draw from this list, so a figure is added here and nowhere else. A figure without data stays in the
-list and says what is missing.
+Page and folder draw from this list, so a figure is added here and nowhere else. A figure without
+data stays in the list and says what is missing.
 """
 
 from __future__ import annotations

@@ -9,5 +9,8 @@ LONGEST = 8
 
 
 def folded(text: str, summary: str) -> str:
-    """Markdown that a reader opens by touching `summary`. Without blank lines around it, a table would not be one."""
+    """Markdown that a reader opens by touching `summary`.
+
+    Without blank lines around it, a table would not be one.
+    """
     return f"<details><summary>{escape(summary, quote=False)}</summary>\n\n{text.strip()}\n\n</details>\n"

@@ -1,4 +1,7 @@
-"""The figures about the host and the trials themselves: whether what was measured can be trusted."""
+"""The figures about the host and the trials themselves.
+
+Whether what was measured can be trusted.
+"""
 
 from __future__ import annotations
 
@@ -35,12 +38,20 @@ def drift(analysis: Analysis, style: ChartStyle) -> Figure:
     def charts() -> Charts:
         found: Charts = {"over the sweep": host_plots.drift_figure(rows, analysis.trend, theme)}
         if analysis.places.height > 1:
-            found["by place in the block"] = host_plots.place_figure(analysis.places, analysis.place_trend, theme)
+            found["by place in the block"] = host_plots.place_figure(
+                analysis.places, analysis.place_trend, theme
+            )
         if analysis.clock_effect is not None:
-            found["by measured clock"] = host_plots.clock_effect_figure(rows, analysis.clock_effect, theme)
+            found["by measured clock"] = host_plots.clock_effect_figure(
+                rows, analysis.clock_effect, theme
+            )
         return found
 
-    files = {"over the sweep": "drift", "by place in the block": "places", "by measured clock": "clock-effect"}
+    files = {
+        "over the sweep": "drift",
+        "by place in the block": "places",
+        "by measured clock": "clock-effect",
+    }
     return Figure(
         "What moved times beside branches",
         "Over the sweep: each point is a block, and how much more time it took than the other blocks of the same "
@@ -56,7 +67,9 @@ def drift(analysis: Analysis, style: ChartStyle) -> Figure:
         else "No cell was measured in more than one block, so a drift could not be seen.",
         panels=charts,
         whole=lambda: {files[name]: chart for name, chart in charts().items()},
-        numbers={"by place in the block": tables.place_table(analysis.places)} if rows.height else {},
+        numbers={"by place in the block": tables.place_table(analysis.places)}
+        if rows.height
+        else {},
     )
 
 
@@ -67,10 +80,16 @@ def outliers(analysis: Analysis, _style: ChartStyle) -> Figure:
     return Figure(
         "Trials far from the others of their cell",
         "By two rules, Tukey's fences and scaled MADs. "
-        + ("" if analysis.sweep.machine else "In neighbouring blocks they are the host's doing, alone the program's. ")
+        + (
+            ""
+            if analysis.sweep.machine
+            else "In neighbouring blocks they are the host's doing, alone the program's. "
+        )
         + "By branch with 95 % intervals: one above the others has a tail of its own, which medians do not show. Of "
         "well-behaved trials a few per cent are labelled. None is left out of any figure.",
-        missing=None if labelled.height else "No trial lies far from the others of its cell, or cells have too few.",
+        missing=None
+        if labelled.height
+        else "No trial lies far from the others of its cell, or cells have too few.",
         numbers={
             "by branch": tables.rounded(analysis.outlier_shares),
             "every one": tables.outlier_table(with_panel(labelled)),
@@ -99,7 +118,10 @@ def modes(analysis: Analysis, _style: ChartStyle) -> Figure:
 
 @figure("ledger", "ledger", is_of_every_sweep=True)
 def ledger(analysis: Analysis, _style: ChartStyle) -> Figure:
-    """What the figures leave out. A table: there is nothing to see in a picture of a list of reasons."""
+    """What the figures leave out.
+
+    A table: there is nothing to see in a picture of a list of reasons.
+    """
     return Figure(
         "What was left out of which figure",
         "Everything that a figure leaves out, why, and how much of it.",

@@ -1,4 +1,7 @@
-"""What the hosts that were measured by `cargo runner on-this-host` say, side by side: one table, a column a host."""
+"""What the hosts that were measured by `cargo runner on-this-host` say, side by side.
+
+One table, a column a host.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,9 @@ class Host:
 
 
 def hosts(folder: Path, analysis: Callable[[Path], Analysis]) -> list[Host]:
-    """The hosts in a folder, in the order in which they were begun; those that only tried the command out are none.
+    """The hosts in a folder, in the order in which they were begun.
+
+    Those that only tried the command out are none.
 
     Raises:
         InputError: a record is damaged, or a sweep that it names is missing.
@@ -55,7 +60,9 @@ def hosts(folder: Path, analysis: Callable[[Path], Analysis]) -> list[Host]:
             made = {done["step"]: done["made"] for done in record["steps"]}
             is_quick = bool(record["is_quick"])
         except (ValueError, KeyError, TypeError) as error:
-            raise InputError(file, f"no record of a host: {error!r}", "put back a copy of it") from error
+            raise InputError(
+                file, f"no record of a host: {error!r}", "put back a copy of it"
+            ) from error
         if is_quick:
             continue
         sweeps = {}
@@ -63,29 +70,42 @@ def hosts(folder: Path, analysis: Callable[[Path], Analysis]) -> list[Host]:
             if step in made:
                 sweep = folder.parent / "sweeps" / str(made[step])
                 if not sweep.is_dir():
-                    raise InputError(file, f"its sweep {made[step]} is missing", "merge the host's file again")
+                    raise InputError(
+                        file, f"its sweep {made[step]} is missing", "merge the host's file again"
+                    )
                 sweeps[step] = analysis(sweep)
         found.append(Host(file.parent, record, sweeps))
     return sorted(found, key=lambda host: str(host.record["begun_at"]))
 
 
 def table(folder: Path, analysis: Callable[[Path], Analysis], link: Callable[[Path], str]) -> str:
-    """A row a question, a column a host, in Markdown. `link` says how a path is written into the file."""
+    """A row a question, a column a host, in Markdown.
+
+    `link` says how a path is written into the file.
+    """
     found = hosts(folder, analysis)
     if not found:
         return NOBODY
     columns = {
-        f"host `{host.record['host']}`{', UNFIT' if _is_unfit(host) else ''}": _answers(host, link) for host in found
+        f"host `{host.record['host']}`{', UNFIT' if _is_unfit(host) else ''}": _answers(host, link)
+        for host in found
     }
     questions = list(next(iter(columns.values())))
-    rows = [{"": question} | {name: told[question] for name, told in columns.items()} for question in questions]
+    rows = [
+        {"": question} | {name: told[question] for name, told in columns.items()}
+        for question in questions
+    ]
     return tables.markdown(pl.DataFrame(rows))
 
 
 def _answers(host: Host, link: Callable[[Path], str]) -> dict[str, str]:
     """What one host says, by question; every host has the same questions."""
     classics, study = host.sweeps.get("classics"), host.sweeps.get("study")
-    told = {"machine": _machine(host.record), "measured": _measured(host, link), "the doctor found": _doctor(host)}
+    told = {
+        "machine": _machine(host.record),
+        "measured": _measured(host, link),
+        "the doctor found": _doctor(host),
+    }
     for branch in _COMPARED:
         for quantity in ("time", "cpu"):
             question = f"`{branch}` against the published crate, sixteen programs: {QUANTITY_NAMES[quantity]}"
@@ -94,8 +114,12 @@ def _answers(host: Host, link: Callable[[Path], str]) -> dict[str, str]:
         margin = f"equal within ±{MEAN_MARGIN * 100:.0f} %?"
         question = f"`packed` against the published crate: {QUANTITY_NAMES[quantity]}, {margin}"
         told[question] = _equal(classics, quantity) if classics else _ABSENT
-    told["programs of the 2022 study: comparisons that can be told from noise"] = _tally(study) if study else _ABSENT
-    told[f"simulated beforehand: cells within {MARGIN * 100:.0f} % of what was measured"] = _near(host)
+    told["programs of the 2022 study: comparisons that can be told from noise"] = (
+        _tally(study) if study else _ABSENT
+    )
+    told[f"simulated beforehand: cells within {MARGIN * 100:.0f} % of what was measured"] = _near(
+        host
+    )
     return told
 
 
@@ -117,7 +141,9 @@ def _found(host: Host) -> list[tuple[str, str]]:
         findings = json.loads((host.folder / "doctor.json").read_text(encoding="utf-8"))["findings"]
         return [(it["id"], it["severity"]) for it in findings if it["severity"] != "note"]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(host.folder / "doctor.json", f"cannot be read: {error!r}", "put back a copy of it") from error
+        raise InputError(
+            host.folder / "doctor.json", f"cannot be read: {error!r}", "put back a copy of it"
+        ) from error
 
 
 def _is_unfit(host: Host) -> bool:

@@ -29,7 +29,9 @@ SWEEP_VARIABLE = "SWEEP_ANALYSIS_SWEEP"
 
 
 def chosen_sweep(name: str) -> Sweep:
-    """The sweep that a notebook shows: the folder in `SWEEP_ANALYSIS_SWEEP`, else the committed one called `name`.
+    """The sweep that a notebook shows.
+
+    The folder in `SWEEP_ANALYSIS_SWEEP`, else the committed one called `name`.
 
     Raises:
         InputError: there is none.
@@ -43,7 +45,11 @@ def draw_pictures(scale: float) -> None:
 
     def small(spec: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         bundle, sizes = spec_to_mimebundle(
-            spec, format="png", mode="vega-lite", vegalite_version=alt.VEGALITE_VERSION, scale_factor=scale
+            spec,
+            format="png",
+            mode="vega-lite",
+            vegalite_version=alt.VEGALITE_VERSION,
+            scale_factor=scale,
         )
         return {"image/png": _with_palette(bundle["image/png"])}, sizes
 
@@ -52,7 +58,10 @@ def draw_pictures(scale: float) -> None:
 
 
 def _with_palette(png: bytes) -> str:
-    """A picture with its 64 most useful colours, in base 64: charts have few, and so it takes a tenth of the bytes."""
+    """A picture with its 64 most useful colours, in base 64.
+
+    Charts have few, and so it takes a tenth of the bytes.
+    """
     with Image.open(io.BytesIO(png)) as picture:
         few = picture.convert("RGB").quantize(64, dither=Image.Dither.NONE)
     made = io.BytesIO()
@@ -84,7 +93,10 @@ def execute(files: list[Path], sweep: Path | None = None) -> dict[Path, nbformat
 
 
 def _execute(file: Path) -> nbformat.NotebookNode:
-    """A notebook with what its cells show, run in this process: a kernel for each would read all packages anew."""
+    """A notebook with what its cells show, run in this process.
+
+    A kernel for each would read all packages anew.
+    """
     settings = Config()
     settings.HistoryManager.enabled = False
     shell = InteractiveShell.instance(config=settings)
@@ -98,6 +110,7 @@ def _execute(file: Path) -> nbformat.NotebookNode:
                 shell.run_cell(cell.source).raise_error()
             cell.execution_count = number
             cell.outputs = [
-                nbformat.v4.new_output("display_data", it.data, metadata=it.metadata) for it in shown.outputs
+                nbformat.v4.new_output("display_data", it.data, metadata=it.metadata)
+                for it in shown.outputs
             ]
     return notebook

@@ -21,7 +21,12 @@ from sweep_analysis.say import tables
 from sweep_analysis.say.advice import Advice, advice
 from sweep_analysis.say.cautions import cautions, voids
 from sweep_analysis.say.facts import facts, hypotheses
-from sweep_analysis.say.findings import claims_sentence, counter_sentences, noise_sentences, verdict_sentences
+from sweep_analysis.say.findings import (
+    claims_sentence,
+    counter_sentences,
+    noise_sentences,
+    verdict_sentences,
+)
 from sweep_analysis.say.headline import headline
 from sweep_analysis.stats.analysis import Analysis
 
@@ -32,10 +37,31 @@ MANY_PICTURES = 9
 MANY_SENTENCES = 12
 """A longer list of sentences is, too."""
 TEXT_COLUMNS = frozenset(
-    {"workload", "branch", "verdict", "outcome", "reason", "size", "stderr_tail", "line", "counted", "waited"}
+    {
+        "workload",
+        "branch",
+        "verdict",
+        "outcome",
+        "reason",
+        "size",
+        "stderr_tail",
+        "line",
+        "counted",
+        "waited",
+    }
     | {"law", "status", "what", "asked", "beyond fences"}
     | {"source line", "written by", "unit"}
-    | {"mode", "placement", "freq_state", "parameters", "answer", "origin", "generator", "way", "kind"}
+    | {
+        "mode",
+        "placement",
+        "freq_state",
+        "parameters",
+        "answer",
+        "origin",
+        "generator",
+        "way",
+        "kind",
+    }
 )
 """Columns of tables that are read from the left."""
 
@@ -70,7 +96,9 @@ def render_page(analysis: Analysis, listed: Iterable[Figure]) -> str:
         .render(
             sweep=sweep,
             facts=facts(analysis),
-            advice=_own_advice(experiment) if experiment is not None and own else advice(analysis.judgement),
+            advice=_own_advice(experiment)
+            if experiment is not None and own
+            else advice(analysis.judgement),
             headline=headline(analysis.judgement),
             verdicts=[] if own else verdict_sentences(analysis),
             plain=analysis.judgement.plain,
@@ -100,7 +128,10 @@ def render_page(analysis: Analysis, listed: Iterable[Figure]) -> str:
 
 
 def environment() -> jinja2.Environment:
-    """What all pages are rendered with: templates, filters, and colours that follow the reader's choice."""
+    """What all pages are rendered with.
+
+    Templates, filters, and colours that follow the reader's choice.
+    """
     made = jinja2.Environment(
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -109,14 +140,20 @@ def environment() -> jinja2.Environment:
         loader=jinja2.PackageLoader("sweep_analysis.report", "templates"),
     )
     made.filters["code"] = with_code
-    made.policies["json.dumps_kwargs"] = {"separators": (",", ":")}  # the order of keys is that of the reader
+    made.policies["json.dumps_kwargs"] = {
+        "separators": (",", ":")
+    }  # the order of keys is that of the reader
     made.globals["variables"] = svg.variables_by_name()
     return made
 
 
 def source(name: str) -> str:
     """A style sheet or a script of the templates, which stands in the page as it is."""
-    return resources.files("sweep_analysis.report").joinpath(f"templates/{name}").read_text(encoding="utf-8")
+    return (
+        resources.files("sweep_analysis.report")
+        .joinpath(f"templates/{name}")
+        .read_text(encoding="utf-8")
+    )
 
 
 @dataclass(frozen=True)
@@ -146,12 +183,18 @@ def _claims(analysis: Analysis) -> list[ClaimShown]:
         own = details.filter(claim=claim["claim"]).drop("claim", "branch")
         change = claim["reason"] or ""
         if claim["time_ratio"] is not None:
-            ends = [claim[name] for name in ("ratio_low", "ratio_high")]  # null with too few layouts
+            ends = [
+                claim[name] for name in ("ratio_low", "ratio_high")
+            ]  # null with too few layouts
             interval = "" if None in ends else f" ({percent(ends[0])} to {percent(ends[1])})"
             told = f"{percent(claim['time_ratio'])}{interval} over {count(claim['cells'], 'cell')}"
             change = f"{told}; {change}" if change else told
         words = tables.claim_in_words(claim, names)
-        shown.append(ClaimShown(claim["branch"], words, claim["verdict"], change, own if own.height else None))
+        shown.append(
+            ClaimShown(
+                claim["branch"], words, claim["verdict"], change, own if own.height else None
+            )
+        )
     return shown
 
 
@@ -167,7 +210,9 @@ def section(figure: Figure) -> Section:
 def _own_advice(experiment: Experiment) -> Advice:
     """What stands in place of the advice in a sweep that asks another question."""
     answer = f"Not asked: this sweep is the experiment {experiment.name}, about {experiment.shows}."
-    repeats = "" if experiment.source == "this laboratory" else f"; it repeats the {experiment.source}"
+    repeats = (
+        "" if experiment.source == "this laboratory" else f"; it repeats the {experiment.source}"
+    )
     return Advice(None, answer, [f"Its figure is below{repeats}."], [])
 
 

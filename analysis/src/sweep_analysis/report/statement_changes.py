@@ -17,7 +17,9 @@ from sweep_analysis.stats.two_sweeps import matching, together
 
 
 def _change(asked: Asked) -> str:
-    """What one branch takes more or less of, and what the mean hides. Words: as for `changes`, and a quantity.
+    """What one branch takes more or less of, and what the mean hides.
+
+    Words: as for `changes`, and a quantity.
 
     Of two sweeps: both together, with what sweeps differ by.
     """
@@ -51,14 +53,23 @@ def _effect(asked: Asked) -> str:
     if days:
         hidden[:1] = [f"in the first, {it}" for it in hidden[:1]]
     each = f"; {days}" if days else ""
-    told = f"{percent(row['time_ratio'])} {QUANTITY_NAMES[quantity]} {where} ({_interval(row)}{each})"
+    told = (
+        f"{percent(row['time_ratio'])} {QUANTITY_NAMES[quantity]} {where} ({_interval(row)}{each})"
+    )
     return "; ".join([told, *hidden, *([doubt] if doubt else [])])
 
 
 def _of_days(asked: Asked, row: dict[str, Any]) -> tuple[dict[str, Any], str, str]:
-    """A row of the first sweep, pooled with the second if there is one; then their days; and what doubt is left."""
+    """A row of the first sweep, pooled with the second if there is one; then their days.
+
+    And what doubt is left.
+    """
     if len(asked.sweeps) == 1:
-        return row, "", verdict(row, asked.sweep.sweep) if row["verdict"] in (UNCLEAR, UNJUDGED) else ""
+        return (
+            row,
+            "",
+            verdict(row, asked.sweep.sweep) if row["verdict"] in (UNCLEAR, UNJUDGED) else "",
+        )
     others = asked.sweeps[1].judgement.comparisons
     again = matching(others, row)
     if again is None or row["ratio_low"] is None:
@@ -78,14 +89,18 @@ def _source(asked: Asked) -> str:
 def _where(asked: Asked, row: dict[str, Any]) -> str:
     """What a row of `_changed` is about."""
     comparisons = asked.comparisons
-    own = comparisons.filter(baseline=row["baseline"], branch=row["branch"], quantity=row["quantity"])
+    own = comparisons.filter(
+        baseline=row["baseline"], branch=row["branch"], quantity=row["quantity"]
+    )
     workloads = own.filter(level="workload").height
     name, parameters, _ = _asked_of(asked.words[0])
     named = ", ".join([name, *parameters])
     where = f"on `{named}`" if row["workload"] else f"over {count(workloads, 'workload')} together"
     pooled = count(row["threads"], "thread") if row["threads"] else pooled_threads(comparisons, row)
     where += f" with {pooled}" if pooled else ""
-    has_modes = row["mode"] and asked.sweep.judgement.comparisons["mode"].drop_nulls().n_unique() > 1
+    has_modes = (
+        row["mode"] and asked.sweep.judgement.comparisons["mode"].drop_nulls().n_unique() > 1
+    )
     return f"{where} at {row['mode']} frequency" if has_modes else where
 
 
@@ -111,7 +126,11 @@ def _changes(asked: Asked) -> str:
     table = asked.table(pl.DataFrame(made), f"what branches change against {against} {where}")
     comparisons = asked.comparisons
     rows = _changed(asked, workload, against, branches).filter(quantity="time").rows(named=True)
-    hidden = {row["branch"]: "; ".join(beside_the_mean(comparisons, row)) for row in rows if workload == "all"}
+    hidden = {
+        row["branch"]: "; ".join(beside_the_mean(comparisons, row))
+        for row in rows
+        if workload == "all"
+    }
     beside = [f"`{branch}`: {told}." for branch, told in hidden.items() if told]
     return "\n\n".join([table.rstrip("\n"), *beside]) + "\n" if beside else table
 
@@ -129,23 +148,31 @@ def _changed(asked: Asked, workload: str, against: str, branches: list[str]) -> 
     level = pooled if name == "all" else "cell" if threads else "workload"
     rows = with_panel(
         asked.comparisons.filter(
-            pl.col("level") == level, pl.col("baseline") == against, pl.col("branch").is_in(branches)
+            pl.col("level") == level,
+            pl.col("baseline") == against,
+            pl.col("branch").is_in(branches),
         )
     ).sort("mode", maintain_order=True)
     if name != "all":
-        has = [pl.col("parameters").cast(pl.String).str.contains(it, literal=True) for it in parameters]
+        has = [
+            pl.col("parameters").cast(pl.String).str.contains(it, literal=True) for it in parameters
+        ]
         rows = rows.filter(pl.col("workload") == name, *has)
     if threads:
         rows = rows.filter(threads=int(threads))
     if rows.is_empty():
-        raise asked.refused(f"nothing is compared with `{against}` there", "name a workload and branches it has")
+        raise asked.refused(
+            f"nothing is compared with `{against}` there", "name a workload and branches it has"
+        )
     return rows.with_columns(pl.col("branch").cast(pl.Enum(branches))).sort(
         "branch", pl.col("quantity").cast(pl.Enum(JUDGED))
     )
 
 
 def _asked_of(workload: str) -> tuple[str, list[str], str]:
-    """The name, the parameters by which one of several is meant, and the number of threads; without it, all of them.
+    """The name, the parameters by which one of several is meant, and the number of threads.
+
+    Without it, all of them.
 
     In: `NAME`, `NAME@THREADS`, `NAME+PARAMETER=VALUE`, or `NAME+PARAMETER=VALUE@THREADS`.
     """
@@ -160,7 +187,11 @@ def _place(row: dict[str, Any]) -> str:
 
 
 def _interval(row: dict[str, Any]) -> str:
-    return "none" if row["ratio_low"] is None else f"{percent(row['ratio_low'])} to {percent(row['ratio_high'])}"
+    return (
+        "none"
+        if row["ratio_low"] is None
+        else f"{percent(row['ratio_low'])} to {percent(row['ratio_high'])}"
+    )
 
 
 def _band(row: dict[str, Any]) -> str:
@@ -173,16 +204,23 @@ def _calibration(asked: Asked) -> str:
     for analysis in asked.sweeps:
         row = {"sweep": f"`{moment(analysis)}`"}
         for quantity, name in (("time", "time"), ("cpu", "CPU time")):
-            found = calibration(analysis.times.lazy(), str(analysis.judgement.baseline), "packed", quantity)
+            found = calibration(
+                analysis.times.lazy(), str(analysis.judgement.baseline), "packed", quantity
+            )
             if found is None:
-                raise asked.refused("`packed` shares no cell with the baseline", "name another sweep")
+                raise asked.refused(
+                    "`packed` shares no cell with the baseline", "name another sweep"
+                )
             mean = found.mean.row(0, named=True)
             interval = f"{percent(mean['equal_low'])} to {percent(mean['equal_high'])}"
             row[f"{name}: mean (90 % interval), equal within ±{MEAN_MARGIN * 100:.0f} %"] = (
                 f"{percent(mean['time_ratio'])} ({interval}), {mean['answer']}"
             )
             off = with_panel(found.cells.filter(answer=OFF))
-            cells = [f"{it['panel']} on {it['threads']}: {percent(it['time_ratio'])}" for it in off.rows(named=True)]
+            cells = [
+                f"{it['panel']} on {it['threads']}: {percent(it['time_ratio'])}"
+                for it in off.rows(named=True)
+            ]
             equal, told = found.cells.filter(answer=EQUAL).height, "; ".join(cells) or "none"
             row[f"{name}: cells equal within ±{CELL_MARGIN * 100:.0f} %, cells off"] = (
                 f"{equal} of {found.cells.height}, {told}"

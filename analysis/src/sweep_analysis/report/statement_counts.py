@@ -17,7 +17,10 @@ from sweep_analysis.stats.simulated import line_wait_rates
 
 
 def _hung(asked: Asked) -> str:
-    """How many runs hung in how much work, in all sweeps together. Words: a branch, or none for all by who fences."""
+    """How many runs hung in how much work, in all sweeps together.
+
+    Words: a branch, or none for all by who fences.
+    """
     rows = pl.concat(hangs(analysis.sweep) for analysis in asked.sweeps)
     if asked.words:
         rows = rows.filter(pl.col("branch").is_in(asked.words))
@@ -51,7 +54,9 @@ def _hangs(asked: Asked) -> str:
         for row in hangs(analysis.sweep).rows(named=True):
             if asked.words and row["branch"] not in asked.words:
                 continue
-            of_branch = made.setdefault(row["branch"], {"branch": row["branch"], "who fences": row["fenced_by"]})
+            of_branch = made.setdefault(
+                row["branch"], {"branch": row["branch"], "who fences": row["fenced_by"]}
+            )
             runs, units = row["runs"], f"{row['units'] / 1e6:.1f} million {row['unit']}"
             of_branch[f"hung, `{moment(analysis)}`"] = f"{row['hung']} of {runs} runs, {units}"
     rows = pl.DataFrame(list(made.values()), infer_schema_length=None).fill_null("not measured")
@@ -61,7 +66,11 @@ def _hangs(asked: Asked) -> str:
 def _hung_in(rows: pl.DataFrame) -> str:
     """In: rows of `frames.HANGS`."""
     hung, runs, units = (int(rows[name].sum()) for name in ("hung", "runs", "units"))
-    often = f"hung in {hung} of {count(runs, 'run')}" if hung else f"hung in none of {count(runs, 'run')}"
+    often = (
+        f"hung in {hung} of {count(runs, 'run')}"
+        if hung
+        else f"hung in none of {count(runs, 'run')}"
+    )
     return f"{often}, in {units / 1e6:.1f} million {rows['unit'].drop_nulls()[0]}"
 
 
@@ -74,9 +83,15 @@ def _writes(asked: Asked) -> str:
     rows = with_panel(writes_per_push(asked.sweep.sweep)).filter(pl.col("threads") == int(threads))
     wide = rows.pivot("branch", index="panel", values="writes_per_push")
     if missing := [name for name in branches if name not in wide.columns]:
-        raise asked.refused(f"`{missing[0]}` was not counted on {threads} threads", "name branches and threads it has")
+        raise asked.refused(
+            f"`{missing[0]}` was not counted on {threads} threads",
+            "name branches and threads it has",
+        )
     names = {name: f"{name}, writes per push" for name in branches}
-    shown = [pl.col(name).map_elements(_two_digits, return_dtype=pl.String).alias(told) for name, told in names.items()]
+    shown = [
+        pl.col(name).map_elements(_two_digits, return_dtype=pl.String).alias(told)
+        for name, told in names.items()
+    ]
     holds = f"writes per push on {count(int(threads), 'thread')}"
     return asked.table(wide.select(pl.col("panel").alias("workload"), *shown), holds)
 
@@ -87,7 +102,9 @@ def _two_digits(value: float) -> str:
 
 
 def _waits(asked: Asked) -> str:
-    """The source lines that waited longest on a simulated machine, a row for each: with the code of the sweep's commit.
+    """The source lines that waited longest on a simulated machine, a row for each.
+
+    With the code of the sweep's commit.
 
     Words: workload, threads, branch, and how many rows.
     """
@@ -95,12 +112,19 @@ def _waits(asked: Asked) -> str:
     cell = {"workload": workload, "threads": int(threads), "branch": branch}
     rates = asked.of_mode(line_wait_rates(asked.sweep.sweep)).filter(**cell)
     if rates.is_empty() or rates["mode"].n_unique() > 1:
-        raise asked.refused(f"no single cell of `{branch}` on {threads} threads", "name one, and `fixed` or `dynamic`")
+        raise asked.refused(
+            f"no single cell of `{branch}` on {threads} threads",
+            "name one, and `fixed` or `dynamic`",
+        )
     commit = asked.sweep.sweep.manifest["checkout"]["commit"]
     made = []
     for part in rates.partition_by("at", maintain_order=True):
         known = part["written_at"].drop_nulls().head(2)
-        writers = [name for at in known for name in ([at] if at.startswith("(") else line_at(commit, at).functions)]
+        writers = [
+            name
+            for at in known
+            for name in ([at] if at.startswith("(") else line_at(commit, at).functions)
+        ]
         line = line_at(commit, part["at"][0])
         made.append(
             {
@@ -113,7 +137,12 @@ def _waits(asked: Asked) -> str:
                 "share": part["share"].sum(),
             }
         )
-    rows = pl.DataFrame(made).sort("share", descending=True, maintain_order=True).head(int(most)).drop("share")
+    rows = (
+        pl.DataFrame(made)
+        .sort("share", descending=True, maintain_order=True)
+        .head(int(most))
+        .drop("share")
+    )
     where = f"{workload} on {count(int(threads), 'thread')}"
     table = asked.table(rows, f"the source lines of {branch} that wait longest in {where}")
     return f"Where `{branch}` waits in `{workload}` on {count(int(threads), 'thread')} {asked.source()}:\n\n{table}"
@@ -128,7 +157,9 @@ def _share(share: float) -> str:
 
 
 def _placements(asked: Asked) -> str:
-    """A row a workload and quantity at a number of threads: what pinning changes, all branches together.
+    """A row a workload and quantity at a number of threads.
+
+    What pinning changes, all branches together.
 
     Words: the threads.
     """

@@ -1,7 +1,8 @@
 """The kinds of statements: each makes one sentence, one table or one picture of committed sweeps.
 
-Those that are about one thing stand together in a `statement_….py` beside this file; here are the others, and the list.
-Sentences end with where the number is from: the sweep, as a link, and its host. Tables stand beside an `evidence`.
+Those that are about one thing stand together in a `statement_….py` beside this file; here are the
+others, and the list. Sentences end with where the number is from: the sweep, as a link, and its
+host. Tables stand beside an `evidence`.
 """
 
 from __future__ import annotations
@@ -33,7 +34,11 @@ def _evidence(asked: Asked) -> str:
     for analysis in asked.sweeps:
         sweep = analysis.sweep
         every = pl.concat([sweep.trials, sweep.counted])
-        trials, failed = every.select(pl.len(), (pl.col("outcome") != "ok").sum().alias("failed")).collect().row(0)
+        trials, failed = (
+            every.select(pl.len(), (pl.col("outcome") != "ok").sum().alias("failed"))
+            .collect()
+            .row(0)
+        )
         unit = "seed" if sweep.machine else "build"
         of_sweep = Asked(asked.where, asked.folder, [analysis], [])
         rows.append(
@@ -49,12 +54,17 @@ def _evidence(asked: Asked) -> str:
 
 
 def _command(sweep: Sweep) -> str:
-    """What measures a sweep again; one build is said, because it was once what one got without a word.
+    """What measures a sweep again.
 
-    A file of branches that is no longer there was one at the commit of the sweep, which is then told.
+    One build is said, because it was once what one got without a word.
+
+    A file of branches that is no longer there was one at the commit of the sweep, which is then
+    told.
     """
     words = ["cargo", "runner", *sweep.manifest["command_line"]]
-    words += [] if sweep.machine or sweep.layouts > 1 or "--layouts" in words else ["--layouts", "1"]
+    words += (
+        [] if sweep.machine or sweep.layouts > 1 or "--layouts" in words else ["--layouts", "1"]
+    )
     is_gone = any(word.endswith(".toml") and not (CHECKOUT / word).exists() for word in words)
     at = f", at `{sweep.manifest['checkout']['commit'][:12]}`" if is_gone else ""
     return f"`{' '.join(words)}`{at}"
@@ -66,7 +76,9 @@ def _tally(asked: Asked) -> str:
     rows = judgement.rows.filter(pl.col("verdict") != UNJUDGED)
     claims = rows.filter(pl.col("verdict") != UNCLEAR)
     branches = count(rows["branch"].n_unique(), "branch", "branches")
-    workloads = count(judgement.sweep.trials.select(pl.col("workload").n_unique()).collect().item(), "workload")
+    workloads = count(
+        judgement.sweep.trials.select(pl.col("workload").n_unique()).collect().item(), "workload"
+    )
     names = [f"`{name}`" for name in dict.fromkeys(claims["workload"].drop_nulls())]
     overall = claims["workload"].null_count()
     where = [f"{overall or 'none'} over all workloads together"] if claims.height else []
@@ -95,9 +107,15 @@ def _figure(asked: Asked) -> Made:
     """A figure of the sweep's report, in light and dark. Words: the name of its file."""
     name = asked.words[0]
     for figure in figures(asked.sweep):
-        if figure.missing is None and name.startswith(figure.name) and name in (charts := figure.whole()):
+        if (
+            figure.missing is None
+            and name.startswith(figure.name)
+            and name in (charts := figure.whole())
+        ):
             drawn = svg.draw(charts[name])
-            light, dark = (PICTURES / f"{moment(asked.sweep)}-{name}{theme}.svg" for theme in ("", "-dark"))
+            light, dark = (
+                PICTURES / f"{moment(asked.sweep)}-{name}{theme}.svg" for theme in ("", "-dark")
+            )
             text = (
                 "<picture>\n"
                 f'  <source media="(prefers-color-scheme: dark)" srcset="{asked.link(dark)}">\n'
@@ -105,7 +123,9 @@ def _figure(asked: Asked) -> Made:
                 "</picture>\n"
             )
             return text, {light: drawn, dark: svg.dark(drawn)}
-    raise asked.refused(f"no figure `{name}`", "name a file of the report's `figures/`, without its ending")
+    raise asked.refused(
+        f"no figure `{name}`", "name a file of the report's `figures/`, without its ending"
+    )
 
 
 _TEXTS: dict[str, Callable[[Asked], str]] = {

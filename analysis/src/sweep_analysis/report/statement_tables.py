@@ -1,4 +1,7 @@
-"""Statements that set many cells side by side: times by threads, and what parts and proposals change."""
+"""Statements that set many cells side by side.
+
+Times by threads, and what parts and proposals change.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,15 @@ from typing import Any
 
 import polars as pl
 
-from sweep_analysis.read.labels import QUANTITY_NAMES, capital, count, listed, percent, with_panel, without_size
+from sweep_analysis.read.labels import (
+    QUANTITY_NAMES,
+    capital,
+    count,
+    listed,
+    percent,
+    with_panel,
+    without_size,
+)
 from sweep_analysis.read.load import CHECKOUT
 from sweep_analysis.read.schema import PARALLEL, POOL_CELL, WORDS
 from sweep_analysis.report.asked import Asked
@@ -32,7 +43,9 @@ MOST_TOLD = 6
 
 def named(words: list[str]) -> tuple[list[str], list[str]]:
     """The branches that words name, and the workloads that they leave out."""
-    return [word for word in words if not word.startswith("-")], [word[1:] for word in words if word.startswith("-")]
+    return [word for word in words if not word.startswith("-")], [
+        word[1:] for word in words if word.startswith("-")
+    ]
 
 
 SHORT_US = 100
@@ -40,22 +53,31 @@ SHORT_US = 100
 
 
 def _by_threads(asked: Asked) -> str:
-    """Medians in µs: a row for each workload and branch, a column for each number of threads; of two states, both.
+    """Medians in µs: a row for each workload and branch, a column for each number of threads.
 
-    Words: `time`, `cpu`, or KIND/QUANTILE of a wait; the branches; `-WORKLOAD` or `-WORKLOAD,PARAMETERS` leaves it out;
-    `goal:WORKLOAD,PARAMETERS:THREADS=US,…` is what the last branch should reach. Sweeps of one machine share the table.
+    Of two states, both.
+
+    Words: `time`, `cpu`, or KIND/QUANTILE of a wait; the branches; `-WORKLOAD` or
+    `-WORKLOAD,PARAMETERS` leaves it out; `goal:WORKLOAD,PARAMETERS:THREADS=US,…` is what the last
+    branch should reach. Sweeps of one machine share the table.
     """
     what, *rest = asked.words
     goals = _goals(rest)
     branches, left_out = named([word for word in rest if not _GOAL.fullmatch(word)])
-    trials = without_size(with_panel(pl.concat([_trials(analysis, what) for analysis in asked.sweeps]))).filter(
-        pl.col("branch").is_in(branches), ~pl.any_horizontal(_NAMES.is_in(left_out))
-    )
+    trials = without_size(
+        with_panel(pl.concat([_trials(analysis, what) for analysis in asked.sweeps]))
+    ).filter(pl.col("branch").is_in(branches), ~pl.any_horizontal(_NAMES.is_in(left_out)))
     if trials.is_empty():
-        raise asked.refused("nothing to show", "name `time`, `cpu` or KIND/QUANTILE, and branches of the sweep")
+        raise asked.refused(
+            "nothing to show", "name `time`, `cpu` or KIND/QUANTILE, and branches of the sweep"
+        )
     medians = trials.group_by(_ROW).agg(us=pl.col("us").median())
-    digits = int(what not in QUANTITY_NAMES and medians.select(pl.col("us").max()).item() < SHORT_US)
-    rows = pl.concat([medians, goals]).with_columns(pl.col("us").round(digits).cast(pl.Float64 if digits else pl.Int64))
+    digits = int(
+        what not in QUANTITY_NAMES and medians.select(pl.col("us").max()).item() < SHORT_US
+    )
+    rows = pl.concat([medians, goals]).with_columns(
+        pl.col("us").round(digits).cast(pl.Float64 if digits else pl.Int64)
+    )
     wide = (
         _with_states(rows, trials if asked.sweep.sweep.machine else None)
         .with_columns(pl.col("branch").cast(pl.Enum([*branches, "goal"])))
@@ -63,13 +85,13 @@ def _by_threads(asked: Asked) -> str:
         .pivot("threads", index=["panel", "branch"], values="us", maintain_order=True)
     )
     threads = [str(number) for number in sorted(trials["threads"].unique())]
-    shown = wide.select(pl.col("panel").alias("workload"), pl.col("branch").cast(pl.String), *threads)
+    shown = wide.select(
+        pl.col("panel").alias("workload"), pl.col("branch").cast(pl.String), *threads
+    )
     kind, _, quantile = what.partition("/")
     name = QUANTITY_NAMES.get(what) or f"wait {KINDS.get(kind, kind)}, {quantile},"
     table = asked.table(shown, f"{name} by threads of {' and '.join(branches)}")
-    return (
-        f"{capital(name)} in µs by threads, medians {asked.source()}:{_missed(goals, medians, branches[-1])}\n\n{table}"
-    )
+    return f"{capital(name)} in µs by threads, medians {asked.source()}:{_missed(goals, medians, branches[-1])}\n\n{table}"
 
 
 _GOAL = re.compile(r"goal:(?P<panel>[^:]+):(?P<values>\d+=[\d.]+(,\d+=[\d.]+)*)")
@@ -80,10 +102,16 @@ _NAMES = pl.col("workload", "panel").str.replace_all(" ", "")
 def _goals(words: list[str]) -> pl.DataFrame:
     """What a branch should reach: rows as of a branch `goal`."""
     found = [goal for goal in map(_GOAL.fullmatch, words) if goal]
-    each = [(goal["panel"], *value.split("=")) for goal in found for value in goal["values"].split(",")]
-    rows = [(panel.replace(",", ", "), "goal", int(threads), float(us)) for panel, threads, us in each]
+    each = [
+        (goal["panel"], *value.split("=")) for goal in found for value in goal["values"].split(",")
+    ]
+    rows = [
+        (panel.replace(",", ", "), "goal", int(threads), float(us)) for panel, threads, us in each
+    ]
     return pl.DataFrame(
-        rows, {"panel": pl.String, "branch": pl.String, "threads": pl.Int64, "us": pl.Float64}, orient="row"
+        rows,
+        {"panel": pl.String, "branch": pl.String, "threads": pl.Int64, "us": pl.Float64},
+        orient="row",
     )
 
 
@@ -92,7 +120,11 @@ def _missed(goals: pl.DataFrame, medians: pl.DataFrame, branch: str) -> str:
     if goals.is_empty():
         return ""
     aims = goals.select("panel", "threads", aim="us")
-    above = medians.filter(branch=branch).join(aims, on=["panel", "threads"]).filter(pl.col("us") > pl.col("aim"))
+    above = (
+        medians.filter(branch=branch)
+        .join(aims, on=["panel", "threads"])
+        .filter(pl.col("us") > pl.col("aim"))
+    )
     told = [
         f"{rows['panel'][0]} with {listed([str(number) for number in rows['threads'].sort()])} threads"
         for rows in above.sort("panel").partition_by("panel", maintain_order=True)
@@ -105,10 +137,17 @@ def _trials(analysis: Analysis, what: str) -> pl.DataFrame:
     """Good trials of the pool's program, with `us`: what a table by threads shows."""
     if what in ("time", "cpu"):
         busy = pl.col("cpus_busy") if what == "cpu" else pl.lit(1.0)
-        told = analysis.times.filter(program=PARALLEL).with_columns(us=pl.col("elapsed_ns") / 1e3 * busy)
+        told = analysis.times.filter(program=PARALLEL).with_columns(
+            us=pl.col("elapsed_ns") / 1e3 * busy
+        )
     else:
         kind, _, quantile = what.partition("/")
-        told = trial_waits(analysis.sweep).filter(kind=kind, quantile=quantile).with_columns(us="wait_us").collect()
+        told = (
+            trial_waits(analysis.sweep)
+            .filter(kind=kind, quantile=quantile)
+            .with_columns(us="wait_us")
+            .collect()
+        )
     return told.select(*POOL_CELL, "program", "us").with_columns(WORDS)
 
 
@@ -117,15 +156,20 @@ def _with_states(rows: pl.DataFrame, trials: pl.DataFrame | None) -> pl.DataFram
     states = of_cells(trials.lazy(), "us", _ROW) if trials is not None else None
     if states is None or states.is_empty():
         return rows
-    either = pl.concat_str(pl.col("low", "high").round(0).cast(pl.Int64).cast(pl.String), separator=" or ")
+    either = pl.concat_str(
+        pl.col("low", "high").round(0).cast(pl.Int64).cast(pl.String), separator=" or "
+    )
     joined = rows.join(states.select(*_ROW, either=either), on=_ROW, how="left")
     return joined.select(*_ROW, us=pl.coalesce("either", pl.col("us").cast(pl.String)))
 
 
 def _parts(asked: Asked) -> str:
-    """What branches change against one of them: a row a branch, a column a workload. Bold is what the judge calls so.
+    """What branches change against one of them: a row a branch, a column a workload.
 
-    Words: `time` or `cpu`, threads or `all`, the baseline, and the branches; `-WORKLOAD` leaves out a workload.
+    Bold is what the judge calls so.
+
+    Words: `time` or `cpu`, threads or `all`, the baseline, and the branches; `-WORKLOAD` leaves out
+    a workload.
     """
     quantity, threads, against, *rest = asked.words
     branches, left_out = named(rest)
@@ -139,9 +183,16 @@ def _parts(asked: Asked) -> str:
     if threads != "all":
         found = found.filter(threads=int(threads))
     if found.is_empty():
-        raise asked.refused(f"nothing is compared with `{against}` there", "name branches and threads that it has")
+        raise asked.refused(
+            f"nothing is compared with `{against}` there", "name branches and threads that it has"
+        )
     wide = (
-        found.select("branch", "mode", "panel", pl.Series("change", [_change(row) for row in found.rows(named=True)]))
+        found.select(
+            "branch",
+            "mode",
+            "panel",
+            pl.Series("change", [_change(row) for row in found.rows(named=True)]),
+        )
         .with_columns(pl.col("branch").cast(pl.Enum(branches)))
         .sort("branch", "mode", "panel")
         .pivot("panel", index=["branch", "mode"], values="change", maintain_order=True)
@@ -159,23 +210,38 @@ def _parts(asked: Asked) -> str:
 def _cells(asked: Asked) -> str:
     """What one branch changes against another, a row for each workload and number of threads, with intervals.
 
-    Beside it stands how many CPUs the other keeps busy: where that does not grow with threads, a pool has little to do.
-    Words: the other branch, and the branch.
+    Beside it stands how many CPUs the other keeps busy: where that does not grow with threads, a
+    pool has little to do. Words: the other branch, and the branch.
     """
     against, branch = asked.words
     found = without_size(with_panel(asked.comparisons)).filter(
         pl.col("quantity").is_in(["time", "cpu"]), level="cell", baseline=against, branch=branch
     )
     if found.is_empty():
-        raise asked.refused(f"`{branch}` is nowhere compared with `{against}`", "name branches that the sweep has")
-    times = without_size(with_panel(asked.sweep.times.filter(program=PARALLEL, branch=against).with_columns(WORDS)))
+        raise asked.refused(
+            f"`{branch}` is nowhere compared with `{against}`", "name branches that the sweep has"
+        )
+    times = without_size(
+        with_panel(asked.sweep.times.filter(program=PARALLEL, branch=against).with_columns(WORDS))
+    )
     busy = times.group_by("panel", "threads").agg(pl.col("cpus_busy").median().round(2))
     wide = (
-        found.select("panel", "threads", "quantity", change=pl.Series(map(_with_interval, found.rows(named=True))))
+        found.select(
+            "panel",
+            "threads",
+            "quantity",
+            change=pl.Series(map(_with_interval, found.rows(named=True))),
+        )
         .pivot("quantity", index=["panel", "threads"], values="change")
         .join(busy, on=["panel", "threads"])
         .sort("panel", "threads")
-        .select(pl.col("panel").alias("workload"), "threads", "time", pl.col("cpu").alias("CPU time"), "cpus_busy")
+        .select(
+            pl.col("panel").alias("workload"),
+            "threads",
+            "time",
+            pl.col("cpu").alias("CPU time"),
+            "cpus_busy",
+        )
         .rename({"cpus_busy": f"CPUs that {against} keeps busy"})
     )
     table = asked.table(wide, f"what {branch} changes against {against}, by workload and threads")
@@ -188,17 +254,26 @@ def _change(row: dict[str, Any]) -> str:
 
 
 def _balance(asked: Asked) -> str:
-    """Where the judge calls a branch faster, and where slower, side by side; and what loss is not excluded.
+    """Where the judge calls a branch faster, and where slower, side by side.
 
-    Of single thread counts there is what is not said of the workload. Words: the branch, and what it is compared with.
+    And what loss is not excluded.
+
+    Of single thread counts there is what is not said of the workload. Words: the branch, and what
+    it is compared with.
     """
     branch, against = asked.words
     own = without_size(with_panel(asked.comparisons)).filter(
         pl.col("level").is_in(["workload", "cell"]), baseline=against, branch=branch
     )
     if own.is_empty():
-        raise asked.refused(f"`{branch}` is not compared with `{against}`", "name a branch and a baseline that it has")
-    sides = {"gains (workload on threads)": _told(asked, own, FASTER), "loses": _told(asked, own, SLOWER)}
+        raise asked.refused(
+            f"`{branch}` is not compared with `{against}`",
+            "name a branch and a baseline that it has",
+        )
+    sides = {
+        "gains (workload on threads)": _told(asked, own, FASTER),
+        "loses": _told(asked, own, SLOWER),
+    }
     gains, loses = sides.values()
     source = f"`{branch}` against `{against}` {asked.source()}"
     most = max(len(gains), len(loses))
@@ -206,8 +281,12 @@ def _balance(asked: Asked) -> str:
         return f"{source}: told to gain nowhere, and to lose nowhere.{_excluded(own)}"
     told = f"{source}: told to gain in {_places(gains)}, to lose in {_places(loses)}"
     rest = "; the largest of each" if most > MOST_TOLD else ""
-    rows = pl.DataFrame({side: (cells + [""] * most)[: min(most, MOST_TOLD)] for side, cells in sides.items()})
-    return f"{told}{rest}.{_excluded(own)}\n\n{asked.table(rows, f'where {branch} gains and loses')}"
+    rows = pl.DataFrame(
+        {side: (cells + [""] * most)[: min(most, MOST_TOLD)] for side, cells in sides.items()}
+    )
+    return (
+        f"{told}{rest}.{_excluded(own)}\n\n{asked.table(rows, f'where {branch} gains and loses')}"
+    )
 
 
 def _places(cells: list[str]) -> str:
@@ -223,7 +302,9 @@ def _told(asked: Asked, own: pl.DataFrame, verdict: str) -> list[str]:
     rows = pl.concat([of_workload, alone]).filter((pl.col("time_ratio") - 1).abs() >= LEAST_TOLD)
     cells: dict[str, list[str]] = {}
     for row in rows.sort(size, descending=True).rows(named=True):
-        threads = str(row["threads"] or pooled_threads(asked.comparisons, row).partition(" thread")[0])
+        threads = str(
+            row["threads"] or pooled_threads(asked.comparisons, row).partition(" thread")[0]
+        )
         interval = f"{percent(row['ratio_low'])} to {percent(row['ratio_high'])}"
         told = f"{QUANTITY_NAMES[row['quantity']]} {percent(row['time_ratio'])} ({interval})"
         cells.setdefault(f"{row['panel']} on {threads}", []).append(told)
@@ -246,7 +327,12 @@ def _excluded(rows: pl.DataFrame) -> str:
     rest = rows.filter(~is_excluded.fill_null(value=False)).drop_nulls("ratio_high")
     largest = []
     for quantity, name in QUANTITY_NAMES.items():
-        for row in rest.filter(quantity=quantity).sort("ratio_high", descending=True).head(1).rows(named=True):
+        for row in (
+            rest.filter(quantity=quantity)
+            .sort("ratio_high", descending=True)
+            .head(1)
+            .rows(named=True)
+        ):
             threads = f" with {count(row['threads'], 'thread')}" if row["threads"] else ""
             largest.append(f"{percent(row['ratio_high'])} {name} on {row['panel']}{threads}")
     return f"{told}{'; the largest that are not: ' if largest else ''}{'; '.join(largest)}."
@@ -258,7 +344,9 @@ def _proposals(asked: Asked) -> str:
     No words. Lines are those of our text without comments, by the edits as they are now.
     """
     judgement = asked.sweep.judgement
-    sources = {entry["name"]: entry.get("source", {}) for entry in asked.sweep.sweep.manifest["branches"]}
+    sources = {
+        entry["name"]: entry.get("source", {}) for entry in asked.sweep.sweep.manifest["branches"]
+    }
     rows = without_size(with_panel(judgement.comparisons)).filter(baseline=judgement.baseline)
     made = []
     for branch, source in sources.items():
@@ -266,7 +354,11 @@ def _proposals(asked: Asked) -> str:
         if source.get("kind") != "edited" or own.is_empty():
             continue
         overall = rows.filter(level="overall", branch=branch, quantity="time").row(0, named=True)
-        worst = own.filter(quantity="time", level="workload").sort("ratio_high", descending=True).row(0, named=True)
+        worst = (
+            own.filter(quantity="time", level="workload")
+            .sort("ratio_high", descending=True)
+            .row(0, named=True)
+        )
         median = gained_and_lost(judgement.comparisons, overall)[-1].rpartition(" by ")[2]
         made.append(
             {
@@ -284,7 +376,10 @@ def _proposals(asked: Asked) -> str:
 
 
 def _lines(asked: Asked) -> str:
-    """How many lines of ours a proposal has, for a cell of a table. Words: its folder below `findings/`."""
+    """How many lines of ours a proposal has, for a cell of a table.
+
+    Words: its folder below `findings/`.
+    """
     return count(own_lines(CHECKOUT / "findings" / asked.words[0] / "edits.toml"), "line")
 
 

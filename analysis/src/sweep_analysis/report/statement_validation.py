@@ -46,16 +46,24 @@ def _validated(asked: Asked) -> str:
 
 
 def _validated_differences(asked: Asked) -> str:
-    """Whether branches gain and lose where a simulation says, and the cells that it misses. Two sweeps as above."""
+    """Whether branches gain and lose where a simulation says, and the cells that it misses.
+
+    Two sweeps as above.
+    """
     simulated, measured = asked.sweeps
     rows = with_panel(differences(simulated, measured))
     missed = rows.filter(~pl.col("is_near") | ~pl.col("is_right").fill_null(value=True))
-    table = asked.table(tables.differences_table(missed), "branches whose simulated and measured gains are apart")
+    table = asked.table(
+        tables.differences_table(missed), "branches whose simulated and measured gains are apart"
+    )
     return f"{difference_sentence(rows, str(simulated.baseline))}\n\n{table}"
 
 
 def _published(asked: Asked) -> str:
-    """What others published beside what simulations say, and whether they pass. The sweeps of all machines."""
+    """What others published beside what simulations say, and whether they pass.
+
+    The sweeps of all machines.
+    """
     told = published.read()
     rows = published.beside(told, asked.sweeps)
     seen = published.seen(told, asked.sweeps)
@@ -73,15 +81,22 @@ def _published(asked: Asked) -> str:
         f"of a series have the published order, and {gains} of {seen.height} programs gain or not as was seen (the "
         f"mark is all of both). {rest}{few}."
     )
-    simulated = pl.col("simulated").list.eval(pl.element().map_elements(_digits, return_dtype=pl.String))
+    simulated = pl.col("simulated").list.eval(
+        pl.element().map_elements(_digits, return_dtype=pl.String)
+    )
     mark = pl.when("is_met").then(pl.lit("met")).otherwise(pl.lit("missed"))
-    table = rows.with_columns(pl.col("published").map_elements(_digits, return_dtype=pl.String), simulated).select(
+    table = rows.with_columns(
+        pl.col("published").map_elements(_digits, return_dtype=pl.String), simulated
+    ).select(
         pl.col("series").alias("what"),
         pl.col("told").alias("of"),
         pl.format("{} {}", "published", "unit").alias("published"),
         pl.format("{} {}", pl.col("simulated").list.join(" or "), "unit").alias("simulated"),
         pl.col("ratio").round(2).alias("simulated over published"),
-        pl.when(pl.col("is_met").is_null()).then(pl.lit("not judged: two states")).otherwise(mark).alias("mark"),
+        pl.when(pl.col("is_met").is_null())
+        .then(pl.lit("not judged: two states"))
+        .otherwise(mark)
+        .alias("mark"),
         pl.format("`{}`", "machine").alias("machine"),
     )
     verdict = {True: "right", False: "wrong"}
@@ -102,7 +117,10 @@ def _digits(value: float) -> str:
 
 
 def _replays(asked: Asked) -> str:
-    """What replays predict beside the programs themselves. The sweep of the programs, then those of all replays."""
+    """What replays predict beside the programs themselves.
+
+    The sweep of the programs, then those of all replays.
+    """
     own, *replayed = asked.sweeps
     if not {analysis.sweep.machine is None for analysis in replayed} == {True, False}:
         raise asked.refused("replays of one kind alone", "name measured and simulated ones")
@@ -114,7 +132,9 @@ def _replays(asked: Asked) -> str:
         verdict = "passed" if near.len() >= replays.MARK * found.height else "not passed"
         missed = [f"`{name}`" for name in found["workload"] if name not in near]
         rest = f"; misses {listed(missed)}" if missed else ""
-        told.append(f"{how} {near.len()} of {found.height} within {replays.MARGIN:.0%}, **{verdict}**{rest}")
+        told.append(
+            f"{how} {near.len()} of {found.height} within {replays.MARGIN:.0%}, **{verdict}**{rest}"
+        )
     shown = found.select(
         pl.col("workload").alias("program"),
         pl.col("one_ms").round(0).cast(pl.Int64).alias("own time on 1, ms"),
@@ -126,13 +146,19 @@ def _replays(asked: Asked) -> str:
 
 
 def _sensitivity(asked: Asked) -> str:
-    """What holds of a branch under every price of a machine, and what turns. Words: the baseline, the branch."""
+    """What holds of a branch under every price of a machine, and what turns.
+
+    Words: the baseline, the branch.
+    """
     against, branch = asked.words
     if asked.sweep.baseline != against:
         raise asked.refused(f"its baseline is `{asked.sweep.baseline}`", "name that one first")
     rows = with_panel(asked.sweep.sensitivity).filter(branch=branch, quantity="time")
     if rows.is_empty():
-        raise asked.refused(f"no price was changed for `{branch}`", "sweep `--experiment sensitivity` with that branch")
+        raise asked.refused(
+            f"no price was changed for `{branch}`",
+            "sweep `--experiment sensitivity` with that branch",
+        )
     judged = rows.filter(~pl.col("two_states"))
     small = math.log1p(LEAST_SIMULATED)
     whole = judged.filter(pl.col("flips") == "").with_columns(log=pl.col("ratio").log())
@@ -143,11 +169,19 @@ def _sensitivity(asked: Asked) -> str:
         "turns on": judged.filter(pl.col("flips") != ""),
     }
     told = [
-        f"{what} {listed([_ranged(row) for row in of.rows(named=True)])}" for what, of in groups.items() if of.height
+        f"{what} {listed([_ranged(row) for row in of.rows(named=True)])}"
+        for what, of in groups.items()
+        if of.height
     ]
     states = rows.filter("two_states")
-    rest = f" Not judged, as it has two states: {listed(states['workload'].to_list())}." if states.height else ""
-    changed = count(int(rows.select(pl.col("prices").max()).item()), "change of prices", "changes of prices")
+    rest = (
+        f" Not judged, as it has two states: {listed(states['workload'].to_list())}."
+        if states.height
+        else ""
+    )
+    changed = count(
+        int(rows.select(pl.col("prices").max()).item()), "change of prices", "changes of prices"
+    )
     sentence = f"With {changed}, each halved or doubled, `{branch}` against `{against}`: {'; '.join(told)}."
     return f"{sentence}{rest} {capital(asked.source()[1:-1])}."
 

@@ -1,10 +1,12 @@
 """Fills the statements of Markdown files from committed sweeps, so that nobody types a measured number.
 
-A statement stands between `<!-- analysis: KIND SWEEP … -->` and `<!-- /analysis -->`; everything between the two is
-written here, and so are the pictures that it shows. `KIND` is one of `statement_kinds.KINDS`, `SWEEP` a name below
-`results/sweeps` or the beginning of one; some kinds take several, and some none. Other words follow the sweeps. A long
-table is folded; with the word `open` it stays open, for where it is the answer itself. The words `fixed` and `dynamic`
-choose one mode of the CPU frequency. Without line breaks around it, a statement is a part of a sentence or a cell.
+A statement stands between `<!-- analysis: KIND SWEEP … -->` and `<!-- /analysis -->`; everything
+between the two is written here, and so are the pictures that it shows. `KIND` is one of
+`statement_kinds.KINDS`, `SWEEP` a name below `results/sweeps` or the beginning of one; some kinds
+take several, and some none. Other words follow the sweeps. A long table is folded; with the word
+`open` it stays open, for where it is the answer itself. The words `fixed` and `dynamic` choose one
+mode of the CPU frequency. Without line breaks around it, a statement is a part of a sentence or a
+cell.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ FILES = [
 """The files that have statements, and hold no number elsewhere: see `typed_numbers`."""
 
 _STATEMENT = re.compile(
-    r"(<!-- analysis: (?P<words>[^>]*?) -->(?P<break>\n?))(?P<text>.*?)(<!-- /analysis -->)", re.DOTALL
+    r"(<!-- analysis: (?P<words>[^>]*?) -->(?P<break>\n?))(?P<text>.*?)(<!-- /analysis -->)",
+    re.DOTALL,
 )
 _OPEN = "open"
 _MODES = ("dynamic", "fixed")
@@ -43,12 +46,17 @@ _NO_PROSE = re.compile(
     """,
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
-_NAMES = re.compile(r"\b(?:rayon|rayon-core|Rust|rustc|Python|Linux|Apache) \d+(?:\.\d+)*|\b20\d\d\b")
+_NAMES = re.compile(
+    r"\b(?:rayon|rayon-core|Rust|rustc|Python|Linux|Apache) \d+(?:\.\d+)*|\b20\d\d\b"
+)
 """Names that hold digits: versions and years."""
 
 
 def asked_by(statement: str, where: str, folder: Path) -> tuple[str, Asked]:
-    """What a statement's comment asks for: its kind, and all else. `where` and `folder` are those of `Asked`."""
+    """What a statement's comment asks for: its kind, and all else.
+
+    `where` and `folder` are those of `Asked`.
+    """
     kind, *words = statement.split() or [""]
     named = [word for word in words if _SWEEP.match(word)]
     if kind not in KINDS or bool(named) == (kind in WITHOUT_SWEEPS):
@@ -56,14 +64,19 @@ def asked_by(statement: str, where: str, folder: Path) -> tuple[str, Asked]:
     modes = [word for word in words if word in _MODES]
     rest = [word for word in words if word not in (_OPEN, *_MODES, *named)]
     sweeps = [_analysis(find_sweep(Path(name))) for name in named]
-    return kind, Asked(where, folder, sweeps, rest, _OPEN in words, modes[0] if modes else "", _analysis)
+    return kind, Asked(
+        where, folder, sweeps, rest, _OPEN in words, modes[0] if modes else "", _analysis
+    )
 
 
 def made(file: Path) -> dict[Path, str]:
-    """What the statements of `file` make: the file itself with all of them filled, and the pictures that it shows.
+    """What the statements of `file` make.
+
+    The file itself with all of them filled, and the pictures that it shows.
 
     Raises:
-        InputError: a statement is of no known kind, or its sweep cannot be read, or has not what is asked for.
+        InputError: a statement is of no known kind, or its sweep cannot be read, or has not what is
+            asked for.
     """
     texts: dict[Path, str] = {}
 
@@ -93,7 +106,9 @@ def _analysis(folder: Path) -> Analysis:
 
 
 def typed_numbers(text: str) -> list[str]:
-    """Lines that hold a number outside statements, code and addresses; versions and years are names, not numbers.
+    """Lines that hold a number outside statements, code and addresses.
+
+    Versions and years are names, not numbers.
 
     Numbers are written as digits: `two` is none.
     """

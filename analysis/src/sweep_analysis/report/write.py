@@ -29,7 +29,10 @@ _HEIGHT = re.compile(r'<svg [^>]*height="([0-9.]+)"')
 
 
 def write_report(sweep: Sweep, output: Path) -> Path:
-    """Write figures, tables and `index.html` into `output`, telling on stderr how far it is; returns the page."""
+    """Write figures, tables and `index.html` into `output`, telling on stderr how far it is.
+
+    Returns the page.
+    """
 
     def begin(step: int, what: str) -> None:
         print(f"[{step}/4] {what}", file=sys.stderr)
@@ -41,7 +44,9 @@ def write_report(sweep: Sweep, output: Path) -> Path:
     begin(2, "writing tables")
     write_tables(analysis, output / "tables")
     page = output / "index.html"
-    with debug_mode(arg=False):  # checking every part of hundreds of charts takes longer than drawing them; tests do
+    with debug_mode(
+        arg=False
+    ):  # checking every part of hundreds of charts takes longer than drawing them; tests do
         begin(3, "drawing figures")
         write_figures(listed, output / "figures")
         begin(4, "drawing the page")
@@ -49,7 +54,9 @@ def write_report(sweep: Sweep, output: Path) -> Path:
     return page
 
 
-def write_tables(analysis: Analysis, folder: Path, suffixes: Iterable[str] = tables.SUFFIXES) -> None:
+def write_tables(
+    analysis: Analysis, folder: Path, suffixes: Iterable[str] = tables.SUFFIXES
+) -> None:
     """Write every frame in each of the formats, and `provenance.json`, which says where all of them are from."""
     frames = {name: analysis.frame(name) for name in FRAMES}
     points = points_of(analysis)
@@ -64,7 +71,10 @@ def write_tables(analysis: Analysis, folder: Path, suffixes: Iterable[str] = tab
 
 
 def write_figures(listed: Iterable[Figure], folder: Path) -> None:
-    """Write every figure as SVG in light and dark, and as PNG in light; figures without data are left out."""
+    """Write every figure as SVG in light and dark, and as PNG in light.
+
+    Figures without data are left out.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for figure in listed:
         for name, chart in figure.whole().items() if figure.missing is None else ():

@@ -1,14 +1,18 @@
-"""Which branch should one merge, on what evidence, and where would it hurt: answers made from the judgement alone.
+"""Which branch should one merge, on what evidence, and where would it hurt.
 
-A branch is worth merging if it is faster, in wall time, CPU time or waits, over all workloads or on one of them, and if
-a loss is excluded everywhere: nothing is slower, no trial of it fails that the baseline's do not, and every workload at
-every thread count that the sweep ran has an interval, of every quantity, that ends below the margin (`claims.MARGIN`
-for workloads and thread counts, `claims.CELL_MARGIN` for one workload at one thread count). What is not judged excludes
-nothing. Where a gain is there and a loss is not excluded, the answer says how large it may be, and advises nothing.
-Where nothing is claimed, one keeps what there is.
+Answers made from the judgement alone.
 
-All branches of the fork share a scheduler, and what that gains over the baseline is no merit of how they count. So
-where the fork with the baseline's counters was measured too, a branch of the fork must be faster than both.
+A branch is worth merging if it is faster, in wall time, CPU time or waits, over all workloads or on
+one of them, and if a loss is excluded everywhere: nothing is slower, no trial of it fails that the
+baseline's do not, and every workload at every thread count that the sweep ran has an interval, of
+every quantity, that ends below the margin (`claims.MARGIN` for workloads and thread counts,
+`claims.CELL_MARGIN` for one workload at one thread count). What is not judged excludes nothing.
+Where a gain is there and a loss is not excluded, the answer says how large it may be, and advises
+nothing. Where nothing is claimed, one keeps what there is.
+
+All branches of the fork share a scheduler, and what that gains over the baseline is no merit of how
+they count. So where the fork with the baseline's counters was measured too, a branch of the fork
+must be faster than both.
 """
 
 from __future__ import annotations
@@ -52,11 +56,18 @@ def advice(judgement: Judgement) -> Advice:
         answer = f"This sweep cannot say: {why_unjudged(judgement)}."
         return Advice(None, answer, [], [sentence for _, sentence in failing])
     losers = {*rows.filter(verdict=SLOWER)["branch"], *(branch for branch, _ in failing)}
-    over_baseline = rows.filter(pl.col("level").is_in(["overall", "workload"]) & (pl.col("verdict") == FASTER))
+    over_baseline = rows.filter(
+        pl.col("level").is_in(["overall", "workload"]) & (pl.col("verdict") == FASTER)
+    )
     gains = _own_gains(judgement, over_baseline)
     clean = gains.filter(~pl.col("branch").is_in(sorted(losers)))
-    open_losses = {branch: _not_excluded(judgement, branch) for branch in clean["branch"].unique(maintain_order=True)}
-    sure = clean.filter(pl.col("branch").is_in([name for name, worst in open_losses.items() if worst is None]))
+    open_losses = {
+        branch: _not_excluded(judgement, branch)
+        for branch in clean["branch"].unique(maintain_order=True)
+    }
+    sure = clean.filter(
+        pl.col("branch").is_in([name for name, worst in open_losses.items() if worst is None])
+    )
     best = (sure if sure.height else clean).sort(pl.col("level") == "workload", "time_ratio")
     if sure.height:
         merge = str(best["branch"][0])
@@ -68,7 +79,9 @@ def advice(judgement: Judgement) -> Advice:
         advised: str | None = merge
         if judgement.sweep.machine is not None:
             advised, answer = None, f"None on simulation alone. {gain}; measure that on a host."
-        return Advice(advised, answer, _evidence(judgement, merge), _hurts(judgement, [merge], failing))
+        return Advice(
+            advised, answer, _evidence(judgement, merge), _hurts(judgement, [merge], failing)
+        )
     if clean.height:
         nearest = str(best["branch"][0])
         worst = open_losses[nearest]
@@ -77,7 +90,9 @@ def advice(judgement: Judgement) -> Advice:
             f"None yet: {nearest} takes less {_where(gains, nearest, baseline)}, but {worst}. "
             f"More {judgement.sweep.replicates.unit}s and trials would tell."
         )
-        return Advice(None, answer, _evidence(judgement, nearest), _hurts(judgement, [nearest], failing))
+        return Advice(
+            None, answer, _evidence(judgement, nearest), _hurts(judgement, [nearest], failing)
+        )
     if gains.height:
         names = gains["branch"].unique(maintain_order=True).to_list()
         verbs = "gains here and loses" if len(names) == 1 else "gain here and lose"
@@ -93,12 +108,19 @@ def advice(judgement: Judgement) -> Advice:
             if others
             else f"{plain} is faster, which has these counters, too, in the fork's scheduler."
         )
-        return Advice(None, answer, _claims(over_baseline, baseline), _hurts(judgement, names, failing))
-    answer = f"None: keep {baseline}. " + (_losses(judgement, failing) if losers else headline(judgement))
+        return Advice(
+            None, answer, _claims(over_baseline, baseline), _hurts(judgement, names, failing)
+        )
+    answer = f"None: keep {baseline}. " + (
+        _losses(judgement, failing) if losers else headline(judgement)
+    )
     overall = rows.filter((pl.col("level") == "overall") & (pl.col("quantity") == "time"))
     nearest = str((overall if overall.height else rows).sort("time_ratio")["branch"][0])
     return Advice(
-        None, answer, _evidence(judgement, nearest, "Nearest to a gain is "), _hurts(judgement, None, failing)
+        None,
+        answer,
+        _evidence(judgement, nearest, "Nearest to a gain is "),
+        _hurts(judgement, None, failing),
     )
 
 
@@ -108,7 +130,9 @@ def _losses(judgement: Judgement, failing: list[tuple[str, str]]) -> str:
     failed = sorted({branch for branch, _ in failing})
     told = [f"{_names(slower)} {'is' if len(slower) == 1 else 'are'} slower"] if slower else []
     told += (
-        [f"{_names(failed)} {'lacks' if len(failed) == 1 else 'lack'} trials that {judgement.baseline} has"]
+        [
+            f"{_names(failed)} {'lacks' if len(failed) == 1 else 'lack'} trials that {judgement.baseline} has"
+        ]
         if failed
         else []
     )
@@ -121,14 +145,22 @@ def _failing(judgement: Judgement) -> list[tuple[str, str]]:
     found = []
     for row in failed.rows(named=True):
         number = f"{row['failed']} of {count(row['trials'], 'trial')} ({row['outcomes']})"
-        said = f"{row['branch']} fails on {row['panel']}: {number}, more than of {judgement.baseline}."
+        said = (
+            f"{row['branch']} fails on {row['panel']}: {number}, more than of {judgement.baseline}."
+        )
         found.append((str(row["branch"]), said))
     cells = judgement.rows.filter((pl.col("level") == "cell") & (pl.col("quantity") == "time"))
     every = cells.select(PLACE).n_unique()
     known = {branch for branch, _ in found}
-    missing = {branch: every - part.height for (branch,), part in cells.group_by("branch", maintain_order=True)}
+    missing = {
+        branch: every - part.height
+        for (branch,), part in cells.group_by("branch", maintain_order=True)
+    }
     found += [
-        (branch, f"{branch} has no good trial in {count(number, 'cell')} of {every} that others have.")
+        (
+            branch,
+            f"{branch} has no good trial in {count(number, 'cell')} of {every} that others have.",
+        )
         for branch, number in missing.items()
         if number and branch not in known
     ]
@@ -136,13 +168,20 @@ def _failing(judgement: Judgement) -> list[tuple[str, str]]:
 
 
 def _not_excluded(judgement: Judgement, branch: str) -> str | None:
-    """The loss that is not excluded and reaches furthest beyond its margin, in words; None if all are excluded."""
+    """The loss that is not excluded and reaches furthest beyond its margin, in words.
+
+    None if all are excluded.
+    """
     rows = judgement.rows.filter(branch=branch)
     place = PLACE
     # What some branch waited for has to be judged of this one, too.
     places = judgement.rows.select("quantity", *place).drop_nulls("threads").drop_nulls("workload")
-    ran = judgement.sweep.trials.filter(pl.col("program") == PARALLEL).with_columns(pl.col("input").fill_null(""))
-    timed = ran.select(pl.lit("time").alias("quantity"), *place).unique().with_columns(WORDS).collect()
+    ran = judgement.sweep.trials.filter(pl.col("program") == PARALLEL).with_columns(
+        pl.col("input").fill_null("")
+    )
+    timed = (
+        ran.select(pl.lit("time").alias("quantity"), *place).unique().with_columns(WORDS).collect()
+    )
     planned = pl.concat([timed, places]).unique()
     judged = rows.filter(pl.col("ratio_high").is_not_null(), pl.col("band").is_not_null())
     missing = planned.join(judged, on=["quantity", *place], how="anti", nulls_equal=True).sort(
@@ -165,7 +204,10 @@ def _not_excluded(judgement: Judgement, branch: str) -> str | None:
 
 
 def _own_gains(judgement: Judgement, gains: pl.DataFrame) -> pl.DataFrame:
-    """The gains that the fork's scheduler does not explain: over the plain fork, too, if that was measured."""
+    """The gains that the fork's scheduler does not explain.
+
+    Over the plain fork, too, if that was measured.
+    """
     if judgement.plain is None or gains.is_empty():
         return gains
     over_plain = judgement.over_plain.filter(verdict=FASTER)
@@ -204,7 +246,9 @@ def _evidence(judgement: Judgement, branch: str, words: str = "") -> list[str]:
             equal = judgement.sweep.replicates.equal
             band = f"{(row['band'] - 1) * 100:.1f} % (the A/A band"
             least = (
-                f"; a simulated band is never below {LEAST_SIMULATED * 100:.0f} %" if judgement.sweep.machine else ""
+                f"; a simulated band is never below {LEAST_SIMULATED * 100:.0f} %"
+                if judgement.sweep.machine
+                else ""
             )
             found.append(f"{capital(equal)} differ there by up to {band}{least}).")
     detectable = overall.filter(quantity="time")["detectable"].median()
@@ -217,10 +261,16 @@ def _evidence(judgement: Judgement, branch: str, words: str = "") -> list[str]:
 
 
 def _interval(row: dict[str, Any]) -> str:
-    return "" if row["ratio_low"] is None else f" ({percent(row['ratio_low'])} to {percent(row['ratio_high'])})"
+    return (
+        ""
+        if row["ratio_low"] is None
+        else f" ({percent(row['ratio_low'])} to {percent(row['ratio_high'])})"
+    )
 
 
-def _hurts(judgement: Judgement, branches: list[str] | None, failing: list[tuple[str, str]]) -> list[str]:
+def _hurts(
+    judgement: Judgement, branches: list[str] | None, failing: list[tuple[str, str]]
+) -> list[str]:
     """Where `branches` (None: any) fail, lose, or could lose most without it being seen."""
     rows = judgement.rows
     asked = rows if branches is None else rows.filter(pl.col("branch").is_in(branches))
@@ -233,7 +283,11 @@ def _hurts(judgement: Judgement, branches: list[str] | None, failing: list[tuple
         found.append(f"Nowhere that could be told from {judgement.baseline}.")
     rest = asked.filter((pl.col("level") == "workload") & (pl.col("verdict") != SLOWER))
     for quantity, name in QUANTITY_NAMES.items():
-        widest = rest.filter(quantity=quantity).drop_nulls("ratio_high").sort("ratio_high", descending=True)
+        widest = (
+            rest.filter(quantity=quantity)
+            .drop_nulls("ratio_high")
+            .sort("ratio_high", descending=True)
+        )
         found += [
             f"Not excluded: {row['branch']} on {row['panel']} with up to {percent(row['ratio_high'])} {name}."
             for row in widest.head(1).rows(named=True)
@@ -246,8 +300,12 @@ def _where(gains: pl.DataFrame, branch: str, baseline: str | None) -> str:
     won = gains.filter(branch=branch)
     overall = won.filter(pl.col("level") == "overall")
     shown = overall if overall.height else won
-    quantities = " and ".join(QUANTITY_NAMES[name] for name in shown["quantity"].unique(maintain_order=True))
-    places = _names(shown.sort("time_ratio")["panel"].drop_nulls().unique(maintain_order=True).to_list())
+    quantities = " and ".join(
+        QUANTITY_NAMES[name] for name in shown["quantity"].unique(maintain_order=True)
+    )
+    places = _names(
+        shown.sort("time_ratio")["panel"].drop_nulls().unique(maintain_order=True).to_list()
+    )
     return f"{quantities} than {baseline} {'over all workloads together' if overall.height else 'on ' + places}"
 
 

@@ -1,4 +1,7 @@
-"""The sentences with which notebooks answer their questions; no number and no verdict is typed by hand."""
+"""The sentences with which notebooks answer their questions.
+
+No number and no verdict is typed by hand.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,9 @@ def noise(once: Analysis, layouts: Analysis) -> str:
 
     def widest(analysis: Analysis, which: pl.Expr) -> float | None:
         change = (pl.col("time_ratio") - 1).abs().max()
-        value: float | None = analysis.comparisons.filter(which, level="workload").select(change).item()
+        value: float | None = (
+            analysis.comparisons.filter(which, level="workload").select(change).item()
+        )
         return value
 
     told = [
@@ -49,7 +54,9 @@ def counts(found: Explanation, plain: str) -> str:
     """Whether the writes explain the times."""
     if found.correlation is None or found.p_value is None:
         return "Too little was counted and timed in the same cells to tell whether writes explain times."
-    told = f"Spearman's rank correlation of the two {found.correlation:+.2f}, p = {found.p_value:.2f}"
+    told = (
+        f"Spearman's rank correlation of the two {found.correlation:+.2f}, p = {found.p_value:.2f}"
+    )
     if found.p_value >= SURE:
         return f"Whether a branch that writes less than {plain} also takes less time cannot be told here ({told})."
     if found.correlation > 0:
@@ -69,8 +76,14 @@ def explanation_sentences(found: Explanation, plain: str) -> list[str]:
     )
     if found.correlation is not None and found.p_value is not None:
         gains = found.correlation > 0
-        verdict = "the more writes a branch saves, the more time" if gains else "saved writes come with lost time"
-        told = verdict if found.p_value < SURE else "whether writes explain times cannot be told here"
+        verdict = (
+            "the more writes a branch saves, the more time"
+            if gains
+            else "saved writes come with lost time"
+        )
+        told = (
+            verdict if found.p_value < SURE else "whether writes explain times cannot be told here"
+        )
         sentences.append(
             f"Spearman's rank correlation between the share of writes saved and the share of time saved is "
             f"{found.correlation:+.2f} (p = {found.p_value:.2f}): {told}."

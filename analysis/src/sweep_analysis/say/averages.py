@@ -1,4 +1,7 @@
-"""What a mean over workloads hides: the median workload, who gains and loses, how much of it is due to a few."""
+"""What a mean over workloads hides.
+
+The median workload, who gains and loses, how much of it is due to a few.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +21,22 @@ FEW_COUNTS = 3
 
 
 def beside_the_mean(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]:
-    """What a pooled row of `frames.COMPARISONS` hides, a part of a sentence each; of a row of a cell, nothing.
+    """What a pooled row of `frames.COMPARISONS` hides, a part of a sentence each.
+
+    Of a row of a cell, nothing.
 
     In: all rows of the judgement that the row is of.
     """
-    own = comparisons.filter(baseline=row["baseline"], branch=row["branch"], quantity=row["quantity"])
+    own = comparisons.filter(
+        baseline=row["baseline"], branch=row["branch"], quantity=row["quantity"]
+    )
     if row["level"] == "overall":
         parts = with_panel(own.filter(level="workload")).sort("time_ratio")
-        return [*gained_and_lost(comparisons, row), *_largest(parts), *_by_threads(own.filter(level="threads"))]
+        return [
+            *gained_and_lost(comparisons, row),
+            *_largest(parts),
+            *_by_threads(own.filter(level="threads")),
+        ]
     if row["level"] == "workload":
         here = pl.all_horizontal(pl.col(name).eq_missing(pl.lit(row[name])) for name in PANEL)
         return _by_threads(own.filter(here, pl.col("level") == "cell"))
@@ -33,8 +44,13 @@ def beside_the_mean(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]
 
 
 def gained_and_lost(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]:
-    """Of a row over all workloads: how many gain and lose, and the median; a part of a sentence each."""
-    own = comparisons.filter(baseline=row["baseline"], branch=row["branch"], quantity=row["quantity"])
+    """Of a row over all workloads: how many gain and lose, and the median.
+
+    A part of a sentence each.
+    """
+    own = comparisons.filter(
+        baseline=row["baseline"], branch=row["branch"], quantity=row["quantity"]
+    )
     parts = own.filter(level="workload")
     ratios, verdicts = parts["time_ratio"].to_numpy(), parts["verdict"].to_list()
     if parts.height < 2:  # noqa: PLR2004 - one workload hides nothing
@@ -48,9 +64,13 @@ def gained_and_lost(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]
 
 def pooled_threads(comparisons: pl.DataFrame, row: dict[str, Any]) -> str:
     """The thread counts that a row over several of them pools, in words."""
-    own = comparisons.filter(baseline=row["baseline"], branch=row["branch"], quantity=row["quantity"], level="cell")
+    own = comparisons.filter(
+        baseline=row["baseline"], branch=row["branch"], quantity=row["quantity"], level="cell"
+    )
     if row["level"] == "workload":
-        own = own.filter(pl.all_horizontal(pl.col(name).eq_missing(pl.lit(row[name])) for name in PANEL))
+        own = own.filter(
+            pl.all_horizontal(pl.col(name).eq_missing(pl.lit(row[name])) for name in PANEL)
+        )
     kinds = own.with_columns(kind=kind_of_cell())
     first = kinds.filter(pl.col("kind") == pl.col("kind").min())
     if first.is_empty():
@@ -81,7 +101,9 @@ def _by_threads(rows: pl.DataFrame) -> list[str]:
         return []
     crowded = each.filter("oversubscribed")["threads"].to_list()
     beyond = f" ({ranges(crowded)} exceed the CPUs)" if crowded else ""
-    changes = ", ".join(percent(ratio).partition("\N{NO-BREAK SPACE}")[0] for ratio in each["time_ratio"])
+    changes = ", ".join(
+        percent(ratio).partition("\N{NO-BREAK SPACE}")[0] for ratio in each["time_ratio"]
+    )
     return [
         f"with {', '.join(str(threads) for threads in each['threads'])} threads{beyond}: {changes}\N{NO-BREAK SPACE}%"
     ]

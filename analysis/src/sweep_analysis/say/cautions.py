@@ -39,7 +39,10 @@ DRIFT_ALPHA = 0.01
 
 
 def voids(sweep: Sweep) -> list[str]:
-    """The cautions that void a sweep, whatever its verdicts are, a sentence or two each; empty if it may be judged."""
+    """The cautions that void a sweep, whatever its verdicts are, a sentence or two each.
+
+    Empty if it may be judged.
+    """
     if sweep.machine:
         return []  # what else the host does changes no virtual time
     useless = "This sweep shows that the tool works, not which branch is better."
@@ -52,21 +55,30 @@ def voids(sweep: Sweep) -> list[str]:
         )
     passed = pl.col("process_ns").sum()
     stolen, throttled = (
-        sweep.trials.select(pl.col("steal_ns").sum() / passed, pl.col("quota_throttled_ns").sum() / passed)
+        sweep.trials.select(
+            pl.col("steal_ns").sum() / passed, pl.col("quota_throttled_ns").sum() / passed
+        )
         .collect()
         .row(0)
     )
     # Time is stolen from each CPU; a quota stops all threads at once.
     cpus = sweep.host.get("cpus_usable")
     if stolen is not None and isinstance(cpus, int) and stolen > MOST_LOST * cpus:
-        found.append(f"The hypervisor took {100 * stolen / cpus:.0f} % of the CPUs' time while trials ran. {useless}")
+        found.append(
+            f"The hypervisor took {100 * stolen / cpus:.0f} % of the CPUs' time while trials ran. {useless}"
+        )
     if throttled is not None and throttled > MOST_LOST:
-        found.append(f"A CPU quota stopped the programs for {100 * throttled:.0f} % of their time. {useless}")
+        found.append(
+            f"A CPU quota stopped the programs for {100 * throttled:.0f} % of their time. {useless}"
+        )
     return found
 
 
 def cautions(analysis: Analysis) -> list[str]:
-    """What cannot be concluded from this sweep, a sentence or two each; those that void it first."""
+    """What cannot be concluded from this sweep, a sentence or two each.
+
+    Those that void it first.
+    """
     found = [*voids(analysis.sweep), *analysis.sweep.notes]
     planned = analysis.sweep.manifest.get("trials_planned")
     counted = analysis.sweep.counted.select(pl.len()).collect().item()
@@ -77,7 +89,11 @@ def cautions(analysis: Analysis) -> list[str]:
             "`cargo runner sweep --resume` runs the rest."
         )
     found += placement_sentences(analysis.placements)
-    found += [simulated_caution(analysis.sweep.machine)] if analysis.sweep.machine else _host_cautions(analysis)
+    found += (
+        [simulated_caution(analysis.sweep.machine)]
+        if analysis.sweep.machine
+        else _host_cautions(analysis)
+    )
     found += _design_cautions(analysis)
     if analysis.failures.height:
         failed = analysis.failures["branch"].value_counts(sort=True).rows()
@@ -145,7 +161,11 @@ def _host_cautions(analysis: Analysis) -> list[str]:
             "compared within blocks and hardly suffer; speed-ups compare blocks and do."
         )
     place = analysis.place_trend
-    if place is not None and place.p_value < DRIFT_ALPHA and abs(place.ratio - 1) >= LEAST_PLACE_TREND:
+    if (
+        place is not None
+        and place.p_value < DRIFT_ALPHA
+        and abs(place.ratio - 1) >= LEAST_PLACE_TREND
+    ):
         word = "more" if place.ratio > 1 else "less"
         found.append(
             f"The last trial of a block takes {100 * abs(place.ratio - 1):.1f} % {word} time than the first. The order "
@@ -156,20 +176,31 @@ def _host_cautions(analysis: Analysis) -> list[str]:
         found.append(
             f"Times follow the measured clock, which moved by {100 * effect.spread:.1f} % (standard deviation) between "
             f"blocks of the same cells: 1 % more clock goes with {-effect.exponent:.1f} % less time."
-            + (" That is more than a clock can do: what slowed one slowed the other." if effect.exponent < -2 else "")  # noqa: PLR2004
+            + (
+                " That is more than a clock can do: what slowed one slowed the other."
+                if effect.exponent < -2  # noqa: PLR2004
+                else ""
+            )
         )
     found += _moved_cpus(analysis.sweep)
     if analysis.sweep.host.get("cpu", {}).get("is_virtual"):
-        found.append("The host is a virtual machine: neighbours that cannot be seen may have taken time.")
+        found.append(
+            "The host is a virtual machine: neighbours that cannot be seen may have taken time."
+        )
     return found
 
 
 def _moved_cpus(sweep: Sweep) -> list[str]:
-    """What to know if CPUs were not always equally far from each other; empty if they were, as far as is known."""
+    """What to know if CPUs were not always equally far from each other.
+
+    Empty if they were, as far as is known.
+    """
     ns = pl.col("core_to_core_ns")
     away = (ns > FAR * ns.median()) | (ns < ns.median() / FAR)
     share, least, most, mostly = (
-        sweep.trials.select(away.mean().alias("share"), ns.min().alias("least"), ns.max().alias("most"), ns.median())
+        sweep.trials.select(
+            away.mean().alias("share"), ns.min().alias("least"), ns.max().alias("most"), ns.median()
+        )
         .collect()
         .row(0)
     )
@@ -185,18 +216,25 @@ def _moved_cpus(sweep: Sweep) -> list[str]:
 
 
 def _cpu_share(sweep: Sweep) -> float | None:
-    """CPU time over wall time of all single-threaded iterations together; None if none was recorded.
+    """CPU time over wall time of all single-threaded iterations together.
 
-    Programs that wait for a clock or for requests, and tell how long, are idle by design and left out.
+    None if none was recorded.
+
+    Programs that wait for a clock or for requests, and tell how long, are idle by design and left
+    out.
     """
-    waiting = sweep.metrics.filter(pl.col("metric").str.starts_with("latency_")).join(sweep.trials, on="trial")
+    waiting = sweep.metrics.filter(pl.col("metric").str.starts_with("latency_")).join(
+        sweep.trials, on="trial"
+    )
     alone = (
         sweep.trials.filter(pl.col("threads") == 1)
         .join(waiting.select("workload").unique(), on="workload", how="anti")
         .select("trial")
     )
     spent = (pl.col("user_ns") + pl.col("system_ns")).sum()
-    share = sweep.iterations.join(alone, on="trial", how="semi").select(spent / pl.col("elapsed_ns").sum())
+    share = sweep.iterations.join(alone, on="trial", how="semi").select(
+        spent / pl.col("elapsed_ns").sum()
+    )
     value: float | None = share.collect().item()
     return value if value and value > 0 else None
 
@@ -208,14 +246,27 @@ def _design_cautions(analysis: Analysis) -> list[str]:
         found.append(
             "The baseline did not run a second time (no A/A twin), so the noise is unknown and no verdict is given."
         )
-    absent = [text for name, text in DEFINITIONS.items() if name not in set(analysis.speedups["definition"])]
+    absent = [
+        text
+        for name, text in DEFINITIONS.items()
+        if name not in set(analysis.speedups["definition"])
+    ]
     if absent and analysis.speedups.height:
         pools_of_one = (pl.col("program") == PARALLEL) & (pl.col("threads") == 1)
         was_asked = analysis.sweep.trials.select(pools_of_one.any()).collect().item()
-        reason = "its reference has no good trial" if was_asked else "the sweep has no trial on one thread"
+        reason = (
+            "its reference has no good trial"
+            if was_asked
+            else "the sweep has no trial on one thread"
+        )
         found.append(f"No speed-up {' or '.join(absent)}: {reason}.")
-    if analysis.sweep.baseline is not None and analysis.sweep.baseline not in analysis.times["branch"]:
-        found.append(f"The baseline {analysis.sweep.baseline} has no good trial, so nothing is compared.")
+    if (
+        analysis.sweep.baseline is not None
+        and analysis.sweep.baseline not in analysis.times["branch"]
+    ):
+        found.append(
+            f"The baseline {analysis.sweep.baseline} has no good trial, so nothing is compared."
+        )
     if analysis.times.height and analysis.sweep.layouts == 1 and analysis.sweep.machine:
         found.append("Each cell ran with one seed, so chance is unknown and no branch is judged.")
     elif analysis.times.height and analysis.sweep.layouts == 1:
@@ -227,10 +278,15 @@ def _design_cautions(analysis: Analysis) -> list[str]:
 
 
 def _coarse_clocks(sweep: Sweep) -> list[str]:
-    """Where times take only a few values, because the clock counts in large steps; empty if none does."""
+    """Where times take only a few values, because the clock counts in large steps.
+
+    Empty if none does.
+    """
     found = []
     # One number stands for the cell, as it comes to stand beside every iteration.
-    cells = sweep.trials.select("trial", "workload", at=pl.int_range(pl.len(), dtype=pl.UInt32).first().over(CELL))
+    cells = sweep.trials.select(
+        "trial", "workload", at=pl.int_range(pl.len(), dtype=pl.UInt32).first().over(CELL)
+    )
     for name, what in (("elapsed_ns", "wall time"), ("cpu_ns", "CPU time")):
         steps = (
             sweep.iterations.with_columns(cpu_ns=pl.col("user_ns") + pl.col("system_ns"))
@@ -244,7 +300,10 @@ def _coarse_clocks(sweep: Sweep) -> list[str]:
                 (pl.col(name).unique().sort().diff().min() / pl.col(name).median()).alias("step"),
             )
             # Equal readings are what a coarse clock shows; a fine one never reads the same twice.
-            .filter((pl.col("readings") >= FEWEST_READINGS) & (pl.col("distinct") <= pl.col("readings") // 2))
+            .filter(
+                (pl.col("readings") >= FEWEST_READINGS)
+                & (pl.col("distinct") <= pl.col("readings") // 2)
+            )
             .filter(pl.col("step").fill_null(1.0) >= COARSE)
             .collect()
         )

@@ -23,7 +23,9 @@ def facts(analysis: Analysis) -> dict[str, str]:
     checkout: dict[str, Any] = sweep.manifest.get("checkout", {})
     commit = str(checkout.get("commit") or "unknown")[:12]
     kernel = str(sweep.host.get("kernel", {}).get("osrelease") or "unknown")
-    where = {"Machine": host(analysis)} if sweep.machine else {"Host": host(analysis), "Kernel": kernel}
+    where = (
+        {"Machine": host(analysis)} if sweep.machine else {"Host": host(analysis), "Kernel": kernel}
+    )
     return {
         **where,
         "CPU frequency": ", ".join(states),
@@ -32,7 +34,8 @@ def facts(analysis: Analysis) -> dict[str, str]:
         + (f" and the A/A twin {sweep.twin}" if sweep.twin in pool["branch"] else "")
         + (f", in {sweep.layouts} {sweep.replicates.unit}s each" if sweep.layouts > 1 else ""),
         "Trials": f"{analysis.times.height} good, {analysis.failures.height} failed" + counted,
-        "Recorded": str(sweep.manifest.get("created_at", "unknown"))[:19].replace("T", " ") + " UTC",
+        "Recorded": str(sweep.manifest.get("created_at", "unknown"))[:19].replace("T", " ")
+        + " UTC",
         "Commit": commit + (", with uncommitted changes" if checkout.get("dirty") else ""),
     }
 
@@ -43,7 +46,11 @@ def host(analysis: Analysis) -> str:
     cpu: dict[str, Any] = sweep.host.get("cpu", {})
     model = cpu.get("model_name") or "unknown CPU"
     kind = kind_of_cpu(sweep.host, sweep.machine)
-    number = count(analysis.cpus, kind if sweep.machine else f"usable {kind}") if analysis.cpus else "CPUs unknown"
+    number = (
+        count(analysis.cpus, kind if sweep.machine else f"usable {kind}")
+        if analysis.cpus
+        else "CPUs unknown"
+    )
     return f"{model}, {number}" + (", virtual machine" if cpu.get("is_virtual") else "")
 
 

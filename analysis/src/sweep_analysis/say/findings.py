@@ -1,4 +1,6 @@
-"""What a sweep says in words: which branches differ from the baseline, how sure that is, and what it cannot tell.
+"""What a sweep says in words.
+
+Which branches differ from the baseline, how sure that is, and what it cannot tell.
 
 Report and notebooks show these sentences, so that no conclusion is typed by hand.
 """
@@ -16,20 +18,32 @@ from sweep_analysis.stats.compare import FASTER, SLOWER, UNCLEAR, UNJUDGED
 
 def claims_sentence(analysis: Analysis) -> str:
     """How many claims were held, refuted and so on; empty if nothing was claimed."""
-    found = [(verdict, analysis.claims.filter(verdict=verdict).height) for verdict in CLAIM_VERDICTS]
+    found = [
+        (verdict, analysis.claims.filter(verdict=verdict).height) for verdict in CLAIM_VERDICTS
+    ]
     told = ", ".join(f"{number} {verdict}" for verdict, number in found if number)
-    return f"Of {count(analysis.claims.height, 'claim')} written down before the sweep: {told}." if told else ""
+    return (
+        f"Of {count(analysis.claims.height, 'claim')} written down before the sweep: {told}."
+        if told
+        else ""
+    )
 
 
 def verdict_sentences(analysis: Analysis) -> list[str]:
-    """One sentence per workload and verdict: which branches differ from the baseline there, and by how much."""
+    """One sentence per workload and verdict.
+
+    Which branches differ from the baseline there, and by how much.
+    """
     return _verdict_sentences(analysis.judgement.rows, analysis.judgement.baseline)
 
 
 def counter_sentences(analysis: Analysis) -> list[str]:
-    """What the counters alone do, per workload: branches of the fork against the fork with upstream's counters.
+    """What the counters alone do, per workload.
 
-    Against the baseline, every branch of the fork also shows what the rest of the scheduler does, alike in all.
+    Branches of the fork against the fork with upstream's counters.
+
+    Against the baseline, every branch of the fork also shows what the rest of the scheduler does,
+    alike in all.
     """
     plain = analysis.judgement.plain
     return _verdict_sentences(analysis.judgement.over_plain, plain) if plain else []

@@ -24,7 +24,10 @@ LEVELS = {
 
 
 def headline(judgement: Judgement) -> str:
-    """What is claimed of the branches, all of it: overall, on workloads and in cells, by wall and by CPU time."""
+    """What is claimed of the branches, all of it.
+
+    Overall, on workloads and in cells, by wall and by CPU time.
+    """
     rows = judgement.rows
     tested = rows.filter(pl.col("verdict") != UNJUDGED)
     if tested.is_empty():
@@ -47,7 +50,11 @@ def headline(judgement: Judgement) -> str:
             more = f"; and {mine.height - SHOWN} more" if mine.height > SHOWN else ""
             told.append(f"{where}: {shown}{more}.")
     unclear = tested.height - claims.height
-    others = f" In the other {unclear} of {asked}, nothing can be told from {baseline}." if unclear else ""
+    others = (
+        f" In the other {unclear} of {asked}, nothing can be told from {baseline}."
+        if unclear
+        else ""
+    )
     return f"{' '.join(told)}{others}{rest}"
 
 

@@ -24,7 +24,9 @@ def show(
     more: Mapping[str, object] | None = None,
     read: pl.DataFrame | None = None,
 ) -> None:
-    """Print `frame` in one of `FORMATS`; JSON has it under `name`, with `more` and the provenance beside it.
+    """Print `frame` in one of `FORMATS`.
+
+    JSON has it under `name`, with `more` and the provenance beside it.
 
     Markdown, which people read, has `read` in its place if there is such.
     """
@@ -32,7 +34,11 @@ def show(
     for note in sweep.notes:
         print(f"note: {note}", file=sys.stderr)
     if form == "json":
-        whole = {name: frame.to_dicts(), **(more or {}), "provenance": found | {"rows": frame.height}}
+        whole = {
+            name: frame.to_dicts(),
+            **(more or {}),
+            "provenance": found | {"rows": frame.height},
+        }
         print(msgspec.json.encode(whole).decode())
     elif form == "md":
         print(tables.markdown(frame if read is None else read), end="")

@@ -10,7 +10,9 @@ from sweep_analysis.stats.placements import moved
 
 
 def placement_sentences(placed: pl.DataFrame) -> list[str]:
-    """Which workloads take more or less of what when their workers are pinned, beyond noise; a sentence, or none.
+    """Which workloads take more or less of what when their workers are pinned, beyond noise.
+
+    A sentence, or none.
 
     In: rows of `frames.PLACEMENTS`.
     """
@@ -21,9 +23,13 @@ def placement_sentences(placed: pl.DataFrame) -> list[str]:
     for part in found.partition_by("panel", "threads", maintain_order=True):
         of_place = [
             f"{quantity} {percent(ratio)} ({percent(low)} to {percent(high)})"
-            for quantity, ratio, low, high in part.select("quantity", "ratio", "ratio_low", "ratio_high").rows()
+            for quantity, ratio, low, high in part.select(
+                "quantity", "ratio", "ratio_low", "ratio_high"
+            ).rows()
         ]
-        told.append(f"{part['panel'][0]} on {count(part['threads'][0], 'thread')}: {', '.join(of_place)}")
+        told.append(
+            f"{part['panel'][0]} on {count(part['threads'][0], 'thread')}: {', '.join(of_place)}"
+        )
     changes = "; ".join(told)
     intro = "Where workers run decides this, whatever the branch. Pinned, worker i on the i-th CPU, against where"
     return [f"{intro} the kernel puts them: {changes}."]
@@ -38,7 +44,10 @@ def placement_table(placed: pl.DataFrame) -> pl.DataFrame:
         pl.col("threads").cast(pl.String).fill_null("all"),
         pl.col("branch").fill_null("all"),
         "quantity",
-        *(pl.col(name).map_elements(percent, return_dtype=pl.String).alias(head) for name, head in changes.items()),
+        *(
+            pl.col(name).map_elements(percent, return_dtype=pl.String).alias(head)
+            for name, head in changes.items()
+        ),
         "pairs",
         "units",
         pl.col("p_holm").round(3).alias("p corrected"),

@@ -49,11 +49,16 @@ SUFFIXES = ("csv", "parquet", "md")
 
 
 def write(frame: pl.DataFrame, file: Path, label: str = "") -> None:
-    """Write `frame` in the format that the ending of `file` names, one of `SUFFIXES`; `label` stands below Markdown."""
+    """Write `frame` in the format that the ending of `file` names, one of `SUFFIXES`.
+
+    `label` stands below Markdown.
+    """
     writers: dict[str, Callable[[], object]] = {
         ".csv": lambda: frame.write_csv(file),
         ".parquet": lambda: frame.with_columns(WORDS).write_parquet(file),
-        ".md": lambda: file.write_text(_readable(frame) + (label and f"\n{label}\n"), encoding="utf-8"),
+        ".md": lambda: file.write_text(
+            _readable(frame) + (label and f"\n{label}\n"), encoding="utf-8"
+        ),
     }
     file.parent.mkdir(parents=True, exist_ok=True)
     writers[file.suffix]()
@@ -62,7 +67,9 @@ def write(frame: pl.DataFrame, file: Path, label: str = "") -> None:
 def _readable(frame: pl.DataFrame) -> str:
     """A Markdown file of a frame; of a long one the beginning, and where the rest is."""
     rest = frame.height - MOST_ROWS
-    return markdown(frame.head(MOST_ROWS)) + (f"\n{count(rest, 'more row')} in the CSV file.\n" if rest > 0 else "")
+    return markdown(frame.head(MOST_ROWS)) + (
+        f"\n{count(rest, 'more row')} in the CSV file.\n" if rest > 0 else ""
+    )
 
 
 def markdown(frame: pl.DataFrame) -> str:
@@ -110,13 +117,22 @@ def validation_table(cells: pl.DataFrame) -> pl.DataFrame:
         pl.col("ratio").alias("simulated / measured"),
         pl.col("predicted_scaling").alias("over 1 thread, simulated"),
         pl.col("measured_scaling").alias("over 1 thread, measured"),
-        pl.when("is_near").then(pl.lit("yes")).otherwise(pl.lit("no")).alias(f"within {MARGIN:.0%}"),
+        pl.when("is_near")
+        .then(pl.lit("yes"))
+        .otherwise(pl.lit("no"))
+        .alias(f"within {MARGIN:.0%}"),
     )
 
 
 def differences_table(rows: pl.DataFrame) -> pl.DataFrame:
-    """Where simulated and measured ratios of branches are apart. In: rows of `differences.differences` with `panel`."""
-    change = [((pl.col(name) - 1) * 100).round(1).alias(name) for name in ("simulated", "measured", "low", "high")]
+    """Where simulated and measured ratios of branches are apart.
+
+    In: rows of `differences.differences` with `panel`.
+    """
+    change = [
+        ((pl.col(name) - 1) * 100).round(1).alias(name)
+        for name in ("simulated", "measured", "low", "high")
+    ]
     sign = {True: "right", False: "wrong"}
     return rows.with_columns(change).select(
         pl.col("panel").alias("workload"),
@@ -125,7 +141,10 @@ def differences_table(rows: pl.DataFrame) -> pl.DataFrame:
         pl.col("simulated").alias("simulated, %"),
         pl.col("measured").alias("measured, %"),
         pl.format("{} to {}", "low", "high").alias("95 % interval"),
-        pl.col("is_right").replace_strict(sign, return_dtype=pl.String).fill_null("not certain").alias("sign"),
+        pl.col("is_right")
+        .replace_strict(sign, return_dtype=pl.String)
+        .fill_null("not certain")
+        .alias("sign"),
     )
 
 
@@ -142,7 +161,10 @@ def validated_counts_table(events: pl.DataFrame) -> pl.DataFrame:
 
 
 def calibration_table(cells: pl.DataFrame, units: str = "layouts") -> pl.DataFrame:
-    """The cells of a `Calibration`, in their order, ratios as changes in per cent. In: rows with `panel`."""
+    """The cells of a `Calibration`, in their order, ratios as changes in per cent.
+
+    In: rows with `panel`.
+    """
     return cells.select(
         pl.col("panel").alias("workload"),
         "threads",
@@ -169,7 +191,10 @@ def speedup_table(speedups: pl.DataFrame) -> pl.DataFrame:
 
 
 def line_table(lines: pl.DataFrame) -> pl.DataFrame:
-    """The columns of `frames.LINE_RATES` that a reader needs, per a handy number of units. In: rows with `panel`."""
+    """The columns of `frames.LINE_RATES` that a reader needs, per a handy number of units.
+
+    In: rows with `panel`.
+    """
     parts = []
     for part in lines.partition_by("panel", maintain_order=True):
         factor, words = scale(part["writes"])
@@ -219,7 +244,9 @@ def spent_table(shares: pl.DataFrame) -> pl.DataFrame:
     """
     cell = ["panel", "branch", "threads", "work_unit"]
     totals = shares.group_by(cell, maintain_order=True).agg(pl.col("ns_per_unit").sum())
-    wide = shares.with_columns(_whole_percent("share")).pivot("spent_on", index=cell, values="share")
+    wide = shares.with_columns(_whole_percent("share")).pivot(
+        "spent_on", index=cell, values="share"
+    )
     return totals.join(wide, on=cell, maintain_order="left").select(
         *_CELL,
         pl.col("work_unit").alias("unit"),
@@ -229,7 +256,10 @@ def spent_table(shares: pl.DataFrame) -> pl.DataFrame:
 
 
 def line_wait_table(rates: pl.DataFrame, most: int) -> pl.DataFrame:
-    """The `most` pairs of lines of each cell that waited longest. In: `frames.LINE_WAIT_RATES` with `panel`, sorted."""
+    """The `most` pairs of lines of each cell that waited longest.
+
+    In: `frames.LINE_WAIT_RATES` with `panel`, sorted.
+    """
     cell = ["panel", "threads", "branch"]
     return (
         rates.group_by(cell, maintain_order=True)
@@ -255,12 +285,17 @@ def _whole_percent(column: str) -> pl.Expr:
 
 
 def latency_table(waits: pl.DataFrame) -> pl.DataFrame:
-    """A row per cell and kind of wait, a column per quantile, in µs. In: rows of `frames.LATENCIES` with `panel`."""
+    """A row per cell and kind of wait, a column per quantile, in µs.
+
+    In: rows of `frames.LATENCIES` with `panel`.
+    """
     wide = waits.with_columns(pl.col("wait_us").round(1)).pivot(
         "quantile", index=["panel", "branch", "threads", "kind", "trials"], values="wait_us"
     )
     present = [quantile for quantile in QUANTILES if quantile in wide.columns]
-    return wide.select(*_CELL, pl.col("kind").replace_strict(KINDS).alias("waited"), *present, "trials")
+    return wide.select(
+        *_CELL, pl.col("kind").replace_strict(KINDS).alias("waited"), *present, "trials"
+    )
 
 
 def rounded(frame: pl.DataFrame) -> pl.DataFrame:
@@ -297,12 +332,18 @@ def place_table(places: pl.DataFrame) -> pl.DataFrame:
 
 
 def outlier_table(outliers: pl.DataFrame) -> pl.DataFrame:
-    """The columns of `frames.OUTLIERS` that a reader needs, the farthest first. In: rows with `panel`."""
+    """The columns of `frames.OUTLIERS` that a reader needs, the farthest first.
+
+    In: rows with `panel`.
+    """
     return outliers.sort(pl.col("time_ratio").log().abs(), descending=True).select(
         *_CELL,
         "block",
         _change("time_ratio", "time"),
-        pl.when("is_beyond_fences").then(pl.lit("yes")).otherwise(pl.lit("no")).alias("beyond fences"),
+        pl.when("is_beyond_fences")
+        .then(pl.lit("yes"))
+        .otherwise(pl.lit("no"))
+        .alias("beyond fences"),
         pl.col("modified_z").round(1).alias("scaled MADs"),
         pl.col("trials").alias("of trials"),
     )
@@ -327,15 +368,22 @@ def ledger_table(ledger: pl.DataFrame) -> pl.DataFrame:
 
 
 def sensitivity_table(rows: pl.DataFrame) -> pl.DataFrame:
-    """What becomes of a simulated comparison when prices are halved or doubled. In: rows of `frames.SENSITIVITY`."""
+    """What becomes of a simulated comparison when prices are halved or doubled.
+
+    In: rows of `frames.SENSITIVITY`.
+    """
 
     def with_price(ratio: str, price: str) -> pl.Expr:
         text = pl.col(ratio).map_elements(percent, return_dtype=pl.String)
         return pl.format(
-            "{} ({})", text, pl.col(price).str.replace(r"\*0\.5", " halved").str.replace(r"\*2", " doubled")
+            "{} ({})",
+            text,
+            pl.col(price).str.replace(r"\*0\.5", " halved").str.replace(r"\*2", " doubled"),
         )
 
-    flips = pl.col("flips").str.replace_all(r"\*0\.5", " halved").str.replace_all(r"\*2", " doubled")
+    flips = (
+        pl.col("flips").str.replace_all(r"\*0\.5", " halved").str.replace_all(r"\*2", " doubled")
+    )
     return rows.select(
         "workload",
         "threads",
@@ -366,8 +414,13 @@ def claim_table(claims: pl.DataFrame, workloads: list[str]) -> pl.DataFrame:
 
 
 def claim_detail_table(details: pl.DataFrame) -> pl.DataFrame:
-    """Claims by workload, those that speak for or against them first. In: `frames.CLAIM_DETAILS` with `panel`."""
-    rank = pl.col("verdict").replace_strict({HELD: 0, REFUTED: 1, OPEN: 2, UNTESTED: 3}, return_dtype=pl.Int64)
+    """Claims by workload, those that speak for or against them first.
+
+    In: `frames.CLAIM_DETAILS` with `panel`.
+    """
+    rank = pl.col("verdict").replace_strict(
+        {HELD: 0, REFUTED: 1, OPEN: 2, UNTESTED: 3}, return_dtype=pl.Int64
+    )
     return details.sort("claim", rank, "time_ratio").select(
         "claim",
         "branch",
@@ -379,10 +432,13 @@ def claim_detail_table(details: pl.DataFrame) -> pl.DataFrame:
 
 
 def claim_in_words(claim: dict[str, Any], workloads: list[str]) -> str:
-    """A claim as people read it: `as fast as master on all workloads but quicksort, up to the CPUs`.
+    """A claim as people read it.
+
+    `as fast as master on all workloads but quicksort, up to the CPUs`.
 
     Args:
-        claim: `expect`, `against`, `quantity`, `workloads` and `threads` of a row of `frames.CLAIMS`.
+        claim: `expect`, `against`, `quantity`, `workloads` and `threads` of a row of
+            `frames.CLAIMS`.
         workloads: those of the sweep: a long list is described by what it leaves out of them.
     """
     words = EXPECTATIONS[claim["expect"]] + str(claim["against"])
@@ -391,7 +447,9 @@ def claim_in_words(claim: dict[str, Any], workloads: list[str]) -> str:
     inside = [name for name in workloads if name in named]
     left_out = [name for name in workloads if name not in named]
     if named and not inside:
-        words += f" on {', '.join(named[:FEW_NAMES])}" + (" and others" if len(named) > FEW_NAMES else "")
+        words += f" on {', '.join(named[:FEW_NAMES])}" + (
+            " and others" if len(named) > FEW_NAMES else ""
+        )
     elif named and left_out and len(inside) > FEW_NAMES >= len(left_out):
         words += f" on all workloads but {' and '.join(left_out)}"
     elif named and left_out and len(inside) > MANY_NAMES:
@@ -402,13 +460,18 @@ def claim_in_words(claim: dict[str, Any], workloads: list[str]) -> str:
 
 
 def threads_in_words(text: str) -> str:
-    """A range of threads as a claim writes it, in words: `16..=cpus` is `16 threads up to the CPUs`."""
+    """A range of threads as a claim writes it, in words.
+
+    `16..=cpus` is `16 threads up to the CPUs`.
+    """
     ends = {"cpus": "the CPUs", "cores": "the cores"}
     first, dots, last = text.partition("..")
     last = last.removeprefix("=")
     if not dots:
         return (
-            f"as many threads as {ends[first].removeprefix('the ')}" if first in ends else count(int(first), "thread")
+            f"as many threads as {ends[first].removeprefix('the ')}"
+            if first in ends
+            else count(int(first), "thread")
         )
     up_to = f"up to {ends.get(last, count(int(last), 'thread') if last.isdecimal() else last)}"
     if not first:
@@ -419,14 +482,24 @@ def threads_in_words(text: str) -> str:
 
 def _outcome() -> list[pl.Expr | str]:
     """What became of a claim."""
-    return ["verdict", *_changes(), "cells", pl.col("p_holm").round(3).alias("p corrected"), "reason"]
+    return [
+        "verdict",
+        *_changes(),
+        "cells",
+        pl.col("p_holm").round(3).alias("p corrected"),
+        "reason",
+    ]
 
 
 def _changes() -> list[pl.Expr]:
     """Ratio, interval and A/A band as changes in per cent."""
     band = ((pl.col("band") - 1) * 100).round(1).cast(pl.String)
     ends = (_change("ratio_low", "from"), _change("ratio_high", "to"))
-    return [_change("time_ratio", "change"), *ends, pl.format("±{}\N{NO-BREAK SPACE}%", band).alias("A/A band")]
+    return [
+        _change("time_ratio", "change"),
+        *ends,
+        pl.format("±{}\N{NO-BREAK SPACE}%", band).alias("A/A band"),
+    ]
 
 
 def _change(ratio: str, name: str) -> pl.Expr:

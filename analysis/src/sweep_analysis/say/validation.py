@@ -12,12 +12,20 @@ from sweep_analysis.stats.validation import MARGIN, Validation
 
 
 def validation_sentences(found: Validation, simulated: Sweep, measured: Sweep) -> list[str]:
-    """What to say below the table: the misses by name, the worst first, then the two figures of all cells."""
+    """What to say below the table.
+
+    The misses by name, the worst first, then the two figures of all cells.
+    """
     said = []
     missed = with_panel(found.missed)
-    for row in missed.group_by("panel", "threads", maintain_order=True).agg(pl.col("ratio", "branch")).rows(named=True):
+    for row in (
+        missed.group_by("panel", "threads", maintain_order=True)
+        .agg(pl.col("ratio", "branch"))
+        .rows(named=True)
+    ):
         ratios = ", ".join(
-            f"{ratio:.2f} with `{branch}`" for ratio, branch in zip(row["ratio"], row["branch"], strict=True)
+            f"{ratio:.2f} with `{branch}`"
+            for ratio, branch in zip(row["ratio"], row["branch"], strict=True)
         )
         said.append(f"missed: {row['panel']} on {count(row['threads'], 'thread')}: {ratios}")
     if found.unmatched:
@@ -33,7 +41,10 @@ def validation_sentences(found: Validation, simulated: Sweep, measured: Sweep) -
 
 
 def count_sentences(counts: pl.DataFrame) -> list[str]:
-    """What to say of counts: the misses by name, the worst first, then how many are near. In: `VALIDATED_COUNTS`."""
+    """What to say of counts: the misses by name, the worst first, then how many are near.
+
+    In: `VALIDATED_COUNTS`.
+    """
     if counts.is_empty():
         return ["No counts to compare: sweep both with `--instrument`."]
     # A count that is 0 in one sweep alone is farthest off.
@@ -54,7 +65,10 @@ def count_sentences(counts: pl.DataFrame) -> list[str]:
 
 
 def difference_sentence(rows: pl.DataFrame, baseline: str) -> str:
-    """Whether branches gain and lose where the simulation says. In: rows of `differences.differences`."""
+    """Whether branches gain and lose where the simulation says.
+
+    In: rows of `differences.differences`.
+    """
     certain, judged = rows.filter("is_certain"), rows.filter(~pl.col("two_states"))
     right, near = int(certain["is_right"].sum()), int(judged["is_near"].sum())
     passes = right == certain.height and near / judged.height >= MARK

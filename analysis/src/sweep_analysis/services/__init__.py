@@ -1,1 +1,4 @@
-"""Experiments of older studies, most about services: servers, locks, transfers, queues; beside what was published."""
+"""Experiments of older studies, most about services: servers, locks, transfers, queues.
+
+Beside what was published.
+"""

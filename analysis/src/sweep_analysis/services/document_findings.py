@@ -51,11 +51,15 @@ def found(name: str, points: pl.DataFrame) -> list[str]:
 def agreement(points: pl.DataFrame, figure: str) -> tuple[int, int, int]:
     """In how many places two ways have the same order here as in the document, the other one, or none to be told.
 
-    In: as for `found`. A place is a cell and two ways that were both measured and printed there. No order is told where
-    the intervals of the two overlap here.
+    In: as for `found`. A place is a cell and two ways that were both measured and printed there. No
+    order is told where the intervals of the two overlap here.
     """
     if figure == FORUM_GRID:
-        value, place, ends = "requests_per_second", ["harness", "kind", "posters", "readers"], ["low", "high"]
+        value, place, ends = (
+            "requests_per_second",
+            ["harness", "kind", "posters", "readers"],
+            ["low", "high"],
+        )
         ours = ALIKE.with_columns(pl.col("ours").alias("way"))
         points = points.join(pl.concat([ALIKE, ours]), on="way").drop("way").rename({"ours": "way"})
     elif figure in FIGURES:
@@ -63,7 +67,9 @@ def agreement(points: pl.DataFrame, figure: str) -> tuple[int, int, int]:
     else:
         value, place, ends = "wall_ms", WALL_PLACE, ["low", "high"]
     low, high = ends
-    rows = points.select("origin", *place, "way", value=pl.col(value), low=pl.col(low), high=pl.col(high))
+    rows = points.select(
+        "origin", *place, "way", value=pl.col(value), low=pl.col(low), high=pl.col(high)
+    )
     met = _here(rows).join(_there(rows).select(*place, "way", there="value"), on=[*place, "way"])
     pairs = met.join(met, on=place, suffix="_2").filter(pl.col("way") < pl.col("way_2"))
     told = pairs.filter((pl.col("high") < pl.col("low_2")) | (pl.col("high_2") < pl.col("low")))
@@ -96,7 +102,9 @@ def _number(value: float, *, signed: bool = False) -> str:
     return ("−" if value < 0 else "+" if signed and value > 0 else "") + text
 
 
-def _ratios(points: pl.DataFrame, place: list[str], value: str, over: str, under: str) -> pl.DataFrame:
+def _ratios(
+    points: pl.DataFrame, place: list[str], value: str, over: str, under: str
+) -> pl.DataFrame:
     """`ratio` of two ways in each place of each origin, and the intervals `low`, `high`, `low_under`, `high_under`."""
     columns = ["origin", *place]
     ends = [name for name in ("low", "high") if name in points.columns]
@@ -116,10 +124,17 @@ def _kv(points: pl.DataFrame) -> list[str]:
     by_threads = means.filter(naps).sort("threads")
     regular = means.filter(pl.col("way").str.starts_with("regular"))
     locks = _ratios(means, ["threads"], "value_ms", "regular, global", "regular, reader-writer")
-    sessions = times("client", "mean").join(means, on=["origin", "way", "threads"], suffix="_request")
-    shares = sessions.with_columns((pl.col("value_ms") / REQUESTS / pl.col("value_ms_request")).alias("share"))
+    sessions = times("client", "mean").join(
+        means, on=["origin", "way", "threads"], suffix="_request"
+    )
+    shares = sessions.with_columns(
+        (pl.col("value_ms") / REQUESTS / pl.col("value_ms_request")).alias("share")
+    )
     methods = _here(points.filter((pl.col("side") == "methods") & ~napping))
-    medians = {panel: methods.filter(pl.col("panel") == panel)["value_ms"] * 1e3 for panel in ("GET", "POST", "DELETE")}
+    medians = {
+        panel: methods.filter(pl.col("panel") == panel)["value_ms"] * 1e3
+        for panel in ("GET", "POST", "DELETE")
+    }
     dearest = max(medians, key=lambda panel: float(str(medians[panel].median() or 0)))
     nap_there, nap_here = _sides(worst.filter(naps), "value_ms", "ms")
     mean_there, mean_here = _sides(regular, "value_ms", "ms")
@@ -160,11 +175,15 @@ def _kv(points: pl.DataFrame) -> list[str]:
 
 def _locks_behind_the_lock_free_queue(means: pl.DataFrame) -> list[str]:
     """What the global lock costs there. In: mean service times."""
-    ratios = _here(_ratios(means, ["threads"], "value_ms", "lock-free, global", "lock-free, reader-writer"))["ratio"]
+    ratios = _here(
+        _ratios(means, ["threads"], "value_ms", "lock-free, global", "lock-free, reader-writer")
+    )["ratio"]
     if ratios.is_empty():
         return []
     times = f"{_middle(ratios)} times that with the reader-writer lock here"
-    return [f"Behind the lock-free queue, not printed with the global lock there, the mean with that lock is {times}."]
+    return [
+        f"Behind the lock-free queue, not printed with the global lock there, the mean with that lock is {times}."
+    ]
 
 
 def _beginning(order: pl.DataFrame) -> list[str]:
@@ -181,9 +200,13 @@ def _beginning(order: pl.DataFrame) -> list[str]:
     return sentences
 
 
-def _sides(rows: pl.DataFrame, column: str, unit: str = "", *, signed: bool = False) -> tuple[str, str]:
+def _sides(
+    rows: pl.DataFrame, column: str, unit: str = "", *, signed: bool = False
+) -> tuple[str, str]:
     """`span` of what was printed, and of what was measured."""
-    return span(_there(rows)[column], unit, signed=signed), span(_here(rows)[column], unit, signed=signed)
+    return span(_there(rows)[column], unit, signed=signed), span(
+        _here(rows)[column], unit, signed=signed
+    )
 
 
 def _middle(values: pl.Series) -> str:
@@ -208,7 +231,12 @@ def _board(points: pl.DataFrame) -> list[str]:
     def reads_by_posts(way: str) -> float:
         rows = total.filter(pl.col("way") == way)
         rate = pl.col("requests_per_second")
-        return float((rows.filter(kind="read").select(rate.sum()) / rows.filter(kind="post").select(rate.sum())).item())
+        return float(
+            (
+                rows.filter(kind="read").select(rate.sum())
+                / rows.filter(kind="post").select(rate.sum())
+            ).item()
+        )
 
     compared = difference.filter(pl.col("way").is_in(["pool", "own, own harness"]))
     less_there, less_here = _sides(compared, "difference_percent", "%", signed=True)
@@ -255,12 +283,17 @@ def _locks(points: pl.DataFrame) -> list[str]:
         sentences.append(f"Time with the spin lock over time with the mutex: {text}.")
     for (place, panel), part in _here(ratios).group_by(["place", "panel"], maintain_order=True):
         text = f"{place}, {panel}: the spin lock {_loss(part)}"
-        sentences.append(f"{text}; {span(part['ratio'], 'times')} the time, over sections of {span(part['x'])} steps.")
+        sentences.append(
+            f"{text}; {span(part['ratio'], 'times')} the time, over sections of {span(part['x'])} steps."
+        )
     return sentences
 
 
 def _loss(ratios: pl.DataFrame) -> str:
-    """From which length on the intervals say that the first of two ways takes longer. In: one panel of `_ratios`."""
+    """From which length on the intervals say that the first of two ways takes longer.
+
+    In: one panel of `_ratios`.
+    """
     rows = ratios.sort("x", descending=True)
     loses = (rows["low"] > rows["high_under"]).to_list()
     longest = loses.index(False) if False in loses else len(loses)
@@ -274,16 +307,25 @@ def _transfers(points: pl.DataFrame) -> list[str]:
     known = _there(ratios)
     sentences = [
         f"Time of asynchronous over synchronous {place}: "
-        + (f"{span(known.filter(place=place)['ratio'])} there, " if known.filter(place=place).height else "")
+        + (
+            f"{span(known.filter(place=place)['ratio'])} there, "
+            if known.filter(place=place).height
+            else ""
+        )
         + f"{span(part['ratio'])} here, from {span(part['x'])} along the axis."
         for (place,), part in _here(ratios).group_by(["place"], maintain_order=True)
     ]
-    extra = _here(ratios).with_columns(_each((pl.col("upper") - pl.col("lower")) * 1e3).alias("extra"))
+    extra = _here(ratios).with_columns(
+        _each((pl.col("upper") - pl.col("lower")) * 1e3).alias("extra")
+    )
     cost = ", ".join(
         f"{place} {span(part['extra'], 'µs', signed=True)}"
         for (place,), part in extra.group_by(["place"], maintain_order=True)
     )
-    return [*sentences, f"A transfer that is made asynchronously costs more than a synchronous one by: {cost}."]
+    return [
+        *sentences,
+        f"A transfer that is made asynchronously costs more than a synchronous one by: {cost}.",
+    ]
 
 
 def _each(whole: pl.Expr) -> pl.Expr:

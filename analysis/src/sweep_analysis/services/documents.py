@@ -1,4 +1,7 @@
-"""The three documents on servers, locks and transfers: what of them was measured again, and whether that agrees."""
+"""The three documents on servers, locks and transfers.
+
+What of them was measured again, and whether that agrees.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,26 @@ from sweep_analysis.services.experiments import beside
 from sweep_analysis.services.results import Result
 
 DOCUMENTS = (
-    ("a key-value server", "all tables, graphs by method and by order of requests, what was left out", "kv-queues"),
+    (
+        "a key-value server",
+        "all tables, graphs by method and by order of requests, what was left out",
+        "kv-queues",
+    ),
     (
         "a message board",
         "tables of posts, reads and requests per thread, with their differences, under both harnesses",
         "forum-grid",
     ),
-    ("user-level threads", "table 1, mutex and spin lock by length of the section", "locks-mutex-spin"),
-    ("user-level threads", "table 5, twenty threads; the question on several cores", "locks-many-contenders"),
+    (
+        "user-level threads",
+        "table 1, mutex and spin lock by length of the section",
+        "locks-mutex-spin",
+    ),
+    (
+        "user-level threads",
+        "table 5, twenty threads; the question on several cores",
+        "locks-many-contenders",
+    ),
     ("user-level threads", "text at table 5, sections beyond the quantum", "locks-beyond-quantum"),
     ("user-level threads", "table 3, transfers by size", "async-io-size"),
     ("user-level threads", "table 4, transfers by the work beside them", "async-io-work"),

@@ -1,4 +1,7 @@
-"""The figure of a named experiment: what was measured beside what was published. Figures come in families."""
+"""The figure of a named experiment: what was measured beside what was published.
+
+Figures come in families.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +26,13 @@ from sweep_analysis.stats.analysis import Analysis
 class Family:
     """What figures of one kind have in common.
 
-    Attributes:
-        points: the figure as numbers, measured and published.
-        published: what was published alone.
-        charts: the charts by name, from `points`, the experiment, the CPUs of the host and the colours.
-        about: how to read them, by the figure's name and the CPUs of the host.
-        place: columns that say where a published number stands.
-        value: the column with the number.
-        ends: the columns with the ends of its interval; none where it has no interval.
-        told: columns that a reader needs to know of a published number.
-        comparable: of `points`, the rows that published and measured numbers may share.
+    Attributes: points: the figure as numbers, measured and published. published: what was published
+        alone. charts: the charts by name, from `points`, the experiment, the CPUs of the host and
+        the colours. about: how to read them, by the figure's name and the CPUs of the host. place:
+        columns that say where a published number stands. value: the column with the number. ends:
+        the columns with the ends of its interval; none where it has no interval. told: columns that
+        a reader needs to know of a published number. comparable: of `points`, the rows that
+        published and measured numbers may share.
     """
 
     points: Callable[[Analysis, Experiment], pl.DataFrame]
@@ -73,7 +73,9 @@ PACKETS = Family(
     ),
     published=lambda experiment: packets.published(experiment.name),
     charts=lambda points, experiment, cpus, theme: (
-        {} if experiment.figure == packets.ANSWERS else packet_figures(points, experiment, cpus, theme)
+        {}
+        if experiment.figure == packets.ANSWERS
+        else packet_figures(points, experiment, cpus, theme)
     ),
     about=_about_packets,
     place=("generator", "way", "depth", "words", "threads"),
@@ -83,7 +85,9 @@ PACKETS = Family(
 )
 
 WALL_TIMES = Family(
-    points=lambda analysis, experiment: wall_times.points(analysis.times, experiment.name, experiment.figure),
+    points=lambda analysis, experiment: wall_times.points(
+        analysis.times, experiment.name, experiment.figure
+    ),
     published=lambda experiment: wall_times.published(experiment.name, experiment.figure),
     charts=lambda points, experiment, _, theme: wall_time_figures(points, experiment.figure, theme),
     about=_about_dots,
@@ -109,7 +113,8 @@ FORUM = Family(
     place=("harness", "kind", "posters", "readers"),
     value="difference_percent",
     ends=(),
-    # What a document calls its own and the reference are not our two implementations: only differences compare.
+    # What a document calls its own and the reference are not our two implementations: only
+    # differences compare.
     comparable=lambda points: points.join(servers.COMPARED.select("harness", "way"), on="way"),
 )
 
@@ -126,7 +131,10 @@ FAMILIES: dict[str, Family] = {
 
 
 def points_of(analysis: Analysis) -> pl.DataFrame | None:
-    """The experiment's result as rows: answers, or the points of its figure; None if the sweep is no experiment."""
+    """The experiment's result as rows: answers, or the points of its figure.
+
+    None if the sweep is no experiment.
+    """
     experiment = analysis.experiment
     return None if experiment is None else FAMILIES[experiment.figure].points(analysis, experiment)
 
@@ -154,11 +162,11 @@ def experiment_figure(analysis: Analysis, experiment: Experiment) -> Figure:
 def beside(points: pl.DataFrame, figure: str) -> pl.DataFrame:
     """Published numbers with what was measured in the same place.
 
-    In:  points of a `Family`.
-    Out: one row per published number and branch measured there: columns of the place, `published`, `kind` where numbers
-         were printed or derived from print, `branch`, `measured`, `low`, `high`. For a board both numbers are the
-         difference from its reference in per cent, and there is no interval. Bounds have no rows, nor have numbers that
-         nothing measured answers.
+    In:  points of a `Family`. Out: one row per published number and branch measured there: columns
+    of the place, `published`, `kind` where numbers
+         were printed or derived from print, `branch`, `measured`, `low`, `high`. For a board both
+         numbers are the difference from its reference in per cent, and there is no interval. Bounds
+         have no rows, nor have numbers that nothing measured answers.
     """
     family = FAMILIES[figure]
     rows = family.comparable(points)
@@ -167,7 +175,9 @@ def beside(points: pl.DataFrame, figure: str) -> pl.DataFrame:
     return (
         known.select(*family.place, pl.col(family.value).alias("published"), *family.told)
         .join(
-            measured.select(*family.place, "branch", pl.col(family.value).alias("measured"), *family.ends),
+            measured.select(
+                *family.place, "branch", pl.col(family.value).alias("measured"), *family.ends
+            ),
             on=family.place,
         )
         .drop_nulls(["published", "measured"])

@@ -1,4 +1,7 @@
-"""What it costs to hand a piece of work to another thread: a request to a handler, a transfer to a helper."""
+"""What it costs to hand a piece of work to another thread.
+
+A request to a handler, a transfer to a helper.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +23,15 @@ WAYS = ("a thread for each connection", READER, "threads behind a queue", "the p
 def requests(sweep: Sweep) -> pl.DataFrame:
     """What a request takes by who answers it.
 
-    In:  trials of `kv` whose handlers take requests, and of `forum`.
-    Out: `workload`, `clients`, `threads`, `way` (of `WAYS`), `branch`, `trials`; medians over trials of `per second`,
-         `wait µs` (a client's median wait), `server CPU µs`, `sleeps` and `turned out` (voluntary and involuntary
-         context switches of the whole process; a thread that yields is turned out) per request, `CPUs busy`.
+    In:  trials of `kv` whose handlers take requests, and of `forum`. Out: `workload`, `clients`,
+    `threads`, `way` (of `WAYS`), `branch`, `trials`; medians over trials of `per second`,
+         `wait µs` (a client's median wait), `server CPU µs`, `sleeps` and `turned out` (voluntary
+         and involuntary context switches of the whole process; a thread that yields is turned out)
+         per request, `CPUs busy`.
     """
     clients = pl.coalesce(
-        parameter("clients").cast(pl.Int64), parameter("posters").cast(pl.Int64) + parameter("readers").cast(pl.Int64)
+        parameter("clients").cast(pl.Int64),
+        parameter("posters").cast(pl.Int64) + parameter("readers").cast(pl.Int64),
     )
     handlers = pl.coalesce(parameter("implementation"), parameter("handlers"))
     way = (
@@ -51,7 +56,16 @@ def requests(sweep: Sweep) -> pl.DataFrame:
         "CPUs busy": pl.col("cpus_busy"),
     }
     trials = (
-        _with_metrics(sweep, ["latency_p50", "post_p50", "read_p50", "requests_per_second", "server_cpu_per_request"])
+        _with_metrics(
+            sweep,
+            [
+                "latency_p50",
+                "post_p50",
+                "read_p50",
+                "requests_per_second",
+                "server_cpu_per_request",
+            ],
+        )
         .filter(
             pl.col("workload").is_in(["kv", "forum"]),
             parameter("takes").fill_null("requests") == "requests",
@@ -61,13 +75,19 @@ def requests(sweep: Sweep) -> pl.DataFrame:
     )
     return (
         trials.group_by(place)
-        .agg(pl.len().alias("trials"), *(expr.median().alias(name) for name, expr in quantities.items()))
+        .agg(
+            pl.len().alias("trials"),
+            *(expr.median().alias(name) for name, expr in quantities.items()),
+        )
         .sort(place)
     )
 
 
 def request_chart(rows: pl.DataFrame) -> alt.FacetChart:
-    """CPU time of the server per request, a bar for each way and number of threads. In: rows of `requests`."""
+    """CPU time of the server per request, a bar for each way and number of threads.
+
+    In: rows of `requests`.
+    """
     threads = pl.format("{}, threads: {}", "way", "threads")
     has_threads = pl.col("way").is_in([WAYS[2], WAYS[3]])
     named = rows.with_columns(
@@ -85,7 +105,9 @@ def request_chart(rows: pl.DataFrame) -> alt.FacetChart:
         )
         .properties(width=230, height=alt.Step(24))
     )
-    chart: alt.FacetChart = bars.facet(facet=alt.Facet("panel:N", title=None, sort=panels), columns=2)
+    chart: alt.FacetChart = bars.facet(
+        facet=alt.Facet("panel:N", title=None, sort=panels), columns=2
+    )
     return chart
 
 
@@ -93,7 +115,9 @@ def request_sentences(rows: pl.DataFrame) -> list[str]:
     """What each step adds, in words. In: rows of `requests` of one branch."""
     sentences = []
     for (workload, clients), part in rows.group_by(["workload", "clients"], maintain_order=True):
-        most = part.filter((pl.col("way") == READER) | (pl.col("threads") == pl.col("threads").max()))
+        most = part.filter(
+            (pl.col("way") == READER) | (pl.col("threads") == pl.col("threads").max())
+        )
         told = [
             f"{row['way']} {row['server CPU µs']:.1f} µs of the server's CPU time, {row['sleeps']:.1f} sleeps and "
             f"{row['turned out']:.1f} times turned out, {row['per second'] / 1e3:.0f} thousand a second"
@@ -106,11 +130,11 @@ def request_sentences(rows: pl.DataFrame) -> list[str]:
 def transfers(sweep: Sweep) -> pl.DataFrame:
     """What a transfer takes more than a synchronous one, and what goes on meanwhile.
 
-    In:  trials of `async-io`.
-    Out: `operation`, `reaches`, `way`, `x` (bytes or compute steps, whichever varies), `trials`; medians over trials of
-         `extra µs` (wall time of a transfer above that of the synchronous way in the same place), `sleeps` and
-         `turned out` (context switches of the whole process per transfer), `at a time` (the most transfers that
-         overlapped; null where nothing can).
+    In:  trials of `async-io`. Out: `operation`, `reaches`, `way`, `x` (bytes or compute steps,
+    whichever varies), `trials`; medians over trials of
+         `extra µs` (wall time of a transfer above that of the synchronous way in the same place),
+         `sleeps` and `turned out` (context switches of the whole process per transfer), `at a time`
+         (the most transfers that overlapped; null where nothing can).
     """
     names = ["operation", "reaches", "io", "backend", "bytes", "compute-steps"]
     rows = (
@@ -124,7 +148,10 @@ def transfers(sweep: Sweep) -> pl.DataFrame:
     place = ["operation", "reaches", "x"]
     quantities = (
         rows.with_columns(
-            pl.when(helpers).then(pl.lit("asynchronous, threads")).otherwise(pl.col("io")).alias("way"),
+            pl.when(helpers)
+            .then(pl.lit("asynchronous, threads"))
+            .otherwise(pl.col("io"))
+            .alias("way"),
             pl.col(varies).cast(pl.Int64).alias("x"),
         )
         .group_by(*place, "way")
@@ -141,7 +168,17 @@ def transfers(sweep: Sweep) -> pl.DataFrame:
         quantities.join(plain, on=place)
         .with_columns((pl.col("micros") - pl.col("plain")).alias("extra µs"))
         .filter(pl.col("way") != "synchronous")
-        .select("operation", "reaches", "way", "x", "trials", "extra µs", "sleeps", "turned out", "at a time")
+        .select(
+            "operation",
+            "reaches",
+            "way",
+            "x",
+            "trials",
+            "extra µs",
+            "sleeps",
+            "turned out",
+            "at a time",
+        )
         .sort("operation", "reaches", "way", "x")
     )
 

@@ -1,4 +1,7 @@
-"""Draws the figures of the packet study, what was published beside what was measured. No statistics."""
+"""Draws the figures of the packet study, what was published beside what was measured.
+
+No statistics.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,9 @@ WAYS = {
 def packet_figures(
     points: pl.DataFrame, experiment: Experiment, cpus: int | None, theme: Theme
 ) -> dict[str, alt.VConcatChart]:
-    """One chart for each generator and depth, a panel for each number of words; in: rows of `packets.POINTS`.
+    """One chart for each generator and depth, a panel for each number of words.
+
+    In: rows of `packets.POINTS`.
 
     Measured above, published below; one of the two alone is drawn alone.
     """
@@ -62,13 +67,21 @@ def packet_figures(
         both = pl.concat([part, known])
         across = sorted(both["words" if draw is _overheads else "threads"].drop_nulls().unique())
         ways = [way for way in WAYS if way in both["way"]]
-        # What was published as a few numbers stands beside what was measured; curves have charts of their own.
+        # What was published as a few numbers stands beside what was measured; curves have charts of
+        # their own.
         few = draw is _overheads or known.filter(pl.col("kind") != "bound").is_empty()
         place = "published (14 cores)"
         rows = []
         if part.height:
             told = f"measured here, and {place}" if few and known.height else "measured here"
-            rows.append(_row(both if few else part, f"{title}: {told}", _Frame(across, ways, cpus, theme), draw))
+            rows.append(
+                _row(
+                    both if few else part,
+                    f"{title}: {told}",
+                    _Frame(across, ways, cpus, theme),
+                    draw,
+                )
+            )
         if known.height and not (few and rows):
             rows.append(_row(known, f"{title}: {place}", _Frame(across, ways, None, theme), draw))
         chart = alt.vconcat(*rows, spacing=22).resolve_legend(color="shared", strokeDash="shared")
@@ -97,7 +110,10 @@ class _Frame:
         ends = [self.across[0] / margin, max(self.across[-1], self.across[0] + 1) * margin]
         axis = alt.Axis(values=self.across, format="d", labelOverlap=False)
         return alt.X(
-            f"{column}:Q", title=title, axis=axis, scale=alt.Scale(type="log", base=2, domain=ends, nice=False)
+            f"{column}:Q",
+            title=title,
+            axis=axis,
+            scale=alt.Scale(type="log", base=2, domain=ends, nice=False),
         )
 
 
@@ -114,7 +130,9 @@ def _row(part: pl.DataFrame, title: str, frame: _Frame, draw: _Draw) -> alt.HCon
         title=None,
         sort=ways,
         scale=alt.Scale(domain=ways, range=[ink.get(way, WAYS[way]) for way in ways]),
-        legend=alt.Legend(orient="bottom", columns=3, labelLimit=300, symbolType="stroke", symbolSize=300),
+        legend=alt.Legend(
+            orient="bottom", columns=3, labelLimit=300, symbolType="stroke", symbolSize=300
+        ),
     )
     row: alt.HConcatChart = alt.hconcat(*draw(part, colour, frame), spacing=16).properties(
         title=alt.TitleParams(title, anchor="start", fontSize=13, color=theme.ink)
@@ -129,7 +147,9 @@ def _speedups(part: pl.DataFrame, colour: alt.Color, frame: _Frame) -> list[alt.
     y = alt.Scale(domain=[0, ceiling], nice=False, clamp=True)
     x = frame.x("threads", "threads, dispatcher included")
     up = alt.Y("value:Q", title="speed-up over serial", scale=y)
-    ideal = pl.DataFrame({"threads": [float(n) for n in threads], "value": [float(n - 1) for n in threads]})
+    ideal = pl.DataFrame(
+        {"threads": [float(n) for n in threads], "value": [float(n - 1) for n in threads]}
+    )
     ideal = ideal.with_columns(pl.col("value").clip(upper_bound=float(cpus or threads[-1])))
     panels = []
     for words in [*drawn["words"].unique().sort()] or [None]:
@@ -140,13 +160,17 @@ def _speedups(part: pl.DataFrame, colour: alt.Color, frame: _Frame) -> list[alt.
             .encode(x=x, y=up)
         ]
         if cpus is not None and threads[0] <= cpus < threads[-1]:
-            edge = pl.DataFrame({"threads": [cpus], "end": [threads[-1]], "text": [f"over {cpus} CPUs"]})
+            edge = pl.DataFrame(
+                {"threads": [cpus], "end": [threads[-1]], "text": [f"over {cpus} CPUs"]}
+            )
             base = alt.Chart(edge)
-            layers.append(base.mark_rect(color=theme.shade, opacity=0.7).encode(x="threads:Q", x2="end:Q"))
             layers.append(
-                base.mark_text(align="left", dx=4, dy=-4, baseline="bottom", color=theme.faint_ink, fontSize=10).encode(
-                    x="threads:Q", y=alt.value(HEIGHT), text="text:N"
-                )
+                base.mark_rect(color=theme.shade, opacity=0.7).encode(x="threads:Q", x2="end:Q")
+            )
+            layers.append(
+                base.mark_text(
+                    align="left", dx=4, dy=-4, baseline="bottom", color=theme.faint_ink, fontSize=10
+                ).encode(x="threads:Q", y=alt.value(HEIGHT), text="text:N")
             )
         layers += [*_bands(own, x, y, colour), *_lines(own, x, up, colour)]
         layers += _bounds(part, x, y, theme)
@@ -165,9 +189,14 @@ def _overheads(part: pl.DataFrame, colour: alt.Color, frame: _Frame) -> list[alt
     panels = []
     for way in [way for way in WAYS if way in part["way"]]:
         own = part.filter((pl.col("way") == way) & (pl.col("kind") != "bound"))
-        measured, known = own.filter(pl.col("origin") == HERE), own.filter(pl.col("origin") == PUBLISHED)
+        measured, known = (
+            own.filter(pl.col("origin") == HERE),
+            own.filter(pl.col("origin") == PUBLISHED),
+        )
         zero = alt.Chart(own.head(1)).mark_rule(color=theme.faint_ink).encode(y=alt.datum(0))
-        printed = alt.Chart(known).mark_point(size=70, filled=True, opacity=1, shape="diamond", color=theme.ink)
+        printed = alt.Chart(known).mark_point(
+            size=70, filled=True, opacity=1, shape="diamond", color=theme.ink
+        )
         layers = [
             zero,
             *_bands(measured, x, y, colour),
@@ -206,26 +235,44 @@ def _lines(own: pl.DataFrame, x: alt.X, y: alt.Y, colour: alt.Color) -> list[alt
 
 
 def _bounds(part: pl.DataFrame, x: alt.X, y: alt.Scale, theme: Theme) -> list[alt.Chart]:
-    """What nothing published was above: a triangle at one number of words, or a dashed rule for all."""
-    text = pl.concat_str(pl.lit("published: nothing above "), pl.col("value").cast(pl.String)).alias("text")
+    """What nothing published was above.
+
+    A triangle at one number of words, or a dashed rule for all.
+    """
+    text = pl.concat_str(
+        pl.lit("published: nothing above "), pl.col("value").cast(pl.String)
+    ).alias("text")
     bounds = part.filter(pl.col("kind") == "bound").with_columns(text)
     up = alt.Y("value:Q", scale=y)
     layers = []
-    for_all, for_one = bounds.filter(pl.col("words").is_null()), bounds.filter(pl.col("words").is_not_null())
+    for_all, for_one = (
+        bounds.filter(pl.col("words").is_null()),
+        bounds.filter(pl.col("words").is_not_null()),
+    )
     if for_all.height:
         base = alt.Chart(for_all)
         layers.append(base.mark_rule(strokeDash=[5, 3], color=theme.ink).encode(y=up))
-        layers.append(base.mark_text(align="left", x=4, dy=8, color=theme.ink, fontSize=10).encode(y=up, text="text:N"))
+        layers.append(
+            base.mark_text(align="left", x=4, dy=8, color=theme.ink, fontSize=10).encode(
+                y=up, text="text:N"
+            )
+        )
     if for_one.height:
         base = alt.Chart(for_one)
-        layers.append(base.mark_point(shape="triangle-down", color=theme.ink, size=60).encode(x=x, y=up))
         layers.append(
-            base.mark_text(align="right", dx=-4, dy=-9, color=theme.ink, fontSize=10).encode(x=x, y=up, text="text:N")
+            base.mark_point(shape="triangle-down", color=theme.ink, size=60).encode(x=x, y=up)
+        )
+        layers.append(
+            base.mark_text(align="right", dx=-4, dy=-9, color=theme.ink, fontSize=10).encode(
+                x=x, y=up, text="text:N"
+            )
         )
     return layers
 
 
 def _panel(layers: list[alt.Chart], title: str, theme: Theme) -> alt.LayerChart:
     name = alt.TitleParams(title, fontSize=11, fontWeight="normal", color=theme.faint_ink, offset=4)
-    panel: alt.LayerChart = alt.LayerChart(layer=layers).properties(width=WIDTH, height=HEIGHT, title=name)
+    panel: alt.LayerChart = alt.LayerChart(layer=layers).properties(
+        width=WIDTH, height=HEIGHT, title=name
+    )
     return panel

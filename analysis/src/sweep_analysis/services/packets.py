@@ -1,7 +1,8 @@
 """The figures of the packet study, with what was published beside what was measured.
 
-An experiment's cells differ in parameters of the workload; here they become columns: the *way* packets are handed on
-(strategy, and lock where it has one), the mean `words` of a packet, the `depth` of a queue, the `generator`.
+An experiment's cells differ in parameters of the workload; here they become columns: the *way*
+packets are handed on (strategy, and lock where it has one), the mean `words` of a packet, the
+`depth` of a queue, the `generator`.
 """
 
 from __future__ import annotations
@@ -75,30 +76,46 @@ def published(experiment: str) -> pl.DataFrame:
     frame = pl.read_csv(file.read_bytes()).filter(pl.col("experiment") == experiment)
     known = [name for name in POINTS if name in frame.columns]
     missing = [pl.lit(None).alias(name) for name in POINTS if name not in [*known, "origin"]]
-    return frame.select(*known, *missing, pl.lit(PUBLISHED).alias("origin")).select(POINTS.names()).cast(POINTS)
+    return (
+        frame.select(*known, *missing, pl.lit(PUBLISHED).alias("origin"))
+        .select(POINTS.names())
+        .cast(POINTS)
+    )
 
 
 def answers(sweep: Sweep, experiment: Experiment) -> pl.DataFrame:
     """Whether every cell gave the sequential program's answer.
 
-    Out: one row per branch and set of parameters: `workload`, `parameters` (those that differ), `branch`, `threads`,
-         `trials`, `agreeing` (trials with the answer of the sequential program on the same instance), `answer`.
+    Out: one row per branch and set of parameters: `workload`, `parameters` (those that differ),
+         `branch`, `threads`, `trials`, `agreeing` (trials with the answer of the sequential program
+         on the same instance), `answer`.
     """
     frame = sweep.trials.collect().with_columns(
         pl.col("parameters")
-        .map_elements(lambda text: without(text, experiment.sequential_ignores), return_dtype=pl.String)
+        .map_elements(
+            lambda text: without(text, experiment.sequential_ignores), return_dtype=pl.String
+        )
         .alias("instance")
     )
     instance = ["workload", "size", "instance", "input"]
     known = (
         frame.filter((pl.col("program") == SEQUENTIAL) & (pl.col("outcome") == "ok"))
         .group_by(instance)
-        .agg(pl.col("answer").first().alias("expected"), pl.col("answer").n_unique().alias("different"))
+        .agg(
+            pl.col("answer").first().alias("expected"),
+            pl.col("answer").n_unique().alias("different"),
+        )
         .filter(pl.col("different") == 1)
         .drop("different")
     )
-    pool = frame.filter(pl.col("program") == PARALLEL).join(known, on=instance, how="left", nulls_equal=True)
-    common = set.intersection(*(set(text.split()) for text in pool["parameters"])) if pool.height else set()
+    pool = frame.filter(pl.col("program") == PARALLEL).join(
+        known, on=instance, how="left", nulls_equal=True
+    )
+    common = (
+        set.intersection(*(set(text.split()) for text in pool["parameters"]))
+        if pool.height
+        else set()
+    )
     agrees = (pl.col("outcome") == "ok") & (pl.col("answer") == pl.col("expected"))
     return (
         pool.group_by(["workload", "parameters", "branch"])
@@ -110,7 +127,8 @@ def answers(sweep: Sweep, experiment: Experiment) -> pl.DataFrame:
         )
         .with_columns(
             pl.col("parameters").map_elements(
-                lambda text: " ".join(word for word in text.split() if word not in common), return_dtype=pl.String
+                lambda text: " ".join(word for word in text.split() if word not in common),
+                return_dtype=pl.String,
             )
         )
         .sort(["workload", "parameters", "branch"])
@@ -152,12 +170,19 @@ def _speedup_points(speedups: pl.DataFrame) -> pl.DataFrame:
 
 def _overhead_points(times: pl.DataFrame) -> pl.DataFrame:
     """Throughput lost against `REFERENCE` at the same depth, words, threads and branch, in per cent."""
-    columns = _with_columns(times.select("parameters").unique()).rows_by_key("parameters", named=True, unique=True)
+    columns = _with_columns(times.select("parameters").unique()).rows_by_key(
+        "parameters", named=True, unique=True
+    )
     units = by_unit(times.filter(pl.col("program") == PARALLEL).lazy(), "ns_per_unit")
     constant = ("generator", "depth", "words", "threads")
-    places = [columns[key["parameters"]] | {"threads": key["threads"]} for key in units.cells.rows(named=True)]
+    places = [
+        columns[key["parameters"]] | {"threads": key["threads"]}
+        for key in units.cells.rows(named=True)
+    ]
     references = {
-        tuple(place[name] for name in constant): at for at, place in enumerate(places) if place["way"] == REFERENCE
+        tuple(place[name] for name in constant): at
+        for at, place in enumerate(places)
+        if place["way"] == REFERENCE
     }
     rows = []
     for at, place in enumerate(places):

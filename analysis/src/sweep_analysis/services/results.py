@@ -1,4 +1,7 @@
-"""One experiment of an older study: what was measured here beside what was published, or what is missing."""
+"""One experiment of an older study.
+
+What was measured here beside what was published, or what is missing.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,12 @@ from sweep_analysis.services.experiments import FAMILIES, beside
 from sweep_analysis.services.packets import OVERHEAD_BY_WORDS
 from sweep_analysis.stats.analysis import Analysis, analyse
 
-PACKETS = ("packets-idle-lock-overhead", "packets-speedup-uniform", "packets-speedup-exponential", "packets-awesome")
+PACKETS = (
+    "packets-idle-lock-overhead",
+    "packets-speedup-uniform",
+    "packets-speedup-exponential",
+    "packets-awesome",
+)
 """The packet study's experiments 1 to 4, as `experiments.toml` names them."""
 
 POOL, LOCK_FREE = "pool", "lock-free"
@@ -53,11 +61,17 @@ class Result:
 
     def found(self) -> str:
         """What was found for an experiment of the documents, as Markdown."""
-        return bullets(document_findings.found(self.experiment.name, self.points) or ["Nothing yet."])
+        return bullets(
+            document_findings.found(self.experiment.name, self.points) or ["Nothing yet."]
+        )
 
     def charts(self) -> list[alt.VConcatChart]:
         """Measured above published; what has one of the two alone is drawn with that one."""
-        return list(FAMILIES[self.experiment.figure].charts(self.points, self.experiment, self.cpus, LIGHT).values())
+        return list(
+            FAMILIES[self.experiment.figure]
+            .charts(self.points, self.experiment, self.cpus, LIGHT)
+            .values()
+        )
 
     def table(self) -> str:
         """Published numbers beside what was measured in the same place, as Markdown."""
@@ -79,19 +93,29 @@ def result(experiment: Experiment, sweep: Sweep | None) -> Result:
         return Result(experiment, family.published(experiment), None, [_not_measured(experiment)])
     analysis = analyse(sweep)
     points = family.points(analysis, experiment)
-    return Result(experiment, points, analysis.cpus, _sentences(analysis, experiment, points), sweep)
+    return Result(
+        experiment, points, analysis.cpus, _sentences(analysis, experiment, points), sweep
+    )
 
 
 def agreement(met: pl.DataFrame, figure: str) -> dict[str, int]:
     """How many published numbers are the same here, how many are not, and of how many that cannot be told.
 
-    The same: inside the interval, and that is narrow enough to exclude much else (`MOST_WIDE`). In: rows of `beside`.
+    The same: inside the interval, and that is narrow enough to exclude much else (`MOST_WIDE`). In:
+    rows of `beside`.
     """
     width = pl.col("high") - pl.col("low")
-    narrow = width <= (MOST_POINTS if figure == OVERHEAD_BY_WORDS else MOST_WIDE * pl.col("measured").abs())
+    narrow = width <= (
+        MOST_POINTS if figure == OVERHEAD_BY_WORDS else MOST_WIDE * pl.col("measured").abs()
+    )
     inside = pl.col("published").is_between(pl.col("low"), pl.col("high"))
     told = met.select(
-        pl.when(~inside).then(pl.lit(OTHER)).when(narrow).then(pl.lit(SAME)).otherwise(pl.lit(UNTOLD)).alias("told")
+        pl.when(~inside)
+        .then(pl.lit(OTHER))
+        .when(narrow)
+        .then(pl.lit(SAME))
+        .otherwise(pl.lit(UNTOLD))
+        .alias("told")
     )["told"]
     return {word: int((told == word).sum()) for word in (SAME, OTHER, UNTOLD)}
 
@@ -107,10 +131,19 @@ def packets(results: list[Result]) -> str:
         f"{same} came again, {other} did not, and of {untold} that cannot be told."
     )
     place = ["generator", "depth", "words", "threads"]
-    speedups = [each.points.filter(pl.col("origin") == HERE) for each in results if "speedup" in each.experiment.figure]
+    speedups = [
+        each.points.filter(pl.col("origin") == HERE)
+        for each in results
+        if "speedup" in each.experiment.figure
+    ]
     if not speedups:
         return told
-    points = pl.concat(speedups).select(*place, "way", "low", "high").drop_nulls().unique([*place, "way"])
+    points = (
+        pl.concat(speedups)
+        .select(*place, "way", "low", "high")
+        .drop_nulls()
+        .unique([*place, "way"])
+    )
     both = points.filter(way=POOL).join(points.filter(way=LOCK_FREE), on=place, suffix="_other")
     ahead = both.filter(pl.col("low") > pl.col("high_other")).height
     behind = both.filter(pl.col("high") < pl.col("low_other")).height
@@ -128,7 +161,9 @@ def summary(results: list[Result]) -> str:
     """How many published numbers of the packet study were met, an experiment a row, as Markdown."""
     rows = []
     for each in results:
-        published = each.points.filter((pl.col("origin") == PUBLISHED) & (pl.col("kind") != "bound"))
+        published = each.points.filter(
+            (pl.col("origin") == PUBLISHED) & (pl.col("kind") != "bound")
+        )
         met = beside(each.points, each.experiment.figure)
         rows.append(
             {
@@ -152,7 +187,9 @@ def _not_measured(experiment: Experiment) -> str:
 def _sentences(analysis: Analysis, experiment: Experiment, points: pl.DataFrame) -> list[str]:
     """Which sweep, how many trials, on which host; and what its points cannot be set against."""
     good, failed = analysis.times.height, analysis.failures.height
-    found = [f"Sweep {analysis.sweep.path.name}: {count(good, 'good trial')}, {failed} failed, on {host(analysis)}."]
+    found = [
+        f"Sweep {analysis.sweep.path.name}: {count(good, 'good trial')}, {failed} failed, on {host(analysis)}."
+    ]
     most = max(analysis.times["threads"], default=0)
     if experiment.name in PACKETS and analysis.cpus is not None and most > analysis.cpus:
         found.append(

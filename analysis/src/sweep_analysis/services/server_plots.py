@@ -48,14 +48,18 @@ PANELS = {
 
 
 def service_figures(points: pl.DataFrame, figure: str, theme: Theme) -> dict[str, alt.VConcatChart]:
-    """The experiment's charts by name: one for each side of a key-value server, or one for a board and its differences.
+    """The experiment's charts by name.
+
+    One for each side of a key-value server, or one for a board and its differences.
 
     In: rows of `services.SERVICE_POINTS`, or of `services.FORUM_POINTS` with figure `FORUM_GRID`.
     """
     if figure == FORUM_GRID:
         return {
             "requests": _stacked([_grid(part, points, theme) for part in _origins(points)], theme),
-            "difference": _stacked([_differences(part, points, theme) for part in _origins(points)], theme),
+            "difference": _stacked(
+                [_differences(part, points, theme) for part in _origins(points)], theme
+            ),
         }
     sides = {side: points.filter(pl.col("side") == side) for side in TITLES}
     order = sides.pop("order")
@@ -74,14 +78,18 @@ def cost_figure(costs: pl.DataFrame, workload: str, quantity: str, theme: Theme)
 
     In: rows of `services.costs_by_branch`.
     """
-    part = costs.filter((pl.col("workload") == workload) & (pl.col("quantity") == quantity)).with_columns(
-        parameter("load").fill_null("closed").alias("load")
-    )
+    part = costs.filter(
+        (pl.col("workload") == workload) & (pl.col("quantity") == quantity)
+    ).with_columns(parameter("load").fill_null("closed").alias("load"))
     part = part.with_columns(pl.format("{} loop, {} threads", "load", "threads").alias("panel"))
     base = alt.Chart(part).encode(y=alt.Y("branch:N", title=None, axis=alt.Axis(labelLimit=300)))
     across = alt.Scale(type="log", nice=False, padding=12)
-    rule = base.mark_rule(color=theme.faint_ink).encode(x=alt.X("least:Q", title="µs", scale=across), x2="most:Q")
-    point = base.mark_point(filled=True, size=60, opacity=1, color="#0072b2").encode(x=alt.X("median:Q", scale=across))
+    rule = base.mark_rule(color=theme.faint_ink).encode(
+        x=alt.X("least:Q", title="µs", scale=across), x2="most:Q"
+    )
+    point = base.mark_point(filled=True, size=60, opacity=1, color="#0072b2").encode(
+        x=alt.X("median:Q", scale=across)
+    )
     panels = alt.layer(rule, point).properties(width=230, height=110)
     chart: alt.FacetChart = (
         panels.facet(facet=alt.Facet("panel:N", title=None), columns=2)
@@ -108,7 +116,9 @@ def _colour(points: pl.DataFrame, theme: Theme) -> alt.Color:
         "way:N",
         title=None,
         sort=ways,
-        scale=alt.Scale(domain=ways, range=[theme.ink if way in ink else WAYS[way] for way in ways]),
+        scale=alt.Scale(
+            domain=ways, range=[theme.ink if way in ink else WAYS[way] for way in ways]
+        ),
         legend=alt.Legend(orient="bottom", columns=2, labelLimit=320, symbolType="circle"),
     )
 
@@ -122,19 +132,36 @@ def _row(panels: list[alt.LayerChart], title: str, theme: Theme) -> alt.HConcatC
 
 def _panel(layers: list[alt.Chart], title: str, width: int, theme: Theme) -> alt.LayerChart:
     name = alt.TitleParams(title, fontSize=11, fontWeight="normal", color=theme.faint_ink, offset=4)
-    panel: alt.LayerChart = alt.LayerChart(layer=layers).properties(width=width, height=HEIGHT, title=name)
+    panel: alt.LayerChart = alt.LayerChart(layer=layers).properties(
+        width=width, height=HEIGHT, title=name
+    )
     return panel
 
 
-def _statistics(part: pl.DataFrame, side: str, points: pl.DataFrame, theme: Theme) -> alt.HConcatChart:
-    """A panel for each statistic: threads across, milliseconds upwards, both in steps of a factor."""
+def _statistics(
+    part: pl.DataFrame, side: str, points: pl.DataFrame, theme: Theme
+) -> alt.HConcatChart:
+    """A panel for each statistic.
+
+    Threads across, milliseconds upwards, both in steps of a factor.
+    """
     threads = sorted(points["threads"].unique())
     ends = [threads[0], max(threads[-1], threads[0] + 1)]
     axis = alt.Axis(values=threads, format="d", labelOverlap=False)
-    x = alt.X("threads:Q", title="handlers", axis=axis, scale=alt.Scale(type="log", base=2, domain=ends, nice=False))
+    x = alt.X(
+        "threads:Q",
+        title="handlers",
+        axis=axis,
+        scale=alt.Scale(type="log", base=2, domain=ends, nice=False),
+    )
     # An interval that reaches below nothing would have no place on a scale of factors.
     part = part.with_columns(pl.when(pl.col("low_ms") > 0).then(pl.col("low_ms")).alias("low_ms"))
-    y = alt.Y("value_ms:Q", title="ms", scale=alt.Scale(type="log"), axis=alt.Axis(format="~g", tickCount=5))
+    y = alt.Y(
+        "value_ms:Q",
+        title="ms",
+        scale=alt.Scale(type="log"),
+        axis=alt.Axis(format="~g", tickCount=5),
+    )
     colour = _colour(points, theme)
     panels = []
     for panel in PANELS[side]:
@@ -144,7 +171,9 @@ def _statistics(part: pl.DataFrame, side: str, points: pl.DataFrame, theme: Them
         base = alt.Chart(own)
         bounded = alt.Chart(own.filter(pl.col("low_ms").is_not_null()))
         layers = [
-            bounded.mark_rule(opacity=0.5).encode(x=x, y=alt.Y("low_ms:Q", title="ms"), y2="high_ms:Q", color=colour),
+            bounded.mark_rule(opacity=0.5).encode(
+                x=x, y=alt.Y("low_ms:Q", title="ms"), y2="high_ms:Q", color=colour
+            ),
             base.mark_line(strokeWidth=1.6).encode(x=x, y=y, color=colour),
             base.mark_point(filled=True, size=26, opacity=1).encode(x=x, y=y, color=colour),
         ]
@@ -153,14 +182,22 @@ def _statistics(part: pl.DataFrame, side: str, points: pl.DataFrame, theme: Them
 
 
 def _order(part: pl.DataFrame, points: pl.DataFrame, theme: Theme) -> alt.HConcatChart:
-    """A panel for the fewest and the most handlers and one between: requests across, milliseconds upwards."""
+    """A panel for the fewest and the most handlers and one between.
+
+    Requests across, milliseconds upwards.
+    """
     threads = sorted(part["threads"].unique())
     shown = sorted({threads[0], threads[len(threads) // 2], threads[-1]})
     panels = []
     for handlers in shown:
         own = part.filter(pl.col("threads") == handlers)
         x = alt.X("request:Q", title="request", axis=alt.Axis(format="d"))
-        y = alt.Y("value_ms:Q", title="ms", scale=alt.Scale(type="log"), axis=alt.Axis(format="~g", tickCount=5))
+        y = alt.Y(
+            "value_ms:Q",
+            title="ms",
+            scale=alt.Scale(type="log"),
+            axis=alt.Axis(format="~g", tickCount=5),
+        )
         base = alt.Chart(own).encode(x=x, y=y, color=_colour(points, theme))
         layers = [base.mark_line(strokeWidth=1.6), base.mark_point(filled=True, size=20, opacity=1)]
         panels.append(_panel(layers, own["panel"][0], WIDTH * 3 // 2, theme))
@@ -183,7 +220,9 @@ def _grid(part: pl.DataFrame, points: pl.DataFrame, theme: Theme) -> alt.HConcat
         x = alt.X("place:N", title="posters, readers", sort=None, axis=alt.Axis(labelAngle=-90))
         y = alt.Y("requests_per_second:Q", title="requests/s", axis=alt.Axis(format="~s"))
         layers = [
-            base.mark_rule(opacity=0.6).encode(x=x, y=alt.Y("low:Q", title="requests/s"), y2="high:Q", color=colour),
+            base.mark_rule(opacity=0.6).encode(
+                x=x, y=alt.Y("low:Q", title="requests/s"), y2="high:Q", color=colour
+            ),
             base.mark_point(filled=True, size=34, opacity=0.9).encode(x=x, y=y, color=colour),
         ]
         panels.append(_panel(layers, kind, GRID_STEP * own["place"].n_unique() * 2 // 3, theme))
@@ -199,7 +238,14 @@ def _differences(part: pl.DataFrame, points: pl.DataFrame, theme: Theme) -> alt.
         own = part.filter(pl.col("kind") == kind)
         x = alt.X("place:N", title="posters, readers", sort=None, axis=alt.Axis(labelAngle=-90))
         y = alt.Y("difference_percent:Q", title="% more than the reference")
-        zero = alt.Chart(pl.DataFrame({"zero": [0.0]})).mark_rule(color=theme.faint_ink).encode(y="zero:Q")
-        layers = [zero, alt.Chart(own).mark_point(filled=True, size=34).encode(x=x, y=y, color=colour)]
+        zero = (
+            alt.Chart(pl.DataFrame({"zero": [0.0]}))
+            .mark_rule(color=theme.faint_ink)
+            .encode(y="zero:Q")
+        )
+        layers = [
+            zero,
+            alt.Chart(own).mark_point(filled=True, size=34).encode(x=x, y=y, color=colour),
+        ]
         panels.append(_panel(layers, kind, GRID_STEP * own["place"].n_unique() * 2 // 3, theme))
     return _row(panels, f"{part['origin'][0]}: difference from the reference", theme)

@@ -1,7 +1,7 @@
 """The figures of the services, a key-value server and a message board, beside those of the studies they come from.
 
-A trial tells its service times itself (`schema.METRICS`). A point is the mean of a metric over a cell's trials, with a
-95 % interval of Student's t: trials are independent processes.
+A trial tells its service times itself (`schema.METRICS`). A point is the mean of a metric over a
+cell's trials, with a 95 % interval of Student's t: trials are independent processes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,11 @@ PARTS = r"^service_part_(\d+)_max$"
 METHODS = {"service_get": "GET", "service_post": "POST", "service_delete": "DELETE"}
 """Methods, by the beginning of the name of their service times."""
 
-KINDS = {"posts_per_second": "post", "reads_per_second": "read", "requests_per_thread_per_second": "per thread"}
+KINDS = {
+    "posts_per_second": "post",
+    "reads_per_second": "read",
+    "requests_per_thread_per_second": "per thread",
+}
 """Kinds of requests to a board, by the name of the metric."""
 
 LONG = ", long lines"
@@ -59,7 +63,10 @@ COMPARED = pl.DataFrame(
 The study's second harness is that of the reference; ours says more with each line.
 """
 
-COSTS = {"server_cpu_per_request": ("server CPU per request", 1e-3), "latency_p50": ("wait, median", 1e-3)}
+COSTS = {
+    "server_cpu_per_request": ("server CPU per request", 1e-3),
+    "latency_p50": ("wait, median", 1e-3),
+}
 """What a service costs on a branch: title and factor to µs, by the metric's name."""
 
 SERVICE_POINTS = pl.Schema(
@@ -111,7 +118,10 @@ def points(sweep: Sweep | None, experiment: Experiment) -> pl.DataFrame:
 
 
 def lacking(points: pl.DataFrame, figure: str) -> list[str]:
-    """What a figure shows only by a newer sweep than the one that was measured. In: what `points` gives."""
+    """What a figure shows only by a newer sweep than the one that was measured.
+
+    In: what `points` gives.
+    """
     here = points.filter(pl.col("origin") == HERE)
     if here.is_empty() or figure not in FIGURES:
         return []
@@ -136,15 +146,21 @@ def published(experiment: Experiment) -> pl.DataFrame:
     frame = pl.read_csv(text).filter(pl.col("experiment") == experiment.name)
     if not is_forum:
         frame = frame.rename({"statistic": "panel"})
-    missing = [pl.lit(None).alias(name) for name in schema if name not in [*frame.columns, "origin"]]
-    return frame.with_columns(*missing, pl.lit(PUBLISHED).alias("origin")).select(schema.names()).cast(schema)
+    missing = [
+        pl.lit(None).alias(name) for name in schema if name not in [*frame.columns, "origin"]
+    ]
+    return (
+        frame.with_columns(*missing, pl.lit(PUBLISHED).alias("origin"))
+        .select(schema.names())
+        .cast(schema)
+    )
 
 
 def costs_by_branch(sweep: Sweep) -> pl.DataFrame:
     """What a request costs and how long it waits, by branch; the A/A twin is a branch of its own.
 
-    Out: `workload`, `parameters`, `threads`, `quantity`, `branch`, `trials`; over trials, in µs, `median`, `least`,
-        `most`.
+    Out: `workload`, `parameters`, `threads`, `quantity`, `branch`, `trials`; over trials, in µs,
+        `median`, `least`, `most`.
     """
     titles = {metric: title for metric, (title, _) in COSTS.items()}
     factors = {metric: factor for metric, (_, factor) in COSTS.items()}
@@ -154,7 +170,9 @@ def costs_by_branch(sweep: Sweep) -> pl.DataFrame:
         sweep.trials.filter(pl.col("program") == PARALLEL)
         .select("trial", "workload", "parameters", "threads", "branch")
         .join(sweep.metrics.filter(pl.col("metric").is_in(list(COSTS))), on="trial")
-        .with_columns(pl.col("metric").replace_strict(titles).alias("quantity"), micros.alias("micros"))
+        .with_columns(
+            pl.col("metric").replace_strict(titles).alias("quantity"), micros.alias("micros")
+        )
         .group_by(place)
         .agg(
             pl.len().alias("trials"),
@@ -180,11 +198,17 @@ def _means(sweep: Sweep, place: list[pl.Expr]) -> pl.DataFrame:
     )
     keys = [name for name in cells.collect_schema().names() if name != "value"]
     value = pl.col("value")
-    means = cells.group_by(keys).agg(value.mean(), value.std().alias("deviation"), pl.len().alias("trials")).collect()
+    means = (
+        cells.group_by(keys)
+        .agg(value.mean(), value.std().alias("deviation"), pl.len().alias("trials"))
+        .collect()
+    )
     half = pl.struct("deviation", "trials").map_elements(
         lambda row: _half_interval(row["deviation"], row["trials"]), return_dtype=pl.Float64
     )
-    return means.with_columns((value - half).alias("low"), (value + half).alias("high")).drop("deviation")
+    return means.with_columns((value - half).alias("low"), (value + half).alias("high")).drop(
+        "deviation"
+    )
 
 
 def _half_interval(deviation: float | None, trials: int) -> float | None:
@@ -195,7 +219,11 @@ def _half_interval(deviation: float | None, trials: int) -> float | None:
 
 
 def _service(sweep: Sweep) -> pl.DataFrame:
-    nap = pl.when(parameter("empty") == "sleep-250ms").then(pl.lit(" sleeping 250 ms")).otherwise(pl.lit(""))
+    nap = (
+        pl.when(parameter("empty") == "sleep-250ms")
+        .then(pl.lit(" sleeping 250 ms"))
+        .otherwise(pl.lit(""))
+    )
     queue = (
         pl.when(parameter("handlers") == "pool")
         .then(pl.lit("pool"))
@@ -204,7 +232,9 @@ def _service(sweep: Sweep) -> pl.DataFrame:
         .otherwise(pl.concat_str(pl.lit("lock-free"), nap))
     )
     way = pl.concat_str(queue, pl.lit(", "), parameter("store")).alias("way")
-    requests = (parameter("sessions").cast(pl.Int64) * parameter("requests").cast(pl.Int64)).alias("requests")
+    requests = (parameter("sessions").cast(pl.Int64) * parameter("requests").cast(pl.Int64)).alias(
+        "requests"
+    )
     parts = parameter("parts").cast(pl.Int64).alias("parts")
     means = _means(sweep, [way, pl.col("threads"), requests, parts])
     wanted = [
@@ -212,14 +242,19 @@ def _service(sweep: Sweep) -> pl.DataFrame:
         for beginning, side in SIDES.items()
         for ending, panel in STATISTICS.items()
     ]
-    wanted += [{"metric": f"{name}_p50", "side": "methods", "panel": method} for name, method in METHODS.items()]
+    wanted += [
+        {"metric": f"{name}_p50", "side": "methods", "panel": method}
+        for name, method in METHODS.items()
+    ]
     part = pl.col("metric").str.extract(PARTS).cast(pl.Int64)
     order = means.filter(part.is_not_null()).with_columns(
         pl.lit("order").alias("side"),
         pl.format("{} handlers", "threads").alias("panel"),
         (part * pl.col("requests") // pl.col("parts")).alias("request"),
     )
-    named = means.join(pl.DataFrame(wanted), on="metric").with_columns(pl.lit(None, pl.Int64).alias("request"))
+    named = means.join(pl.DataFrame(wanted), on="metric").with_columns(
+        pl.lit(None, pl.Int64).alias("request")
+    )
     return (
         pl.concat([named, order.select(named.columns)])
         .with_columns(
@@ -257,7 +292,9 @@ def _with_differences(frame: pl.DataFrame) -> pl.DataFrame:
     """Fill in `difference_percent` wherever the reference of a way stands in the same place."""
     place = ["origin", "kind", "posters", "readers", "branch"]
     references = frame.select(
-        *place, pl.col("way").alias("reference_way"), pl.col("requests_per_second").alias("reference")
+        *place,
+        pl.col("way").alias("reference_way"),
+        pl.col("requests_per_second").alias("reference"),
     )
     rate = pl.col("requests_per_second")
     return (

@@ -27,12 +27,17 @@ WAYS = {
 """Colour of each lock and each way of input and output."""
 
 
-def wall_time_figures(points: pl.DataFrame, figure: str, theme: Theme) -> dict[str, alt.VConcatChart]:
-    """One chart for each place: wall time measured here, CPU time if it says more, and what was published.
+def wall_time_figures(
+    points: pl.DataFrame, figure: str, theme: Theme
+) -> dict[str, alt.VConcatChart]:
+    """One chart for each place.
+
+    Wall time measured here, CPU time if it says more, and what was published.
 
     What has one of the two alone is drawn with that one.
 
-    Where all were measured at one and the same value, that is one chart of bars. In: rows of `wall_times.WALL_POINTS`.
+    Where all were measured at one and the same value, that is one chart of bars. In: rows of
+    `wall_times.WALL_POINTS`.
     """
     if points["x"].n_unique() == 1:
         return {"ways": finished(alt.vconcat(_bars(points, figure, theme)), theme)}
@@ -42,9 +47,13 @@ def wall_time_figures(points: pl.DataFrame, figure: str, theme: Theme) -> dict[s
         known = part.filter(pl.col("origin") == PUBLISHED)
         rows = []
         if measured.height:
-            rows.append(_row(measured, figure, "wall_ms", f"{place}: wall time, measured here", theme))
+            rows.append(
+                _row(measured, figure, "wall_ms", f"{place}: wall time, measured here", theme)
+            )
         if measured.height and figure != "wall-by-section":
-            rows.append(_row(measured, figure, "cpu_ms", f"{place}: CPU time, measured here", theme))
+            rows.append(
+                _row(measured, figure, "cpu_ms", f"{place}: CPU time, measured here", theme)
+            )
         if known.height:
             rows.append(_row(known, figure, "wall_ms", f"{place}: wall time, published", theme))
         chart = alt.vconcat(*rows, spacing=22).resolve_scale(color="shared")
@@ -52,7 +61,9 @@ def wall_time_figures(points: pl.DataFrame, figure: str, theme: Theme) -> dict[s
     return figures
 
 
-def _row(part: pl.DataFrame, figure: str, column: str, title: str, theme: Theme) -> alt.HConcatChart:
+def _row(
+    part: pl.DataFrame, figure: str, column: str, title: str, theme: Theme
+) -> alt.HConcatChart:
     """A panel for each value of what panels hold constant, all on one pair of logarithmic axes."""
     ways = [way for way in WAYS if way in part["way"]]
     colour = alt.Color(
@@ -65,7 +76,12 @@ def _row(part: pl.DataFrame, figure: str, column: str, title: str, theme: Theme)
     across: list[int] = part["x"].unique().sort().to_list()
     ends = [across[0], across[-1]] if len(across) > 1 else [across[0] / 2, across[0] * 2]
     ticks = alt.Axis(values=across, format="~s", labelOverlap="greedy")
-    x = alt.X("x:Q", title=AXES[figure].title, axis=ticks, scale=alt.Scale(type="log", domain=ends, nice=False))
+    x = alt.X(
+        "x:Q",
+        title=AXES[figure].title,
+        axis=ticks,
+        scale=alt.Scale(type="log", domain=ends, nice=False),
+    )
     y = alt.Y(f"{column}:Q", title="ms", scale=alt.Scale(type="log"))
     panels = []
     for panel in sorted(part["panel"].unique(), key=_number):
@@ -76,18 +92,29 @@ def _row(part: pl.DataFrame, figure: str, column: str, title: str, theme: Theme)
             base.mark_point(size=26, filled=True, opacity=1).encode(y=y),
         ]
         if column == "wall_ms" and own["low"].is_not_null().any():
-            layers.insert(0, base.mark_rule(strokeWidth=1, opacity=0.6).encode(y=alt.Y("low:Q"), y2="high:Q"))
-        name = alt.TitleParams(panel, fontSize=11, fontWeight="normal", color=theme.faint_ink, offset=4)
+            layers.insert(
+                0, base.mark_rule(strokeWidth=1, opacity=0.6).encode(y=alt.Y("low:Q"), y2="high:Q")
+            )
+        name = alt.TitleParams(
+            panel, fontSize=11, fontWeight="normal", color=theme.faint_ink, offset=4
+        )
         panels.append(alt.layer(*layers).properties(width=WIDTH, height=HEIGHT, title=name))
     row: alt.HConcatChart = alt.hconcat(*panels, spacing=16).resolve_scale(y="shared")
-    return row.properties(title=alt.TitleParams(title, anchor="start", fontSize=13, color=theme.ink))
+    return row.properties(
+        title=alt.TitleParams(title, anchor="start", fontSize=13, color=theme.ink)
+    )
 
 
 def _bars(points: pl.DataFrame, figure: str, theme: Theme) -> alt.LayerChart:
-    """A row for each place and origin, a bar for each way in it: points on a curve of one point would tell nothing."""
+    """A row for each place and origin, a bar for each way in it.
+
+    Points on a curve of one point would tell nothing.
+    """
     ways = [way for way in WAYS if way in points["way"]]
     shown = points.with_columns(row=pl.format("{}, {}, {}", "place", "panel", "origin"))
-    y = alt.Y("row:N", sort=None, title=None, axis=alt.Axis(labelLimit=400, ticks=False, domain=False))
+    y = alt.Y(
+        "row:N", sort=None, title=None, axis=alt.Axis(labelLimit=400, ticks=False, domain=False)
+    )
     beside = alt.YOffset("way:N", sort=ways)
     colour = alt.Color(
         "way:N",
@@ -105,7 +132,9 @@ def _bars(points: pl.DataFrame, figure: str, theme: Theme) -> alt.LayerChart:
         .encode(x=alt.X("low:Q"), x2="high:Q"),
     ]
     title = f"{AXES[figure].title}: {points['x'][0]}"
-    return alt.LayerChart(layer=layers).properties(width=2 * WIDTH, height=alt.Step(BAR), title=title)
+    return alt.LayerChart(layer=layers).properties(
+        width=2 * WIDTH, height=alt.Step(BAR), title=title
+    )
 
 
 def _number(panel: str) -> tuple[int, str]:

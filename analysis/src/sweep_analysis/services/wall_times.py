@@ -1,4 +1,7 @@
-"""Wall time per run by one parameter, measured and published: the tables of the study of user-level threads."""
+"""Wall time per run by one parameter, measured and published.
+
+The tables of the study of user-level threads.
+"""
 
 from __future__ import annotations
 
@@ -63,13 +66,21 @@ def _contenders() -> pl.Expr:
 
 
 def _transfers() -> pl.Expr:
-    verb = pl.when(pl.col("operation") == "read").then(pl.lit("reads from the ")).otherwise(pl.lit("writes to the "))
+    verb = (
+        pl.when(pl.col("operation") == "read")
+        .then(pl.lit("reads from the "))
+        .otherwise(pl.lit("writes to the "))
+    )
     return pl.concat_str(verb, pl.col("reaches"))
 
 
 def _io() -> pl.Expr:
     is_plain = (pl.col("io") != "asynchronous") | (pl.col("backend") == "auto")
-    return pl.when(is_plain).then(pl.col("io")).otherwise(pl.concat_str(pl.col("io"), pl.lit(", "), pl.col("backend")))
+    return (
+        pl.when(is_plain)
+        .then(pl.col("io"))
+        .otherwise(pl.concat_str(pl.col("io"), pl.lit(", "), pl.col("backend")))
+    )
 
 
 _TASKS = pl.format("{} tasks, {} transfers each", pl.col("tasks"), pl.col("operations"))
@@ -83,7 +94,9 @@ AXES: dict[str, Axes] = {
         pl.col("lock"),
     ),
     "wall-by-bytes": Axes("bytes", "bytes in a transfer", _transfers(), _TASKS, _io()),
-    "wall-by-compute": Axes("compute-steps", "steps after each transfer", _transfers(), _TASKS, _io()),
+    "wall-by-compute": Axes(
+        "compute-steps", "steps after each transfer", _transfers(), _TASKS, _io()
+    ),
 }
 """By the figure's name in `experiments.toml`."""
 
@@ -108,7 +121,9 @@ def points(times: pl.DataFrame, experiment: str, figure: str) -> pl.DataFrame:
 def published(experiment: str, figure: str) -> pl.DataFrame:
     """What the study printed for an experiment: rows of `WALL_POINTS`."""
     file = resources.files("sweep_analysis.services").joinpath("published/user-threads.csv")
-    frame = pl.read_csv(file.read_bytes(), infer_schema=False).filter(pl.col("experiment") == experiment)
+    frame = pl.read_csv(file.read_bytes(), infer_schema=False).filter(
+        pl.col("experiment") == experiment
+    )
     named = _named(frame, figure, pl.col)
     return named.select(
         pl.lit(PUBLISHED).alias("origin"),
@@ -142,7 +157,9 @@ def _measured(times: pl.DataFrame, figure: str) -> pl.DataFrame:
         return pl.DataFrame(schema=WALL_POINTS)
     wall = by_unit(own.lazy(), "elapsed_ns")
     middle, low, high = described(wall.values)
-    cpu = own.group_by("parameters", "threads", "branch").agg(cpu_ms=pl.col("cpu_ns").median() / 1e6)
+    cpu = own.group_by("parameters", "threads", "branch").agg(
+        cpu_ms=pl.col("cpu_ns").median() / 1e6
+    )
     rows = [
         {
             "origin": HERE,

@@ -1,1 +1,4 @@
-"""What is computed of the frames: estimates, comparisons, the judgement. No sentences, no pictures."""
+"""What is computed of the frames: estimates, comparisons, the judgement.
+
+No sentences, no pictures.
+"""

@@ -1,6 +1,7 @@
 """All that is computed of one sweep: each frame when it is first asked for, and once.
 
-A frame is added here and nowhere else: report, command line and figures take it from `FRAMES`, by its name.
+A frame is added here and nowhere else: report, command line and figures take it from `FRAMES`, by
+its name.
 """
 
 from __future__ import annotations
@@ -16,7 +17,15 @@ from sweep_analysis.read.load import Sweep
 from sweep_analysis.stats.claims import Checked, check_claims
 from sweep_analysis.stats.clocks import clocks
 from sweep_analysis.stats.costs import costs
-from sweep_analysis.stats.drift import ClockEffect, Drift, clock_effect, drift, place_trend, places, residuals
+from sweep_analysis.stats.drift import (
+    ClockEffect,
+    Drift,
+    clock_effect,
+    drift,
+    place_trend,
+    places,
+    residuals,
+)
 from sweep_analysis.stats.events import event_rates, headline_rates, line_rates
 from sweep_analysis.stats.judgement import Judgement, judged_of
 from sweep_analysis.stats.latency import latencies
@@ -73,7 +82,10 @@ class Analysis:
 
     @_frame("comparisons")
     def comparisons(self) -> pl.DataFrame:
-        """The judgement by wall time against the baseline, all levels: rows of `frames.COMPARISONS`."""
+        """The judgement by wall time against the baseline, all levels.
+
+        Rows of `frames.COMPARISONS`.
+        """
         return self.judgement.of("time")
 
     @_frame("comparisons-cpu")
@@ -93,7 +105,10 @@ class Analysis:
 
     @_frame("lines")
     def lines(self) -> pl.DataFrame:
-        """Accesses to each cache line of the counters, per unit of work: rows of `frames.LINE_RATES`."""
+        """Accesses to each cache line of the counters, per unit of work.
+
+        Rows of `frames.LINE_RATES`.
+        """
         return line_rates(self.sweep).collect()
 
     @_frame("spent")
@@ -163,7 +178,10 @@ class Analysis:
 
     @_frame("placements")
     def placements(self) -> pl.DataFrame:
-        """What pinning changes; empty if the sweep lacks one placement: rows of `frames.PLACEMENTS`."""
+        """What pinning changes.
+
+        Empty if the sweep lacks one placement: rows of `frames.PLACEMENTS`.
+        """
         return placements(self.sweep, self.times)
 
     @_frame("ledger")
@@ -208,7 +226,10 @@ class Analysis:
 
     @property
     def cpus(self) -> int | None:
-        """CPUs that the trials could use: as the host says, else the most threads not marked oversubscribed."""
+        """CPUs that the trials could use.
+
+        As the host says, else the most threads not marked oversubscribed.
+        """
         usable = self.sweep.host.get("cpus_usable")
         if isinstance(usable, int):
             return usable
@@ -218,7 +239,10 @@ class Analysis:
 
     @property
     def definition(self) -> str | None:
-        """The first definition of speed-up, in the order of `DEFINITIONS`, that has its reference; None: no data."""
+        """The first definition of speed-up, in the order of `DEFINITIONS`, that has its reference.
+
+        None: no data.
+        """
         present = set(self.speedups["definition"])
         return next((name for name in DEFINITIONS if name in present), None)
 

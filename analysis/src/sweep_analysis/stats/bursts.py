@@ -1,9 +1,10 @@
 """Blocks that met a burst of other work, which hits trials of one moment, of whatever branch.
 
-A mode belongs to a branch, a build or a share of all trials, and is about as frequent in each block. So a block is
-asked, never a trial: has it more far trials than chance allows, for what the other blocks of its cell have (Fisher's
-exact test)? One branch alone makes no burst, and a block is left out for all branches alike: none of equal branches
-gains by it. A moment at which branches of one kind alone are slow looks the same; the ledger counts what is left out.
+A mode belongs to a branch, a build or a share of all trials, and is about as frequent in each
+block. So a block is asked, never a trial: has it more far trials than chance allows, for what the
+other blocks of its cell have (Fisher's exact test)? One branch alone makes no burst, and a block is
+left out for all branches alike: none of equal branches gains by it. A moment at which branches of
+one kind alone are slow looks the same; the ledger counts what is left out.
 """
 
 from __future__ import annotations
@@ -26,13 +27,17 @@ FEWEST_FAR, FEWEST_TRIALS = 2, 3
 
 
 def bursts(times: pl.LazyFrame, column: str) -> pl.DataFrame:
-    """Blocks that met a burst, as `column` shows it; none of a cell that would keep too few layouts to be judged.
+    """Blocks that met a burst, as `column` shows it.
+
+    None of a cell that would keep too few layouts to be judged.
 
     In:  rows of `frames.TIMES`.
     Out: `block`.
     """
     off, far = pl.col("off"), pl.col("far")
-    scale = off.filter(off > 0).median().over(CELL_SET) / NORMAL_MAD  # Medians themselves are at 0, and show no noise.
+    scale = (
+        off.filter(off > 0).median().over(CELL_SET) / NORMAL_MAD
+    )  # Medians themselves are at 0, and show no noise.
     blocks = (
         times.filter((pl.col("program") == PARALLEL) & (pl.col(column) > 0))
         .with_columns(off=beside_cell(column))
@@ -43,9 +48,17 @@ def bursts(times: pl.LazyFrame, column: str) -> pl.DataFrame:
         .with_columns(pl.col("far", "trials").sum().over(CELL_SET).name.prefix("all_"))
         .collect()
     )
-    seen, every, found, trials = (blocks[name].to_numpy() for name in ("far", "all_trials", "all_far", "trials"))
-    is_rare = pl.Series(stats.hypergeom.sf(seen - 1, every, found, trials) < BURST_ALPHA, dtype=pl.Boolean)
+    seen, every, found, trials = (
+        blocks[name].to_numpy() for name in ("far", "all_trials", "all_far", "trials")
+    )
+    is_rare = pl.Series(
+        stats.hypergeom.sf(seen - 1, every, found, trials) < BURST_ALPHA, dtype=pl.Boolean
+    )
     has_modes = pl.col("all_far") > MOST_FAR * pl.col("all_trials")
     is_burst = is_rare & ~has_modes & (far >= FEWEST_FAR) & (pl.col("trials") >= FEWEST_TRIALS)
     left = pl.col("layout").filter(~pl.col("burst")).n_unique().over(CELL_SET)
-    return blocks.with_columns(burst=is_burst).filter(pl.col("burst") & (left >= FEWEST_UNITS)).select("block")
+    return (
+        blocks.with_columns(burst=is_burst)
+        .filter(pl.col("burst") & (left >= FEWEST_UNITS))
+        .select("block")
+    )

@@ -1,9 +1,12 @@
-"""Says whether a branch costs what the baseline costs, cell by cell: what a comparison of all others rests on.
+"""Says whether a branch costs what the baseline costs, cell by cell.
 
-Not being distinguishable is no proof of being equal: a noisy sweep distinguishes nothing. So equality is what is tested
-(two one-sided tests, Schuirmann 1987, doi:10.1007/BF01068419): a cell is *equal* if its 90 % interval lies within
-`CELL_MARGIN`, *off* if it lies beyond, corrected for the number of cells, and otherwise it *cannot be told*. The same
-is asked of the geometric mean of all cells, with `MEAN_MARGIN`.
+What a comparison of all others rests on.
+
+Not being distinguishable is no proof of being equal: a noisy sweep distinguishes nothing. So
+equality is what is tested (two one-sided tests, Schuirmann 1987, doi:10.1007/BF01068419): a cell is
+*equal* if its 90 % interval lies within `CELL_MARGIN`, *off* if it lies beyond, corrected for the
+number of cells, and otherwise it *cannot be told*. The same is asked of the geometric mean of all
+cells, with `MEAN_MARGIN`.
 """
 
 from __future__ import annotations
@@ -33,8 +36,8 @@ ANSWERS = (EQUAL, OFF, OPEN)
 class Calibration:
     """How near one branch is to the baseline.
 
-    Attributes:
-        mean: the row of all cells together: `cells`, `time_ratio`, `equal_low` and `equal_high` (the 90 % interval that
+    Attributes: mean: the row of all cells together: `cells`, `time_ratio`, `equal_low` and
+        `equal_high` (the 90 % interval that
             has to lie within the margin), `answer` (one of `ANSWERS`).
         cells: the same for every cell, with `schema.PANEL` and `threads`; the furthest off first.
     """
@@ -49,7 +52,9 @@ class Calibration:
         return OFF if OFF in answers else EQUAL if answers == {EQUAL} else OPEN
 
 
-def calibration(times: pl.LazyFrame, baseline: str, branch: str, quantity: str = "time") -> Calibration | None:
+def calibration(
+    times: pl.LazyFrame, baseline: str, branch: str, quantity: str = "time"
+) -> Calibration | None:
     """How near `branch` is to `baseline` in `quantity`; None if they share no cell.
 
     In: rows of `frames.TIMES`.
@@ -69,7 +74,9 @@ def calibration(times: pl.LazyFrame, baseline: str, branch: str, quantity: str =
 
 def _answered(rows: pl.DataFrame, margin: float) -> pl.DataFrame:
     """Add `equal_low`, `equal_high` and `answer` to rows of `compare.Comparison.rows`."""
-    ratios, errors, degrees = (rows[name].to_numpy().astype(float) for name in ("time_ratio", "error", "degrees"))
+    ratios, errors, degrees = (
+        rows[name].to_numpy().astype(float) for name in ("time_ratio", "error", "degrees")
+    )
     logs = np.log(ratios)
     half = special.stdtrit(np.maximum(degrees, 1), 1 - ALPHA) * errors
     nearest, edge = np.abs(logs), np.log1p(margin)

@@ -1,15 +1,18 @@
 """Checks what `branches.toml` claimed before the sweep against what the sweep shows.
 
-`faster` and `slower` pool the cells that they name and the sweep has (`compare.POOLED`). They are held if the
-comparison finds just that, after correction for the number of claims, and refuted if it finds the opposite.
+`faster` and `slower` pool the cells that they name and the sweep has (`compare.POOLED`). They are
+held if the comparison finds just that, after correction for the number of claims, and refuted if it
+finds the opposite.
 
-`equal`, `no-slower` and `no-faster` are claims about each workload, and about each of its thread counts: a mean would
-let a gain here pay for a loss there. Each is held where the whole interval lies within the margin on the sides that the
-claim names (not being able to tell proves nothing), and refuted where it lies beyond and the comparison finds a
-difference. The claim is held if all of them are, and refuted if one is. In wall time it is about waits as well, where a
-workload tells them.
+`equal`, `no-slower` and `no-faster` are claims about each workload, and about each of its thread
+counts: a mean would let a gain here pay for a loss there. Each is held where the whole interval
+lies within the margin on the sides that the claim names (not being able to tell proves nothing),
+and refuted where it lies beyond and the comparison finds a difference. The claim is held if all of
+them are, and refuted if one is. In wall time it is about waits as well, where a workload tells
+them.
 
-Claims were written down before the sweep, so they are a family of tests of their own, corrected for their number.
+Claims were written down before the sweep, so they are a family of tests of their own, corrected for
+their number.
 """
 
 from __future__ import annotations
@@ -27,7 +30,15 @@ from sweep_analysis.read.frames import CLAIM_DETAILS, CLAIMS, COMPARISONS
 from sweep_analysis.read.labels import QUANTITY_NAMES, count, percent, with_panel
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import PARALLEL, PLACE, TWIN_SUFFIX
-from sweep_analysis.stats.compare import QUANTITIES, WAITS, Comparison, differs, drifts, holm, twin_of
+from sweep_analysis.stats.compare import (
+    QUANTITIES,
+    WAITS,
+    Comparison,
+    differs,
+    drifts,
+    holm,
+    twin_of,
+)
 from sweep_analysis.stats.location import FEWEST_UNITS
 
 HELD = "held"
@@ -50,7 +61,11 @@ MOST_THREADS = 1 << 30
 """End of a range of threads that has none."""
 
 
-_COLUMNS = pl.Schema(CLAIMS | CLAIM_DETAILS | {name: COMPARISONS[name] for name in ("units", "ratio_drift", "p_drift")})
+_COLUMNS = pl.Schema(
+    CLAIMS
+    | CLAIM_DETAILS
+    | {name: COMPARISONS[name] for name in ("units", "ratio_drift", "p_drift")}
+)
 """What a claim is judged by."""
 
 
@@ -82,13 +97,17 @@ def claims_of(sweep: Sweep) -> list[tuple[str, str, Claim]]:
             try:
                 claim = msgspec.convert(written, Claim)
             except msgspec.ValidationError as error:
-                raise InputError(where + "`", str(error), "see results/README.md for the format") from error
+                raise InputError(
+                    where + "`", str(error), "see results/README.md for the format"
+                ) from error
             for name, value, known in (
                 ("expect", claim.expect, EXPECTATIONS),
                 ("quantity", claim.quantity, QUANTITIES),
             ):
                 if value not in known:
-                    raise InputError(f"{where}.{name}`", f"unknown value `{value}`", f"known: {', '.join(known)}")
+                    raise InputError(
+                        f"{where}.{name}`", f"unknown value `{value}`", f"known: {', '.join(known)}"
+                    )
             if claim.threads is not None:
                 thread_range(claim.threads, {"cpus": 1, "cores": 1}, f"{where}.threads`")
             found.append((str(entry["name"]), str(entry.get("hypothesis") or ""), claim))
@@ -99,9 +118,9 @@ def claims_of(sweep: Sweep) -> list[tuple[str, str, Claim]]:
 class Checked:
     """What became of the claims of a sweep.
 
-    Attributes:
-        claims: rows of `frames.CLAIMS`, in the order of the manifest; empty if nothing was claimed.
-        details: rows of `frames.CLAIM_DETAILS`: the same question asked of each workload of a tested claim alone.
+    Attributes: claims: rows of `frames.CLAIMS`, in the order of the manifest; empty if nothing was
+        claimed. details: rows of `frames.CLAIM_DETAILS`: the same question asked of each workload
+        of a tested claim alone.
     """
 
     claims: pl.DataFrame
@@ -136,18 +155,26 @@ def check_claims(sweep: Sweep, times: pl.LazyFrame) -> Checked:
             "hypothesis": hypothesis,
         }
         compared_with_itself = f"`{branch}` is what this sweep compares with"
-        why = compared_with_itself if branch == against else _untestable(sweep, frame, branch, claim)
+        why = (
+            compared_with_itself if branch == against else _untestable(sweep, frame, branch, claim)
+        )
         if why or against is None:
             rows.append(row | {"verdict": UNTESTED, "reason": why or "the sweep has no baseline"})
             continue
-        # The noise is that of the branch that was run twice, whether or not it is the one compared with.
+        # The noise is that of the branch that was run twice, whether or not it is the one compared
+        # with.
         twinned = twin.removesuffix(TWIN_SUFFIX) if twin else against
-        quantities = (claim.quantity, *(WAITS if claim.quantity == "time" and claim.expect in OF_EACH else ()))
+        quantities = (
+            claim.quantity,
+            *(WAITS if claim.quantity == "time" and claim.expect in OF_EACH else ()),
+        )
         for quantity in quantities:
             for base in (twinned, against):
                 noise = compared.get((twinned, quantity))
                 if (base, quantity) not in compared:
-                    compared[base, quantity] = Comparison(times, base, quantity, noise, simulated=simulated)
+                    compared[base, quantity] = Comparison(
+                        times, base, quantity, noise, simulated=simulated
+                    )
         found = _asked(sweep, claim, compared[against, claim.quantity], "overall", branch)
         if not found:
             reason = f"no cell has good trials of `{branch}` and `{against}`"
@@ -174,10 +201,15 @@ def check_claims(sweep: Sweep, times: pl.LazyFrame) -> Checked:
 
 
 def _tallied(sweep: Sweep, claim: Claim, parts: pl.DataFrame) -> dict[str, str]:
-    """Verdict and reason of a claim about each workload: how many are held, and the worst that cannot be excluded."""
+    """Verdict and reason of a claim about each workload.
+
+    How many are held, and the worst that cannot be excluded.
+    """
     planned = sweep.trials.filter(_named(sweep, claim) & (pl.col("program") == PARALLEL)).collect()
     cells = planned.select(PLACE).n_unique()
-    missing = cells - parts.filter(pl.col("at_threads").is_not_null(), quantity=claim.quantity).height
+    missing = (
+        cells - parts.filter(pl.col("at_threads").is_not_null(), quantity=claim.quantity).height
+    )
     number = {verdict: parts.filter(verdict=verdict).height for verdict in VERDICTS}
     number[UNTESTED] += missing
     told = f"of each workload and thread count {', '.join(f'{count} {verdict}' for verdict, count in number.items())}"
@@ -186,14 +218,16 @@ def _tallied(sweep: Sweep, claim: Claim, parts: pl.DataFrame) -> dict[str, str]:
         "no-slower": pl.col("ratio_high"),
         "no-faster": 1 / pl.col("ratio_low"),
     }
-    open_parts = parts.filter(pl.col("verdict") != HELD).with_columns(worst=sides[claim.expect]).drop_nulls("worst")
+    open_parts = (
+        parts.filter(pl.col("verdict") != HELD)
+        .with_columns(worst=sides[claim.expect])
+        .drop_nulls("worst")
+    )
     if open_parts.height:
         worst = with_panel(open_parts).sort("worst", descending=True).row(0, named=True)
         side = worst["ratio_low"] if worst["worst"] != worst["ratio_high"] else worst["ratio_high"]
         threads = f", {count(worst['at_threads'], 'thread')}" if worst["at_threads"] else ""
-        told += (
-            f"; cannot be excluded: {percent(side)} {QUANTITY_NAMES[worst['quantity']]} on {worst['panel']}{threads}"
-        )
+        told += f"; cannot be excluded: {percent(side)} {QUANTITY_NAMES[worst['quantity']]} on {worst['panel']}{threads}"
     verdict = (
         REFUTED if number[REFUTED]
         else UNTESTED if number[UNTESTED] == sum(number.values())
@@ -212,9 +246,17 @@ def _judged(rows: list[dict[str, Any]], claims: int, *, simulated: bool) -> pl.D
         p_holm[known] = np.minimum(claims * holm(table["p_value"].to_numpy()[known]), 1.0)
     is_open = pl.col("verdict").is_null()
     drifted = pl.lit("the ratio drifted over the sweep by more than it differs from 1")
-    return table.with_columns(pl.Series("p_holm", p_holm, dtype=pl.Float64).fill_nan(None)).with_columns(
-        pl.when(is_open).then(_verdict(simulated=simulated)).otherwise(pl.col("verdict")).alias("verdict"),
-        pl.when(drifts(simulated=simulated) & is_open).then(drifted).otherwise(pl.col("reason")).alias("reason"),
+    return table.with_columns(
+        pl.Series("p_holm", p_holm, dtype=pl.Float64).fill_nan(None)
+    ).with_columns(
+        pl.when(is_open)
+        .then(_verdict(simulated=simulated))
+        .otherwise(pl.col("verdict"))
+        .alias("verdict"),
+        pl.when(drifts(simulated=simulated) & is_open)
+        .then(drifted)
+        .otherwise(pl.col("reason"))
+        .alias("reason"),
     )
 
 
@@ -235,18 +277,29 @@ def _verdict(*, simulated: bool) -> pl.Expr:
     found = pl.lit(OPEN)
     for expect, (held, refuted) in outcomes.items():
         mine = pl.col("expect") == expect
-        found = pl.when(mine & held).then(pl.lit(HELD)).when(mine & refuted).then(pl.lit(REFUTED)).otherwise(found)
+        found = (
+            pl.when(mine & held)
+            .then(pl.lit(HELD))
+            .when(mine & refuted)
+            .then(pl.lit(REFUTED))
+            .otherwise(found)
+        )
     return pl.when(drifts(simulated=simulated)).then(pl.lit(UNTESTED)).otherwise(found)
 
 
 def _told(sweep: Sweep, found: dict[str, Any]) -> dict[str, Any]:
     """What a claim's row takes over from its comparison; a verdict only if none can be given."""
     row: dict[str, Any] = {
-        name: found[name] for name in found if name in _COLUMNS and name not in ("branch", "threads")
+        name: found[name]
+        for name in found
+        if name in _COLUMNS and name not in ("branch", "threads")
     } | {"at_threads": found["threads"]}
     if found["p_value"] is None:
         units = count(found["units"], sweep.replicates.unit)
-        return row | {"verdict": UNTESTED, "reason": f"{units} of each branch are too few, {FEWEST_UNITS} are needed"}
+        return row | {
+            "verdict": UNTESTED,
+            "reason": f"{units} of each branch are too few, {FEWEST_UNITS} are needed",
+        }
     if found["band"] is None:
         return row | {"verdict": UNTESTED, "reason": "no A/A twin ran, so the noise is unknown"}
     return row
@@ -255,7 +308,11 @@ def _told(sweep: Sweep, found: dict[str, Any]) -> dict[str, Any]:
 def _untestable(sweep: Sweep, times: pl.DataFrame, branch: str, claim: Claim) -> str | None:
     """Why a claim cannot be tested, as far as that can be told before anything is compared."""
     present = set(times["branch"])
-    missing = [name for name in (branch, claim.against or sweep.baseline) if name is not None and name not in present]
+    missing = [
+        name
+        for name in (branch, claim.against or sweep.baseline)
+        if name is not None and name not in present
+    ]
     if missing:
         return f"`{missing[0]}` has no good trial in this sweep"
     if claim.workloads:
@@ -279,12 +336,16 @@ def _named(sweep: Sweep, claim: Claim) -> pl.Expr:
     return named & pl.col("threads").is_between(first, last)
 
 
-def _asked(sweep: Sweep, claim: Claim, compared: Comparison, level: str, branch: str) -> list[dict[str, Any]]:
+def _asked(
+    sweep: Sweep, claim: Claim, compared: Comparison, level: str, branch: str
+) -> list[dict[str, Any]]:
     """The rows of one branch and level that the claim is about."""
     if branch not in compared.branches:
         return []
     meant = compared.units.cells.select(_named(sweep, claim)).to_series().to_numpy()
-    return compared.rows(level, compared.groups(level, meant)).filter(branch=branch).rows(named=True)
+    return (
+        compared.rows(level, compared.groups(level, meant)).filter(branch=branch).rows(named=True)
+    )
 
 
 def _threads(sweep: Sweep, text: str) -> tuple[int, int]:
@@ -301,7 +362,11 @@ def thread_range(text: str, has: dict[str, Any], where: str) -> tuple[int, int]:
     end = r"[1-9][0-9]*|cpus|cores"
     found = re.fullmatch(rf"(?P<one>{end})|(?P<first>{end})?\.\.(?:=(?P<last>{end}))?", text)
     if found is None or text == "..":
-        raise InputError(where, f"`{text}` is no range of threads", "write for example 8, 8.., ..=cpus or 16..=cores")
+        raise InputError(
+            where,
+            f"`{text}` is no range of threads",
+            "write for example 8, 8.., ..=cpus or 16..=cores",
+        )
 
     def number(name: str, default: int) -> int:
         word = found["one"] or found[name]
@@ -310,7 +375,11 @@ def thread_range(text: str, has: dict[str, Any], where: str) -> tuple[int, int]:
         if word.isdecimal():
             return int(word)
         if not isinstance(has[word], int):
-            raise InputError(where, f"the host's `{word}` is unknown, which a claim names", "sweep again on that host")
+            raise InputError(
+                where,
+                f"the host's `{word}` is unknown, which a claim names",
+                "sweep again on that host",
+            )
         return int(has[word])
 
     return number("first", 1), number("last", MOST_THREADS)

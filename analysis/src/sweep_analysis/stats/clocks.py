@@ -9,10 +9,12 @@ from sweep_analysis.read.load import Sweep
 
 
 def clocks(sweep: Sweep) -> pl.LazyFrame:
-    """The measured clock by mode and thread count; a trial's is the mean of what was measured before and after it.
+    """The measured clock by mode and thread count.
 
-    Out: rows of `frames.CLOCKS`. All trials that have times count, whether or not they failed. A trial with one of the
-         two measurements has that one.
+    A trial's is the mean of what was measured before and after it.
+
+    Out: rows of `frames.CLOCKS`. All trials that have times count, whether or not they failed. A
+         trial with one of the two measurements has that one.
     """
     measured = sweep.trials.select(
         "mode", "freq_state", "threads", pl.mean_horizontal("ghz_before", "ghz_after").alias("ghz")

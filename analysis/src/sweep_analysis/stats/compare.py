@@ -1,25 +1,29 @@
 """The one judge: every branch against the baseline, in time, CPU time and waits, per cell, per workload and overall.
 
-Each trial is set beside the baseline's of its block, so that a host that drifts does no harm, and blocks that met other
-work are left out (`bursts`). The log-ratios are averaged within each layout, and a cell's estimate is their trimmed
-mean over layouts (`location`). A pooled ratio is the geometric mean of the ratios of its cells.
+Each trial is set beside the baseline's of its block, so that a host that drifts does no harm, and
+blocks that met other work are left out (`bursts`). The log-ratios are averaged within each layout,
+and a cell's estimate is their trimmed mean over layouts (`location`). A pooled ratio is the
+geometric mean of the ratios of its cells.
 
-Rows of all workloads, and of one at all thread counts, pool cells of several workers within the CPUs. One worker shares
-nothing, and workers beyond the CPUs wait for the kernel: neither says what the others do, so neither is averaged with
-them (`POOLED`). What each thread count shows over all workloads is a level of its own.
+Rows of all workloads, and of one at all thread counts, pool cells of several workers within the
+CPUs. One worker shares nothing, and workers beyond the CPUs wait for the kernel: neither says what
+the others do, so neither is averaged with them (`POOLED`). What each thread count shows over all
+workloads is a level of its own.
 
-Each branch pools the cells that it, the baseline and the A/A twin have. A branch that fails on a workload takes it out
-of its own rows, and of no other's.
+Each branch pools the cells that it, the baseline and the A/A twin have. A branch that fails on a
+workload takes it out of its own rows, and of no other's.
 
-A verdict needs two things at once: a p-value that survives correction, and a ratio outside the A/A band. The correction
-(Holm 1979) covers everything that a page, a terminal or a README may quote of a sweep: all quantities and branches,
-both baselines where there are two, and all levels, among which the 5 % are divided by `SHARES`. So the chance that a
-sweep of equal branches has any claim at all, anywhere, is at most 5 %. A ratio that drifts over the sweep by more than
-it shows is not judged. A row that pools one cell is that cell, and judged as that at whatever level it stands: else one
-cell would be told at one level, and not at another.
+A verdict needs two things at once: a p-value that survives correction, and a ratio outside the A/A
+band. The correction (Holm 1979) covers everything that a page, a terminal or a README may quote of
+a sweep: all quantities and branches, both baselines where there are two, and all levels, among
+which the 5 % are divided by `SHARES`. So the chance that a sweep of equal branches has any claim at
+all, anywhere, is at most 5 %. A ratio that drifts over the sweep by more than it shows is not
+judged. A row that pools one cell is that cell, and judged as that at whatever level it stands: else
+one cell would be told at one level, and not at another.
 
-On simulated machines prices are known to some ten per cent, so no smaller change is called a difference. Nothing there
-drifts: trials have seeds and no moment. And seeds that agree are no coarse clock: chance decides nothing.
+On simulated machines prices are known to some ten per cent, so no smaller change is called a
+difference. Nothing there drifts: trials have seeds and no moment. And seeds that agree are no
+coarse clock: chance decides nothing.
 """
 
 from __future__ import annotations
@@ -100,19 +104,29 @@ def judge(
 ) -> pl.DataFrame:
     """Compare all branches with `baseline` in each of `quantities`, and correct over all of it.
 
-    In:  rows of `frames.TIMES`, time-outs among them at their limit (`speedup.with_time_outs`); `also` has further
-         baselines, and the branches that are compared with each.
-    Out: rows of `frames.COMPARISONS`: one per branch, baseline, quantity and level, the A/A twin included (never
-         judged). The noise is that of the branch that was run twice, whether or not it is the baseline. Cells without
-         the baseline have no rows.
+    In:  rows of `frames.TIMES`, time-outs among them at their limit (`speedup.with_time_outs`);
+         `also` has further baselines, and the branches that are compared with each.
+    Out: rows of `frames.COMPARISONS`: one per branch, baseline, quantity and level, the A/A twin
+         included (never judged). The noise is that of the branch that was run twice, whether or not
+         it is the baseline. Cells without the baseline have no rows.
     """
     twin = twin_of(times, baseline)
     rows = []
     for quantity in quantities:
-        noise = Comparison(times, twin.removesuffix(TWIN_SUFFIX), quantity, simulated=simulated) if twin else None
+        noise = (
+            Comparison(times, twin.removesuffix(TWIN_SUFFIX), quantity, simulated=simulated)
+            if twin
+            else None
+        )
         for base, branches in {baseline: None, **(also or {})}.items():
-            meant = times if branches is None else times.filter(pl.col("branch").is_in([base, *branches]))
-            own = noise if noise is not None and noise.baseline == base and branches is None else None
+            meant = (
+                times
+                if branches is None
+                else times.filter(pl.col("branch").is_in([base, *branches]))
+            )
+            own = (
+                noise if noise is not None and noise.baseline == base and branches is None else None
+            )
             own = own or Comparison(meant, base, quantity, noise, simulated=simulated)
             if own.is_empty and branches is None:
                 break
@@ -122,14 +136,22 @@ def judge(
     return _judged(pl.concat(rows), twin, simulated=simulated)
 
 
-def compare(times: pl.LazyFrame, baseline: str, quantity: str = "time", *, simulated: bool = False) -> pl.DataFrame:
-    """The rows of `judge` in one of `QUANTITIES`; wall and CPU time are judged together whichever is asked for."""
+def compare(
+    times: pl.LazyFrame, baseline: str, quantity: str = "time", *, simulated: bool = False
+) -> pl.DataFrame:
+    """The rows of `judge` in one of `QUANTITIES`.
+
+    Wall and CPU time are judged together whichever is asked for.
+    """
     quantities = JUDGED if quantity in JUDGED else (quantity,)
     return judge(times, baseline, quantities, simulated=simulated).filter(quantity=quantity)
 
 
 def in_quantity(times: pl.LazyFrame, quantity: str) -> pl.LazyFrame:
-    """Rows of `frames.TIMES` with one of `QUANTITIES` in the place of time; trials that do not have it are left out."""
+    """Rows of `frames.TIMES` with one of `QUANTITIES` in the place of time.
+
+    Trials that do not have it are left out.
+    """
     chosen = pl.col(QUANTITIES[quantity])
     known = times if quantity == "time" else times.filter(chosen > 0)
     return known.with_columns(chosen.alias(QUANTITIES["time"]))
@@ -137,9 +159,15 @@ def in_quantity(times: pl.LazyFrame, quantity: str) -> pl.LazyFrame:
 
 def twin_of(times: pl.LazyFrame, baseline: str | None) -> str | None:
     """The A/A twin that was run: the baseline's, or the only one that there is."""
-    names = times.filter(pl.col("program") == PARALLEL).select(pl.col("branch").unique()).collect()["branch"]
+    names = (
+        times.filter(pl.col("program") == PARALLEL)
+        .select(pl.col("branch").unique())
+        .collect()["branch"]
+    )
     twins = sorted(
-        name for name in names if name.endswith(TWIN_SUFFIX) and name.removesuffix(TWIN_SUFFIX) in set(names)
+        name
+        for name in names
+        if name.endswith(TWIN_SUFFIX) and name.removesuffix(TWIN_SUFFIX) in set(names)
     )
     own = f"{baseline}{TWIN_SUFFIX}"
     return own if own in twins else next(iter(twins), None)
@@ -168,7 +196,8 @@ class Group:
 class Comparison:
     """Every cell of every branch beside the baseline's, to be pooled in any way.
 
-    In: rows of `frames.TIMES`; `noise` is the comparison that has the A/A twin, if this one does not.
+    In: rows of `frames.TIMES`; `noise` is the comparison that has the A/A twin, if this one does
+    not.
     """
 
     def __init__(
@@ -206,9 +235,14 @@ class Comparison:
         return not self.branches
 
     def places_of(self, cells: pl.DataFrame) -> npt.NDArray[np.int64]:
-        """Places of these cells (rows of `schema.CELL_SET`) in `units`, in their order; −1 for those that it lacks."""
+        """Places of these cells (rows of `schema.CELL_SET`) in `units`, in their order.
+
+        −1 for those that it lacks.
+        """
         own = self.units.cells.select(CELL_SET).with_row_index("at")
-        found = cells.select(CELL_SET).join(own, on=CELL_SET, how="left", nulls_equal=True, maintain_order="left")
+        found = cells.select(CELL_SET).join(
+            own, on=CELL_SET, how="left", nulls_equal=True, maintain_order="left"
+        )
         return found["at"].cast(pl.Int64).fill_null(-1).to_numpy()
 
     def _two_states(self, times: pl.LazyFrame) -> npt.NDArray[np.bool_]:
@@ -234,7 +268,9 @@ class Comparison:
         if among is not None:
             places = places.filter(pl.Series(among))
         if level != "threads":
-            places = places.filter(pl.col("kind") == (pl.col("kind").min().over(by) if by else pl.col("kind").min()))
+            places = places.filter(
+                pl.col("kind") == (pl.col("kind").min().over(by) if by else pl.col("kind").min())
+            )
         parts = places.group_by(by, maintain_order=True) if by else [((), places)]
         return [
             Group(dict(zip(by, key, strict=True)), cells, branches)
@@ -242,7 +278,9 @@ class Comparison:
             for cells, branches in self._alike(part["at"].to_numpy().astype(int))
         ]
 
-    def _alike(self, cells: npt.NDArray[np.int64]) -> list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+    def _alike(
+        self, cells: npt.NDArray[np.int64]
+    ) -> list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
         """What of these cells each branch can pool, with the branches that can pool just that."""
         if cells.size == 0 or not self.branches:
             return []
@@ -261,25 +299,36 @@ class Comparison:
     def spread_over(self, groups: Sequence[npt.NDArray[np.int64]]) -> tuple[Location, Spread]:
         """Every branch over each of these groups of cells: groups by branches."""
         parts = [pooled(_at(self._cells, cells)) for cells in groups]
-        found = Location(*(np.stack([getattr(it, name) for it in parts]) for name in Location.__dataclass_fields__))
+        found = Location(
+            *(
+                np.stack([getattr(it, name) for it in parts])
+                for name in Location.__dataclass_fields__
+            )
+        )
         return found, shared_spread(found, exact=self._simulated)
 
     def rows(self, level: str, groups: list[Group]) -> pl.DataFrame:
-        """A row per group and branch of it: the columns of `frames.COMPARISONS` but for correction and verdict.
+        """A row per group and branch of it.
 
-        And `half_width`, of the log-ratio's 95 % interval; `error`, its standard error; `degrees`, of freedom; and
-        `only_cell`, the place in `units` of the cell that a row is about alone.
+        The columns of `frames.COMPARISONS` but for correction and verdict.
+
+        And `half_width`, of the log-ratio's 95 % interval; `error`, its standard error; `degrees`,
+        of freedom; and `only_cell`, the place in `units` of the cell that a row is about alone.
         """
         if not groups or not self.branches:
             return pl.DataFrame(schema=_ROWS)
         found, spread = self.spread_over([group.cells for group in groups])
         half = spread.half_width()
         with np.errstate(invalid="ignore", divide="ignore"):
-            p_values = 2 * special.stdtr(np.maximum(spread.degrees, 1e-9), -np.abs(found.estimate / spread.error))
+            p_values = 2 * special.stdtr(
+                np.maximum(spread.degrees, 1e-9), -np.abs(found.estimate / spread.error)
+            )
         drift, p_drift = self._drift(level, groups)
         band = np.repeat(self._bands(groups)[:, None], len(self.branches), axis=1)
         pairs = np.stack([self.units.pairs[group.cells].sum(axis=0) for group in groups])
-        at = np.concatenate([np.full(group.branches.size, number) for number, group in enumerate(groups)])
+        at = np.concatenate(
+            [np.full(group.branches.size, number) for number, group in enumerate(groups)]
+        )
         which = np.concatenate([group.branches for group in groups])
         keys = [groups[number].key for number in at]
         crowded = self.units.cells["oversubscribed"].to_numpy()
@@ -305,18 +354,30 @@ class Comparison:
             **{name: [key.get(name) for key in keys] for name in PLACE},
             "branch": [self.branches[branch] for branch in which],
             "oversubscribed": [
-                bool(crowded[groups[number].cells].any()) if "threads" in groups[number].key else None for number in at
+                bool(crowded[groups[number].cells].any())
+                if "threads" in groups[number].key
+                else None
+                for number in at
             ],
             "cells": [groups[number].cells.size for number in at],
-            "only_cell": [groups[number].cells[0] if groups[number].cells.size == 1 else None for number in at],
+            "only_cell": [
+                groups[number].cells[0] if groups[number].cells.size == 1 else None for number in at
+            ],
             **{name: values[at, which] for name, values in measured.items()},
         }
-        frame = pl.DataFrame(columns, schema_overrides=_ROWS, strict=False).filter(pl.col("time_ratio").is_not_nan())
+        frame = pl.DataFrame(columns, schema_overrides=_ROWS, strict=False).filter(
+            pl.col("time_ratio").is_not_nan()
+        )
         numbers = set(measured) - {"two_states"}
-        return frame.select(pl.col(name).fill_nan(None) if name in numbers else name for name in _ROWS.names())
+        return frame.select(
+            pl.col(name).fill_nan(None) if name in numbers else name for name in _ROWS.names()
+        )
 
     def _states_of(self, level: str, groups: list[Group]) -> npt.NDArray[np.bool_]:
-        """Groups by branches: of single cells, whether one of the two has two states; others pool no such cell."""
+        """Groups by branches: of single cells, whether one of the two has two states.
+
+        Others pool no such cell.
+        """
         if level == "cell":
             return np.stack([self._has_two_states[group.cells[0]] for group in groups])
         return np.zeros((len(groups), len(self.branches)), dtype=bool)
@@ -324,8 +385,9 @@ class Comparison:
     def _bands(self, groups: list[Group]) -> Floats:
         """The A/A band of each group, as a ratio; NaN where the twin does not have its cells.
 
-        It holds 95 % of what equal builds show, as the twin's layouts vary. If the twin itself shows more, something
-        else than chance told the two apart, and a branch is believed only beyond that.
+        It holds 95 % of what equal builds show, as the twin's layouts vary. If the twin itself
+        shows more, something else than chance told the two apart, and a branch is believed only
+        beyond that.
         """
         bands = np.full(len(groups), np.nan)
         if self._twin is None:
@@ -335,11 +397,15 @@ class Comparison:
         if known:
             found, spread = self._noise.spread_over([seen[at] for at in known])
             widest = np.maximum(spread.half_width(), np.abs(found.estimate))[:, self._twin]
-            bands[known] = np.exp(np.maximum(widest, math.log1p(LEAST_SIMULATED) if self._simulated else 0.0))
+            bands[known] = np.exp(
+                np.maximum(widest, math.log1p(LEAST_SIMULATED) if self._simulated else 0.0)
+            )
         return bands
 
     def _drift(self, level: str, groups: list[Group]) -> tuple[Floats, Floats]:
-        """Trend of each pooled row's ratio over replicates, and the p-value of its slope; NaN for cells.
+        """Trend of each pooled row's ratio over replicates, and the p-value of its slope.
+
+        NaN for cells.
 
         What a replicate shows is one value: its trials share the moment and the build.
         """
@@ -348,7 +414,9 @@ class Comparison:
         if level == "cell" or values.shape[2] < FEWEST_TO_DRIFT:
             return np.full(shape, np.nan), np.full(shape, np.nan)
         with np.errstate(invalid="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # of cells and replicates that a branch does not have
+            warnings.simplefilter(
+                "ignore", RuntimeWarning
+            )  # of cells and replicates that a branch does not have
             beside = values - np.nanmean(values, axis=2, keepdims=True)
             residual = np.stack([np.nanmean(beside[group.cells], axis=0) for group in groups])
         known = np.isfinite(residual)
@@ -394,11 +462,20 @@ def holm(p_values: Floats) -> Floats:
 
 
 def _judged(rows: pl.DataFrame, twin: str | None, *, simulated: bool) -> pl.DataFrame:
-    """Fill in corrected p-values, what could have been found, and verdicts; the twin is outside the family of tests."""
+    """Fill in corrected p-values, what could have been found, and verdicts.
+
+    The twin is outside the family of tests.
+    """
     own = pl.col("branch") == (twin or "")
-    is_known = pl.col("p_value").is_not_null() & pl.col("band").is_not_null() & ~pl.col("two_states")
+    is_known = (
+        pl.col("p_value").is_not_null() & pl.col("band").is_not_null() & ~pl.col("two_states")
+    )
     is_a_cell = pl.col("only_cell").is_not_null()
-    testable = rows.select(~own & is_known & (~is_a_cell | (pl.col("level") == "cell"))).to_series().to_numpy()
+    testable = (
+        rows.select(~own & is_known & (~is_a_cell | (pl.col("level") == "cell")))
+        .to_series()
+        .to_numpy()
+    )
     levels = rows["level"].to_numpy()
     p_values = rows["p_value"].to_numpy()
     corrected = np.full(rows.height, np.nan)
@@ -415,10 +492,14 @@ def _judged(rows: pl.DataFrame, twin: str | None, *, simulated: bool) -> pl.Data
     # Of the rows of one cell, one was tested, and others may have a trend.
     of_cell = pl.col("p_corrected", "detectable", "ratio_drift", "p_drift")
     same = ["baseline", "quantity", "branch", "only_cell"]
-    judged = judged.with_columns(pl.when(is_a_cell).then(of_cell.max().over(same)).otherwise(of_cell))
+    judged = judged.with_columns(
+        pl.when(is_a_cell).then(of_cell.max().over(same)).otherwise(of_cell)
+    )
     is_different = differs(simulated=simulated)
     verdict = (
-        pl.when(own | pl.col("p_corrected").is_null() | (is_different & drifts(simulated=simulated)))
+        pl.when(
+            own | pl.col("p_corrected").is_null() | (is_different & drifts(simulated=simulated))
+        )
         .then(pl.lit(UNJUDGED))
         .when(is_different & (pl.col("time_ratio") < 1))
         .then(pl.lit(FASTER))
@@ -426,7 +507,9 @@ def _judged(rows: pl.DataFrame, twin: str | None, *, simulated: bool) -> pl.Data
         .then(pl.lit(SLOWER))
         .otherwise(pl.lit(UNCLEAR))
     )
-    by_cpu = judged.filter(quantity="cpu").select(*_CPU_KEY, pl.col("time_ratio").alias("cpu_ratio"))
+    by_cpu = judged.filter(quantity="cpu").select(
+        *_CPU_KEY, pl.col("time_ratio").alias("cpu_ratio")
+    )
     return (
         judged.with_columns(verdict.alias("verdict"))
         .join(by_cpu, on=_CPU_KEY, how="left", nulls_equal=True, maintain_order="left")
@@ -440,24 +523,33 @@ _CPU_KEY = ["baseline", "level", *POOL_CELL]
 def detectable_ratio(rows: pl.DataFrame, alpha: float) -> Floats:
     """Smallest ratio above 1 that the verdict finds with a probability of about 0.8, band and all, at this noise.
 
-    In: rows with `error`, `degrees` and `band`; `alpha` is the level of one test after correction, none being found
-        before it.
+    In: rows with `error`, `degrees` and `band`; `alpha` is the level of one test after correction,
+        none being found before it.
     """
     error, degrees, band = (rows[name].to_numpy() for name in ("error", "degrees", "band"))
     quantile = special.stdtrit(degrees, 1 - alpha / 2)
     needed = np.maximum(quantile * error, np.log(band))
-    # Another sweep has another estimate, and another standard error beside it (noncentral t, large-sample form).
+    # Another sweep has another estimate, and another standard error beside it (noncentral t,
+    # large-sample form).
     spread = error * (1 + 1 / (4 * degrees)) * np.sqrt(1 + quantile**2 / (2 * degrees))
-    # With few degrees of freedom the spread can be immense: infinity says that no change would be found.
+    # With few degrees of freedom the spread can be immense: infinity says that no change would be
+    # found.
     with np.errstate(over="ignore"):
         return np.asarray(np.exp(needed + special.ndtri(AIMED) * spread), dtype=np.float64)
 
 
 def differs(corrected: str = "p_corrected", *, simulated: bool = False) -> pl.Expr:
-    """Whether a row of `frames.COMPARISONS` shows a difference: certain after correction, and outside the A/A band."""
+    """Whether a row of `frames.COMPARISONS` shows a difference.
+
+    Certain after correction, and outside the A/A band.
+    """
     # The band is even in logarithms: one of ±10 % ends at a gain of 9.1 %.
     is_large = (pl.col("time_ratio") - 1).abs() >= (LEAST_SIMULATED if simulated else 0.0)
-    return (pl.col("time_ratio").log().abs() > pl.col("band").log()) & (pl.col(corrected) < ALPHA) & is_large
+    return (
+        (pl.col("time_ratio").log().abs() > pl.col("band").log())
+        & (pl.col(corrected) < ALPHA)
+        & is_large
+    )
 
 
 def drifts(*, simulated: bool = False) -> pl.Expr:

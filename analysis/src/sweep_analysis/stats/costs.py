@@ -1,6 +1,7 @@
 """What a unit of work costs, in three currencies of equal rank (wall time, CPU time, cycles), and CPUs left idle.
 
-A change to a sleep protocol may buy time with CPUs that spin; a table of times alone would call that a gain.
+A change to a sleep protocol may buy time with CPUs that spin; a table of times alone would call
+that a gain.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ NAMES = ("ns_per_unit", "cpu_ns_per_unit", "cycles_per_unit", "cpus_busy")
 def costs(times: pl.LazyFrame, cpus: int | None) -> pl.DataFrame:
     """Every cell's costs with intervals.
 
-    In:  rows of `frames.TIMES`; `cpus` are those that the trials could use.
-    Out: rows of `frames.COSTS`. `cpus_idle` is what a program that could use all of its threads left unused: the
+    In:  rows of `frames.TIMES`; `cpus` are those that the trials could use. Out: rows of
+    `frames.COSTS`. `cpus_idle` is what a program that could use all of its threads left unused: the
          smaller of threads and CPUs, less `cpus_busy`; null if the CPUs are unknown.
     """
     key = [*CELL_SET, "branch"]
-    trials = times.group_by(key).agg(pl.len().alias("trials"), pl.col("oversubscribed").any()).collect()
+    trials = (
+        times.group_by(key).agg(pl.len().alias("trials"), pl.col("oversubscribed").any()).collect()
+    )
     for name in NAMES:
         units = by_unit(times, name)
         middle, low, high = described(units.values)
@@ -33,7 +36,9 @@ def costs(times: pl.LazyFrame, cpus: int | None) -> pl.DataFrame:
         found = units.cells.select(CELL_SET)[at[:, 0]].with_columns(
             pl.Series("branch", [units.branches[row] for row in at[:, 1]], dtype=pl.Categorical),
             *(
-                pl.Series(f"{name}{end}", values[at[:, 0], at[:, 1]], dtype=pl.Float64).fill_nan(None)
+                pl.Series(f"{name}{end}", values[at[:, 0], at[:, 1]], dtype=pl.Float64).fill_nan(
+                    None
+                )
                 for end, values in (("", middle), ("_low", low), ("_high", high))
             ),
         )

@@ -1,6 +1,9 @@
-"""Compares what a simulated and a measured sweep say of branches: whether the same ones gain and lose, and by how much.
+"""Compares what a simulated and a measured sweep say of branches.
 
-How near times are says nothing of that: two branches that are both a fifth too quick may still be in the wrong order.
+Whether the same ones gain and lose, and by how much.
+
+How near times are says nothing of that: two branches that are both a fifth too quick may still be
+in the wrong order.
 """
 
 from __future__ import annotations
@@ -21,11 +24,12 @@ MARK = 0.80
 def differences(simulated: Analysis, measured: Analysis) -> pl.DataFrame:
     """The two sweeps' ratios of time, cell by cell.
 
-    In: two sweeps of the same cells, with one baseline.
-    Out: a row a workload, number of threads and branch that both have: `simulated` and `measured` (time over the
-    baseline's), `low` and `high` (95 % interval of the latter), `is_certain` (the interval excludes 1), `is_right`
-    (they are on the same side of 1; null unless certain), `is_near`, and `two_states` of the simulated cell (`states`),
-    which is then neither certain nor near nor far. Sorted by what they differ by, most first.
+    In: two sweeps of the same cells, with one baseline. Out: a row a workload, number of threads
+    and branch that both have: `simulated` and `measured` (time over the baseline's), `low` and
+    `high` (95 % interval of the latter), `is_certain` (the interval excludes 1), `is_right` (they
+    are on the same side of 1; null unless certain), `is_near`, and `two_states` of the simulated
+    cell (`states`), which is then neither certain nor near nor far. Sorted by what they differ by,
+    most first.
 
     Raises:
         InputError: the baselines differ, or no cell is in both.
@@ -39,7 +43,11 @@ def differences(simulated: Analysis, measured: Analysis) -> pl.DataFrame:
     ratio = pl.col("time_ratio")
     predicted, seen = (_cells(analysis) for analysis in (simulated, measured))
     rows = predicted.select(*POOL_CELL, ratio.alias("simulated"), "two_states").join(
-        seen.select(*POOL_CELL, ratio.alias("measured"), pl.col("ratio_low", "ratio_high").name.replace("ratio_", "")),
+        seen.select(
+            *POOL_CELL,
+            ratio.alias("measured"),
+            pl.col("ratio_low", "ratio_high").name.replace("ratio_", ""),
+        ),
         on=POOL_CELL,
         nulls_equal=True,
     )

@@ -1,6 +1,9 @@
-"""What moved times beside branches: the moment in the sweep, the place in the block, the clock that was measured.
+"""What moved times beside branches.
 
-Blocks are the replicates throughout: trials of one block share the moment, so they say the same thing several times.
+The moment in the sweep, the place in the block, the clock that was measured.
+
+Blocks are the replicates throughout: trials of one block share the moment, so they say the same
+thing several times.
 """
 
 from __future__ import annotations
@@ -37,11 +40,11 @@ class Drift:
 class ClockEffect:
     """How far times follow the measured clock.
 
-    Attributes:
-        exponent: time goes with the clock to this power: −1 if work takes the same cycles at any clock, 0 if the clock
+    Attributes: exponent: time goes with the clock to this power: −1 if work takes the same cycles
+        at any clock, 0 if the clock
             does not matter.
-        spread: standard deviation of a block's log clock about that of the other blocks of its cells.
-        p_value: of Spearman's test that blocks' times do not depend on their clocks.
+        spread: standard deviation of a block's log clock about that of the other blocks of its
+        cells. p_value: of Spearman's test that blocks' times do not depend on their clocks.
     """
 
     exponent: float
@@ -52,15 +55,17 @@ class ClockEffect:
 def residuals(times: pl.LazyFrame) -> pl.LazyFrame:
     """How far time and clock of each block are from those of the other blocks which visited the same cells.
 
-    In:  rows of `frames.TIMES`.
-    Out: rows of `frames.RESIDUALS`, one per block, the pool's program and the sequential one. A cell set that only one
+    In:  rows of `frames.TIMES`. Out: rows of `frames.RESIDUALS`, one per block, the pool's program
+    and the sequential one. A cell set that only one
          block visited says nothing and is left out.
     """
     return _blocks(times).select(pl.col(name).cast(kind) for name, kind in RESIDUALS.items())
 
 
 def drift(times: pl.LazyFrame) -> Drift | None:
-    """Trend of the blocks' times, each relative to the other blocks of its cells; None with too few blocks.
+    """Trend of the blocks' times, each relative to the other blocks of its cells.
+
+    None with too few blocks.
 
     In: rows of `frames.TIMES`. A cell set that only one block visited says nothing and is left out.
     """
@@ -70,11 +75,16 @@ def drift(times: pl.LazyFrame) -> Drift | None:
         return None
     slope = float(when @ residual / (when @ when))
     whole: int = np.ptp(blocks["block"].to_numpy())
-    return Drift(float(np.exp(slope * whole)), _no_dependence(when, residual, blocks.select(CELL_SET).n_unique()))
+    return Drift(
+        float(np.exp(slope * whole)),
+        _no_dependence(when, residual, blocks.select(CELL_SET).n_unique()),
+    )
 
 
 def clock_effect(times: pl.LazyFrame) -> ClockEffect | None:
-    """How far blocks' times follow their clocks; None with too few blocks, or if the clock never moved.
+    """How far blocks' times follow their clocks.
+
+    None with too few blocks, or if the clock never moved.
 
     In: rows of `frames.TIMES`.
     """
@@ -90,24 +100,29 @@ def clock_effect(times: pl.LazyFrame) -> ClockEffect | None:
 def places(times: pl.LazyFrame) -> pl.DataFrame:
     """How long trials take by their place in the block, each beside the others of its cell and of its block.
 
-    In:  rows of `frames.TIMES`.
-    Out: rows of `frames.PLACES`. The interval of the median is the one between order statistics, which asks nothing of
+    In:  rows of `frames.TIMES`. Out: rows of `frames.PLACES`. The interval of the median is the one
+    between order statistics, which asks nothing of
          the distribution.
     """
     rows = []
-    for (place,), part in _in_blocks(times).collect().sort("position").group_by("position", maintain_order=True):
+    for (place,), part in (
+        _in_blocks(times).collect().sort("position").group_by("position", maintain_order=True)
+    ):
         ordered = np.sort(part["excess"].to_numpy())
         first, last = stats.binom.interval(CONFIDENCE, ordered.size, 0.5)
         last = min(int(last), ordered.size - 1)
-        rows.append((place, ordered.size, float(np.median(ordered)), ordered[int(first)], ordered[last]))
+        rows.append(
+            (place, ordered.size, float(np.median(ordered)), ordered[int(first)], ordered[last])
+        )
     return pl.DataFrame(rows, schema=PLACES, orient="row")
 
 
 def place_trend(times: pl.LazyFrame) -> Drift | None:
     """Trend from the first trial of a block to its last; None with too few blocks.
 
-    Order in a block is random, so no branch gains by it; but it would add noise to every comparison. Each block has a
-    slope of its own, and Wilcoxon's test asks whether slopes lie about zero.
+    Order in a block is random, so no branch gains by it; but it would add noise to every
+    comparison. Each block has a slope of its own, and Wilcoxon's test asks whether slopes lie about
+    zero.
 
     In: rows of `frames.TIMES`.
     """
@@ -115,7 +130,10 @@ def place_trend(times: pl.LazyFrame) -> Drift | None:
     slopes = (
         _in_blocks(times)
         .group_by("block")
-        .agg(((place * excess).sum() / (place * place).sum()).alias("slope"), pl.col("position").max())
+        .agg(
+            ((place * excess).sum() / (place * place).sum()).alias("slope"),
+            pl.col("position").max(),
+        )
         .collect()
     )
     slope = slopes["slope"].to_numpy()
@@ -128,7 +146,9 @@ def place_trend(times: pl.LazyFrame) -> Drift | None:
 def _blocks(times: pl.LazyFrame) -> pl.LazyFrame:
     """One row per block: `residual`, `clock`, and `when` it ran in blocks before or after the mean of its cell set."""
     return (
-        times.with_columns(beside_cell("ns_per_unit").alias("residual"), pl.col("ghz").log().alias("clock"))
+        times.with_columns(
+            beside_cell("ns_per_unit").alias("residual"), pl.col("ghz").log().alias("clock")
+        )
         .group_by([*CELL_SET, "block"])
         .agg(pl.col("residual").median(), pl.col("clock").median())
         .filter(pl.len().over(CELL_SET) > 1)
@@ -141,7 +161,10 @@ def _blocks(times: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _in_blocks(times: pl.LazyFrame) -> pl.LazyFrame:
-    """Trials of blocks of several, with `excess`: their log time beside the cell, less that of the block's others."""
+    """Trials of blocks of several, with `excess`.
+
+    Their log time beside the cell, less that of the block's others.
+    """
     beside = times.filter(pl.len().over(CELL) > 1)
     values = beside.select("block", "position", beside_cell("ns_per_unit").alias("value"))
     return deviations(values, ["block"], 2).rename({"deviation": "excess"})

@@ -1,7 +1,8 @@
 """What the scheduler did per unit of work: counts of instrumented builds, never beside their times.
 
-A count is summed over all threads and divided by the work of its trial; then the median over trials. Instrumented
-trials are few, and counts of one cell differ little beside those of two branches, so the spread is least and most.
+A count is summed over all threads and divided by the work of its trial; then the median over
+trials. Instrumented trials are few, and counts of one cell differ little beside those of two
+branches, so the spread is least and most.
 """
 
 from __future__ import annotations
@@ -48,26 +49,35 @@ def headline_rates(sweep: Sweep) -> pl.LazyFrame:
     """
     rates = _trial_rates(sweep)
     words = [
-        rates.filter(pl.col("event").str.ends_with(ending)).with_columns(pl.lit(name).alias("event"))
+        rates.filter(pl.col("event").str.ends_with(ending)).with_columns(
+            pl.lit(name).alias("event")
+        )
         for name, ending in (("writes", WRITES), ("loads", LOADS))
     ]
     # A variant that keeps no count of something has none of it, which is not nothing: no row then.
     single = rates.filter(pl.col("event").is_in(list(HEADLINE)))
-    summed = pl.concat([*words, single]).group_by([*_KEPT, "trial", "event"]).agg(pl.col("per_unit").sum())
+    summed = (
+        pl.concat([*words, single])
+        .group_by([*_KEPT, "trial", "event"])
+        .agg(pl.col("per_unit").sum())
+    )
     return _medians(summed, EVENT_RATES)
 
 
 def line_rates(sweep: Sweep) -> pl.LazyFrame:
     """Who writes which cache line of the counters, and how often.
 
-    Words of a build with the feature `cache-padded` have lines of their own, all others share one. A word that a
-    variant has but never touched shows as a line without traffic only if it has the line to itself.
+    Words of a build with the feature `cache-padded` have lines of their own, all others share one.
+    A word that a variant has but never touched shows as a line without traffic only if it has the
+    line to itself.
 
     Out: rows of `frames.LINE_RATES`, one per counted cell and line.
     """
     padded = pl.col("branch").is_in(_padded(sweep))
     word = pl.col("event").str.extract(f"^(.+?)(?:{LOADS}|{WRITES}|{CAS_FAILURES})$")
-    accesses = _trial_rates(sweep).with_columns(word.alias("word")).filter(pl.col("word").is_not_null())
+    accesses = (
+        _trial_rates(sweep).with_columns(word.alias("word")).filter(pl.col("word").is_not_null())
+    )
     trial = [*_KEPT, "trial"]
     together = pl.col("word").unique(maintain_order=True).str.join(" + ").over(trial)
     lines = accesses.sort([*trial, "word"]).with_columns(
@@ -76,7 +86,11 @@ def line_rates(sweep: Sweep) -> pl.LazyFrame:
     per_trial = lines.group_by([*trial, "line"]).agg(
         *(
             pl.col("per_unit").filter(pl.col("event") == pl.col("word") + ending).sum().alias(name)
-            for name, ending in (("loads", LOADS), ("writes", WRITES), ("cas_failures", CAS_FAILURES))
+            for name, ending in (
+                ("loads", LOADS),
+                ("writes", WRITES),
+                ("cas_failures", CAS_FAILURES),
+            )
         )
     )
     return (
@@ -97,7 +111,8 @@ def writes_per_push(sweep: Sweep) -> pl.DataFrame:
 
     That line holds the count of sleepers, alone or with other words.
 
-    Out: `schema.PANEL`, `threads`, `branch`, `oversubscribed`, `writes_per_push`; rows without a push are left out.
+    Out: `schema.PANEL`, `threads`, `branch`, `oversubscribed`, `writes_per_push`; rows without a
+    push are left out.
     """
     read = line_rates(sweep).filter(pl.col("line").str.contains("sleeping|packed_word"))
     pushes = event_rates(sweep).filter(pl.col("event") == "pushes", pl.col("per_unit") > 0)

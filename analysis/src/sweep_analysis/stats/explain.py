@@ -22,9 +22,8 @@ FEWEST_CELLS = 4
 class Explanation:
     """Writes and times of counted branches against one of them.
 
-    Attributes:
-        cells: see `explain`.
-        correlation: Spearman's rank correlation between saved writes and saved time; None with too few cells, or if
+    Attributes: cells: see `explain`. correlation: Spearman's rank correlation between saved writes
+        and saved time; None with too few cells, or if
             nothing varies.
         p_value: of the test that there is none; None likewise.
     """
@@ -37,15 +36,18 @@ class Explanation:
 def explain(analysis: Analysis, plain: str) -> Explanation:
     """Set counted writes beside measured times, each branch against `plain`, on two threads and more, within the CPUs.
 
-    Cells: one row per counted branch other than `plain`, workload and thread count of 2 up to the CPUs: `panel`,
-        `threads`, `branch`, `writes` and `plain_writes` (per unit of work, all counter words), `saved_writes`,
-        `saved_ns` (wall time per unit), `saved_ns_low`, `saved_ns_high` (95 % interval), `plain_ns`. Where `plain`
-        writes nothing there is nothing to save, and no row.
+    Cells: one row per counted branch other than `plain`, workload and thread count of 2 up to the
+        CPUs: `panel`, `threads`, `branch`, `writes` and `plain_writes` (per unit of work, all
+        counter words), `saved_writes`, `saved_ns` (wall time per unit), `saved_ns_low`,
+        `saved_ns_high` (95 % interval), `plain_ns`. Where `plain` writes nothing there is nothing
+        to save, and no row.
     """
     writes = analysis.drawn_events.filter(
         (pl.col("event") == "writes") & ~pl.col("oversubscribed") & (pl.col("threads") > 1)
     )
-    own = writes.filter((pl.col("branch") == plain) & (pl.col("per_unit") > 0)).select(*PLACE, plain_writes="per_unit")
+    own = writes.filter((pl.col("branch") == plain) & (pl.col("per_unit") > 0)).select(
+        *PLACE, plain_writes="per_unit"
+    )
     times = (
         analysis.times.filter((pl.col("program") == "parallel") & (pl.col("branch") == plain))
         .group_by(PLACE)
@@ -53,7 +55,9 @@ def explain(analysis: Analysis, plain: str) -> Explanation:
         .with_columns(WORDS)
     )
     simulated = analysis.sweep.machine is not None
-    compared = compare(analysis.times.lazy(), plain, simulated=simulated).filter(pl.col("level") == "cell")
+    compared = compare(analysis.times.lazy(), plain, simulated=simulated).filter(
+        pl.col("level") == "cell"
+    )
 
     def saved(ratio: str, name: str) -> pl.Expr:
         return ((1 - pl.col(ratio)) * pl.col("plain_ns")).alias(name)
@@ -77,7 +81,10 @@ def explain(analysis: Analysis, plain: str) -> Explanation:
         "saved_ns", "saved_ns_low", "saved_ns_high", "plain_ns",
     )  # fmt: skip
     # Relative to the work: a unit is an element here and a whole tour there.
-    time, write = shown["saved_ns"] / shown["plain_ns"], shown["saved_writes"] / shown["plain_writes"]
+    time, write = (
+        shown["saved_ns"] / shown["plain_ns"],
+        shown["saved_writes"] / shown["plain_writes"],
+    )
     if shown.height < FEWEST_CELLS or time.n_unique() == 1 or write.n_unique() == 1:
         return Explanation(shown, None, None)
     found = stats.spearmanr(write.to_numpy(), time.to_numpy())

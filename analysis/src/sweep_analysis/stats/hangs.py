@@ -1,7 +1,9 @@
-"""How often runs hung, in how much work: what is counted where a lost wake-up stops a program for good.
+"""How often runs hung, in how much work.
 
-A run that hung says how many iterations it had finished. A run that was out of time, or failed otherwise, says
-nothing of the kind: it is counted apart, and its work is left out.
+What is counted where a lost wake-up stops a program for good.
+
+A run that hung says how many iterations it had finished. A run that was out of time, or failed
+otherwise, says nothing of the kind: it is counted apart, and its work is left out.
 """
 
 from __future__ import annotations
@@ -15,7 +17,12 @@ from sweep_analysis.read.schema import PARALLEL, PLACE, WORDS
 NOBODY, PUSHER, SLEEPER = "nobody", "the thread that pushes", "the thread that goes to sleep"
 """Who fences, so that a job on a worker's own deque is not missed: see the sleep protocol's README, section 9."""
 
-_FENCED_BY = {"demand": SLEEPER, "asymmetric-fence": SLEEPER, "push-fence": PUSHER, "no-jec": PUSHER}
+_FENCED_BY = {
+    "demand": SLEEPER,
+    "asymmetric-fence": SLEEPER,
+    "push-fence": PUSHER,
+    "no-jec": PUSHER,
+}
 """By a feature of the fork; the first that a build has decides."""
 
 
@@ -25,7 +32,9 @@ def hangs(sweep: Sweep) -> pl.DataFrame:
     Out: rows of `frames.HANGS` in the order of the manifest, of the pool's program.
     """
     trials = sweep.trials.filter(pl.col("program") == PARALLEL)
-    done = sweep.iterations.group_by("trial").agg(pl.col("work_units").sum(), each=pl.col("work_units").first())
+    done = sweep.iterations.group_by("trial").agg(
+        pl.col("work_units").sum(), each=pl.col("work_units").first()
+    )
     finished = pl.col("reason").str.extract(r"^iteration (\d+) got no further").cast(pl.Int64)
     of_cell = pl.col("each").drop_nulls().first().over(PLACE)
     told = pl.col("outcome").is_in(["ok", "hang"])
@@ -43,12 +52,21 @@ def hangs(sweep: Sweep) -> pl.DataFrame:
         .with_columns(WORDS)
         .collect()
     )
-    order = pl.DataFrame({"branch": sweep.branches, "fenced_by": [_fenced_by(sweep, name) for name in sweep.branches]})
+    order = pl.DataFrame(
+        {
+            "branch": sweep.branches,
+            "fenced_by": [_fenced_by(sweep, name) for name in sweep.branches],
+        }
+    )
     joined = order.join(counted, on="branch", maintain_order="left")
     return joined.select(pl.col(name).cast(kind) for name, kind in HANGS.items())
 
 
 def _fenced_by(sweep: Sweep, branch: str) -> str:
-    sources = [entry.get("source") or {} for entry in sweep.manifest.get("branches", []) if entry["name"] == branch]
+    sources = [
+        entry.get("source") or {}
+        for entry in sweep.manifest.get("branches", [])
+        if entry["name"] == branch
+    ]
     features = {feature for source in sources for feature in source.get("features", [])}
     return next((who for feature, who in _FENCED_BY.items() if feature in features), NOBODY)

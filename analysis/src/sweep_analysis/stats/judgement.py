@@ -1,7 +1,10 @@
-"""All that is judged of a sweep, once: terminal, page, tables, README and findings are drawn from this one result.
+"""All that is judged of a sweep, once.
 
-Every branch is compared with the baseline and, where the fork with the baseline's counters was measured too, every
-other branch of the fork with that one: what the fork's scheduler gains is no merit of how a branch counts.
+Terminal, page, tables, README and findings are drawn from this one result.
+
+Every branch is compared with the baseline and, where the fork with the baseline's counters was
+measured too, every other branch of the fork with that one: what the fork's scheduler gains is no
+merit of how a branch counts.
 """
 
 from __future__ import annotations
@@ -66,8 +69,13 @@ class Judgement:
         return with_panel(self.comparisons.filter(pl.col("baseline") == (self.plain or "")))
 
 
-def judged_of(sweep: Sweep, times: pl.DataFrame | None = None, baseline: str | None = None) -> Judgement:
-    """Judge a sweep. In: its rows of `frames.TIMES`, if they are there; `baseline` replaces the sweep's own."""
+def judged_of(
+    sweep: Sweep, times: pl.DataFrame | None = None, baseline: str | None = None
+) -> Judgement:
+    """Judge a sweep.
+
+    In: its rows of `frames.TIMES`, if they are there; `baseline` replaces the sweep's own.
+    """
     good = trial_times(sweep).collect() if times is None else times
     base = baseline or sweep.baseline
     failures = _failures(sweep, base)
@@ -76,34 +84,52 @@ def judged_of(sweep: Sweep, times: pl.DataFrame | None = None, baseline: str | N
     plain = plain_fork(sweep, base)
     forks = [name for name in of_the_fork(sweep) if name not in (plain, base)]
     also = {plain: forks} if plain is not None and forks else None
-    judged = judge(with_time_outs(sweep, good).lazy(), base, also=also, simulated=sweep.machine is not None)
+    judged = judge(
+        with_time_outs(sweep, good).lazy(), base, also=also, simulated=sweep.machine is not None
+    )
     return Judgement(sweep, base, judged, failures)
 
 
 def _failures(sweep: Sweep, baseline: str | None) -> pl.DataFrame:
-    """Rows of `frames.FAILURES`: where trials of the pool's program failed, the baseline's own beside them."""
+    """Rows of `frames.FAILURES`.
+
+    Where trials of the pool's program failed, the baseline's own beside them.
+    """
     failed, kinds = pl.col("outcome") != "ok", pl.col("outcome").cast(pl.String)
     counted = (
         sweep.trials.filter(pl.col("program") == PARALLEL)
         .with_columns(pl.col("input").fill_null(""))
         .group_by([*PANEL, "branch"])
-        .agg(failed.sum().alias("failed"), pl.len().alias("trials"), kinds.filter(failed).unique().sort())
+        .agg(
+            failed.sum().alias("failed"),
+            pl.len().alias("trials"),
+            kinds.filter(failed).unique().sort(),
+        )
         .collect()
     )
     own = pl.col("branch").is_in([baseline or "", f"{baseline}{TWIN_SUFFIX}"])
-    base = counted.filter(own).group_by(PANEL).agg((pl.col("failed") / pl.col("trials")).max().alias("baseline_share"))
+    base = (
+        counted.filter(own)
+        .group_by(PANEL)
+        .agg((pl.col("failed") / pl.col("trials")).max().alias("baseline_share"))
+    )
     beyond = pl.col("failed") / pl.col("trials") > pl.col("baseline_share").fill_null(0.0)
     return (
         counted.filter((pl.col("failed") > 0) & ~own)
         .join(base, on=PANEL, how="left", nulls_equal=True)
-        .with_columns(pl.col("outcome").list.join(", ").alias("outcomes"), beyond.alias("is_beyond_baseline"))
+        .with_columns(
+            pl.col("outcome").list.join(", ").alias("outcomes"), beyond.alias("is_beyond_baseline")
+        )
         .sort("branch", *PANEL)
         .select(pl.col(name).cast(kind) for name, kind in FAILURES.items())
     )
 
 
 def plain_fork(sweep: Sweep, baseline: str | None) -> str | None:
-    """The branch that is our scheduler with upstream's counters; None if it was not measured or is the baseline."""
+    """The branch that is our scheduler with upstream's counters.
+
+    None if it was not measured or is the baseline.
+    """
     plain = [name for name, features in _forks(sweep) if features <= {"packed"}]
     return plain[0] if plain and plain[0] in sweep.branches and baseline not in plain else None
 
@@ -115,5 +141,9 @@ def of_the_fork(sweep: Sweep) -> list[str]:
 
 def _forks(sweep: Sweep) -> list[tuple[str, set[str]]]:
     """Name and features of every branch that is the fork."""
-    sources = [(branch["name"], branch.get("source", {})) for branch in sweep.manifest.get("branches", [])]
-    return [(name, set(source["features"])) for name, source in sources if source.get("kind") == "fork"]
+    sources = [
+        (branch["name"], branch.get("source", {})) for branch in sweep.manifest.get("branches", [])
+    ]
+    return [
+        (name, set(source["features"])) for name, source in sources if source.get("kind") == "fork"
+    ]

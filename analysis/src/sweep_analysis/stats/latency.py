@@ -1,7 +1,8 @@
 """How long work waited for a thread: quantiles that workloads report, over the trials of a cell.
 
-A quantile of a trial is the workload's own; trials are never thrown together, because the slowest waits of one process
-would then stand for all. What a few trials show of a tail is little, so the spread is least and most.
+A quantile of a trial is the workload's own; trials are never thrown together, because the slowest
+waits of one process would then stand for all. What a few trials show of a tail is little, so the
+spread is least and most.
 """
 
 from __future__ import annotations
@@ -34,16 +35,34 @@ NS_PER_US = 1000
 
 
 def waits_of(sweep: Sweep) -> pl.DataFrame:
-    """What each trial says of its waits: `trial`, `p50_ns`, `p99_ns`, of the first of `JUDGED` that it tells."""
-    name = pl.col("metric").str.extract_groups(rf"^(?<kind>{'|'.join(JUDGED)})_(?<quantile>p50|p99)$")
-    told = sweep.metrics.filter(pl.col("unit") == "ns").with_columns(name.alias("name")).unnest("name")
+    """What each trial says of its waits.
+
+    `trial`, `p50_ns`, `p99_ns`, of the first of `JUDGED` that it tells.
+    """
+    name = pl.col("metric").str.extract_groups(
+        rf"^(?<kind>{'|'.join(JUDGED)})_(?<quantile>p50|p99)$"
+    )
+    told = (
+        sweep.metrics.filter(pl.col("unit") == "ns").with_columns(name.alias("name")).unnest("name")
+    )
     first = told.drop_nulls("kind").with_columns(pl.col("kind").cast(pl.Enum(JUDGED)))
-    quantiles = [pl.col("value").filter(pl.col("quantile") == q).first().alias(f"{q}_ns") for q in ("p50", "p99")]
-    return first.filter(pl.col("kind") == pl.col("kind").min().over("trial")).group_by("trial").agg(quantiles).collect()
+    quantiles = [
+        pl.col("value").filter(pl.col("quantile") == q).first().alias(f"{q}_ns")
+        for q in ("p50", "p99")
+    ]
+    return (
+        first.filter(pl.col("kind") == pl.col("kind").min().over("trial"))
+        .group_by("trial")
+        .agg(quantiles)
+        .collect()
+    )
 
 
 def trial_waits(sweep: Sweep) -> pl.LazyFrame:
-    """Every quantile of every good trial of the pool's program: its cell, `kind`, `quantile` and `wait_us`."""
+    """Every quantile of every good trial of the pool's program.
+
+    Its cell, `kind`, `quantile` and `wait_us`.
+    """
     name = pl.col("metric").str.extract_groups(rf"^(?<kind>{'|'.join(KINDS)})_(?<quantile>.+)$")
     told = (
         sweep.metrics.filter(pl.col("unit") == "ns")
@@ -52,7 +71,9 @@ def trial_waits(sweep: Sweep) -> pl.LazyFrame:
         .filter(pl.col("quantile").is_in(QUANTILES))
         .with_columns((pl.col("value") / NS_PER_US).alias("wait_us"))
     )
-    trials = sweep.trials.with_columns(pl.col("input").fill_null("")).filter(pl.col("program") == PARALLEL)
+    trials = sweep.trials.with_columns(pl.col("input").fill_null("")).filter(
+        pl.col("program") == PARALLEL
+    )
     return trials.select(*POOL_CELL, "program", "oversubscribed", "trial").join(told, on="trial")
 
 
@@ -65,7 +86,12 @@ def latencies(sweep: Sweep) -> pl.LazyFrame:
     return (
         trial_waits(sweep)
         .group_by([*POOL_CELL, "oversubscribed", "kind", "quantile"])
-        .agg(pl.len().alias("trials"), wait.median(), wait.min().alias("wait_us_low"), wait.max().alias("wait_us_high"))
+        .agg(
+            pl.len().alias("trials"),
+            wait.median(),
+            wait.min().alias("wait_us_low"),
+            wait.max().alias("wait_us_high"),
+        )
         .select(pl.col(column).cast(kind) for column, kind in LATENCIES.items())
         .sort([*POOL_CELL, "kind", "quantile"])
     )
@@ -74,9 +100,10 @@ def latencies(sweep: Sweep) -> pl.LazyFrame:
 def tradeoffs(waits: pl.DataFrame, times: pl.DataFrame, quantile: str) -> pl.DataFrame:
     """What a short wait costs: one quantile of the waits beside the CPU time, per cell.
 
-    In:  rows of `frames.LATENCIES` and `frames.TIMES`.
-    Out: one row per cell that waits until work is done: `schema.PANEL`, `threads`, `branch`, `oversubscribed`,
-         `wait_us` (median over trials of that quantile), `cpu_us` (CPU time per unit of work, median over trials).
+    In:  rows of `frames.LATENCIES` and `frames.TIMES`. Out: one row per cell that waits until work
+    is done: `schema.PANEL`, `threads`, `branch`, `oversubscribed`,
+         `wait_us` (median over trials of that quantile), `cpu_us` (CPU time per unit of work,
+         median over trials).
     """
     key = POOL_CELL
     spent = (

@@ -25,7 +25,9 @@ def ledger(sweep: Sweep, times: pl.LazyFrame, baseline: str | None) -> pl.DataFr
     frame = times.collect()
     pool = frame.select(*CELL, "block").filter(pl.col("program") == PARALLEL)
     rows += _pairs(pool, baseline) + _cells(pool)
-    struck = 0 if sweep.machine else bursts(with_time_outs(sweep, frame).lazy(), "ns_per_unit").height
+    struck = (
+        0 if sweep.machine else bursts(with_time_outs(sweep, frame).lazy(), "ns_per_unit").height
+    )
     if struck:
         reason = "a burst of other work (in wall time)"
         rows.append(_row("blocks of comparisons", reason, None, struck, pool["block"].n_unique()))
@@ -33,13 +35,25 @@ def ledger(sweep: Sweep, times: pl.LazyFrame, baseline: str | None) -> pl.DataFr
     warmups = asked.get("warmup_iterations", 0) if isinstance(asked, dict) else 0
     if warmups:
         timed = int(frame["iterations"].sum())
-        rows.append(_row("iterations", "warm-up", None, warmups * frame.height, timed + warmups * frame.height))
+        rows.append(
+            _row(
+                "iterations",
+                "warm-up",
+                None,
+                warmups * frame.height,
+                timed + warmups * frame.height,
+            )
+        )
     labelled = outliers(times).collect().height
-    rows.append(_row("trials", f"outliers ({labelled} labelled), which are kept", None, 0, frame.height))
+    rows.append(
+        _row("trials", f"outliers ({labelled} labelled), which are kept", None, 0, frame.height)
+    )
     return pl.DataFrame(rows, schema=LEDGER)
 
 
-def _row(what: str, reason: str, branch: str | None, left_out: int, of: int | None) -> dict[str, Any]:
+def _row(
+    what: str, reason: str, branch: str | None, left_out: int, of: int | None
+) -> dict[str, Any]:
     return {"what": what, "reason": reason, "branch": branch, "left_out": left_out, "of": of}
 
 
@@ -48,11 +62,25 @@ def _trials(sweep: Sweep) -> list[dict[str, Any]]:
     rows = []
     for trials, text in ((sweep.trials, "failed: {}"), (sweep.counted, "counted, and failed: {}")):
         per_branch = trials.with_columns(pl.len().over("branch").alias("of"))
-        failed = per_branch.filter(pl.col("outcome") != "ok").group_by("branch", "outcome", "of").len().collect()
+        failed = (
+            per_branch.filter(pl.col("outcome") != "ok")
+            .group_by("branch", "outcome", "of")
+            .len()
+            .collect()
+        )
         for branch, outcome, of, number in failed.sort("branch", "outcome").rows():
             rows.append(_row("trials", text.format(outcome), branch, number, of))
-    counted = sweep.counted.filter(pl.col("outcome") == "ok").group_by("branch").len().sort("branch").collect()
-    rows += [_row("trials", "counted, so never timed", branch, number, number) for branch, number in counted.rows()]
+    counted = (
+        sweep.counted.filter(pl.col("outcome") == "ok")
+        .group_by("branch")
+        .len()
+        .sort("branch")
+        .collect()
+    )
+    rows += [
+        _row("trials", "counted, so never timed", branch, number, number)
+        for branch, number in counted.rows()
+    ]
     return rows
 
 
@@ -79,6 +107,12 @@ def _cells(pool: pl.DataFrame) -> list[dict[str, Any]]:
     short = present.filter(pl.col("present").list.len() < every)
     branches = set(pool["branch"])
     missing = sorted({name for found in short["present"] for name in branches - set(found)})
-    named = ", ".join(name for name in missing if not name.endswith(TWIN_SUFFIX)) or ", ".join(missing)
+    named = ", ".join(name for name in missing if not name.endswith(TWIN_SUFFIX)) or ", ".join(
+        missing
+    )
     reason = f"not all branches have it (missing: {named})"
-    return [_row("cells of pooled means", reason, None, short.height, present.height)] if short.height else []
+    return (
+        [_row("cells of pooled means", reason, None, short.height, present.height)]
+        if short.height
+        else []
+    )

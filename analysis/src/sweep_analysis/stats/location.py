@@ -1,13 +1,16 @@
-"""The one estimate of this package, and how sure it is: a trimmed mean of logarithms, one value a unit.
+"""The one estimate of this package, and how sure it is.
 
-A *unit* is what repeats independently: a build of a branch (see `units`). The mean leaves out the same number of values
-at either end (a fifth of them, rounded down: one of 5 to 9), so that a trial that met another program does not decide.
-Its standard error comes from the winsorised spread (Yuen 1974, doi:10.1093/biomet/61.1.165), which a mean over several
-cells keeps unit by unit: what one build owes to luck in all its cells is one piece of luck.
+A trimmed mean of logarithms, one value a unit.
 
-Seven values say little about their own spread. Branches of one program on one host are about equally noisy, so each
-row borrows from the others of its group, as far as the spreads of the whole sweep agree (Smyth 2004,
-doi:10.2202/1544-6115.1027). Where they do not, little is borrowed.
+A *unit* is what repeats independently: a build of a branch (see `units`). The mean leaves out the
+same number of values at either end (a fifth of them, rounded down: one of 5 to 9), so that a trial
+that met another program does not decide. Its standard error comes from the winsorised spread (Yuen
+1974, doi:10.1093/biomet/61.1.165), which a mean over several cells keeps unit by unit: what one
+build owes to luck in all its cells is one piece of luck.
+
+Seven values say little about their own spread. Branches of one program on one host are about
+equally noisy, so each row borrows from the others of its group, as far as the spreads of the whole
+sweep agree (Smyth 2004, doi:10.2202/1544-6115.1027). Where they do not, little is borrowed.
 """
 
 from __future__ import annotations
@@ -41,9 +44,8 @@ LEAST_VARIANCE = 1e-18
 class Location:
     """Trimmed means along the last axis of a table.
 
-    Attributes:
-        estimate: of each row; NaN for a row without values.
-        influence: what each value adds to the standard error, whose square is the sum of their squares; 0 where there
+    Attributes: estimate: of each row; NaN for a row without values. influence: what each value adds
+        to the standard error, whose square is the sum of their squares; 0 where there
             is no value. Of rows by units.
         units: values of each row.
         degrees: degrees of freedom of the standard error of each row; 0 for a row of one value.
@@ -79,19 +81,24 @@ def locate(values: Floats) -> Location:
             continue
         winsorised = np.clip(flat[rows], inner[:, :1], inner[:, -1:])
         middle = np.nanmean(np.where(known[rows], winsorised, np.nan), axis=1, keepdims=True)
-        influence[rows] = np.where(known[rows], winsorised - middle, 0.0) / np.sqrt(kept * (kept - 1))
+        influence[rows] = np.where(known[rows], winsorised - middle, 0.0) / np.sqrt(
+            kept * (kept - 1)
+        )
         degrees[rows] = kept - 1
     shape = values.shape[:-1]
     return Location(
-        estimate.reshape(shape), influence.reshape(values.shape), units.reshape(shape), degrees.reshape(shape)
+        estimate.reshape(shape),
+        influence.reshape(values.shape),
+        units.reshape(shape),
+        degrees.reshape(shape),
     )
 
 
 def pooled(cells: Location, axis: int = 0) -> Location:
     """The mean over cells along `axis`, each with equal weight; the estimate is the mean of theirs.
 
-    A unit's influence is the mean of its influences in the cells. Degrees of freedom lie between those of a trimmed
-    cell and those of a plain mean of units; the middle is taken.
+    A unit's influence is the mean of its influences in the cells. Degrees of freedom lie between
+    those of a trimmed cell and those of a plain mean of units; the middle is taken.
     """
     number = cells.estimate.shape[axis]
     units = cells.units.min(axis=axis)
@@ -114,7 +121,10 @@ class Spread:
 
 
 def own_spread(found: Location) -> Spread:
-    """Standard errors of rows that stand alone; NaN with fewer than `FEWEST_UNITS`, or where no value differs."""
+    """Standard errors of rows that stand alone.
+
+    NaN with fewer than `FEWEST_UNITS`, or where no value differs.
+    """
     variance = (found.influence**2).sum(axis=-1)
     known = (found.units >= FEWEST_UNITS) & (variance > LEAST_VARIANCE)
     return Spread(np.where(known, np.sqrt(variance), np.nan), np.where(known, found.degrees, 0.0))
@@ -123,20 +133,22 @@ def own_spread(found: Location) -> Spread:
 def shared_spread(found: Location, *, exact: bool = False) -> Spread:
     """Standard errors of a table of groups by branches, each group's branches borrowing from each other.
 
-    A row's prior is the geometric mean of the variances of the others of its group; how much it weighs follows from
-    how well variances within groups agree over the whole table, and from how many there are. A row none of whose
-    values differ (the clock is too coarse) has the prior alone; without one it has no standard error, unless it is
-    known to be `exact`.
+    A row's prior is the geometric mean of the variances of the others of its group; how much it
+    weighs follows from how well variances within groups agree over the whole table, and from how
+    many there are. A row none of whose values differ (the clock is too coarse) has the prior alone;
+    without one it has no standard error, unless it is known to be `exact`.
 
-    What is borrowed may raise an error, and may not lower it below the row's own, nor below what half of the prior's
-    variance gives: rows with two modes, or that are noisier than their neighbours, are not rare enough to be averaged
-    away (by simulation, 15 to 24 % of sweeps of equal branches with far modes had a claim otherwise).
+    What is borrowed may raise an error, and may not lower it below the row's own, nor below what
+    half of the prior's variance gives: rows with two modes, or that are noisier than their
+    neighbours, are not rare enough to be averaged away (by simulation, 15 to 24 % of sweeps of
+    equal branches with far modes had a claim otherwise).
     """
     alone = own_spread(found)
     known = alone.degrees > 0
     half = np.where(known, alone.degrees, 1.0) / 2
     variance = np.where(known, alone.error**2, 1.0)
-    # The mean of the log of an estimated variance is below the log of the truth: that is added back.
+    # The mean of the log of an estimated variance is below the log of the truth: that is added
+    # back.
     logs = np.where(known, np.log(variance) - special.digamma(half) + np.log(half), 0.0)
     noise = special.polygamma(1, half)
     number = known.sum(axis=1, keepdims=True)
@@ -152,16 +164,24 @@ def shared_spread(found: Location, *, exact: bool = False) -> Spread:
     prior_variance = np.exp(mean_of_others + special.digamma(prior / 2) - np.log(prior / 2))
     weight = np.where((others > 0) & (found.units >= FEWEST_UNITS), prior, 0.0)
     degrees = weight + alone.degrees
-    shared = (weight * prior_variance + alone.degrees * variance) / np.where(degrees > 0, degrees, np.nan)
+    shared = (weight * prior_variance + alone.degrees * variance) / np.where(
+        degrees > 0, degrees, np.nan
+    )
     own = np.where(known, variance, 0.0)
-    # A row that is plainly noisier than its neighbours has its own spread, and no more certainty than its own values.
-    # Of few neighbours nobody can say what is plain.
+    # A row that is plainly noisier than its neighbours has its own spread, and no more certainty
+    # than its own values. Of few neighbours nobody can say what is plain.
     limit = special.fdtri(np.maximum(alone.degrees, 1), np.maximum(weight, 0.5), 1 - LONE_ALPHA)
-    is_lone = known & (weight > 0) & (own > np.where(others < FEWEST_NEIGHBOURS, 1.0, limit) * prior_variance)
+    is_lone = (
+        known
+        & (weight > 0)
+        & (own > np.where(others < FEWEST_NEIGHBOURS, 1.0, limit) * prior_variance)
+    )
     least = np.where(weight > 0, prior_variance / 2, 0.0)
     certain = exact & ~(degrees > 0) & (found.units >= FEWEST_UNITS)
     shared = np.where(certain, LEAST_VARIANCE, np.maximum(np.maximum(shared, own), least))
-    degrees = np.where(is_lone, alone.degrees, np.where(certain, np.maximum(found.units - 1, 1), degrees))
+    degrees = np.where(
+        is_lone, alone.degrees, np.where(certain, np.maximum(found.units - 1, 1), degrees)
+    )
     return Spread(np.sqrt(shared), degrees)
 
 
@@ -178,7 +198,10 @@ def _inverse_trigamma(values: Floats) -> Floats:
 
 
 def described(logs: Floats) -> tuple[Floats, Floats, Floats]:
-    """The trimmed mean of each row of logarithms and its 95 % interval, as plain numbers; NaN where there is none."""
+    """The trimmed mean of each row of logarithms and its 95 % interval, as plain numbers.
+
+    NaN where there is none.
+    """
     found = locate(logs)
     half = own_spread(found).half_width()
     return np.exp(found.estimate), np.exp(found.estimate - half), np.exp(found.estimate + half)

@@ -1,12 +1,14 @@
 """Does a cell have several typical times? Then its median stands for none of them.
 
-Silverman's test (1981): the smallest bandwidth at which a Gaussian density estimate has one mode is large if the values
-have several; how large it may be by chance comes from samples drawn from that very density. Values whose bimodality
-coefficient is at most that of a uniform distribution are not tested: they are taken as having one mode.
+Silverman's test (1981): the smallest bandwidth at which a Gaussian density estimate has one mode is
+large if the values have several; how large it may be by chance comes from samples drawn from that
+very density. Values whose bimodality coefficient is at most that of a uniform distribution are not
+tested: they are taken as having one mode.
 
-Two questions. *Within trials*, per cell: how far is an iteration from the median of the other iterations of its trial?
-What a process keeps for life does not count there. *Between trials*, per branch and panel, because one cell has too few
-trials to tell: how far is a trial's time from the median of the other trials of its cell?
+Two questions. *Within trials*, per cell: how far is an iteration from the median of the other
+iterations of its trial? What a process keeps for life does not count there. *Between trials*, per
+branch and panel, because one cell has too few trials to tell: how far is a trial's time from the
+median of the other trials of its cell?
 """
 
 from __future__ import annotations
@@ -45,8 +47,8 @@ FALSE_DISCOVERIES = 0.05
 def modes(times: pl.LazyFrame, iterations: pl.LazyFrame) -> pl.DataFrame:
     """Flag cells with several modes.
 
-    In:  rows of `frames.TIMES`, and of `schema.ITERATIONS`.
-    Out: rows of `frames.MODES`, one per question and what it is asked of; `p_value` is null where there are too few
+    In:  rows of `frames.TIMES`, and of `schema.ITERATIONS`. Out: rows of `frames.MODES`, one per
+    question and what it is asked of; `p_value` is null where there are too few
          values.
     """
     rng = np.random.default_rng(SEED)
@@ -60,7 +62,9 @@ def modes(times: pl.LazyFrame, iterations: pl.LazyFrame) -> pl.DataFrame:
                 {name: row[name] for name in CELL}
                 | {"scope": scope, "values": found.size, "p_value": p_value, "gap": gap}
             )
-    frame = pl.DataFrame(rows, schema={name: kind for name, kind in MODES.items() if name not in ("p_bh", "several")})
+    frame = pl.DataFrame(
+        rows, schema={name: kind for name, kind in MODES.items() if name not in ("p_bh", "several")}
+    )
     p_values = frame["p_value"].to_numpy()
     p_bh = np.full(frame.height, np.nan)
     known = np.isfinite(p_values)
@@ -74,7 +78,8 @@ def modes(times: pl.LazyFrame, iterations: pl.LazyFrame) -> pl.DataFrame:
 def several_modes(values: Floats, rng: np.random.Generator) -> tuple[float, float | None]:
     """P-value that `values` have one mode, and, unless it is 1, the ratio between the modes' places.
 
-    `values` are logs of times. 1 if the coefficient or the size of the smaller mode speaks against two.
+    `values` are logs of times. 1 if the coefficient or the size of the smaller mode speaks against
+    two.
     """
     values = np.sort(values)  # A query gives them in any order, and what is drawn depends on it.
     if values.size > MOST_VALUES:
@@ -92,7 +97,9 @@ def several_modes(values: Floats, rng: np.random.Generator) -> tuple[float, floa
     if smaller < max(2, SMALLER_MODE * values.size):
         return 1.0, None
     spread = float(values.std())
-    drawn = rng.choice(values, (SAMPLES, values.size)) + bandwidth * rng.normal(size=(SAMPLES, values.size))
+    drawn = rng.choice(values, (SAMPLES, values.size)) + bandwidth * rng.normal(
+        size=(SAMPLES, values.size)
+    )
     shrunk = values.mean() + (drawn - values.mean()) / np.sqrt(1 + (bandwidth / spread) ** 2)
     _, densities = _densities(shrunk, bandwidth)
     exceeding = int((_is_peak(densities).sum(axis=1) > 1).sum())
@@ -101,7 +108,10 @@ def several_modes(values: Floats, rng: np.random.Generator) -> tuple[float, floa
 
 
 def _between(times: pl.LazyFrame) -> pl.DataFrame:
-    """How far trials are from the others of their cell, a list per branch and panel; `threads` is null."""
+    """How far trials are from the others of their cell, a list per branch and panel.
+
+    `threads` is null.
+    """
     logs = times.select(*CELL, pl.col("ns_per_unit").log().alias("value"))
     keys = [name for name in CELL if name != "threads"]
     return (
@@ -116,9 +126,14 @@ def _between(times: pl.LazyFrame) -> pl.DataFrame:
 def _within(times: pl.LazyFrame, iterations: pl.LazyFrame) -> pl.DataFrame:
     """How far iterations are from the others of their trial, a list per cell."""
     asked = times.filter(pl.col("iterations") >= FEWEST_TO_DEVIATE).select(*CELL, "trial")
-    logs = iterations.select("trial", (pl.col("elapsed_ns") / pl.col("work_units")).log().alias("value"))
+    logs = iterations.select(
+        "trial", (pl.col("elapsed_ns") / pl.col("work_units")).log().alias("value")
+    )
     return (
-        asked.join(deviations(logs.join(asked, on="trial", how="semi"), ["trial"], FEWEST_TO_DEVIATE), on="trial")
+        asked.join(
+            deviations(logs.join(asked, on="trial", how="semi"), ["trial"], FEWEST_TO_DEVIATE),
+            on="trial",
+        )
         .group_by(CELL)
         .agg(pl.col("deviation").alias("values"))
         .collect()
@@ -141,11 +156,16 @@ def _critical_bandwidth(values: Floats) -> float:
 
 
 def _densities(samples: Floats, bandwidth: float) -> tuple[Floats, Floats]:
-    """Gaussian density estimates of each row on a grid of its own, up to a factor: grid and density."""
+    """Gaussian density estimates of each row on a grid of its own, up to a factor.
+
+    Grid and density.
+    """
     low, high = samples.min(axis=1) - bandwidth, samples.max(axis=1) + bandwidth
     grid = np.linspace(low, high, GRID, axis=1)
     density = np.empty_like(grid)
-    for row, (places, values) in enumerate(zip(grid, samples, strict=True)):  # row by row: memory stays small
+    for row, (places, values) in enumerate(
+        zip(grid, samples, strict=True)
+    ):  # row by row: memory stays small
         density[row] = np.exp(-0.5 * ((places[:, None] - values) / bandwidth) ** 2).sum(axis=1)
     return grid, density
 

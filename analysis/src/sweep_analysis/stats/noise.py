@@ -1,4 +1,7 @@
-"""Sets two sweeps of the same branches beside each other: how large the noise is, and which changes come again."""
+"""Sets two sweeps of the same branches beside each other.
+
+How large the noise is, and which changes come again.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +18,17 @@ CLAIMS = (FASTER, SLOWER)
 def noise_table(analyses: dict[str, Analysis]) -> pl.DataFrame:
     """How large the noise of each sweep is, per workload with all its thread counts.
 
-    Out: one row per sweep and workload: `sweep`, `workload`, `A/A band` (what equal builds show), `largest change` of a
-         branch and that `branch`, `claims` (branches called faster or slower). Sweeps without a baseline have no rows.
+    Out: one row per sweep and workload: `sweep`, `workload`, `A/A band` (what equal builds show),
+         `largest change` of a branch and that `branch`, `claims` (branches called faster or
+         slower). Sweeps without a baseline have no rows.
     """
     rows = []
     for name, analysis in analyses.items():
         pooled = _pooled(analysis)
         for part in pooled.partition_by("panel", maintain_order=True):
-            furthest = part.sort(pl.col("time_ratio").log().abs(), descending=True).row(0, named=True)
+            furthest = part.sort(pl.col("time_ratio").log().abs(), descending=True).row(
+                0, named=True
+            )
             band = furthest["band"]
             rows.append(
                 {
@@ -41,8 +47,9 @@ def noise_table(analyses: dict[str, Analysis]) -> pl.DataFrame:
 def second_look(first: Analysis, second: Analysis) -> pl.DataFrame:
     """What became of the changes of one sweep in another.
 
-    Out: one row per branch and workload whose change in `first` is larger than the twin's there: both changes, and the
-         change in `second` with its interval and verdict; null where it was not measured or is not judged.
+    Out: one row per branch and workload whose change in `first` is larger than the twin's there:
+         both changes, and the change in `second` with its interval and verdict; null where it was
+         not measured or is not judged.
 
     Raises:
         InputError: one was measured and the other simulated, or on another machine.
@@ -59,7 +66,11 @@ def second_look(first: Analysis, second: Analysis) -> pl.DataFrame:
     refuse_mixed([first.sweep, second.sweep], "a second look")
     columns = ["panel", "branch", "time_ratio", "ratio_low", "ratio_high", "verdict"]
     joined = shown.join(
-        _pooled(second).select(columns), on=["panel", "branch"], how="left", suffix="_again", maintain_order="left"
+        _pooled(second).select(columns),
+        on=["panel", "branch"],
+        how="left",
+        suffix="_again",
+        maintain_order="left",
     )
 
     def change(column: str) -> pl.Expr:

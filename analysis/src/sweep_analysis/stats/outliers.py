@@ -1,7 +1,10 @@
-"""Labels trials that lie far from the others of their cell. A label drops nothing: medians stand what few trials do.
+"""Labels trials that lie far from the others of their cell.
 
-Two rules, side by side, because they err differently: Tukey's fences [1977] and the modified z-score from the median
-absolute deviation [Iglewicz and Hoaglin 1993]. Both look at logs, so that twice as slow is as far as twice as fast.
+A label drops nothing: medians stand what few trials do.
+
+Two rules, side by side, because they err differently: Tukey's fences [1977] and the modified
+z-score from the median absolute deviation [Iglewicz and Hoaglin 1993]. Both look at logs, so that
+twice as slow is as far as twice as fast.
 """
 
 from __future__ import annotations
@@ -35,13 +38,16 @@ def outliers(times: pl.LazyFrame) -> pl.LazyFrame:
     lower, upper = (deviation.quantile(share, "linear").over(CELL) for share in (0.25, 0.75))
     scale = deviation.abs().median().over(CELL) / NORMAL_MAD
     return (
-        times.with_columns(beside_cell("ns_per_unit").alias("deviation"), pl.len().over(CELL).alias("trials"))
+        times.with_columns(
+            beside_cell("ns_per_unit").alias("deviation"), pl.len().over(CELL).alias("trials")
+        )
         .filter(pl.col("trials") >= FEWEST_TRIALS)
         .with_columns(
             deviation.exp().alias("time_ratio"),
-            ((deviation < lower - FENCE * (upper - lower)) | (deviation > upper + FENCE * (upper - lower))).alias(
-                "is_beyond_fences"
-            ),
+            (
+                (deviation < lower - FENCE * (upper - lower))
+                | (deviation > upper + FENCE * (upper - lower))
+            ).alias("is_beyond_fences"),
             pl.when(scale > 0).then(deviation / scale).alias("modified_z"),
         )
         .with_columns((pl.col("modified_z").abs() > FAR).fill_null(value=False).alias("is_far"))
@@ -52,10 +58,13 @@ def outliers(times: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def shares(labelled: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
-    """How many trials of each branch are labelled: a branch with far more than the others has a tail of its own.
+    """How many trials of each branch are labelled.
 
-    In:  rows of `frames.OUTLIERS`, and of `frames.TIMES` that they are from; the pool's program alone counts.
-    Out: rows of `frames.OUTLIER_SHARES`, in the order of `times`. Labels of one cell depend on each other a little, so
+    A branch with far more than the others has a tail of its own.
+
+    In:  rows of `frames.OUTLIERS`, and of `frames.TIMES` that they are from; the pool's program
+    alone counts. Out: rows of `frames.OUTLIER_SHARES`, in the order of `times`. Labels of one cell
+    depend on each other a little, so
          the interval is about right, not exact.
     """
     pool = pl.col("program") == PARALLEL
@@ -74,8 +83,12 @@ def shares(labelled: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
     )
     number, of = counted["labelled"].to_numpy(), counted["trials"].to_numpy()
     tail = (1 - CONFIDENCE) / 2
-    low = np.where(number > 0, special.betaincinv(np.maximum(number, 1), of - number + 1, tail), 0.0)
-    high = np.where(number < of, special.betaincinv(number + 1, np.maximum(of - number, 1), 1 - tail), 1.0)
+    low = np.where(
+        number > 0, special.betaincinv(np.maximum(number, 1), of - number + 1, tail), 0.0
+    )
+    high = np.where(
+        number < of, special.betaincinv(number + 1, np.maximum(of - number, 1), 1 - tail), 1.0
+    )
     return counted.with_columns(
         (pl.col("labelled") / pl.col("trials")).alias("share"),
         pl.Series("share_low", low),

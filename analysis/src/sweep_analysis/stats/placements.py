@@ -1,9 +1,10 @@
 """What pinning changes: worker i of the pool on the i-th CPU, against wherever the kernel puts it.
 
-Each pinned trial stands beside the free one of its branch and replicate. The two ran the same binary in the same round
-of the sweep, so what is lucky about a build, and a host that drifts, do no harm. Log-ratios are averaged within each
-layout; the estimate is their trimmed mean over layouts (`location`). Where each branch was built once, replicates
-take the place of layouts, and the estimate holds for that build alone.
+Each pinned trial stands beside the free one of its branch and replicate. The two ran the same
+binary in the same round of the sweep, so what is lucky about a build, and a host that drifts, do no
+harm. Log-ratios are averaged within each layout; the estimate is their trimmed mean over layouts
+(`location`). Where each branch was built once, replicates take the place of layouts, and the
+estimate holds for that build alone.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ LEVELS = {"cell": ["threads", "branch"], "branch": ["branch"], "workload": ["thr
 def placements(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
     """Compare pinned with free trials, at each of `LEVELS` and in each of `QUANTITIES`.
 
-    In:  rows of `frames.TIMES`.
-    Out: rows of `frames.PLACEMENTS`; none if the sweep has not both placements. Rows that pool cells take the
+    In:  rows of `frames.TIMES`. Out: rows of `frames.PLACEMENTS`; none if the sweep has not both
+    placements. Rows that pool cells take the
          geometric mean of their ratios.
     """
     pairs = _pairs(sweep, times)
@@ -51,17 +52,28 @@ def moved(placed: pl.DataFrame) -> pl.DataFrame:
 
 
 def _pairs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
-    """One row per quantity and pair: `units.LOG`, of pinned over free; `unit`, what repeats independently."""
-    waits = sweep.metrics.filter((pl.col("metric") == "latency_p50") & (pl.col("unit") == "ns")).collect()
+    """One row per quantity and pair: `units.LOG`, of pinned over free.
+
+    `unit`, what repeats independently.
+    """
+    waits = sweep.metrics.filter(
+        (pl.col("metric") == "latency_p50") & (pl.col("unit") == "ns")
+    ).collect()
     trials = times.filter(pl.col("program") == PARALLEL).join(
         waits.select("trial", pl.col("value").alias(WAIT)), on="trial", how="left"
     )
     key = [*PLACE, "threads", "branch", "replicate", "layout"]
     values = trials.select(
-        *key, "placement", pl.col("ns_per_unit").alias(WALL), pl.col("cpu_ns_per_unit").alias(CPU), WAIT
+        *key,
+        "placement",
+        pl.col("ns_per_unit").alias(WALL),
+        pl.col("cpu_ns_per_unit").alias(CPU),
+        WAIT,
     ).unpivot(QUANTITIES, index=[*key, "placement"], variable_name="quantity", value_name="value")
     usable = values.filter(pl.col("value") > 0).with_columns(pl.col("value").log().alias(LOG))
-    pinned, free = (usable.filter(placement=name).drop("placement", "value") for name in (PINNED, FREE))
+    pinned, free = (
+        usable.filter(placement=name).drop("placement", "value") for name in (PINNED, FREE)
+    )
     unit = pl.col("layout") if times["layout"].n_unique() > 1 else pl.col("replicate")
     return (
         pinned.join(free, on=["quantity", *key], suffix="_free", nulls_equal=True)
@@ -81,7 +93,8 @@ def _level(pairs: pl.DataFrame, level: str) -> pl.DataFrame:
         for key, part in cells.sort(order).group_by(row, maintain_order=True)
     ]
     found = pl.DataFrame(rows, infer_schema_length=None).with_columns(
-        *(pl.lit(None).alias(name) for name in ("threads", "branch") if name not in row), level=pl.lit(level)
+        *(pl.lit(None).alias(name) for name in ("threads", "branch") if name not in row),
+        level=pl.lit(level),
     )
     p_values = found["p_value"].to_numpy()
     known = np.isfinite(p_values)
@@ -101,7 +114,9 @@ def _told(cells: pl.DataFrame, cell: list[str]) -> dict[str, object]:
     found = pooled(locate(values))
     spread = own_spread(found)
     half = spread.half_width()
-    p_value = 2 * special.stdtr(np.maximum(spread.degrees, 1), -np.abs(found.estimate / spread.error))
+    p_value = 2 * special.stdtr(
+        np.maximum(spread.degrees, 1), -np.abs(found.estimate / spread.error)
+    )
     return {
         "cells": values.shape[0],
         "pairs": int(cells["pairs"].sum()),

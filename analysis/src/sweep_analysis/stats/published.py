@@ -1,4 +1,7 @@
-"""What others published of wide machines, beside what simulations of them say: `results/published.toml`."""
+"""What others published of wide machines, beside what simulations of them say.
+
+`results/published.toml`.
+"""
 
 from __future__ import annotations
 
@@ -44,10 +47,10 @@ class Figure(msgspec.Struct, forbid_unknown_fields=True):
 class Series(msgspec.Struct, forbid_unknown_fields=True):
     """Figures that differ in one thing.
 
-    Attributes:
-        quantity: `wall`, time of one of the `per` in an iteration; `cpus`, CPU time over wall time in per cent;
-            `times:BRANCH`, the time of that branch over the measured one's; `share:FUNCTION,…`, for how long these
-            functions wait for lines of memory, in per cent of CPU time.
+    Attributes: quantity: `wall`, time of one of the `per` in an iteration; `cpus`, CPU time over
+        wall time in per cent;
+            `times:BRANCH`, the time of that branch over the measured one's; `share:FUNCTION,…`, for
+            how long these functions wait for lines of memory, in per cent of CPU time.
         unit: of the figures.
     """
 
@@ -62,7 +65,10 @@ class Series(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Sign(msgspec.Struct, forbid_unknown_fields=True):
-    """What was seen without a figure: on which workloads `branch` takes less time than `over`, and on which `not`."""
+    """What was seen without a figure.
+
+    On which workloads `branch` takes less time than `over`, and on which `not`.
+    """
 
     name: str
     source: str
@@ -102,18 +108,24 @@ def read(file: Path = FILE) -> Published:
 def beside(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
     """A row a figure.
 
-    Out: `series`, `told`, `machine`, `unit`, `published`, `simulated` (a list: the median, or those of two states, see
-         `states`), `ratio`, `is_met`, which are null where there are two states, and `is_known`: there are seeds enough
-         to tell whether there are.
+    Out: `series`, `told`, `machine`, `unit`, `published`, `simulated` (a list: the median, or those
+         of two states, see `states`), `ratio`, `is_met`, which are null where there are two states,
+         and `is_known`: there are seeds enough to tell whether there are.
 
     Raises:
         InputError: no sweep has a figure's cell.
     """
     rows = []
     for series in published.series:
-        of_series = [it for it in sweeps if it.sweep.machine == series.machine and _experiment(it) == series.experiment]
+        of_series = [
+            it
+            for it in sweeps
+            if it.sweep.machine == series.machine and _experiment(it) == series.experiment
+        ]
         for figure in series.figures:
-            values = next((found for it in of_series if (found := _values(it, series, figure))), None)
+            values = next(
+                (found for it in of_series if (found := _values(it, series, figure))), None
+            )
             if values is None:
                 to, on, at = series.experiment, series.machine, figure.threads
                 remedy = f"`cargo runner sweep --experiment {to} --machine {on} --threads {at}`"
@@ -121,7 +133,11 @@ def beside(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
             ratio = statistics.median(values) / figure.published
             is_met = 1 / published.mark.factor <= ratio <= published.mark.factor
             states = two_states(np.log(values)) if min(values) > 0 else None
-            simulated = [statistics.median(values)] if states is None else [math.exp(state) for state in states]
+            simulated = (
+                [statistics.median(values)]
+                if states is None
+                else [math.exp(state) for state in states]
+            )
             rows.append(
                 {
                     "series": series.name,
@@ -139,13 +155,21 @@ def beside(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
 
 
 def signs(rows: pl.DataFrame) -> tuple[int, int]:
-    """Of all pairs of figures of one series without two states: how many there are, how many in the published order."""
+    """Of all pairs of figures of one series without two states.
+
+    How many there are, how many in the published order.
+    """
     pairs = [
         (one, other)
-        for part in rows.filter(pl.col("ratio").is_not_null()).partition_by("series", maintain_order=True)
+        for part in rows.filter(pl.col("ratio").is_not_null()).partition_by(
+            "series", maintain_order=True
+        )
         for one, other in combinations(part.to_dicts(), 2)
     ]
-    right = sum((it["published"] < other["published"]) == (it["simulated"] < other["simulated"]) for it, other in pairs)
+    right = sum(
+        (it["published"] < other["published"]) == (it["simulated"] < other["simulated"])
+        for it, other in pairs
+    )
     return len(pairs), right
 
 
@@ -163,7 +187,9 @@ def _values(analysis: Analysis, series: Series, figure: Figure) -> list[float]:
         return [100 * value for value in cell["cpus_busy"].to_list()]
     if quantity == "times":
         own = _median(cell, "elapsed_ns")
-        return [value / own for value in _cell(analysis.times, figure, named)["elapsed_ns"].to_list()]
+        return [
+            value / own for value in _cell(analysis.times, figure, named)["elapsed_ns"].to_list()
+        ]
     if quantity == "share":
         return [_share(analysis, figure, named.split(","))]
     return [value / series.per / NANOSECONDS[series.unit] for value in cell["elapsed_ns"].to_list()]
@@ -174,7 +200,9 @@ def _cell(rows: pl.DataFrame, figure: Figure, branch: str) -> pl.DataFrame:
     own = pl.col("parameters").cast(pl.String).str.split(" ")
     has_words = own.list.set_intersection(words).list.len() == len(words)
     is_pool = pl.col("program") == PARALLEL if "program" in rows.columns else True
-    return rows.filter(is_pool, pl.col("branch") == branch, pl.col("threads") == figure.threads).filter(has_words)
+    return rows.filter(
+        is_pool, pl.col("branch") == branch, pl.col("threads") == figure.threads
+    ).filter(has_words)
 
 
 def _share(analysis: Analysis, figure: Figure, functions: list[str]) -> float:
@@ -193,25 +221,44 @@ def _median(rows: pl.DataFrame, column: str) -> float:
 def seen(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
     """A row a workload of which only the sign is known.
 
-    Out: `sign`, `machine`, `workload`, `gains` (published), `ratio` (simulated), `is_right`: it gains if it takes at
-         least `LEAST_SIMULATED` less time.
+    Out: `sign`, `machine`, `workload`, `gains` (published), `ratio` (simulated), `is_right`: it
+         gains if it takes at least `LEAST_SIMULATED` less time.
 
     Raises:
         InputError: no sweep has it.
     """
     rows = []
     for sign in published.sign:
-        of_sign = [it for it in sweeps if it.sweep.machine == sign.machine and _experiment(it) == sign.experiment]
+        of_sign = [
+            it
+            for it in sweeps
+            if it.sweep.machine == sign.machine and _experiment(it) == sign.experiment
+        ]
         for workload in (*sign.gain, *sign.others):
             is_cell = {"program": PARALLEL, "workload": workload, "threads": sign.threads}
             cells = [it.times.filter(**is_cell) for it in of_sign]
-            both = [{branch: cell.filter(branch=branch) for branch in (sign.branch, sign.over)} for cell in cells]
-            known = next((it for it in both if not any(cell.is_empty() for cell in it.values())), None)
+            both = [
+                {branch: cell.filter(branch=branch) for branch in (sign.branch, sign.over)}
+                for cell in cells
+            ]
+            known = next(
+                (it for it in both if not any(cell.is_empty() for cell in it.values())), None
+            )
             if known is None:
-                remedy = f"`cargo runner sweep --experiment {sign.experiment} --machine {sign.machine}`"
+                remedy = (
+                    f"`cargo runner sweep --experiment {sign.experiment} --machine {sign.machine}`"
+                )
                 raise InputError(str(FILE), f"no sweep has `{sign.name}`, {workload}", remedy)
-            ratio = _median(known[sign.branch], "elapsed_ns") / _median(known[sign.over], "elapsed_ns")
+            ratio = _median(known[sign.branch], "elapsed_ns") / _median(
+                known[sign.over], "elapsed_ns"
+            )
             gains = workload in sign.gain
-            row = {"sign": sign.name, "machine": sign.machine, "workload": workload, "gains": gains, "ratio": ratio}
+            row = {
+                "sign": sign.name,
+                "machine": sign.machine,
+                "workload": workload,
+                "gains": gains,
+                "ratio": ratio,
+            }
             rows.append(row | {"is_right": (ratio <= 1 / (1 + LEAST_SIMULATED)) == gains})
     return pl.DataFrame(rows)

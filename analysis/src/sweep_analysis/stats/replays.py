@@ -1,7 +1,8 @@
 """Sets replays of recorded programs beside the programs themselves.
 
-A recording lacks what a program does before it first uses a pool, and after the last time. That is of one thread:
-predicted on two is the program's own time on one, less what the replay on two takes less than the replay on one.
+A recording lacks what a program does before it first uses a pool, and after the last time. That is
+of one thread: predicted on two is the program's own time on one, less what the replay on two takes
+less than the replay on one.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ MARK = 0.8
 def replays(own: Analysis, replayed: list[Analysis]) -> pl.DataFrame:
     """A row a program, all of the baseline's branch.
 
-    In: the sweep of the programs, and those of `replay`, each of one recording that has its program's name.
-    Out: `workload`; its own median times `one_ms` and `two_ms`; `native` and `simulated`, predicted over `two_ms`.
+    In: the sweep of the programs, and those of `replay`, each of one recording that has its
+    program's name. Out: `workload`; its own median times `one_ms` and `two_ms`; `native` and
+    `simulated`, predicted over `two_ms`.
 
     Raises:
         InputError: something is missing, or a replay is of another branch.
@@ -34,13 +36,27 @@ def replays(own: Analysis, replayed: list[Analysis]) -> pl.DataFrame:
     for kind in ("native", "simulated"):
         of_kind = [it for it in replayed if (it.sweep.machine is not None) == (kind == "simulated")]
         if any(it.baseline != own.baseline for it in of_kind):
-            raise InputError(own.sweep.path, "a replay is of another branch", f"sweep `{own.baseline}` as its baseline")
-        saved = pl.concat([_medians(it, "").select("workload", saved=pl.col("1") - pl.col("2")) for it in of_kind])
+            raise InputError(
+                own.sweep.path,
+                "a replay is of another branch",
+                f"sweep `{own.baseline}` as its baseline",
+            )
+        saved = pl.concat(
+            [_medians(it, "").select("workload", saved=pl.col("1") - pl.col("2")) for it in of_kind]
+        )
         ratio = (pl.col("one_ms") - pl.col("saved")) / pl.col("two_ms")
-        table = table.join(saved, on="workload", how="left").with_columns(ratio.alias(kind)).drop("saved")
-    for name in table.filter(pl.any_horizontal(pl.col("native", "simulated").is_null()))["workload"]:
+        table = (
+            table.join(saved, on="workload", how="left")
+            .with_columns(ratio.alias(kind))
+            .drop("saved")
+        )
+    for name in table.filter(pl.any_horizontal(pl.col("native", "simulated").is_null()))[
+        "workload"
+    ]:
         raise InputError(
-            own.sweep.path, f"`{name}` has no replay of both kinds", "sweep `replay` on this host and on `here`"
+            own.sweep.path,
+            f"`{name}` has no replay of both kinds",
+            "sweep `replay` on this host and on `here`",
         )
     return table.sort("workload")
 
@@ -52,12 +68,16 @@ def is_near(kind: str) -> pl.Expr:
 
 def _medians(analysis: Analysis, ending: str) -> pl.DataFrame:
     """Median times in ms by program, on one and on two threads."""
-    recorded = pl.col("input").map_elements(lambda path: PurePath(path).stem, return_dtype=pl.String)
+    recorded = pl.col("input").map_elements(
+        lambda path: PurePath(path).stem, return_dtype=pl.String
+    )
     cells = analysis.times.filter(program=PARALLEL, branch=analysis.baseline).with_columns(
         workload=pl.when(pl.col("input") == "").then("workload").otherwise(recorded)
     )
     columns = [
-        (pl.col("elapsed_ns").filter(pl.col("threads") == threads).median() / 1e6).alias(f"{threads}{ending}")
+        (pl.col("elapsed_ns").filter(pl.col("threads") == threads).median() / 1e6).alias(
+            f"{threads}{ending}"
+        )
         for threads in (1, 2)
     ]
     return cells.group_by("workload").agg(columns)

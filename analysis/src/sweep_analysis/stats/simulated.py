@@ -1,4 +1,6 @@
-"""Where the time of a simulated machine went: what its cores did, and which lines of source waited for lines of memory.
+"""Where the time of a simulated machine went.
+
+What its cores did, and which lines of source waited for lines of memory.
 
 Sums over the trials of a cell are divided, not averages of trials: so shares add up to one.
 """
@@ -30,13 +32,15 @@ SPENT_ON = {
 def spent_shares(sweep: Sweep) -> pl.DataFrame:
     """What the cores did with their time.
 
-    Out: rows of `frames.SPENT_SHARES`, one per cell of the pool's program and key of `SPENT_ON`; none if the sweep was
-         measured.
+    Out: rows of `frames.SPENT_SHARES`, one per cell of the pool's program and key of `SPENT_ON`;
+         none if the sweep was measured.
     """
     if sweep.machine is None:  # Else all trials would be joined with nothing.
         return pl.DataFrame(schema=SPENT_SHARES)
     spent = (
-        sweep.spent.join(_trials(sweep), on="trial").group_by([*POOL_CELL, "spent_on"]).agg(pl.col("spent_ns").sum())
+        sweep.spent.join(_trials(sweep), on="trial")
+        .group_by([*POOL_CELL, "spent_on"])
+        .agg(pl.col("spent_ns").sum())
     )
     found = spent.join(_cells(sweep), on=POOL_CELL, nulls_equal=True).with_columns(
         ns_per_unit=pl.col("spent_ns") / pl.col("units"),
@@ -44,21 +48,31 @@ def spent_shares(sweep: Sweep) -> pl.DataFrame:
     )
     order = pl.col("spent_on").cast(pl.Enum(list(SPENT_ON)))
     return (
-        found.sort([*POOL_CELL, order]).select(pl.col(name).cast(kind) for name, kind in SPENT_SHARES.items()).collect()
+        found.sort([*POOL_CELL, order])
+        .select(pl.col(name).cast(kind) for name, kind in SPENT_SHARES.items())
+        .collect()
     )
 
 
 def line_wait_rates(sweep: Sweep) -> pl.DataFrame:
     """Which lines of source waited for lines of memory, for which others, the longest first.
 
-    Out: rows of `frames.LINE_WAIT_RATES`, one per cell of the pool's program and pair of lines; none if the sweep was
-         measured. Pairs that never waited are left out.
+    Out: rows of `frames.LINE_WAIT_RATES`, one per cell of the pool's program and pair of lines;
+         none if the sweep was measured. Pairs that never waited are left out.
     """
     if sweep.machine is None:
         return pl.DataFrame(schema=LINE_WAIT_RATES)
     pair = [*POOL_CELL, "at", "written_at"]
-    waits = sweep.line_waits.join(_trials(sweep), on="trial").group_by(pair).agg(pl.col("waited_ns", "transfers").sum())
-    spent = sweep.spent.join(_trials(sweep), on="trial").group_by(POOL_CELL).agg(all_ns=pl.col("spent_ns").sum())
+    waits = (
+        sweep.line_waits.join(_trials(sweep), on="trial")
+        .group_by(pair)
+        .agg(pl.col("waited_ns", "transfers").sum())
+    )
+    spent = (
+        sweep.spent.join(_trials(sweep), on="trial")
+        .group_by(POOL_CELL)
+        .agg(all_ns=pl.col("spent_ns").sum())
+    )
     waited, units = pl.col("waited_ns"), pl.col("units")
     found = (
         waits.filter(waited > 0)
@@ -73,7 +87,11 @@ def line_wait_rates(sweep: Sweep) -> pl.DataFrame:
         )
     )
     order = [*POOL_CELL, waited.neg(), "at", "written_at"]
-    return found.sort(order).select(pl.col(name).cast(kind) for name, kind in LINE_WAIT_RATES.items()).collect()
+    return (
+        found.sort(order)
+        .select(pl.col(name).cast(kind) for name, kind in LINE_WAIT_RATES.items())
+        .collect()
+    )
 
 
 TURNING = ("as-written", "wake-ns*0.5", "wake-ns*2", "yield-ns*0.5", "yield-ns*2")
@@ -85,16 +103,21 @@ TURNED = 2.0
 def sensitivity(times: pl.LazyFrame, baseline: str | None) -> pl.DataFrame:
     """How far each comparison hangs on the prices of the machine, changed one at a time or together.
 
-    A cell is not judged if the branch or the baseline has two states there (`states`), by seeds or over `TURNING`.
+    A cell is not judged if the branch or the baseline has two states there (`states`), by seeds or
+    over `TURNING`.
 
-    In:  rows of `frames.TIMES` of a sweep whose loads have the parameter `price`.
-    Out: rows of `frames.SENSITIVITY`, one per cell set, branch and quantity; none if no price was changed.
+    In:  rows of `frames.TIMES` of a sweep whose loads have the parameter `price`. Out: rows of
+    `frames.SENSITIVITY`, one per cell set, branch and quantity; none if no price was changed.
     """
     words = pl.col("parameters").cast(pl.String)
     bare = words.str.replace(r" ?\bprice=\S+", "").str.strip_chars()
     priced = times.with_columns(bare, price=words.str.extract(r"(?:^| )price=(\S+)"))
     ratios = [_price_ratios(priced, baseline, quantity) for quantity in ("time", "cpu")]
-    side = pl.when(pl.col("log").abs() < math.log1p(LEAST_SIMULATED)).then(0).otherwise(pl.col("log").sign())
+    side = (
+        pl.when(pl.col("log").abs() < math.log1p(LEAST_SIMULATED))
+        .then(0)
+        .otherwise(pl.col("log").sign())
+    )
     cell = [*POOL_CELL, "quantity"]
     is_written = pl.col("price") == "as-written"
     logs = pl.concat(ratios).with_columns(side=side.cast(pl.Int8))
@@ -106,7 +129,11 @@ def sensitivity(times: pl.LazyFrame, baseline: str | None) -> pl.DataFrame:
         pl.col("price").sort_by("log").first().alias("least_price"),
         ratio.max().alias("most"),
         pl.col("price").sort_by("log").last().alias("most_price"),
-        pl.col("price").filter(pl.col("side") != pl.col("written")).sort().str.join(", ").alias("flips"),
+        pl.col("price")
+        .filter(pl.col("side") != pl.col("written"))
+        .sort()
+        .str.join(", ")
+        .alias("flips"),
     )
     written = logs.filter(is_written).select(*cell, ratio.alias("ratio"))
     joined = found.join(written, on=cell, nulls_equal=True)
@@ -114,11 +141,18 @@ def sensitivity(times: pl.LazyFrame, baseline: str | None) -> pl.DataFrame:
     joined = joined.join(turned, on=cell, how="left", nulls_equal=True).with_columns(
         pl.col("two_states").fill_null(value=False)
     )
-    return joined.sort(cell).select(pl.col(name).cast(kind) for name, kind in SENSITIVITY.items()).collect()
+    return (
+        joined.sort(cell)
+        .select(pl.col(name).cast(kind) for name, kind in SENSITIVITY.items())
+        .collect()
+    )
 
 
 def _two_states(times: pl.LazyFrame, baseline: str | None) -> pl.LazyFrame:
-    """Comparisons of which one of the two has two states: their cell, `quantity` and `two_states`."""
+    """Comparisons of which one of the two has two states.
+
+    Their cell, `quantity` and `two_states`.
+    """
     seen = times.filter(pl.col("price").is_in(TURNING))
     found = []
     for quantity in ("time", "cpu"):
@@ -131,12 +165,17 @@ def _two_states(times: pl.LazyFrame, baseline: str | None) -> pl.LazyFrame:
 
 
 def _price_ratios(times: pl.LazyFrame, baseline: str | None, quantity: str) -> pl.LazyFrame:
-    """`log` of each branch's time over the baseline's, by cell set and price: mean over replicates."""
+    """`log` of each branch's time over the baseline's, by cell set and price.
+
+    Mean over replicates.
+    """
     column = QUANTITIES[quantity]
     by = [*PLACE, "price"]
     known = times.filter(pl.col("program") == PARALLEL, pl.col("price").is_not_null())
     logs = known.group_by([*by, "branch"]).agg(pl.col(column).log().mean().alias("log"))
-    base = logs.filter(pl.col("branch") == (baseline or "")).select(*by, pl.col("log").alias("base"))
+    base = logs.filter(pl.col("branch") == (baseline or "")).select(
+        *by, pl.col("log").alias("base")
+    )
     others = logs.filter(pl.col("branch") != (baseline or "")).join(base, on=by, nulls_equal=True)
     return others.with_columns(pl.col("log") - pl.col("base"), quantity=pl.lit(quantity))
 

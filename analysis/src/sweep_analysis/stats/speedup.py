@@ -1,7 +1,8 @@
 """Speed-ups by three definitions that are never mixed, with efficiency and serial fraction beside them.
 
-The definitions (`measurement` rule A3): against the same branch on one thread (`own`), against the baseline on
-one thread (`baseline`), and against the program without a pool (`sequential`, the 2022 study's and the default).
+The definitions (`measurement` rule A3): against the same branch on one thread (`own`), against the
+baseline on one thread (`baseline`), and against the program without a pool (`sequential`, the 2022
+study's and the default).
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ PORTION = 500_000
 def trial_times(sweep: Sweep) -> pl.LazyFrame:
     """One robust time per trial: trials are independent, iterations inside one are not.
 
-    Out: rows of `frames.TIMES`, one per good trial. Failed trials are dropped here and nowhere else.
+    Out: rows of `frames.TIMES`, one per good trial. Failed trials are dropped here and nowhere
+    else.
     """
     per_unit = pl.col("elapsed_ns") / pl.col("work_units")
     cpu = pl.col("user_ns") + pl.col("system_ns")
@@ -54,7 +56,11 @@ def trial_times(sweep: Sweep) -> pl.LazyFrame:
         sweep.trials.filter(pl.col("outcome") == "ok")
         .with_columns(pl.col("input").fill_null(""), ghz.alias("ghz"))
         .sort([*CELL, "block"])  # Before there are more columns, for the sake of memory.
-        .join(told.join(waits_of(sweep).lazy(), on="trial", how="left"), on="trial", maintain_order="left")
+        .join(
+            told.join(waits_of(sweep).lazy(), on="trial", how="left"),
+            on="trial",
+            maintain_order="left",
+        )
         .with_columns((pl.col("ns_per_unit") * pl.col("ghz")).alias("cycles_per_unit"))
         .select(TIMES.names())
     )
@@ -66,7 +72,9 @@ def _portions(iterations: pl.LazyFrame) -> list[pl.LazyFrame]:
     total = iterations.select(pl.len()).collect().item()
     cuts = begins.filter((begins // PORTION).diff().fill_null(1) > 0).to_list()
     ends = [*cuts[1:], total] if cuts else []
-    return [iterations.slice(begin, end - begin) for begin, end in zip(cuts, ends, strict=True)] or [iterations]
+    return [
+        iterations.slice(begin, end - begin) for begin, end in zip(cuts, ends, strict=True)
+    ] or [iterations]
 
 
 TIMED_OUT = ("timeout", "hang")
@@ -74,18 +82,22 @@ TIMED_OUT = ("timeout", "hang")
 
 
 def with_time_outs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
-    """Rows of `frames.TIMES`, and one more for each trial that was ended at the sweep's limit: it took at least that.
+    """Rows of `frames.TIMES`, and one more for each trial that was ended at the sweep's limit.
 
-    Its time, and its CPU time, is the limit over the work that good trials of its cells do in an iteration; what waits
-    where good trials tell waits, waited for the limit. Without
-    the limit in the manifest, or without a good trial to know the work from, nothing is added; nor on a simulated
-    machine, as the limit is in the host's time.
+    It took at least that.
+
+    Its time, and its CPU time, is the limit over the work that good trials of its cells do in an
+    iteration; what waits where good trials tell waits, waited for the limit. Without the limit in
+    the manifest, or without a good trial to know the work from, nothing is added; nor on a
+    simulated machine, as the limit is in the host's time.
     """
     asked = sweep.manifest.get("asked")
     limit = asked.get("timeout_s") if isinstance(asked, dict) else None
     if sweep.machine or not isinstance(limit, int | float):
         return times
-    ended = sweep.trials.filter(pl.col("outcome").is_in(TIMED_OUT)).with_columns(pl.col("input").fill_null(""))
+    ended = sweep.trials.filter(pl.col("outcome").is_in(TIMED_OUT)).with_columns(
+        pl.col("input").fill_null("")
+    )
     work = times.group_by(CELL_SET).agg(
         (pl.col("elapsed_ns") / pl.col("ns_per_unit")).median().alias("work"),
         pl.col("p50_ns").is_not_null().any().alias("waits"),
@@ -96,25 +108,36 @@ def with_time_outs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
         .join(work, on=CELL_SET)
         .with_columns(
             limit_ns.alias("elapsed_ns"),
-            *((limit_ns / pl.col("work")).alias(name) for name in ("ns_per_unit", "cpu_ns_per_unit")),
+            *(
+                (limit_ns / pl.col("work")).alias(name)
+                for name in ("ns_per_unit", "cpu_ns_per_unit")
+            ),
             *(pl.when("waits").then(limit_ns).alias(name) for name in ("p50_ns", "p99_ns")),
-            *(pl.lit(None).alias(name) for name in ("iterations", "cpus_busy", "ghz", "cycles_per_unit")),
+            *(
+                pl.lit(None).alias(name)
+                for name in ("iterations", "cpus_busy", "ghz", "cycles_per_unit")
+            ),
         )
         .select(pl.col(name).cast(kind) for name, kind in TIMES.items())
     )
     return pl.concat([times, added]) if added.height else times
 
 
-def speedups(times: pl.LazyFrame, baseline: str | None, ignored: frozenset[str] = frozenset()) -> pl.DataFrame:
+def speedups(
+    times: pl.LazyFrame, baseline: str | None, ignored: frozenset[str] = frozenset()
+) -> pl.DataFrame:
     """Speed-ups of every cell of the pool's program, by every definition that has its reference.
 
-    In:  rows of `frames.TIMES`; `ignored` are parameters that mean nothing to the sequential program.
-    Out: rows of `frames.SPEEDUPS`. A speed-up is the trimmed mean of its logarithms, unit by unit (`units.by_unit`). A
-         definition without its reference (no one-thread cell, no sequential program, no baseline) has no rows; nothing
-         stands in for it.
+    In:  rows of `frames.TIMES`; `ignored` are parameters that mean nothing to the sequential
+    program. Out: rows of `frames.SPEEDUPS`. A speed-up is the trimmed mean of its logarithms, unit
+    by unit (`units.by_unit`). A
+         definition without its reference (no one-thread cell, no sequential program, no baseline)
+         has no rows; nothing stands in for it.
     """
     units = by_unit(times, "ns_per_unit")
-    cells, which, references = _references(units.cells, units.branches, units.pairs, baseline, ignored)
+    cells, which, references = _references(
+        units.cells, units.branches, units.pairs, baseline, ignored
+    )
     if not cells:
         return pl.DataFrame(schema=SPEEDUPS)
     places, rows = np.array([at for at, _ in cells]), np.array([branch for _, branch in cells])
@@ -138,7 +161,9 @@ def speedups(times: pl.LazyFrame, baseline: str | None, ignored: frozenset[str] 
         frame.filter(pl.col("speedup").is_not_nan())
         .with_columns(
             (pl.col("speedup") / threads).alias("efficiency"),
-            pl.when(threads > 1).then((1 / pl.col("speedup") - 1 / threads) / (1 - 1 / threads)).alias("karp_flatt"),
+            pl.when(threads > 1)
+            .then((1 / pl.col("speedup") - 1 / threads) / (1 - 1 / threads))
+            .alias("karp_flatt"),
         )
         .select(pl.col(name).cast(kind) for name, kind in SPEEDUPS.items())
         .sort(["definition", *POOL_CELL])
@@ -150,12 +175,18 @@ _Place = tuple[int, int]
 
 
 def _references(
-    keys: pl.DataFrame, branches: list[str], trials: Floats, baseline: str | None, ignored: frozenset[str]
+    keys: pl.DataFrame,
+    branches: list[str],
+    trials: Floats,
+    baseline: str | None,
+    ignored: frozenset[str],
 ) -> tuple[list[_Place], list[str], list[_Place]]:
     """Every cell of the pool's program with a definition and the cell that it is compared with there."""
     named = keys.rows(named=True)
     panel = {
-        (row["program"], *(row[name] for name in PANEL)): at for at, row in enumerate(named) if row["threads"] == 1
+        (row["program"], *(row[name] for name in PANEL)): at
+        for at, row in enumerate(named)
+        if row["threads"] == 1
     }
     loose = [name for name in PANEL if name not in ("parameters", "placement")]
     sequential: dict[tuple[object, ...], list[tuple[dict[str, Any], int]]] = {}
@@ -171,8 +202,12 @@ def _references(
         serial = _sequential(row, sequential.get(tuple(row[name] for name in loose), []), ignored)
         for branch in np.flatnonzero(trials[at]).tolist():
             found: dict[str, _Place | None] = {
-                "sequential": None if serial is None else (serial, int(np.flatnonzero(trials[serial])[0])),
-                "baseline": None if alone is None or baseline not in branches else (alone, branches.index(baseline)),
+                "sequential": None
+                if serial is None
+                else (serial, int(np.flatnonzero(trials[serial])[0])),
+                "baseline": None
+                if alone is None or baseline not in branches
+                else (alone, branches.index(baseline)),
                 "own": None if alone is None else (alone, branch),
             }
             for definition, reference in found.items():
@@ -188,8 +223,9 @@ def _sequential(
 ) -> int | None:
     """The cell of the sequential program on the same input, of the same placement if there are several.
 
-    Parameters that only the pool's program has may differ, so without a cell of the very same parameters the
-    only one of the workload and size is taken; with several, none, since any choice would be a guess.
+    Parameters that only the pool's program has may differ, so without a cell of the very same
+    parameters the only one of the workload and size is taken; with several, none, since any choice
+    would be a guess.
     """
     placed = [it for it in candidates if it[0]["placement"] == row["placement"]] or candidates
     wanted = without(row["parameters"], ignored)

@@ -1,8 +1,11 @@
-"""One change from two sweeps of the same branches: what a build, an hour and a day add to what one sweep can know.
+"""One change from two sweeps of the same branches.
 
-Shuffled functions do not stand for a recompilation, or for another day: changes of the same branches in two sweeps
-differ by more than their intervals say. How much more is estimated from all workloads and branches that both sweeps
-have, and counts as a variance of each sweep (random effects). Where the two differ by even more, the interval grows.
+What a build, an hour and a day add to what one sweep can know.
+
+Shuffled functions do not stand for a recompilation, or for another day: changes of the same
+branches in two sweeps differ by more than their intervals say. How much more is estimated from all
+workloads and branches that both sweeps have, and counts as a variance of each sweep (random
+effects). Where the two differ by even more, the interval grows.
 """
 
 from __future__ import annotations
@@ -26,18 +29,26 @@ def matching(comparisons: pl.DataFrame, row: dict[str, Any]) -> dict[str, Any] |
     return found.row(0, named=True) if found.height else None
 
 
-def together(first: pl.DataFrame, second: pl.DataFrame, row: dict[str, Any], again: dict[str, Any]) -> dict[str, float]:
+def together(
+    first: pl.DataFrame, second: pl.DataFrame, row: dict[str, Any], again: dict[str, Any]
+) -> dict[str, float]:
     """`time_ratio`, `ratio_low` and `ratio_high` of `row` of the first sweep and `again` of the second, pooled.
 
     In: all rows of `frames.COMPARISONS` of either.
     """
     between, common = between_sweeps(first, second, str(row["quantity"]))
-    logs, errors = (np.array(part) for part in zip(*(_known(it) for it in (row, again)), strict=True))
+    logs, errors = (
+        np.array(part) for part in zip(*(_known(it) for it in (row, again)), strict=True)
+    )
     variances = errors**2 + between
     weights = 1 / variances
     middle = float((weights * logs).sum() / weights.sum())
     apart = abs(float(logs[0] - logs[1])) / float(np.sqrt(variances.sum()))
-    half = special.stdtrit(max(common, 1), (1 + CONFIDENCE) / 2) * max(apart, 1.0) / np.sqrt(weights.sum())
+    half = (
+        special.stdtrit(max(common, 1), (1 + CONFIDENCE) / 2)
+        * max(apart, 1.0)
+        / np.sqrt(weights.sum())
+    )
     return {
         "time_ratio": float(np.exp(middle)),
         "ratio_low": float(np.exp(middle - half)),
@@ -48,7 +59,8 @@ def together(first: pl.DataFrame, second: pl.DataFrame, row: dict[str, Any], aga
 def between_sweeps(first: pl.DataFrame, second: pl.DataFrame, quantity: str) -> tuple[float, int]:
     """Variance of a log-ratio between sweeps beyond what either knows of itself, and the workloads that tell of it."""
     rows = [
-        frame.filter(quantity=quantity, level="workload").drop_nulls(["ratio_low", "band"]) for frame in (first, second)
+        frame.filter(quantity=quantity, level="workload").drop_nulls(["ratio_low", "band"])
+        for frame in (first, second)
     ]
     both = rows[0].join(rows[1], on=_PLACE, nulls_equal=True, suffix="_again")
     if both.is_empty():
@@ -59,7 +71,10 @@ def between_sweeps(first: pl.DataFrame, second: pl.DataFrame, quantity: str) -> 
 
 
 def _errors(rows: pl.DataFrame, end: str = "") -> Floats:
-    """Standard errors, from half of the interval as if units were many: few of them count as less sure."""
+    """Standard errors, from half of the interval as if units were many.
+
+    Few of them count as less sure.
+    """
     half = (rows[f"ratio_high{end}"].log() - rows[f"ratio_low{end}"].log()).to_numpy() / 2
     return np.asarray(half / special.ndtri((1 + CONFIDENCE) / 2), dtype=np.float64)
 

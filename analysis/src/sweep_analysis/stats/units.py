@@ -1,9 +1,11 @@
-"""What repeats independently: builds of a branch that differ only in where the linker put their functions (layouts).
+"""What repeats independently.
 
-All trials of one layout run the same binary. If it is lucky, it is lucky in each of them, so they are averaged, and
-what is judged, drawn or given an interval rests on layouts, always. A sweep with one build of each branch has one unit:
-its verdicts are `not judged`. Figures that describe such a sweep (speed-ups, costs) take trials as units and so tell
-of that build alone.
+Builds of a branch that differ only in where the linker put their functions (layouts).
+
+All trials of one layout run the same binary. If it is lucky, it is lucky in each of them, so they
+are averaged, and what is judged, drawn or given an interval rests on layouts, always. A sweep with
+one build of each branch has one unit: its verdicts are `not judged`. Figures that describe such a
+sweep (speed-ups, costs) take trials as units and so tell of that build alone.
 """
 
 from __future__ import annotations
@@ -46,15 +48,20 @@ def trimmed_mean(column: str) -> pl.Expr:
 def log_ratios(times: pl.LazyFrame, baseline: str, column: str) -> pl.LazyFrame:
     """Every good trial of the pool's program beside the baseline's of its block.
 
-    In:  rows of `frames.TIMES`.
-    Out: their cell, branch, layout, replicate and block, with `log`, the log of the ratio of `column`; the
-         baseline's own and those without a partner are left out, and values that are not above zero (coarse clocks).
+    In:  rows of `frames.TIMES`. Out: their cell, branch, layout, replicate and block, with `log`,
+    the log of the ratio of `column`; the
+         baseline's own and those without a partner are left out, and values that are not above zero
+         (coarse clocks).
     """
     kept = [*CELL_SET, "branch", "layout", "replicate", "block", "oversubscribed", column]
     usable = times.filter((pl.col("program") == PARALLEL) & (pl.col(column) > 0)).select(kept)
-    base = usable.filter(pl.col("branch") == baseline).select("block", pl.col(column).log().alias("base"))
+    base = usable.filter(pl.col("branch") == baseline).select(
+        "block", pl.col(column).log().alias("base")
+    )
     others = usable.filter(pl.col("branch") != baseline).join(base, on="block")
-    return others.with_columns((pl.col(column).log() - pl.col("base")).alias(LOG)).drop("base", column)
+    return others.with_columns((pl.col(column).log() - pl.col("base")).alias(LOG)).drop(
+        "base", column
+    )
 
 
 def by_layout(logs: pl.LazyFrame) -> Units:
@@ -70,7 +77,8 @@ def by_replicate(logs: pl.LazyFrame) -> Units:
 def by_unit(times: pl.LazyFrame, column: str) -> Units:
     """Logs of `column` by layout; by replicate if no cell was built more than once.
 
-    In: rows of `frames.TIMES`, of either program; values that are null or not above zero are left out.
+    In: rows of `frames.TIMES`, of either program; values that are null or not above zero are left
+    out.
     """
     logs = times.filter(pl.col(column) > 0).with_columns(pl.col(column).log().alias(LOG))
     builds = logs.select(pl.col("layout").n_unique()).collect().item()
@@ -86,10 +94,15 @@ def _table(logs: pl.LazyFrame) -> Units:
     )
     cells = means.group_by(CELL_SET).agg(pl.col("oversubscribed").any()).sort(CELL_SET)
     branches = sorted(set(means["branch"]))
-    placed = means.join(cells.select(CELL_SET).with_row_index("cell"), on=CELL_SET, nulls_equal=True)
+    placed = means.join(
+        cells.select(CELL_SET).with_row_index("cell"), on=CELL_SET, nulls_equal=True
+    )
     where = placed["cell"].to_numpy().astype(int)
     which = (
-        placed["branch"].replace_strict(branches, range(len(branches)), return_dtype=pl.Int64).to_numpy().astype(int)
+        placed["branch"]
+        .replace_strict(branches, range(len(branches)), return_dtype=pl.Int64)
+        .to_numpy()
+        .astype(int)
     )
     unit = placed["unit"].rank("dense").to_numpy().astype(int) - 1
     values = np.full((cells.height, len(branches), int(unit.max(initial=-1)) + 1), np.nan)

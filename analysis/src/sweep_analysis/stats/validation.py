@@ -1,6 +1,9 @@
-"""Compares a simulated sweep with a measured one of the same cells: how near the predicted times are.
+"""Compares a simulated sweep with a measured one of the same cells.
 
-Cells of the sequential program are left out: the price of work was fitted to it, so nothing is predicted there.
+How near the predicted times are.
+
+Cells of the sequential program are left out: the price of work was fitted to it, so nothing is
+predicted there.
 """
 
 from __future__ import annotations
@@ -37,7 +40,9 @@ class Validation:
     @property
     def missed(self) -> pl.DataFrame:
         """The cells that are not near, the worst first."""
-        return self.cells.filter(~pl.col("is_near")).sort(pl.col("ratio").log().abs(), descending=True)
+        return self.cells.filter(~pl.col("is_near")).sort(
+            pl.col("ratio").log().abs(), descending=True
+        )
 
     @property
     def share(self) -> float:
@@ -57,7 +62,11 @@ def validation(simulated: Sweep, measured: Sweep) -> Validation:
         InputError: the first was not simulated, the second was, or they share no cell.
     """
     if simulated.machine is None:
-        raise InputError(simulated.path, "it was measured", "name the simulated sweep first, then the measured one")
+        raise InputError(
+            simulated.path,
+            "it was measured",
+            "name the simulated sweep first, then the measured one",
+        )
     if measured.machine is not None:
         raise InputError(measured.path, f"it was {measured.label}", "name a measured sweep second")
     predicted = _times(simulated, "predicted")
@@ -71,7 +80,9 @@ def validation(simulated: Sweep, measured: Sweep) -> Validation:
         )
     ratio = pl.col("predicted_ms") / pl.col("measured_ms")
     cells = shared.with_columns(
-        ratio=ratio, is_near=ratio.is_between(1 / (1 + MARGIN), 1 + MARGIN), **_scaling("predicted", "measured")
+        ratio=ratio,
+        is_near=ratio.is_between(1 / (1 + MARGIN), 1 + MARGIN),
+        **_scaling("predicted", "measured"),
     ).sort(POOL_CELL)
     begun = [str(sweep.manifest.get("created_at") or "") for sweep in (simulated, measured)]
     return Validation(
@@ -82,7 +93,10 @@ def validation(simulated: Sweep, measured: Sweep) -> Validation:
 
 
 def _times(sweep: Sweep, name: str) -> pl.DataFrame:
-    """The median time of each cell of the pool's program, in ms; the A/A twin is no cell of its own."""
+    """The median time of each cell of the pool's program, in ms.
+
+    The A/A twin is no cell of its own.
+    """
     is_twin = pl.col("branch").cast(pl.String).str.ends_with(TWIN_SUFFIX)
     times = trial_times(sweep).filter(pl.col("program") == PARALLEL, ~is_twin)
     median = (pl.col("elapsed_ns").median() / 1e6).alias(f"{name}_ms")
@@ -94,6 +108,7 @@ def _scaling(*names: str) -> dict[str, pl.Expr]:
     on_one = pl.col("threads") == 1
     keys = [key for key in POOL_CELL if key != "threads"]
     return {
-        f"{name}_scaling": pl.col(f"{name}_ms") / pl.col(f"{name}_ms").filter(on_one).first().over(keys)
+        f"{name}_scaling": pl.col(f"{name}_ms")
+        / pl.col(f"{name}_ms").filter(on_one).first().over(keys)
         for name in names
     }

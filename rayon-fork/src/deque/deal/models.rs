@@ -1,4 +1,5 @@
-//! Loom models of mailboxes, and the same steps with one mistake planted: a job comes out twice, or never.
+//! Loom models of mailboxes, and the same steps with one mistake planted: a job comes out twice, or
+//! never.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -11,7 +12,10 @@ use crate::deque::terms::TwoWords as _;
 use crate::sleep::models::{Bounds, TRIO, must_fail, must_hold};
 
 /// Two threads: every schedule.
-const PAIR: Bounds = Bounds { fast: Some(3), deep: None };
+const PAIR: Bounds = Bounds {
+    fast: Some(3),
+    deep: None,
+};
 
 /// How a planted mistake shows.
 const SEEN: &str = "times out of the mailboxes";
@@ -75,7 +79,10 @@ impl Steps for TakesByAStore {
         if mailbox.state.load(Ordering::Acquire) != FULL {
             return None;
         }
-        let words = mailbox.job.each_ref().map(|word| word.load(Ordering::Relaxed));
+        let words = mailbox
+            .job
+            .each_ref()
+            .map(|word| word.load(Ordering::Relaxed));
         mailbox.state.store(CLOSED, Ordering::Release);
         // SAFETY: that somebody else may have it, too, is the mistake.
         Some(unsafe { Numbered::from_words(words) })
@@ -90,7 +97,10 @@ struct Model {
 
 impl Model {
     fn new(jobs: usize) -> Arc<Self> {
-        let model = Self { deal: Deal::new(1), times: (0..jobs).map(|_| AtomicUsize::new(0)).collect() };
+        let model = Self {
+            deal: Deal::new(1),
+            times: (0..jobs).map(|_| AtomicUsize::new(0)).collect(),
+        };
         model.deal.open(0);
         Arc::new(model)
     }
@@ -121,7 +131,10 @@ impl Model {
         }
         for (job, times) in self.times.iter().enumerate() {
             let times = times.load(Ordering::Relaxed);
-            assert_eq!(times, 1, "job {job} came {times} times out of the mailboxes");
+            assert_eq!(
+                times, 1,
+                "job {job} came {times} times out of the mailboxes"
+            );
         }
     }
 }

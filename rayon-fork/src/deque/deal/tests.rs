@@ -6,7 +6,13 @@ use crate::deque::on_demand::numbered::Numbered;
 /// What `worker` was dealt, and to whom it may deal on.
 fn taken(deal: &Deal, worker: usize) -> (Option<Numbered>, u32) {
     let job = deal.close(worker);
-    (job, deal.mailboxes[worker].helpers.load(Ordering::Relaxed).count_ones())
+    (
+        job,
+        deal.mailboxes[worker]
+            .helpers
+            .load(Ordering::Relaxed)
+            .count_ones(),
+    )
 }
 
 /// Workers 1 and 2 waited, and worker 0 has dealt job 0 to one of them.
@@ -21,7 +27,9 @@ fn where_one_of_two_was_dealt_to() -> Deal {
 #[test]
 fn nothing_is_dealt_where_nobody_waits_and_the_job_stays() {
     let deal = Deal::new(3);
-    assert!(!deal.deal(0, || -> Option<Numbered> { panic!("the job is taken from its deque") }));
+    assert!(!deal.deal(0, || -> Option<Numbered> {
+        panic!("the job is taken from its deque")
+    }));
     assert_eq!(deal.deal_from_outside(Numbered(5)), Err(Numbered(5)));
     deal.open(1);
     assert_eq!(deal.close::<Numbered>(1), None);
@@ -45,7 +53,9 @@ fn half_of_those_that_wait_come_with_the_job_and_a_tree_reaches_all() {
     let first = (0..63).find(|worker| !deal.is_open(*worker)).unwrap();
     assert_eq!(taken(&deal, first), (Some(Numbered(0)), 31));
     // Whoever has others may deal to them, and reads no shared word.
-    deal.waiting.iter().for_each(|word| assert_eq!(word.load(Ordering::Relaxed), 0));
+    deal.waiting
+        .iter()
+        .for_each(|word| assert_eq!(word.load(Ordering::Relaxed), 0));
     assert!(deal.deal(first, || Some(Numbered(1))) && deal.deal(63, || Some(Numbered(2))));
     let dealt = (0..63).filter(|worker| !deal.is_open(*worker) && *worker != first);
     let on_both_sides: Vec<_> = dealt.map(|worker| worker < first).collect();
@@ -71,7 +81,9 @@ fn a_thread_outside_deals_to_any_group_and_hands_all_who_wait_there_on() {
         deal.show_again(128);
         deal.show_again(129);
     }
-    let mut jobs: Vec<_> = (127..130).map(|worker| deal.close::<Numbered>(worker).unwrap().0).collect();
+    let mut jobs: Vec<_> = (127..130)
+        .map(|worker| deal.close::<Numbered>(worker).unwrap().0)
+        .collect();
     jobs.sort_unstable();
     assert_eq!(jobs, [0, 1, 2]);
 }
@@ -82,7 +94,10 @@ fn what_its_worker_does_not_take_others_may() {
     deal.open(0);
     assert_eq!(deal.take_from::<Numbered>(0), None);
     assert_eq!(deal.deal_from_outside(Numbered(3)), Ok(()));
-    assert_eq!((deal.take_from(0), deal.close::<Numbered>(0)), (Some(Numbered(3)), None));
+    assert_eq!(
+        (deal.take_from(0), deal.close::<Numbered>(0)),
+        (Some(Numbered(3)), None)
+    );
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Loom models of the deque, and the same steps with one mistake planted: a job comes out twice, or never.
+//! Loom models of the deque, and the same steps with one mistake planted: a job comes out twice, or
+//! never.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -11,11 +12,20 @@ use crate::deque::terms::TwoWords;
 use crate::sleep::models::{Bounds, must_fail, must_hold};
 
 /// One thief.
-const PAIR: Bounds = Bounds { fast: Some(2), deep: Some(4) };
+const PAIR: Bounds = Bounds {
+    fast: Some(2),
+    deep: Some(4),
+};
 /// One, and a mistake that needs one more.
-const LONG_PAIR: Bounds = Bounds { fast: Some(3), deep: Some(4) };
+const LONG_PAIR: Bounds = Bounds {
+    fast: Some(3),
+    deep: Some(4),
+};
 /// Two.
-const TRIO: Bounds = Bounds { fast: Some(1), deep: Some(2) };
+const TRIO: Bounds = Bounds {
+    fast: Some(1),
+    deep: Some(2),
+};
 
 /// How a planted mistake shows: a job came out twice, or never.
 const SEEN: &str = "times out of the deque";
@@ -81,7 +91,9 @@ impl Steps for ShowsMoreAboveTheLimit {
         }
         let private = deque.head() - public.split(deque.head());
         // If a thief was quicker, there is nothing more to be shown.
-        let _raced = deque.shared.exchange(public, public.unclaimed_with(private));
+        let _raced = deque
+            .shared
+            .exchange(public, public.unclaimed_with(private));
     }
 }
 
@@ -106,7 +118,9 @@ impl Exposing<'_> {
     /// The first steps of the real one, with a claim or without.
     fn expose(stealer: &Stealer<Numbered>, claims: bool, steps: fn(&Exposing<'_>) -> bool) -> bool {
         let shared = &*stealer.shared;
-        let Some(_lock) = shared.thieves.exposing.try_lock() else { return false };
+        let Some(_lock) = shared.thieves.exposing.try_lock() else {
+            return false;
+        };
         let public = Public(shared.thieves.public.load(Ordering::Acquire));
         if public.count() > 0 || claims && shared.exchange(public, public.claimed()).is_err() {
             return false;
@@ -114,7 +128,12 @@ impl Exposing<'_> {
         let head = shared.owners.head.load(Ordering::Acquire);
         let split = public.split(head);
         let wanted = head.saturating_sub(split).div_ceil(2);
-        steps(&Exposing { stealer, public, split, wanted })
+        steps(&Exposing {
+            stealer,
+            public,
+            split,
+            wanted,
+        })
     }
 
     fn raise(&self) {
@@ -133,7 +152,10 @@ impl Exposing<'_> {
     }
 
     fn commit(&self, expected: Public, more: u64) -> bool {
-        self.stealer.shared.exchange(expected, self.public.unclaimed_with(more)).is_ok()
+        self.stealer
+            .shared
+            .exchange(expected, self.public.unclaimed_with(more))
+            .is_ok()
     }
 }
 
@@ -146,7 +168,11 @@ impl Steps for LowersTheLimitEarly {
             it.raise();
             it.fence();
             let more = it.left();
-            it.stealer.shared.owners.limit.store(it.split, Ordering::Relaxed);
+            it.stealer
+                .shared
+                .owners
+                .limit
+                .store(it.split, Ordering::Relaxed);
             it.commit(it.public.claimed(), more)
         })
     }
@@ -185,7 +211,11 @@ enum SetsTheLimit {}
 impl Steps for SetsTheLimit {
     fn expose_for_owner(stealer: &Stealer<Numbered>) -> bool {
         Exposing::expose(stealer, true, |it| {
-            it.stealer.shared.owners.limit.store(it.split + it.wanted, Ordering::Relaxed);
+            it.stealer
+                .shared
+                .owners
+                .limit
+                .store(it.split + it.wanted, Ordering::Relaxed);
             it.fence();
             it.commit(it.public.claimed(), it.left())
         })
@@ -203,7 +233,8 @@ impl Steps for AsksByAStore {
     }
 }
 
-/// An owner that takes a private job back sets the limit when it has ended the claim, as if there could be no other.
+/// An owner that takes a private job back sets the limit when it has ended the claim, as if there
+/// could be no other.
 enum SetsTheLimitLate {}
 
 impl Steps for SetsTheLimitLate {
@@ -217,7 +248,12 @@ impl Steps for SetsTheLimitLate {
         if newest >= owners.limit.load(Ordering::Relaxed) {
             return Some(deque.take(newest));
         }
-        if split > newest || deque.shared.exchange(public, public.unclaimed_with(0)).is_err() {
+        if split > newest
+            || deque
+                .shared
+                .exchange(public, public.unclaimed_with(0))
+                .is_err()
+        {
             return deque.take_back(newest);
         }
         owners.limit.store(split, Ordering::Relaxed);
@@ -242,10 +278,15 @@ impl Steps for CopiesAfterTheExchange {
             return Steal::Empty;
         }
         let ring = thieves.ring.load(Ordering::Acquire);
-        if stealer.shared.exchange(public, public.without_oldest()).is_err() {
+        if stealer
+            .shared
+            .exchange(public, public.without_oldest())
+            .is_err()
+        {
             return Steal::Retry;
         }
-        // SAFETY: that it need not be this job any more is the mistake; words of two jobs are found out.
+        // SAFETY: that it need not be this job any more is the mistake; words of two jobs are found
+        // out.
         Steal::Success(unsafe { Numbered::from_words(copy(ring, public)) })
     }
 }
@@ -298,7 +339,9 @@ impl Steps for DealsBelowTheLimit {
         let head = deque.head();
         let public = Public(deque.shared.thieves.public.load(Ordering::Relaxed));
         let tail = public.tail(head);
-        let next = public.unclaimed_with(u64::from(public.count() == 0)).without_oldest();
+        let next = public
+            .unclaimed_with(u64::from(public.count() == 0))
+            .without_oldest();
         if tail == head || deque.shared.exchange(public, next).is_err() {
             return None;
         }
@@ -306,7 +349,8 @@ impl Steps for DealsBelowTheLimit {
     }
 }
 
-/// An owner that finds all of its jobs stolen when it deals one leaves the limit as it set it before.
+/// An owner that finds all of its jobs stolen when it deals one leaves the limit as it set it
+/// before.
 enum LeavesTheLimit {}
 
 impl Steps for LeavesTheLimit {
@@ -314,7 +358,9 @@ impl Steps for LeavesTheLimit {
         let head = deque.head();
         let mut public = Public(deque.shared.thieves.public.load(Ordering::Relaxed));
         while public.tail(head) != head {
-            let next = public.unclaimed_with(u64::from(public.count() == 0)).without_oldest();
+            let next = public
+                .unclaimed_with(u64::from(public.count() == 0))
+                .without_oldest();
             deque.set_limit(next.split(head));
             match deque.shared.exchange(public, next) {
                 Ok(()) => return Some(deque.take(public.tail(head))),
@@ -332,7 +378,9 @@ struct Tally {
 
 impl Tally {
     fn new(jobs: usize) -> Arc<Self> {
-        Arc::new(Self { times: (0..jobs).map(|_| AtomicUsize::new(0)).collect() })
+        Arc::new(Self {
+            times: (0..jobs).map(|_| AtomicUsize::new(0)).collect(),
+        })
     }
 
     fn add(&self, job: Option<Numbered>) -> bool {
@@ -350,8 +398,8 @@ impl Tally {
     }
 }
 
-/// Plays one model of two jobs: the owner's part here, each of `thieves` in a thread of its own; then what is left
-/// comes out.
+/// Plays one model of two jobs: the owner's part here, each of `thieves` in a thread of its own;
+/// then what is left comes out.
 fn play<S: Steps>(
     jobs: usize,
     capacity: usize,
@@ -486,11 +534,16 @@ fn thief_asks_late<S: Steps>() {
 
 /// One thief asks the owner, another exposes in its stead.
 fn one_asks_and_one_exposes<S: Steps>() {
-    play::<S>(3, 4, &[ask_and_steal::<S>, expose_and_steal::<S>], |push, pop, _| {
-        push(2);
-        pop();
-        pop();
-    });
+    play::<S>(
+        3,
+        4,
+        &[ask_and_steal::<S>, expose_and_steal::<S>],
+        |push, pop, _| {
+            push(2);
+            pop();
+            pop();
+        },
+    );
 }
 
 /// The owner and a thief both want to expose.
@@ -505,21 +558,32 @@ fn both_expose<S: Steps>() {
 
 /// Two thieves expose and steal while the owner pops.
 fn two_thieves<S: Steps>() {
-    play::<S>(2, 4, &[expose_and_steal::<S>, expose_and_steal::<S>], |_, pop, _| {
-        pop();
-        pop();
-    });
+    play::<S>(
+        2,
+        4,
+        &[expose_and_steal::<S>, expose_and_steal::<S>],
+        |_, pop, _| {
+            pop();
+            pop();
+        },
+    );
 }
 
 /// Two thieves steal, one of them exposes, and the owner exposes.
 fn a_thief_and_an_exposer<S: Steps>() {
-    play::<S>(2, 4, &[steal::<S>, expose_and_steal::<S>], |_, pop, answer| {
-        answer();
-        pop();
-    });
+    play::<S>(
+        2,
+        4,
+        &[steal::<S>, expose_and_steal::<S>],
+        |_, pop, answer| {
+            answer();
+            pop();
+        },
+    );
 }
 
-/// The owner takes its private jobs back by their indices, newest first, while a thief exposes them.
+/// The owner takes its private jobs back by their indices, newest first, while a thief exposes
+/// them.
 fn thief_exposes_what_has_a_place<S: Steps>() {
     let deque = Deque::starting_at(1, 4, S::fences());
     let tally = Tally::new(2);
@@ -529,7 +593,11 @@ fn thief_exposes_what_has_a_place<S: Steps>() {
         move || tally.add(expose_and_steal::<S>(&stealer))
     });
     for (job, place) in places.into_iter().enumerate().rev() {
-        let back = if deque.try_take_back(place) { Some(Numbered(job)) } else { S::pop(&deque) };
+        let back = if deque.try_take_back(place) {
+            Some(Numbered(job))
+        } else {
+            S::pop(&deque)
+        };
         tally.add(back);
     }
     thief.join().expect("a failed thread has failed the model");
@@ -580,7 +648,8 @@ fn owner_shows_and_deals<S: Steps>() {
     });
 }
 
-/// The owner deals its oldest job, while a thief exposes and steals one after the other all that are there.
+/// The owner deals its oldest job, while a thief exposes and steals one after the other all that
+/// are there.
 fn owner_deals_what_is_all_stolen<S: Steps>() {
     let deque = Deque::starting_at(1, 4, S::fences());
     let tally = Tally::new(2);
@@ -611,8 +680,9 @@ fn growth<S: Steps>() {
     });
 }
 
-/// A thief steals a public job while the owner goes on pushing where that was. The thief is the first thread here: loom
-/// remembers only the latest access to a word, and so would not let another thread's theft come early enough.
+/// A thief steals a public job while the owner goes on pushing where that was. The thief is the
+/// first thread here: loom remembers only the latest access to a word, and so would not let another
+/// thread's theft come early enough.
 fn theft_and_reuse<S: Steps>() {
     let deque = Deque::starting_at(1, 2, S::fences());
     let tally = Tally::new(4);

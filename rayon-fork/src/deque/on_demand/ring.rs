@@ -66,7 +66,12 @@ pub(super) struct Ring {
 impl Ring {
     /// Leaks a ring that takes the place of another, or of none.
     pub(super) fn leak(capacity: usize, outgrown: *mut Self) -> *mut Self {
-        let empty = || Slot([AtomicPtr::new(ptr::null_mut()), AtomicPtr::new(ptr::null_mut())]);
+        let empty = || {
+            Slot([
+                AtomicPtr::new(ptr::null_mut()),
+                AtomicPtr::new(ptr::null_mut()),
+            ])
+        };
         let slots = (0..capacity).map(|_| empty()).collect();
         Box::into_raw(Box::new(Self { slots, outgrown }))
     }
@@ -80,8 +85,8 @@ impl Ring {
 }
 
 impl Slot {
-    // Relaxed: `head` and `public` publish what slots hold, and a copy that was read while the owner wrote is thrown
-    // away, because the tail has moved then.
+    // Relaxed: `head` and `public` publish what slots hold, and a copy that was read while the
+    // owner wrote is thrown away, because the tail has moved then.
     #[inline]
     pub(super) fn write(&self, words: [*mut (); 2]) {
         self.0[0].store(words[0], Ordering::Relaxed);
@@ -90,6 +95,9 @@ impl Slot {
 
     #[inline]
     pub(super) fn read(&self) -> [*mut (); 2] {
-        [self.0[0].load(Ordering::Relaxed), self.0[1].load(Ordering::Relaxed)]
+        [
+            self.0[0].load(Ordering::Relaxed),
+            self.0[1].load(Ordering::Relaxed),
+        ]
     }
 }

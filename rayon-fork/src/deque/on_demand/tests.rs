@@ -16,7 +16,8 @@ fn every_kind_of_fences() -> [Fences; 2] {
     [Fences::cheapest(), Fences::full()]
 }
 
-/// A deque with one job's room, so that it grows, whose indices wrap around where the word `public` ends.
+/// A deque with one job's room, so that it grows, whose indices wrap around where the word `public`
+/// ends.
 fn small(fences: Fences) -> Deque<Numbered> {
     Deque::starting_at((1 << 40) - 5, 1, fences)
 }
@@ -36,7 +37,10 @@ fn a_private_job_is_not_for_thieves() {
     let stealer = deque.stealer();
     deque.push(Numbered(1));
     assert!(matches!(stealer.steal(), Steal::Empty) && !stealer.has_public());
-    assert!(!stealer.is_empty(), "a worker that is about to block must know of it");
+    assert!(
+        !stealer.is_empty(),
+        "a worker that is about to block must know of it"
+    );
     assert_eq!((pop(&deque), pop(&deque)), (Some(1), None));
     assert!(stealer.is_empty() && deque.is_empty());
 }
@@ -49,7 +53,10 @@ fn an_answer_makes_the_older_half_public() {
         deque.push(Numbered(job));
     });
     assert_eq!(deque.answer(), Answer::Exposed);
-    assert_eq!([0; 4].map(|_| steal(&stealer)), [Some(0), Some(1), Some(2), None]);
+    assert_eq!(
+        [0; 4].map(|_| steal(&stealer)),
+        [Some(0), Some(1), Some(2), None]
+    );
     assert_eq!(stealer.len(), 2);
     assert_eq!(deque.answer(), Answer::Exposed);
     assert_eq!(deque.answer(), Answer::HasPublic);
@@ -81,7 +88,10 @@ fn an_owner_has_not_stirred_if_it_neither_pushed_nor_popped_since_others_showed_
     });
     assert!(stealer.has_stirred(), "nobody has shown any");
     assert!(stealer.expose_for_owner() && !stealer.has_stirred());
-    assert_eq!(([0; 2].map(|_| steal(&stealer)), stealer.has_stirred()), ([Some(0), Some(1)], false));
+    assert_eq!(
+        ([0; 2].map(|_| steal(&stealer)), stealer.has_stirred()),
+        ([Some(0), Some(1)], false)
+    );
     deque.push(Numbered(3));
     assert!(stealer.has_stirred());
 }
@@ -94,11 +104,17 @@ fn an_owner_that_was_helped_shows_all_for_a_while() {
     assert!(stealer.expose_for_owner());
     (1..=ANSWERS_AFTER_HELP as usize).for_each(|job| {
         deque.push(Numbered(job));
-        assert_eq!((deque.answer(), steal(&stealer)), (Answer::HasPublic, Some(job - 1)));
+        assert_eq!(
+            (deque.answer(), steal(&stealer)),
+            (Answer::HasPublic, Some(job - 1))
+        );
     });
     deque.push(Numbered(99));
     assert_eq!((deque.answer(), stealer.len()), (Answer::HasPublic, 2));
-    assert_eq!([0; 2].map(|_| steal(&stealer)), [Some(ANSWERS_AFTER_HELP as usize), None]);
+    assert_eq!(
+        [0; 2].map(|_| steal(&stealer)),
+        [Some(ANSWERS_AFTER_HELP as usize), None]
+    );
 }
 
 #[test]
@@ -146,7 +162,11 @@ fn after_many_pushes_without_a_thief_nobody_seems_to_want_jobs() {
     assert_eq!(push(), Answer::HasPublic);
     assert!(steal(&stealer).is_some());
     assert_eq!(deque.answer(), Answer::Exposed);
-    assert_eq!(answers_until_unwanted(), Some(PUSHES_UNTIL_UNWANTED), "counted from the theft");
+    assert_eq!(
+        answers_until_unwanted(),
+        Some(PUSHES_UNTIL_UNWANTED),
+        "counted from the theft"
+    );
 }
 
 /// Every step at random, on one thread, beside a sequential deque that knows what is public.
@@ -176,21 +196,32 @@ fn random_steps_do_what_a_sequential_deque_does() {
                 3 => {
                     let helped_at = deque.shared.thieves.exposed_at.load(Ordering::Relaxed);
                     let shows_all = deque.shows_all.get() > 0 || helped_at != deque.helped_at.get();
-                    let shown = if shows_all { jobs.len() } else { jobs.len().div_ceil(2) };
+                    let shown = if shows_all {
+                        jobs.len()
+                    } else {
+                        jobs.len().div_ceil(2)
+                    };
                     let is_new = public == 0 && shown > 0;
                     assert_eq!(deque.answer() == Answer::Exposed, is_new, "{context}");
                     public = if is_new || shows_all { shown } else { public };
                 }
                 4 => {
                     assert_eq!(stealer.expose_for_owner(), !jobs.is_empty(), "{context}");
-                    public = if public == 0 { jobs.len().div_ceil(2) } else { public };
+                    public = if public == 0 {
+                        jobs.len().div_ceil(2)
+                    } else {
+                        public
+                    };
                 }
                 _ => {
                     jobs.push_back(step);
                     deque.push(Numbered(step));
                 }
             }
-            assert_eq!((deque.is_empty(), stealer.len()), (jobs.is_empty(), jobs.len()));
+            assert_eq!(
+                (deque.is_empty(), stealer.len()),
+                (jobs.is_empty(), jobs.len())
+            );
             assert_eq!(stealer.has_public(), public > 0, "{context}");
         }
     }
@@ -259,7 +290,13 @@ fn a_job_comes_out_once_though_all_are_stolen_while_the_owner_deals() {
     const ROUNDS: usize = if cfg!(miri) { 30 } else { 100_000 };
     let deque: Deque<Numbered> = Deque::new(Fences::cheapest());
     let times: Vec<AtomicUsize> = (0..2 * ROUNDS).map(|_| AtomicUsize::new(0)).collect();
-    let run = |job: usize| assert_eq!(times[job].fetch_add(1, Ordering::Relaxed), 0, "job {job} came out twice");
+    let run = |job: usize| {
+        assert_eq!(
+            times[job].fetch_add(1, Ordering::Relaxed),
+            0,
+            "job {job} came out twice"
+        );
+    };
     let is_over = AtomicBool::new(false);
     let stealers = [0; 3].map(|_| deque.stealer());
     thread::scope(|scope| {
@@ -281,5 +318,8 @@ fn a_job_comes_out_once_though_all_are_stolen_while_the_owner_deals() {
         }
         is_over.store(true, Ordering::Relaxed);
     });
-    assert!(times.iter().all(|times| times.load(Ordering::Relaxed) == 1), "a job never came out");
+    assert!(
+        times.iter().all(|times| times.load(Ordering::Relaxed) == 1),
+        "a job never came out"
+    );
 }

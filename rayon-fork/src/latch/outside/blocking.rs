@@ -26,10 +26,13 @@ pub(crate) struct LockLatch {
 assert_size!(LockLatch: size_of::<Mutex<bool>>() + size_of::<Condvar>());
 
 impl LockLatch {
-    /// Shared, so that the setter can hold it to the end of [`Latch::set`](crate::latch::Latch::set), whatever the
-    /// waiter does.
+    /// Shared, so that the setter can hold it to the end of
+    /// [`Latch::set`](crate::latch::Latch::set), whatever the waiter does.
     pub(crate) fn new_shared() -> Arc<Self> {
-        Arc::new(Self { is_set: Mutex::new(false), changed: Condvar::new() })
+        Arc::new(Self {
+            is_set: Mutex::new(false),
+            changed: Condvar::new(),
+        })
     }
 
     // Not inlined: a worker that waits needs nothing of this, and runs other jobs, which may nest.

@@ -1,7 +1,8 @@
-//! The waiting thread looks for a while before it blocks: what it waits for is often done sooner than a blocked thread
-//! would be running again. Then its setter need not call the kernel either. It looks for as long as a wake-up takes, if
-//! some worker was idle when the job came, and backs off where that is in vain: where jobs are long, or where CPUs are
-//! scarce, so that a single yield takes longer.
+//! The waiting thread looks for a while before it blocks: what it waits for is often done sooner
+//! than a blocked thread would be running again. Then its setter need not call the kernel either.
+//! It looks for as long as a wake-up takes, if some worker was idle when the job came, and backs
+//! off where that is in vain: where jobs are long, or where CPUs are scarce, so that a single yield
+//! takes longer.
 
 #[cfg(all(test, fork_loom))]
 mod models;
@@ -26,7 +27,11 @@ impl Outlook {
 
     pub(crate) fn new() -> Self {
         let is_looking = AtomicUsize::new(0);
-        Self { looks: Backoff::default(), yielding: Yielding::default(), is_looking }
+        Self {
+            looks: Backoff::default(),
+            yielding: Yielding::default(),
+            is_looking,
+        }
     }
 }
 
@@ -44,11 +49,15 @@ pub(crate) struct LockLatch {
 }
 
 impl LockLatch {
-    /// Shared, so that the setter can hold it to the end of [`Latch::set`](crate::latch::Latch::set), whatever the
-    /// waiter does.
+    /// Shared, so that the setter can hold it to the end of
+    /// [`Latch::set`](crate::latch::Latch::set), whatever the waiter does.
     pub(crate) fn new_shared() -> Arc<Self> {
         let state = AtomicUsize::new(UNSET);
-        Arc::new(Self { state, lock: Mutex::new(()), changed: Condvar::new() })
+        Arc::new(Self {
+            state,
+            lock: Mutex::new(()),
+            changed: Condvar::new(),
+        })
     }
 
     /// Waits until the latch is set. With an outlook, that may be soon.
@@ -75,7 +84,12 @@ impl LockLatch {
         is_set
     }
 
-    fn look_until_late(&self, Outlook { looks, yielding, .. }: &Outlook) -> bool {
+    fn look_until_late(
+        &self,
+        Outlook {
+            looks, yielding, ..
+        }: &Outlook,
+    ) -> bool {
         let start = Instant::now();
         let mut yields = yielding.try_begin();
         loop {
@@ -98,14 +112,18 @@ impl LockLatch {
     }
 
     fn is_set(&self) -> bool {
-        // ORDERING: Acquire, pairs with the swap in `set_and_notify`: what was done before it is visible.
+        // ORDERING: Acquire, pairs with the swap in `set_and_notify`: what was done before it is
+        // visible.
         self.state.load(Ordering::Acquire) == SET
     }
 
     fn block(&self) {
         let mut lock = self.lock.lock();
-        // Relaxed: if it fails, the latch is set, and `is_set` acquires that; if not, only the setter reads it.
-        let _ = self.state.compare_exchange(UNSET, BLOCKED, Ordering::Relaxed, Ordering::Relaxed);
+        // Relaxed: if it fails, the latch is set, and `is_set` acquires that; if not, only the
+        // setter reads it.
+        let _ = self
+            .state
+            .compare_exchange(UNSET, BLOCKED, Ordering::Relaxed, Ordering::Relaxed);
         while !self.is_set() {
             lock = self.changed.wait(lock);
         }

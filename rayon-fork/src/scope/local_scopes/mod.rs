@@ -14,7 +14,11 @@ pub(crate) use direct::*;
 pub(crate) use reserved::*;
 
 /// What this folder adds to the variant's name.
-pub(crate) const MODIFIER: &str = if cfg!(feature = "local-scopes") { "+local-scopes" } else { "" };
+pub(crate) const MODIFIER: &str = if cfg!(feature = "local-scopes") {
+    "+local-scopes"
+} else {
+    ""
+};
 
 /// Every job is counted where it is spawned and where it ends, as in the published crate.
 #[cfg(not(feature = "local-scopes"))]
@@ -75,7 +79,11 @@ mod direct {
 
     /// The closure of the scope of `count` has ended. What its thread waits for now.
     #[inline]
-    pub(crate) fn end_closure(count: &CountLatch, _registry: &Registry, _owner: Option<&Worker>) -> Awaited {
+    pub(crate) fn end_closure(
+        count: &CountLatch,
+        _registry: &Registry,
+        _owner: Option<&Worker>,
+    ) -> Awaited {
         // SAFETY: alive, as we have it by reference; the closure was counted.
         unsafe { CountLatch::set(count) };
         Awaited::NONE
@@ -87,7 +95,8 @@ mod direct {
         debug_assert!(count.is(0), "a scope ends before its jobs");
     }
 
-    /// The worker has no local job and is about to search. `true` if it should look at what it waits for once more.
+    /// The worker has no local job and is about to search. `true` if it should look at what it
+    /// waits for once more.
     #[inline]
     pub(crate) fn turn_away(worker: &Worker) -> bool {
         let Held = worker.held();
@@ -141,7 +150,8 @@ mod reserved {
         }
     }
 
-    /// A scope of which a worker that waits for it may hold units, if it is one of the worker's pool.
+    /// A scope of which a worker that waits for it may hold units, if it is one of the worker's
+    /// pool.
     #[derive(Clone, Copy)]
     pub(crate) struct Awaited<'s>(Option<&'s CountLatch>);
 
@@ -160,7 +170,9 @@ mod reserved {
     pub(crate) fn count_job(count: &CountLatch, registry: &Registry) {
         Worker::with_current(|worker| match worker {
             Some(worker) if worker.is_in(registry) => {
-                worker.held().count_job(count, || count.is_awaited_by(worker));
+                worker
+                    .held()
+                    .count_job(count, || count.is_awaited_by(worker));
             }
             _ => count.add(1),
         });
@@ -193,7 +205,11 @@ mod reserved {
 
     /// The closure of the scope of `count` has ended. What its thread waits for now.
     #[inline]
-    pub(crate) fn end_closure<'s>(count: &'s CountLatch, registry: &Registry, owner: Option<&Worker>) -> Awaited<'s> {
+    pub(crate) fn end_closure<'s>(
+        count: &'s CountLatch,
+        registry: &Registry,
+        owner: Option<&Worker>,
+    ) -> Awaited<'s> {
         match owner {
             Some(owner) if owner.is_in(registry) => {
                 owner.held().end_job(count);
@@ -207,12 +223,13 @@ mod reserved {
         }
     }
 
-    /// The wait for the scope of `count` is over. What is left of the count are units that the owner held: it was
-    /// compared with them.
+    /// The wait for the scope of `count` is over. What is left of the count are units that the
+    /// owner held: it was compared with them.
     #[inline]
     pub(crate) fn assert_ended(_count: &CountLatch) {}
 
-    /// The worker has no local job and is about to search. `true` if it should look at what it waits for once more.
+    /// The worker has no local job and is about to search. `true` if it should look at what it
+    /// waits for once more.
     #[inline]
     pub(crate) fn turn_away(worker: &Worker) -> bool {
         worker.held().turn_away()

@@ -5,7 +5,8 @@
 use std::cell::Cell;
 use std::ptr;
 
-/// Units that a worker fetches when it has none left. A guess: with so many a flood of jobs leaves the count alone.
+/// Units that a worker fetches when it has none left. A guess: with so many a flood of jobs leaves
+/// the count alone.
 const FETCHED: usize = if cfg!(fork_loom) { 2 } else { 64 };
 
 /// What a scope waits for, in units. The scope ends when there are none.
@@ -13,7 +14,8 @@ pub(crate) trait Counted {
     /// More units, by somebody who knows that the scope is open.
     fn add(&self, units: usize);
 
-    /// Whether there are so many units. If so, all that was done before others were taken off is visible.
+    /// Whether there are so many units. If so, all that was done before others were taken off is
+    /// visible.
     fn is(&self, units: usize) -> bool;
 
     /// Takes units off, and ends the scope if none is left.
@@ -26,21 +28,24 @@ pub(crate) trait Counted {
 
 /// What one worker holds: units of one scope. For the worker's own thread alone.
 pub(crate) struct Reserve<C> {
-    /// The scope whose job the worker runs or just ran, or that the worker itself waits for; null for none. Not to be
-    /// followed without units.
+    /// The scope whose job the worker runs or just ran, or that the worker itself waits for; null
+    /// for none. Not to be followed without units.
     scope: Cell<*const C>,
     units: Cell<usize>,
 }
 
 impl<C: Counted> Reserve<C> {
     pub(crate) fn new() -> Self {
-        Self { scope: Cell::new(ptr::null()), units: Cell::new(0) }
+        Self {
+            scope: Cell::new(ptr::null()),
+            units: Cell::new(0),
+        }
     }
 
     /// Counts a job that the worker spawns. `is_own` says that this worker waits for the scope.
     ///
-    /// A unit left over must keep nobody waiting: it goes back after a job of the scope, or is counted by the one who
-    /// waits. What other jobs spawn has neither, and counts directly.
+    /// A unit left over must keep nobody waiting: it goes back after a job of the scope, or is
+    /// counted by the one who waits. What other jobs spawn has neither, and counts directly.
     #[inline]
     pub(crate) fn count_job(&self, scope: &C, is_own: impl FnOnce() -> bool) {
         if !ptr::eq(self.scope.get(), scope) {
@@ -77,7 +82,11 @@ impl<C: Counted> Reserve<C> {
     /// Whether the worker's units are all of the scope.
     #[inline]
     pub(crate) fn completes(&self, scope: &C) -> bool {
-        let units = if ptr::eq(self.scope.get(), scope) { self.units.get() } else { 0 };
+        let units = if ptr::eq(self.scope.get(), scope) {
+            self.units.get()
+        } else {
+            0
+        };
         // Where there are none, somebody else took off the last one, and may still be telling us.
         units > 0 && scope.is(units)
     }
@@ -114,7 +123,8 @@ impl<C: Counted> Reserve<C> {
         if units == 0 {
             return false;
         }
-        // SAFETY: the count includes these units, which are taken off once, as they are no longer here.
+        // SAFETY: the count includes these units, which are taken off once, as they are no longer
+        // here.
         unsafe { give_back(scope, units) };
         true
     }

@@ -1,4 +1,5 @@
-//! What the packings are generic over: events, fence, wake rule, padding and leave rule, each axis a type.
+//! What the packings are generic over: events, fence, wake rule, padding and leave rule, each axis
+//! a type.
 
 use super::fences::Fence;
 use std::ops::Deref;
@@ -27,7 +28,13 @@ impl<E: Events, F: Fence, W: WakeRule, P: Padding, L: LeaveRule> Axes for (E, F,
             E::COUNTED || F::SCANS_BEFORE_SLEEP,
             "without events nothing tells a sleeper of a job, so it must scan"
         );
-        &[E::MODIFIER, F::MODIFIER, W::MODIFIER, P::MODIFIER, L::MODIFIER]
+        &[
+            E::MODIFIER,
+            F::MODIFIER,
+            W::MODIFIER,
+            P::MODIFIER,
+            L::MODIFIER,
+        ]
     };
 }
 
@@ -99,7 +106,8 @@ pub(crate) trait Events: Send + Sync + 'static {
 /// Announcements are counted; what a packing asks for that has no form without them.
 pub(crate) trait CountedEvents: Events {}
 
-/// With a jobs event counter. Even: no job was announced since somebody last became sleepy. Odd: some were.
+/// With a jobs event counter. Even: no job was announced since somebody last became sleepy. Odd:
+/// some were.
 pub(crate) enum Jec {}
 
 /// Without one: sleepers must scan.
@@ -124,12 +132,17 @@ pub(crate) trait WakeRule: Send + Sync + 'static {
     /// Whether the rule ever asks who searches.
     const COUNTS_SEARCHERS: bool;
 
-    /// Sleepers to wake for one job, given that `sleeping` is not 0. `searching` is asked only if the answer depends on
-    /// it.
-    fn sleepers_to_wake(sleeping: usize, queue_was_empty: bool, searching: impl FnOnce() -> usize) -> usize;
+    /// Sleepers to wake for one job, given that `sleeping` is not 0. `searching` is asked only if
+    /// the answer depends on it.
+    fn sleepers_to_wake(
+        sleeping: usize,
+        queue_was_empty: bool,
+        searching: impl FnOnce() -> usize,
+    ) -> usize;
 }
 
-/// A job that finds its queue empty is left to a worker that searches, if there is one. The rule of rayon-core.
+/// A job that finds its queue empty is left to a worker that searches, if there is one. The rule of
+/// rayon-core.
 pub(crate) enum IdleFirst {}
 
 /// A job wakes a sleeper whenever there is one, even if others search.
@@ -140,9 +153,14 @@ impl WakeRule for IdleFirst {
     const COUNTS_SEARCHERS: bool = true;
 
     #[inline]
-    fn sleepers_to_wake(sleeping: usize, queue_was_empty: bool, searching: impl FnOnce() -> usize) -> usize {
+    fn sleepers_to_wake(
+        sleeping: usize,
+        queue_was_empty: bool,
+        searching: impl FnOnce() -> usize,
+    ) -> usize {
         debug_or_loom_assert!(sleeping > 0);
-        // A queue that was not empty says that those who search do not keep up with it, however many they are.
+        // A queue that was not empty says that those who search do not keep up with it, however
+        // many they are.
         usize::from(!queue_was_empty || searching() == 0)
     }
 }
@@ -152,7 +170,11 @@ impl WakeRule for SleepersOnly {
     const COUNTS_SEARCHERS: bool = false;
 
     #[inline]
-    fn sleepers_to_wake(sleeping: usize, _queue_was_empty: bool, _searching: impl FnOnce() -> usize) -> usize {
+    fn sleepers_to_wake(
+        sleeping: usize,
+        _queue_was_empty: bool,
+        _searching: impl FnOnce() -> usize,
+    ) -> usize {
         debug_or_loom_assert!(sleeping > 0);
         1
     }
@@ -164,7 +186,8 @@ pub(crate) trait LeaveRule: Send + Sync + 'static {
     const MODIFIER: &'static str;
     /// Whether it is in vain to wake anybody unless there is work to be seen.
     const LOOKS_FIRST: bool;
-    /// Whether workers watch what their searches cost, and the last that search [linger](crate::sleep::Patience).
+    /// Whether workers watch what their searches cost, and the last that search
+    /// [linger](crate::sleep::Patience).
     const LINGERS: bool;
 
     /// Sleepers to wake, of `sleeping`. `searching` is asked only if the answer depends on it.
@@ -196,6 +219,10 @@ impl LeaveRule for WakeWhereWorkIs {
 
     #[inline]
     fn sleepers_to_wake(sleeping: usize, searching: impl FnOnce() -> usize) -> usize {
-        if sleeping > 0 && searching() == 0 { sleeping.min(2) } else { 0 }
+        if sleeping > 0 && searching() == 0 {
+            sleeping.min(2)
+        } else {
+            0
+        }
     }
 }

@@ -5,11 +5,13 @@ use super::counts::Counts;
 use super::fences::*;
 use super::variants::for_every_variant;
 use super::{
-    COUNT_BITS, EventsOf, MAX_WORKERS, Packed, Selected, SleepCounters, SleepyTicket, Split, SplitIdle, WakeRuleOf,
+    COUNT_BITS, EventsOf, MAX_WORKERS, Packed, Selected, SleepCounters, SleepyTicket, Split,
+    SplitIdle, WakeRuleOf,
 };
 use std::collections::{BTreeSet, HashSet};
 
-/// Counters of which `searching` workers search and `asleep` more sleep, the sleepers having the lower numbers.
+/// Counters of which `searching` workers search and `asleep` more sleep, the sleepers having the
+/// lower numbers.
 fn pool<C: SleepCounters>(asleep: usize, searching: usize) -> C {
     let counters = C::new(asleep + searching);
     for worker in 0..asleep + searching {
@@ -40,7 +42,10 @@ fn a_job_wakes_one_sleeper_if_nobody_searches<C: Counts>() {
 
 fn a_job_that_finds_its_queue_empty_is_left_to_a_searcher_only_by_the_idle_rule<C: Counts>() {
     let counters = pool::<C>(2, 1);
-    assert_eq!(counters.announce_job(true), usize::from(!WakeRuleOf::<C>::COUNTS_SEARCHERS));
+    assert_eq!(
+        counters.announce_job(true),
+        usize::from(!WakeRuleOf::<C>::COUNTS_SEARCHERS)
+    );
 }
 
 fn a_job_that_finds_its_queue_filled_wakes_a_sleeper_though_others_search<C: Counts>() {
@@ -57,7 +62,11 @@ fn a_woken_sleeper_is_not_counted_on_again<C: Counts>() {
 fn a_searcher_that_stops_calls_up_to_two_sleepers<C: Counts>() {
     for (asleep, expected) in [(0, 0), (1, 1), (2, 2), (3, 2)] {
         let counters = pool::<C>(asleep, 1);
-        assert_eq!(counters.end_search(asleep), expected, "with {asleep} asleep");
+        assert_eq!(
+            counters.end_search(asleep),
+            expected,
+            "with {asleep} asleep"
+        );
     }
 }
 
@@ -66,10 +75,17 @@ fn jobs_announced_after_the_ticket_cancel_sleep_if_events_are_counted<C: Counts>
     let tickets = [counters.become_sleepy(0), counters.become_sleepy(1)];
     counters.announce_job(true);
     for (worker, ticket) in tickets.into_iter().enumerate() {
-        assert_eq!(counters.try_begin_sleep(worker, ticket), !EventsOf::<C>::COUNTED);
+        assert_eq!(
+            counters.try_begin_sleep(worker, ticket),
+            !EventsOf::<C>::COUNTED
+        );
     }
     let expected = if EventsOf::<C>::COUNTED { 0 } else { 2 };
-    assert_eq!(counters.sleeping(), expected, "whoever was refused is not counted");
+    assert_eq!(
+        counters.sleeping(),
+        expected,
+        "whoever was refused is not counted"
+    );
 }
 
 fn jobs_announced_before_the_ticket_do_not_cancel_sleep<C: Counts>() {
@@ -94,7 +110,10 @@ fn a_long_random_history_agrees_with_plain_book_keeping<C: Counts>() {
     enum Doing {
         Working,
         Searching,
-        Sleepy { ticket: SleepyTicket, announcements: usize },
+        Sleepy {
+            ticket: SleepyTicket,
+            announcements: usize,
+        },
         Sleeping,
     }
     const WORKERS: usize = 5;
@@ -109,15 +128,27 @@ fn a_long_random_history_agrees_with_plain_book_keeping<C: Counts>() {
         random ^= random >> 7;
         random ^= random << 17;
         let worker = (random >> 8) as usize % WORKERS;
-        let asleep = workers.iter().filter(|&&doing| doing == Doing::Sleeping).count();
-        let searching = workers.iter().filter(|&&doing| doing != Doing::Working).count() - asleep;
+        let asleep = workers
+            .iter()
+            .filter(|&&doing| doing == Doing::Sleeping)
+            .count();
+        let searching = workers
+            .iter()
+            .filter(|&&doing| doing != Doing::Working)
+            .count()
+            - asleep;
         let choice = random % 8;
         workers[worker] = match workers[worker] {
             doing if choice < 2 => {
                 let queue_was_empty = choice == 0;
-                let is_left_to_searcher = WakeRuleOf::<C>::COUNTS_SEARCHERS && queue_was_empty && searching > 0;
+                let is_left_to_searcher =
+                    WakeRuleOf::<C>::COUNTS_SEARCHERS && queue_was_empty && searching > 0;
                 let expected = usize::from(asleep > 0 && !is_left_to_searcher);
-                assert_eq!(counters.announce_job(queue_was_empty), expected, "step {step}");
+                assert_eq!(
+                    counters.announce_job(queue_was_empty),
+                    expected,
+                    "step {step}"
+                );
                 announcements += 1;
                 doing
             }
@@ -129,11 +160,25 @@ fn a_long_random_history_agrees_with_plain_book_keeping<C: Counts>() {
                 assert_eq!(counters.end_search(worker), asleep.min(2), "step {step}");
                 Doing::Working
             }
-            Doing::Searching => Doing::Sleepy { ticket: counters.become_sleepy(worker), announcements },
-            Doing::Sleepy { ticket, announcements: then } => {
+            Doing::Searching => Doing::Sleepy {
+                ticket: counters.become_sleepy(worker),
+                announcements,
+            },
+            Doing::Sleepy {
+                ticket,
+                announcements: then,
+            } => {
                 let may_sleep = !EventsOf::<C>::COUNTED || announcements == then;
-                assert_eq!(counters.try_begin_sleep(worker, ticket), may_sleep, "step {step}");
-                if may_sleep { Doing::Sleeping } else { Doing::Searching }
+                assert_eq!(
+                    counters.try_begin_sleep(worker, ticket),
+                    may_sleep,
+                    "step {step}"
+                );
+                if may_sleep {
+                    Doing::Sleeping
+                } else {
+                    Doing::Searching
+                }
             }
             Doing::Sleeping => {
                 counters.end_sleep(worker);
@@ -149,13 +194,20 @@ fn a_long_random_history_agrees_with_plain_book_keeping<C: Counts>() {
             counters.end_search(worker);
         }
     }
-    assert_eq!((counters.sleeping(), counters.inactive()), (0, 0), "all work, so nothing may be counted");
+    assert_eq!(
+        (counters.sleeping(), counters.inactive()),
+        (0, 0),
+        "all work, so nothing may be counted"
+    );
 }
 
 fn a_pool_of_the_largest_size_is_counted_exactly<C: Counts>() {
     let counters = pool::<C>(MAX_WORKERS, 0);
     let inactive = if C::COUNTS_SEARCHERS { MAX_WORKERS } else { 0 };
-    assert_eq!((counters.sleeping(), counters.inactive(), counters.events()), (MAX_WORKERS, inactive, 0));
+    assert_eq!(
+        (counters.sleeping(), counters.inactive(), counters.events()),
+        (MAX_WORKERS, inactive, 0)
+    );
     assert_eq!(counters.announce_job(true), 1);
     for worker in 0..MAX_WORKERS {
         counters.end_sleep(worker);
@@ -197,16 +249,37 @@ for_every_variant!(conformance_tests);
 #[test]
 fn a_name_is_that_of_the_layout_and_of_the_modifiers_in_the_order_of_the_axes() {
     assert_eq!(Packed::<(Jec, NoFence, IdleFirst, Inline)>::NAME, "packed");
-    assert_eq!(Packed::<(Jec, AsymmetricFence, IdleFirst, CachePadded)>::NAME, "packed+asymmetric-fence+cache-padded");
-    assert_eq!(Split::<(NoJec, ScanFence, SleepersOnly, CachePadded)>::NAME, "split+no-jec+sleepers-only+cache-padded");
-    assert_eq!(Split::<(NoJec, AsymmetricFence, IdleFirst, Inline)>::NAME, "split+no-jec+asymmetric-fence");
-    assert_eq!(SplitIdle::<(Jec, PushFence, SleepersOnly, Inline)>::NAME, "split-idle+push-fence+sleepers-only");
+    assert_eq!(
+        Packed::<(Jec, AsymmetricFence, IdleFirst, CachePadded)>::NAME,
+        "packed+asymmetric-fence+cache-padded"
+    );
+    assert_eq!(
+        Split::<(NoJec, ScanFence, SleepersOnly, CachePadded)>::NAME,
+        "split+no-jec+sleepers-only+cache-padded"
+    );
+    assert_eq!(
+        Split::<(NoJec, AsymmetricFence, IdleFirst, Inline)>::NAME,
+        "split+no-jec+asymmetric-fence"
+    );
+    assert_eq!(
+        SplitIdle::<(Jec, PushFence, SleepersOnly, Inline)>::NAME,
+        "split-idle+push-fence+sleepers-only"
+    );
 }
 
 #[test]
 fn sleepers_scan_where_there_are_no_events_or_their_own_fence_is_the_heavy_one() {
-    assert_eq!([NoFence::SCANS_BEFORE_SLEEP, PushFence::SCANS_BEFORE_SLEEP], [false; 2]);
-    assert_eq!([ScanFence::SCANS_BEFORE_SLEEP, AsymmetricFence::SCANS_BEFORE_SLEEP], [true; 2]);
+    assert_eq!(
+        [NoFence::SCANS_BEFORE_SLEEP, PushFence::SCANS_BEFORE_SLEEP],
+        [false; 2]
+    );
+    assert_eq!(
+        [
+            ScanFence::SCANS_BEFORE_SLEEP,
+            AsymmetricFence::SCANS_BEFORE_SLEEP
+        ],
+        [true; 2]
+    );
 }
 
 #[test]
@@ -216,7 +289,12 @@ fn of_those_that_look_first_only_the_last_searcher_may_wake_a_sleeper() {
             let counters = pool::<C>(asleep, searching);
             let is_last = searching == 1 || !C::COUNTS_SEARCHERS;
             let expected = if is_last { asleep.min(2) } else { 0 };
-            assert_eq!(counters.end_search(asleep), expected, "{}: {asleep} asleep", C::NAME);
+            assert_eq!(
+                counters.end_search(asleep),
+                expected,
+                "{}: {asleep} asleep",
+                C::NAME
+            );
         }
     }
     macro_rules! check {
@@ -237,25 +315,42 @@ fn no_two_variants_share_a_name_and_one_of_them_was_built() {
     for_every_variant!(here add_name);
     let distinct: HashSet<_> = names.iter().collect();
     assert_eq!(distinct.len(), names.len(), "{names:?}");
-    assert!(distinct.contains(&Selected::NAME), "{} is not among {names:?}", Selected::NAME);
+    assert!(
+        distinct.contains(&Selected::NAME),
+        "{} is not among {names:?}",
+        Selected::NAME
+    );
 }
 
 #[test]
 fn the_built_variant_is_the_one_that_the_features_say() {
     // Set by `build.rs`.
     let asked: BTreeSet<_> = env!("FORK_VARIANT").split_whitespace().collect();
-    assert_eq!(crate::rayon_fork_variant().split('+').collect::<BTreeSet<_>>(), asked);
+    assert_eq!(
+        crate::rayon_fork_variant()
+            .split('+')
+            .collect::<BTreeSet<_>>(),
+        asked
+    );
 }
 
 #[test]
 fn split_idle_takes_a_sleeper_missing_from_the_inactive_for_no_searcher() {
     let three_asleep_and_news = (1 << COUNT_BITS) | 3;
     for inactive in 0..=3 {
-        let torn = SplitIdle::<(Jec, NoFence, IdleFirst, Inline)>::from_words(three_asleep_and_news, inactive);
+        let torn = SplitIdle::<(Jec, NoFence, IdleFirst, Inline)>::from_words(
+            three_asleep_and_news,
+            inactive,
+        );
         assert_eq!(torn.announce_job(true), 1, "with {inactive} inactive");
     }
-    let apart = SplitIdle::<(Jec, NoFence, IdleFirst, Inline)>::from_words(three_asleep_and_news, 4);
-    assert_eq!(apart.announce_job(true), 0, "one of the inactive does search");
+    let apart =
+        SplitIdle::<(Jec, NoFence, IdleFirst, Inline)>::from_words(three_asleep_and_news, 4);
+    assert_eq!(
+        apart.announce_job(true),
+        0,
+        "one of the inactive does search"
+    );
 }
 
 #[test]
@@ -266,7 +361,11 @@ fn split_takes_a_sleeper_missing_from_the_inactive_for_no_searcher() {
         assert_eq!(torn.announce_job(true), 1, "with {inactive} inactive");
     }
     let apart = Split::<(Jec, NoFence, IdleFirst, Inline)>::from_words(3, 4, 1);
-    assert_eq!(apart.announce_job(true), 0, "one of the inactive does search");
+    assert_eq!(
+        apart.announce_job(true),
+        0,
+        "one of the inactive does search"
+    );
 }
 
 #[test]
@@ -274,7 +373,11 @@ fn packed_events_wrap_without_touching_the_counts() {
     let counts = (2 << COUNT_BITS) | 1;
     let last_event = usize::MAX << (2 * COUNT_BITS);
     let counters = Packed::<(Jec, NoFence, IdleFirst, Inline)>::from_word(last_event | counts);
-    assert_eq!(counters.become_sleepy(0), SleepyTicket(0), "the odd value before the wrap is followed by 0");
+    assert_eq!(
+        counters.become_sleepy(0),
+        SleepyTicket(0),
+        "the odd value before the wrap is followed by 0"
+    );
     assert_eq!((counters.sleeping(), counters.inactive()), (1, 2));
     assert!(counters.try_begin_sleep(0, SleepyTicket(0)));
 }
@@ -303,9 +406,15 @@ fn words_that_a_variant_does_not_use_stay_untouched() {
 
     let without_searchers = pool::<Split<(Jec, NoFence, SleepersOnly, CachePadded)>>(1, 1);
     without_searchers.announce_job(true);
-    assert_eq!((without_searchers.inactive(), without_searchers.events()), (0, 1));
+    assert_eq!(
+        (without_searchers.inactive(), without_searchers.events()),
+        (0, 1)
+    );
 
     let without_searchers = pool::<SplitIdle<(Jec, NoFence, SleepersOnly, CachePadded)>>(1, 1);
     without_searchers.announce_job(true);
-    assert_eq!((without_searchers.inactive(), without_searchers.events()), (0, 1));
+    assert_eq!(
+        (without_searchers.inactive(), without_searchers.events()),
+        (0, 1)
+    );
 }

@@ -1,8 +1,9 @@
-//! The axis of fences: what keeps a pushed job and a worker that falls asleep from missing each other.
+//! The axis of fences: what keeps a pushed job and a worker that falls asleep from missing each
+//! other.
 //!
-//! A fence has two ends, which only make sense together: one stands between pushing a job and reading the counters, the
-//! other between changing the counters and looking for jobs. So each implementation has both. Why each pair is enough
-//! is in the sleep README, sections 5, 7 and 9.
+//! A fence has two ends, which only make sense together: one stands between pushing a job and
+//! reading the counters, the other between changing the counters and looking for jobs. So each
+//! implementation has both. Why each pair is enough is in the sleep README, sections 5, 7 and 9.
 
 use crate::hooks::{self, Event};
 use crate::sync::modelled::{Ordering, fence, heavy_fence, light_fence, prepare_heavy_fences};
@@ -12,8 +13,8 @@ use std::io;
 pub(crate) trait Fence: Send + Sync + 'static {
     /// Part of the variant's name.
     const MODIFIER: &'static str;
-    /// A worker looks over every queue after it registered as a sleeper. If not set, it looks only at what outsiders
-    /// fill.
+    /// A worker looks over every queue after it registered as a sleeper. If not set, it looks only
+    /// at what outsiders fill.
     const SCANS_BEFORE_SLEEP: bool;
 
     /// A pool is about to be built.
@@ -25,18 +26,21 @@ pub(crate) trait Fence: Send + Sync + 'static {
         Ok(())
     }
 
-    /// The publisher's end: an internal job is pushed, the counters are read next. Every push pays for this.
+    /// The publisher's end: an internal job is pushed, the counters are read next. Every push pays
+    /// for this.
     fn after_push();
 
-    /// The worker's end where it does not scan: the events are read or stepped, its last search comes next.
+    /// The worker's end where it does not scan: the events are read or stepped, its last search
+    /// comes next.
     #[inline]
     fn after_becoming_sleepy() {}
 
     /// The worker's other end: it is counted as asleep, and looks at the queues next.
     #[inline]
     fn after_registering() {
-        // ORDERING: SeqCst fence, pairs with the one in `Sleep::job_injected`, and where the worker scans with the one
-        // in `after_push`. Without it both sides could pass, and the job would be stranded (README, section 5).
+        // ORDERING: SeqCst fence, pairs with the one in `Sleep::job_injected`, and where the worker
+        // scans with the one in `after_push`. Without it both sides could pass, and the job would
+        // be stranded (README, section 5).
         fence(Ordering::SeqCst);
     }
 }
@@ -67,16 +71,18 @@ impl Fence for PushFence {
 
     #[inline]
     fn after_push() {
-        // ORDERING: SeqCst fence, pairs with the one in `after_becoming_sleepy`. The job is stored, the events are read
-        // next; if they are found odd, the worker's last search must find the job (README, section 9).
+        // ORDERING: SeqCst fence, pairs with the one in `after_becoming_sleepy`. The job is stored,
+        // the events are read next; if they are found odd, the worker's last search must find the
+        // job (README, section 9).
         fence(Ordering::SeqCst);
         hooks::count(Event::PushFence);
     }
 
     #[inline]
     fn after_becoming_sleepy() {
-        // ORDERING: SeqCst fence, pairs with the one in `after_push`. The events are read or stepped, the search for
-        // jobs comes next: a publisher whose job it misses must find those events even (README, section 9).
+        // ORDERING: SeqCst fence, pairs with the one in `after_push`. The events are read or
+        // stepped, the search for jobs comes next: a publisher whose job it misses must find those
+        // events even (README, section 9).
         fence(Ordering::SeqCst);
     }
 }
@@ -88,8 +94,9 @@ impl Fence for ScanFence {
 
     #[inline]
     fn after_push() {
-        // ORDERING: SeqCst fence, pairs with the one in `after_registering`. The job is stored, the sleepers are read
-        // next; if that read misses a sleeper, its scan must find the job (README, section 5).
+        // ORDERING: SeqCst fence, pairs with the one in `after_registering`. The job is stored, the
+        // sleepers are read next; if that read misses a sleeper, its scan must find the job
+        // (README, section 5).
         fence(Ordering::SeqCst);
         hooks::count(Event::PushFence);
     }
@@ -106,15 +113,16 @@ impl Fence for AsymmetricFence {
 
     #[inline]
     fn after_push() {
-        // ORDERING: light fence, pairs with the heavy one in `after_registering`. The job is stored, the sleepers are
-        // read next; if that read misses a sleeper, its scan must find the job (README, section 9).
+        // ORDERING: light fence, pairs with the heavy one in `after_registering`. The job is
+        // stored, the sleepers are read next; if that read misses a sleeper, its scan must find the
+        // job (README, section 9).
         light_fence();
     }
 
     #[inline]
     fn after_registering() {
-        // ORDERING: heavy fence, pairs with the light one in `after_push`, and, as it is a full one, too, with the one
-        // in `Sleep::job_injected` (README, sections 5 and 9).
+        // ORDERING: heavy fence, pairs with the light one in `after_push`, and, as it is a full
+        // one, too, with the one in `Sleep::job_injected` (README, sections 5 and 9).
         heavy_fence();
         hooks::count(Event::HeavyFence);
     }

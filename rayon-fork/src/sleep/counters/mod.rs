@@ -38,19 +38,20 @@ pub(crate) use self::variants::Selected;
 /// Bits in which a packed word counts workers of one kind.
 const COUNT_BITS: u32 = if usize::BITS >= 64 { 16 } else { 8 };
 
-/// The most workers a pool may have. It is what a packed word can count, and the same for every variant, so that pools
-/// of one size can be compared. 65 535 on 64-bit targets, 255 on others, as in rayon-core.
+/// The most workers a pool may have. It is what a packed word can count, and the same for every
+/// variant, so that pools of one size can be compared. 65 535 on 64-bit targets, 255 on others, as
+/// in rayon-core.
 pub(crate) const MAX_WORKERS: usize = (1 << COUNT_BITS) - 1;
 
 /// Knows who searches and who sleeps, and so how many sleepers a new job deserves.
 ///
-/// The calls of one worker come in this order: `begin_search`, then any number of times `become_sleepy` and perhaps
-/// `try_begin_sleep` and `end_sleep`, then `end_search`. Only `end_sleep` may come from another thread, which then
-/// holds the lock of that worker's slot.
+/// The calls of one worker come in this order: `begin_search`, then any number of times
+/// `become_sleepy` and perhaps `try_begin_sleep` and `end_sleep`, then `end_search`. Only
+/// `end_sleep` may come from another thread, which then holds the lock of that worker's slot.
 ///
-/// Every access by which workers and publishers find each other is `SeqCst`: each variant's argument is about the order
-/// of accesses to different words, by different threads, and on x86-64 it costs nothing that a read-modify-write does
-/// not cost anyway.
+/// Every access by which workers and publishers find each other is `SeqCst`: each variant's
+/// argument is about the order of accesses to different words, by different threads, and on x86-64
+/// it costs nothing that a read-modify-write does not cost anyway.
 pub(crate) trait SleepCounters: Send + Sync + 'static {
     /// As in `branches.toml` and in every trial record.
     const NAME: &'static str;
@@ -76,21 +77,25 @@ pub(crate) trait SleepCounters: Send + Sync + 'static {
 
     /// Counts `worker` as searching again.
     ///
-    /// The waker calls this, not the one that wakes up, so that the next announcer counts on it no more.
+    /// The waker calls this, not the one that wakes up, so that the next announcer counts on it no
+    /// more.
     fn end_sleep(&self, worker: usize);
 
-    /// One job was pushed to a queue that was empty before or was not; returns how many sleepers to wake.
+    /// One job was pushed to a queue that was empty before or was not; returns how many sleepers to
+    /// wake.
     ///
     /// Every push pays for this call.
     fn announce_job(&self, queue_was_empty: bool) -> usize;
 
     /// Workers that are asleep, for decisions beside a search or a push.
     ///
-    /// This and [`inactive`](Self::inactive) order nothing by themselves. Whoever relies on the answer has fenced
-    /// before, and says there what that fence pairs with; for others it is a hint.
+    /// This and [`inactive`](Self::inactive) order nothing by themselves. Whoever relies on the
+    /// answer has fenced before, and says there what that fence pairs with; for others it is a
+    /// hint.
     fn sleeping(&self) -> usize;
 
-    /// Workers that search, are sleepy or asleep, likewise; 0 where that is not [counted](Self::COUNTS_SEARCHERS).
+    /// Workers that search, are sleepy or asleep, likewise; 0 where that is not
+    /// [counted](Self::COUNTS_SEARCHERS).
     fn inactive(&self) -> usize;
 
     /// Workers that search, likewise; more than there can be where that is not counted.
@@ -107,7 +112,8 @@ pub(crate) trait SleepCounters: Send + Sync + 'static {
 
 /// What a worker saw of the announcements when it became sleepy.
 ///
-/// Opaque to the caller: an even value of the events counter, or nothing of meaning in variants without one.
+/// Opaque to the caller: an even value of the events counter, or nothing of meaning in variants
+/// without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SleepyTicket(pub(crate) usize);
 

@@ -1,4 +1,5 @@
-//! All counters in one word: one load tells everything, and every change is a change of the line that all share.
+//! All counters in one word: one load tells everything, and every change is a change of the line
+//! that all share.
 //!
 //! | bits (64-bit) | bits (32-bit) | field | counts                                               |
 //! |---------------|---------------|-------|------------------------------------------------------|
@@ -6,10 +7,12 @@
 //! | 16..32        | 8..16         | I     | workers searching, sleepy or asleep; never below S   |
 //! | 32..64        | 16..32        | J     | events; even: none since somebody last became sleepy |
 //!
-//! J is on top so that its overflow falls off the word. Without an events counter its bits stay 0. With `sleepers-only`
-//! nothing reads I, but it is kept: the variant is to differ from `packed` by its rule alone.
+//! J is on top so that its overflow falls off the word. Without an events counter its bits stay 0.
+//! With `sleepers-only` nothing reads I, but it is kept: the variant is to differ from `packed` by
+//! its rule alone.
 //!
-//! Unpadded, the word lies inline among the fields of its pool, as in rayon-core; padded, it has lines of its own.
+//! Unpadded, the word lies inline among the fields of its pool, as in rayon-core; padded, it has
+//! lines of its own.
 
 use super::axes::{Axes, Events, LeaveRule, Line, WakeRule};
 use super::words::{self, CountedWord};
@@ -38,8 +41,12 @@ const _: () = {
     use crossbeam_utils::CachePadded as Line;
 
     assert!(size_of::<Packed<(Jec, NoFence, IdleFirst, Inline)>>() == size_of::<usize>());
-    assert!(align_of::<Packed<(Jec, NoFence, IdleFirst, CachePadded)>>() == align_of::<Line<usize>>());
-    assert!(size_of::<Packed<(Jec, NoFence, IdleFirst, CachePadded)>>() == size_of::<Line<usize>>());
+    assert!(
+        align_of::<Packed<(Jec, NoFence, IdleFirst, CachePadded)>>() == align_of::<Line<usize>>()
+    );
+    assert!(
+        size_of::<Packed<(Jec, NoFence, IdleFirst, CachePadded)>>() == size_of::<Line<usize>>()
+    );
 };
 
 /// One value of the word, taken apart.
@@ -73,31 +80,43 @@ impl<A: Axes> Packed<A> {
 
     /// Counters that continue from `word`.
     pub(crate) fn from_word(word: usize) -> Self {
-        Self { word: CountedWord::new(word).into(), axes: PhantomData }
+        Self {
+            word: CountedWord::new(word).into(),
+            axes: PhantomData,
+        }
     }
 
     #[inline]
     pub(crate) fn load(&self) -> Word {
-        // ORDERING: SeqCst, as all accesses to counters (see `SleepCounters`): after a fence or a toggle by the same
-        // thread, this must see every sleeper that did not see what came before it.
+        // ORDERING: SeqCst, as all accesses to counters (see `SleepCounters`): after a fence or a
+        // toggle by the same thread, this must see every sleeper that did not see what came before
+        // it.
         Word(self.word.load(Ordering::SeqCst))
     }
 
-    /// Steps the events counter if its parity says so, and returns a value of the word in which it does not. A
-    /// publisher's step and a sleeper's registration are changes of one word, so one of them comes first and the other
-    /// sees it.
+    /// Steps the events counter if its parity says so, and returns a value of the word in which it
+    /// does not. A publisher's step and a sleeper's registration are changes of one word, so one of
+    /// them comes first and the other sees it.
     fn count_event_if(&self, is_due: impl Fn(Word) -> bool) -> Word {
-        Word(words::count_event_if(&self.word, ONE_EVENT, |word| is_due(Word(word))))
+        Word(words::count_event_if(&self.word, ONE_EVENT, |word| {
+            is_due(Word(word))
+        }))
     }
 
     #[cold]
     #[inline(never)]
     fn announce_to_sleepers(&self, queue_was_empty: bool) -> usize {
-        let word = if A::Events::COUNTED { self.count_event_if(|word| !word.has_news()) } else { self.load() };
+        let word = if A::Events::COUNTED {
+            self.count_event_if(|word| !word.has_news())
+        } else {
+            self.load()
+        };
         if word.sleeping() == 0 {
             return 0;
         }
-        A::WakeRule::sleepers_to_wake(word.sleeping(), queue_was_empty, || word.inactive() - word.sleeping())
+        A::WakeRule::sleepers_to_wake(word.sleeping(), queue_was_empty, || {
+            word.inactive() - word.sleeping()
+        })
     }
 }
 
@@ -114,19 +133,25 @@ impl<A: Axes> SleepCounters for Packed<A> {
     fn begin_search(&self, _worker: usize) {
         // ORDERING: SeqCst, as all accesses to counters.
         let before = Word(self.word.fetch_add(ONE_INACTIVE, Ordering::SeqCst));
-        debug_or_loom_assert!(before.inactive() < MAX_WORKERS, "more workers search than a pool can have");
+        debug_or_loom_assert!(
+            before.inactive() < MAX_WORKERS,
+            "more workers search than a pool can have"
+        );
     }
 
     #[inline]
     fn end_search(&self, _worker: usize) -> usize {
-        // ORDERING: SeqCst, as all accesses to counters. A publisher that counted on this worker read the word before
-        // this, so the value found here shows the sleepers which that publisher left asleep.
+        // ORDERING: SeqCst, as all accesses to counters. A publisher that counted on this worker
+        // read the word before this, so the value found here shows the sleepers which that
+        // publisher left asleep.
         let before = Word(self.word.fetch_sub(ONE_INACTIVE, Ordering::SeqCst));
         debug_or_loom_assert!(
             before.inactive() > before.sleeping(),
             "a worker stops searching while it is counted as asleep"
         );
-        A::LeaveRule::sleepers_to_wake(before.sleeping(), || before.inactive() - 1 - before.sleeping())
+        A::LeaveRule::sleepers_to_wake(before.sleeping(), || {
+            before.inactive() - 1 - before.sleeping()
+        })
     }
 
     fn become_sleepy(&self, _worker: usize) -> SleepyTicket {
@@ -138,39 +163,52 @@ impl<A: Axes> SleepCounters for Packed<A> {
 
     fn try_begin_sleep(&self, _worker: usize, ticket: SleepyTicket) -> bool {
         if !A::Events::COUNTED {
-            // ORDERING: SeqCst, as all accesses to counters; the fence that pairs with the publisher's follows in the
-            // caller.
+            // ORDERING: SeqCst, as all accesses to counters; the fence that pairs with the
+            // publisher's follows in the caller.
             let before = Word(self.word.fetch_add(ONE_SLEEPING, Ordering::SeqCst));
-            debug_or_loom_assert!(before.sleeping() < before.inactive(), "a worker falls asleep that did not search");
-            return true;
-        }
-        // ORDERING: SeqCst, as all accesses to counters. Only the whole word may be exchanged: it is what makes "no
-        // news" and "one more sleeper" one step.
-        let registered = self.word.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |word| {
-            if Word(word).events() != ticket.0 {
-                return None;
-            }
             debug_or_loom_assert!(
-                Word(word).sleeping() < Word(word).inactive(),
+                before.sleeping() < before.inactive(),
                 "a worker falls asleep that did not search"
             );
-            Some(word + ONE_SLEEPING)
-        });
+            return true;
+        }
+        // ORDERING: SeqCst, as all accesses to counters. Only the whole word may be exchanged: it
+        // is what makes "no news" and "one more sleeper" one step.
+        let registered = self
+            .word
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |word| {
+                if Word(word).events() != ticket.0 {
+                    return None;
+                }
+                debug_or_loom_assert!(
+                    Word(word).sleeping() < Word(word).inactive(),
+                    "a worker falls asleep that did not search"
+                );
+                Some(word + ONE_SLEEPING)
+            });
         registered.is_ok()
     }
 
     fn end_sleep(&self, _worker: usize) {
         // ORDERING: SeqCst, as all accesses to counters.
         let before = Word(self.word.fetch_sub(ONE_SLEEPING, Ordering::SeqCst));
-        debug_or_loom_assert!(before.sleeping() > 0, "a worker wakes up that was not counted as asleep");
+        debug_or_loom_assert!(
+            before.sleeping() > 0,
+            "a worker wakes up that was not counted as asleep"
+        );
     }
 
     #[inline]
     fn announce_job(&self, queue_was_empty: bool) -> usize {
         let word = self.load();
-        // One mask and one comparison in the common case: news were told already, and nobody sleeps.
+        // One mask and one comparison in the common case: news were told already, and nobody
+        // sleeps.
         let quiet = if A::Events::COUNTED { ONE_EVENT } else { 0 };
-        if word.0 & (ONE_EVENT | SLEEPING) == quiet { 0 } else { self.announce_to_sleepers(queue_was_empty) }
+        if word.0 & (ONE_EVENT | SLEEPING) == quiet {
+            0
+        } else {
+            self.announce_to_sleepers(queue_was_empty)
+        }
     }
 
     #[inline]

@@ -11,11 +11,12 @@
 //! | unpadded  | one block of 32 bytes, aligned, and so within one cache line |
 //! | padded    | each word on cache lines of its own                          |
 //!
-//! A word that a variant does not use stays in its place and is never touched: variants are to differ in their traffic,
-//! not in where the rest lies. `sleepers-only` does not use I, `no-jec` does not use J.
+//! A word that a variant does not use stays in its place and is never touched: variants are to
+//! differ in their traffic, not in where the rest lies. `sleepers-only` does not use I, `no-jec`
+//! does not use J.
 //!
-//! There is no snapshot of all three. What that means for each step, and why values of different age do no harm, is in
-//! the sleep README, section 8.
+//! There is no snapshot of all three. What that means for each step, and why values of different
+//! age do no harm, is in the sleep README, section 8.
 
 use super::axes::{Axes, Events, LeaveRule, Line, WakeRule};
 use super::words::{self, CountedWord};
@@ -83,7 +84,9 @@ impl<A: Axes> Split<A> {
     #[cold]
     #[inline(never)]
     fn announce_to_sleepers(&self, sleeping: usize, queue_was_empty: bool) -> usize {
-        A::WakeRule::sleepers_to_wake(sleeping, queue_was_empty, || words::searching(&self.inactive, sleeping))
+        A::WakeRule::sleepers_to_wake(sleeping, queue_was_empty, || {
+            words::searching(&self.inactive, sleeping)
+        })
     }
 }
 
@@ -110,14 +113,22 @@ impl<A: Axes> SleepCounters for Split<A> {
     }
 
     fn become_sleepy(&self, _worker: usize) -> SleepyTicket {
-        SleepyTicket(if A::Events::COUNTED { self.count_event_if(is_odd) } else { 0 })
+        SleepyTicket(if A::Events::COUNTED {
+            self.count_event_if(is_odd)
+        } else {
+            0
+        })
     }
 
     fn try_begin_sleep(&self, worker: usize, ticket: SleepyTicket) -> bool {
-        // ORDERING: SeqCst, as all accesses to counters, and before the load of the events: a publisher steps J and
-        // then reads S, so one of the two sees the other. Events first would let both pass (README, section 8).
+        // ORDERING: SeqCst, as all accesses to counters, and before the load of the events: a
+        // publisher steps J and then reads S, so one of the two sees the other. Events first would
+        // let both pass (README, section 8).
         let before = self.sleeping.fetch_add(1, Ordering::SeqCst);
-        debug_or_loom_assert!(before < MAX_WORKERS, "more workers sleep than a pool can have");
+        debug_or_loom_assert!(
+            before < MAX_WORKERS,
+            "more workers sleep than a pool can have"
+        );
         if !A::Events::COUNTED {
             return true;
         }
@@ -133,20 +144,28 @@ impl<A: Axes> SleepCounters for Split<A> {
     fn end_sleep(&self, _worker: usize) {
         // ORDERING: SeqCst, as all accesses to counters.
         let before = self.sleeping.fetch_sub(1, Ordering::SeqCst);
-        debug_or_loom_assert!(before > 0, "a worker wakes up that was not counted as asleep");
+        debug_or_loom_assert!(
+            before > 0,
+            "a worker wakes up that was not counted as asleep"
+        );
     }
 
     #[inline]
     fn announce_job(&self, queue_was_empty: bool) -> usize {
         if A::Events::COUNTED {
-            // ORDERING: SeqCst here and below, as all accesses to counters. J is made odd before S is read, and even if
-            // S will turn out to be 0: it speaks to the sleepy, who are not in S yet.
+            // ORDERING: SeqCst here and below, as all accesses to counters. J is made odd before S
+            // is read, and even if S will turn out to be 0: it speaks to the sleepy, who are not in
+            // S yet.
             if !is_odd(self.events.load(Ordering::SeqCst)) {
                 self.count_announcement();
             }
         }
         let sleeping = self.sleeping.load(Ordering::SeqCst);
-        if sleeping == 0 { 0 } else { self.announce_to_sleepers(sleeping, queue_was_empty) }
+        if sleeping == 0 {
+            0
+        } else {
+            self.announce_to_sleepers(sleeping, queue_was_empty)
+        }
     }
 
     #[inline]

@@ -1,5 +1,5 @@
-//! Two words: those who only search no longer disturb those who push, and yet "no news" and "one more sleeper" stay one
-//! step.
+//! Two words: those who only search no longer disturb those who push, and yet "no news" and "one
+//! more sleeper" stay one step.
 //!
 //! | word       | bits (64-bit) | bits (32-bit) | field | counts                                |
 //! |------------|---------------|---------------|-------|---------------------------------------|
@@ -12,11 +12,12 @@
 //! | unpadded  | one block of 16 bytes, aligned, and so within one cache line |
 //! | padded    | each word on cache lines of its own                          |
 //!
-//! J is on top so that its overflow falls off the word. `sleepers-only` does not use I, which then stays in its place
-//! and is never touched. Without events there would be nothing to pack, so `no-jec` is refused.
+//! J is on top so that its overflow falls off the word. `sleepers-only` does not use I, which then
+//! stays in its place and is never touched. Without events there would be nothing to pack, so
+//! `no-jec` is refused.
 //!
-//! Sleepers and events go together as in `packed.rs`, searchers are apart as in `split.rs`; why values of different age
-//! do no harm is in the sleep README, section 8.
+//! Sleepers and events go together as in `packed.rs`, searchers are apart as in `split.rs`; why
+//! values of different age do no harm is in the sleep README, section 8.
 
 use super::axes::{Axes, CountedEvents, LeaveRule, Line, WakeRule};
 use super::words::{self, CountedWord};
@@ -85,21 +86,28 @@ impl<A: Axes<Events: CountedEvents>> SplitIdle<A> {
 
     /// Counters that continue from these values.
     pub(crate) fn from_words(word: usize, inactive: usize) -> Self {
-        Self { word: CountedWord::new(word).into(), inactive: CountedWord::new(inactive).into(), axes: PhantomData }
+        Self {
+            word: CountedWord::new(word).into(),
+            inactive: CountedWord::new(inactive).into(),
+            axes: PhantomData,
+        }
     }
 
     #[inline]
     pub(crate) fn load(&self) -> Word {
-        // ORDERING: SeqCst, as all accesses to counters (see `SleepCounters`): after a fence or a change by the same
-        // thread, this must see every sleeper that did not see what came before it.
+        // ORDERING: SeqCst, as all accesses to counters (see `SleepCounters`): after a fence or a
+        // change by the same thread, this must see every sleeper that did not see what came before
+        // it.
         Word(self.word.load(Ordering::SeqCst))
     }
 
-    /// Steps the events counter if its parity says so, and returns a value of the word in which it does not. A
-    /// publisher's step and a sleeper's registration are changes of one word, so one of them comes first and the other
-    /// sees it.
+    /// Steps the events counter if its parity says so, and returns a value of the word in which it
+    /// does not. A publisher's step and a sleeper's registration are changes of one word, so one of
+    /// them comes first and the other sees it.
     fn count_event_if(&self, is_due: impl Fn(Word) -> bool) -> Word {
-        Word(words::count_event_if(&self.word, ONE_EVENT, |word| is_due(Word(word))))
+        Word(words::count_event_if(&self.word, ONE_EVENT, |word| {
+            is_due(Word(word))
+        }))
     }
 
     #[cold]
@@ -109,7 +117,9 @@ impl<A: Axes<Events: CountedEvents>> SplitIdle<A> {
         if sleeping == 0 {
             return 0;
         }
-        A::WakeRule::sleepers_to_wake(sleeping, queue_was_empty, || words::searching(&self.inactive, sleeping))
+        A::WakeRule::sleepers_to_wake(sleeping, queue_was_empty, || {
+            words::searching(&self.inactive, sleeping)
+        })
     }
 }
 
@@ -139,28 +149,41 @@ impl<A: Axes<Events: CountedEvents>> SleepCounters for SplitIdle<A> {
     }
 
     fn try_begin_sleep(&self, _worker: usize, ticket: SleepyTicket) -> bool {
-        // ORDERING: SeqCst, as all accesses to counters. Only the whole word may be exchanged: it is what makes "no
-        // news" and "one more sleeper" one step.
-        let registered = self.word.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |word| {
-            if Word(word).events() != ticket.0 {
-                return None;
-            }
-            debug_or_loom_assert!(Word(word).sleeping() < MAX_WORKERS, "more workers sleep than a pool can have");
-            Some(word + ONE_SLEEPING)
-        });
+        // ORDERING: SeqCst, as all accesses to counters. Only the whole word may be exchanged: it
+        // is what makes "no news" and "one more sleeper" one step.
+        let registered = self
+            .word
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |word| {
+                if Word(word).events() != ticket.0 {
+                    return None;
+                }
+                debug_or_loom_assert!(
+                    Word(word).sleeping() < MAX_WORKERS,
+                    "more workers sleep than a pool can have"
+                );
+                Some(word + ONE_SLEEPING)
+            });
         registered.is_ok()
     }
 
     fn end_sleep(&self, _worker: usize) {
         // ORDERING: SeqCst, as all accesses to counters.
         let before = Word(self.word.fetch_sub(ONE_SLEEPING, Ordering::SeqCst));
-        debug_or_loom_assert!(before.sleeping() > 0, "a worker wakes up that was not counted as asleep");
+        debug_or_loom_assert!(
+            before.sleeping() > 0,
+            "a worker wakes up that was not counted as asleep"
+        );
     }
 
     #[inline]
     fn announce_job(&self, queue_was_empty: bool) -> usize {
-        // One mask and one comparison in the common case: news were told already, and nobody sleeps.
-        if self.load().0 & (ONE_EVENT | SLEEPING) == ONE_EVENT { 0 } else { self.announce_to_sleepers(queue_was_empty) }
+        // One mask and one comparison in the common case: news were told already, and nobody
+        // sleeps.
+        if self.load().0 & (ONE_EVENT | SLEEPING) == ONE_EVENT {
+            0
+        } else {
+            self.announce_to_sleepers(queue_was_empty)
+        }
     }
 
     #[inline]

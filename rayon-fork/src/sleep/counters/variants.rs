@@ -1,10 +1,12 @@
-//! All variants, as the product of the axes, and the one that features choose. Every build compiles all of them; tests
-//! and models run through them.
+//! All variants, as the product of the axes, and the one that features choose. Every build compiles
+//! all of them; tests and models run through them.
 //!
-//! This is the only file that names a counter feature. Which features exclude each other is in `Cargo.toml`, and
-//! refused by `build.rs`.
+//! This is the only file that names a counter feature. Which features exclude each other is in
+//! `Cargo.toml`, and refused by `build.rs`.
 
-use super::axes::{CachePadded, IdleFirst, Inline, Jec, NoJec, SleepersOnly, WakeTwo, WakeWhereWorkIs};
+use super::axes::{
+    CachePadded, IdleFirst, Inline, Jec, NoJec, SleepersOnly, WakeTwo, WakeWhereWorkIs,
+};
 use super::fences::{AsymmetricFence, NoFence, PushFence, ScanFence};
 use super::{Packed, SleepCounters, Split, SplitIdle};
 
@@ -34,12 +36,17 @@ choose! { SelectedPadding: "cache-padded" => CachePadded, Inline }
 choose! { SelectedLeaveRule: "wake-where-work-is" => WakeWhereWorkIs, WakeTwo }
 
 /// What the pool counts with.
-pub(crate) type Selected =
-    Packing<(SelectedEvents, SelectedFence, SelectedWakeRule, SelectedPadding, SelectedLeaveRule)>;
+pub(crate) type Selected = Packing<(
+    SelectedEvents,
+    SelectedFence,
+    SelectedWakeRule,
+    SelectedPadding,
+    SelectedLeaveRule,
+)>;
 
-/// Calls `$test! { $packing $events $fence $wake_rule $padding }` for every variant, in a module of its own, such as
-/// `packed::jec::no_fence::idle_first::inline`. With `here` in front, in no module; with paddings behind, for these
-/// alone: models have no use for more than one.
+/// Calls `$test! { $packing $events $fence $wake_rule $padding }` for every variant, in a module of
+/// its own, such as `packed::jec::no_fence::idle_first::inline`. With `here` in front, in no
+/// module; with paddings behind, for these alone: models have no use for more than one.
 macro_rules! for_every_variant {
     ($test:ident) => {
         for_every_variant! { in_modules $test [inline: Inline, cache_padded: CachePadded] }

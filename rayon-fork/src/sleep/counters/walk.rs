@@ -7,7 +7,9 @@ use super::{COUNT_BITS, Packed, SleepCounters};
 
 /// S, I and J of each row of the table.
 fn rows() -> Vec<[usize; 3]> {
-    let (_, walk) = include_str!("../README.md").split_once("### A walk through").unwrap();
+    let (_, walk) = include_str!("../README.md")
+        .split_once("### A walk through")
+        .unwrap();
     let (walk, _) = walk.split_once("\n## ").unwrap();
     let rows = walk.lines().filter(|line| line.starts_with('|')).skip(2);
     rows.map(|row| {
@@ -47,5 +49,9 @@ fn the_walk_through_in_the_readme_counts_what_it_says() {
     see();
     assert_eq!(counters.end_search(B), 0);
     see();
-    assert_eq!(seen, rows(), "counted on the left, in the README on the right");
+    assert_eq!(
+        seen,
+        rows(),
+        "counted on the left, in the README on the right"
+    );
 }

@@ -1,8 +1,8 @@
-//! One word of the counters: an atomic number that tells the hooks of each access, and what more than one packing does
-//! with it: step the events, or keep I apart.
+//! One word of the counters: an atomic number that tells the hooks of each access, and what more
+//! than one packing does with it: step the events, or keep I apart.
 //!
-//! A word's name is part of its type, so the word itself is no larger than the number, and a build without the feature
-//! `instrument` accesses the number and nothing else.
+//! A word's name is part of its type, so the word itself is no larger than the number, and a build
+//! without the feature `instrument` accesses the number and nothing else.
 
 use super::MAX_WORKERS;
 use super::axes::WakeRule;
@@ -37,7 +37,10 @@ pub(crate) struct CountedWord<N> {
 
 impl<N: WordName> CountedWord<N> {
     pub(crate) fn new(number: usize) -> Self {
-        Self { number: AtomicUsize::new(number), name: PhantomData }
+        Self {
+            number: AtomicUsize::new(number),
+            name: PhantomData,
+        }
     }
 
     #[inline]
@@ -66,7 +69,9 @@ impl<N: WordName> CountedWord<N> {
         success: Ordering,
         failure: Ordering,
     ) -> Result<usize, usize> {
-        let outcome = self.number.compare_exchange_weak(current, new, success, failure);
+        let outcome = self
+            .number
+            .compare_exchange_weak(current, new, success, failure);
         hooks::tried_to_exchange(N::WORD, outcome.is_ok());
         outcome
     }
@@ -94,8 +99,8 @@ impl<N: WordName> CountedWord<N> {
     }
 }
 
-/// Steps the events counter, whose unit in `word` is `one_event`, if its parity `is_due` for that; returns a value of
-/// the word in which it is not.
+/// Steps the events counter, whose unit in `word` is `one_event`, if its parity `is_due` for that;
+/// returns a value of the word in which it is not.
 #[inline]
 pub(super) fn count_event_if<N: WordName>(
     word: &CountedWord<N>,
@@ -120,18 +125,22 @@ pub(super) fn begin_search<W: WakeRule>(inactive: &CountedWord<Inactive>) {
     if W::COUNTS_SEARCHERS {
         // ORDERING: SeqCst, as all accesses to counters.
         let before = inactive.fetch_add(1, Ordering::SeqCst);
-        debug_or_loom_assert!(before < MAX_WORKERS, "more workers search than a pool can have");
+        debug_or_loom_assert!(
+            before < MAX_WORKERS,
+            "more workers search than a pool can have"
+        );
     }
 }
 
-/// A worker ends its search, where I is a word of its own; returns how many are still inactive, if they are counted.
-/// The caller reads S next.
+/// A worker ends its search, where I is a word of its own; returns how many are still inactive, if
+/// they are counted. The caller reads S next.
 #[inline]
 pub(super) fn end_search<W: WakeRule>(inactive: &CountedWord<Inactive>) -> usize {
     if W::COUNTS_SEARCHERS {
-        // ORDERING: SeqCst, as all accesses to counters, and before the caller's load of S: a publisher that counted on
-        // this worker read I before this, so the load shows the sleepers it left asleep. The other way round, one could
-        // fall asleep in between and be left to nobody (README, section 8).
+        // ORDERING: SeqCst, as all accesses to counters, and before the caller's load of S: a
+        // publisher that counted on this worker read I before this, so the load shows the sleepers
+        // it left asleep. The other way round, one could fall asleep in between and be left to
+        // nobody (README, section 8).
         let before = inactive.fetch_sub(1, Ordering::SeqCst);
         debug_or_loom_assert!(before > 0, "a worker stops searching that did not begin");
         fence_for_loom();
@@ -141,13 +150,15 @@ pub(super) fn end_search<W: WakeRule>(inactive: &CountedWord<Inactive>) -> usize
     }
 }
 
-/// How many workers search, by a publisher that has read how many sleep, where I is a word of its own.
+/// How many workers search, by a publisher that has read how many sleep, where I is a word of its
+/// own.
 #[inline]
 pub(super) fn searching(inactive: &CountedWord<Inactive>, sleeping: usize) -> usize {
     fence_for_loom();
-    // ORDERING: SeqCst, as all accesses to counters. A worker that leaves does so after this load, and then reads the
-    // sleepers this publisher relies on it to wake.
+    // ORDERING: SeqCst, as all accesses to counters. A worker that leaves does so after this load,
+    // and then reads the sleepers this publisher relies on it to wake.
     let inactive = inactive.load(Ordering::SeqCst);
-    // The two loads are of different age, so there may seem to be more sleepers than inactive workers.
+    // The two loads are of different age, so there may seem to be more sleepers than inactive
+    // workers.
     inactive.saturating_sub(sleeping)
 }

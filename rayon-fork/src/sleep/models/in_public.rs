@@ -1,5 +1,6 @@
-//! Models of a pool whose workers take the oldest job first, in a build whose other pools keep jobs private: all its
-//! jobs are public, pushes fence, sleepers scan, and who stops searching looks for work before it wakes others.
+//! Models of a pool whose workers take the oldest job first, in a build whose other pools keep jobs
+//! private: all its jobs are public, pushes fence, sleepers scan, and who stops searching looks for
+//! work before it wakes others.
 
 use super::on_demand::PackedLooksFirst;
 use super::pool::{Job, Setup};
@@ -22,12 +23,21 @@ fn push(setup: Setup) {
 
 /// One job was announced before, so that events are odd, while the only other worker falls asleep.
 fn one_job() -> Setup {
-    Setup { pushed: vec![Job::OpenGate], starts_with_news: true, scans: true, ..Setup::new(1) }
+    Setup {
+        pushed: vec![Job::OpenGate],
+        starts_with_news: true,
+        scans: true,
+        ..Setup::new(1)
+    }
 }
 
 /// The first job waits for the second, while two workers search or sleep.
 fn two_jobs() -> Setup {
-    Setup { pushed: vec![Job::AwaitGate, Job::OpenGate], scans: true, ..Setup::new(2) }
+    Setup {
+        pushed: vec![Job::AwaitGate, Job::OpenGate],
+        scans: true,
+        ..Setup::new(2)
+    }
 }
 
 const NAME: &str = <PackedLooksFirst as SleepCounters>::NAME;
@@ -44,10 +54,20 @@ fn a_public_job_that_waits_for_the_next_one_gets_it() {
 
 #[test]
 fn a_push_that_does_not_fence_for_a_scan_is_caught() {
-    must_fail(NAME, LOST, PAIR, || push(Setup { is_push_unfenced: true, ..one_job() }));
+    must_fail(NAME, LOST, PAIR, || {
+        push(Setup {
+            is_push_unfenced: true,
+            ..one_job()
+        })
+    });
 }
 
 #[test]
 fn a_push_that_does_not_fence_for_who_stops_searching_is_caught() {
-    must_fail(NAME, LOST, TRIO, || push(Setup { is_push_unfenced: true, ..two_jobs() }));
+    must_fail(NAME, LOST, TRIO, || {
+        push(Setup {
+            is_push_unfenced: true,
+            ..two_jobs()
+        })
+    });
 }

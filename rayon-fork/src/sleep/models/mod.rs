@@ -1,5 +1,6 @@
-//! Loom models: the real [`Sleep`](super::Sleep), latch and slots, with every variant of the counters, in all schedules
-//! and with all stale values that the memory model allows, within a bound on preemptions.
+//! Loom models: the real [`Sleep`](super::Sleep), latch and slots, with every variant of the
+//! counters, in all schedules and with all stale values that the memory model allows, within a
+//! bound on preemptions.
 //!
 //! | file           | holds                                                            |
 //! |----------------|------------------------------------------------------------------|
@@ -11,8 +12,8 @@
 //! | `twins.rs`     | the same code with one mistake planted                           |
 //! | `verdicts.rs`  | which scenario each variant must pass, and each twin must fail   |
 //!
-//! How to run them, and what they found, is in the README, section 11. Padding is not modelled: it is placement, and
-//! loom has none.
+//! How to run them, and what they found, is in the README, section 11. Padding is not modelled: it
+//! is placement, and loom has none.
 
 mod in_public;
 mod on_demand;
@@ -37,7 +38,8 @@ const DEEP: &str = "FORK_LOOM_DEEP";
 
 /// How far a scenario is explored: the most times that a thread which could run on is made to wait.
 ///
-/// Without bound means every schedule. With one, loom's pruning may also miss schedules that keep within it.
+/// Without bound means every schedule. With one, loom's pruning may also miss schedules that keep
+/// within it.
 #[derive(Clone, Copy)]
 pub(crate) struct Bounds {
     pub(crate) fast: Option<usize>,
@@ -46,41 +48,64 @@ pub(crate) struct Bounds {
 
 impl Bounds {
     fn chosen(self) -> Option<usize> {
-        if std::env::var_os(DEEP).is_some() { self.deep } else { self.fast }
+        if std::env::var_os(DEEP).is_some() {
+            self.deep
+        } else {
+            self.fast
+        }
     }
 }
 
 /// Two threads: few enough for every schedule, if one can wait for it.
-const PAIR: Bounds = Bounds { fast: Some(2), deep: None };
+const PAIR: Bounds = Bounds {
+    fast: Some(2),
+    deep: None,
+};
 /// Two threads that both sleep. The larger bound is what can be waited for.
-const TWO_SLEEPERS: Bounds = Bounds { fast: Some(2), deep: Some(4) };
+const TWO_SLEEPERS: Bounds = Bounds {
+    fast: Some(2),
+    deep: Some(4),
+};
 /// Three threads. The larger bound is what can be waited for.
-pub(crate) const TRIO: Bounds = Bounds { fast: Some(2), deep: Some(3) };
+pub(crate) const TRIO: Bounds = Bounds {
+    fast: Some(2),
+    deep: Some(3),
+};
 /// Three threads whose pushes hold a step more, the light fence.
-const TRIO_WITH_STEPS: Bounds = Bounds { fast: Some(1), deep: Some(2) };
+const TRIO_WITH_STEPS: Bounds = Bounds {
+    fast: Some(1),
+    deep: Some(2),
+};
 
-/// Prints the verdict of the running test: its claim, what it modelled, how far, and in how many executions.
+/// Prints the verdict of the running test: its claim, what it modelled, how far, and in how many
+/// executions.
 fn report(subject: &str, bounds: Bounds, executions: usize, verdict: &str) {
     let test = this_test();
     let claim = test
         .rsplit_once("verdicts::")
         .or_else(|| test.rsplit_once("models::"))
         .map_or(test.as_str(), |(_, claim)| claim);
-    let bound = bounds.chosen().map_or_else(|| "none".to_owned(), |bound| bound.to_string());
+    let bound = bounds
+        .chosen()
+        .map_or_else(|| "none".to_owned(), |bound| bound.to_string());
     // The test harness leaves its own line open.
     println!("\n| {claim} | {subject} | {bound} | {executions} | {verdict} |");
 }
 
 fn this_test() -> String {
-    std::thread::current().name().expect("tests run in threads that bear their names").to_owned()
+    std::thread::current()
+        .name()
+        .expect("tests run in threads that bear their names")
+        .to_owned()
 }
 
-/// Runs `scenario` in every execution within its bounds, once with fences as loom has them and once with fences as
-/// events of their own (see [`begin_execution`]). Returns the number of executions.
+/// Runs `scenario` in every execution within its bounds, once with fences as loom has them and once
+/// with fences as events of their own (see [`begin_execution`]). Returns the number of executions.
 ///
 /// # Panics
 ///
-/// If an execution ends in a failed assertion. One that ends with every thread blocked aborts the process.
+/// If an execution ends in a failed assertion. One that ends with every thread blocked aborts the
+/// process.
 fn explore(bounds: Bounds, scenario: fn()) -> usize {
     let executions = Arc::new(AtomicUsize::new(0));
     if std::env::var_os(CHILD).is_some() {
@@ -108,13 +133,17 @@ fn explore(bounds: Bounds, scenario: fn()) -> usize {
 /// The scenario must hold in every execution.
 pub(crate) fn must_hold(subject: &str, bounds: Bounds, play: fn()) {
     let executions = explore(bounds, play);
-    assert!(executions > 2, "a model with one execution has modelled nothing");
+    assert!(
+        executions > 2,
+        "a model with one execution has modelled nothing"
+    );
     report(subject, bounds, executions, "holds");
 }
 
 /// Some execution must fail, and in the way that `symptom` names: a part of the failure's message.
 ///
-/// The model runs in a child, which runs the same test by its name: a deadlock under loom takes its process with it.
+/// The model runs in a child, which runs the same test by its name: a deadlock under loom takes its
+/// process with it.
 pub(crate) fn must_fail(subject: &str, symptom: &str, bounds: Bounds, play: fn()) {
     if std::env::var_os(CHILD).is_some() {
         let executions = explore(bounds, play);
@@ -122,14 +151,36 @@ pub(crate) fn must_fail(subject: &str, symptom: &str, bounds: Bounds, play: fn()
         return;
     }
     let child = Command::new(std::env::current_exe().expect("a running program has a path"))
-        .args([this_test().as_str(), "--exact", "--nocapture", "--test-threads=1"])
+        .args([
+            this_test().as_str(),
+            "--exact",
+            "--nocapture",
+            "--test-threads=1",
+        ])
         .env(CHILD, "1")
         .env("RUST_BACKTRACE", "0")
         .output()
         .expect("a test binary can run itself");
-    let output = format!("{}{}", String::from_utf8_lossy(&child.stdout), String::from_utf8_lossy(&child.stderr));
-    assert!(!child.status.success(), "{subject}: the planted mistake was not found\n{output}");
-    assert!(output.contains(symptom), "{subject}: failed, but not by `{symptom}`\n{output}");
-    let executions = output.lines().find_map(|line| line.strip_prefix(FAILED_IN)?.trim().parse().ok());
-    report(subject, bounds, executions.expect("a failing child says when"), "caught");
+    let output = format!(
+        "{}{}",
+        String::from_utf8_lossy(&child.stdout),
+        String::from_utf8_lossy(&child.stderr)
+    );
+    assert!(
+        !child.status.success(),
+        "{subject}: the planted mistake was not found\n{output}"
+    );
+    assert!(
+        output.contains(symptom),
+        "{subject}: failed, but not by `{symptom}`\n{output}"
+    );
+    let executions = output
+        .lines()
+        .find_map(|line| line.strip_prefix(FAILED_IN)?.trim().parse().ok());
+    report(
+        subject,
+        bounds,
+        executions.expect("a failing child says when"),
+        "caught",
+    );
 }

@@ -1,4 +1,5 @@
-//! Models of a pool whose jobs are private until somebody asks for them: the real deque and the real demand.
+//! Models of a pool whose jobs are private until somebody asks for them: the real deque and the
+//! real demand.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -35,7 +36,8 @@ pub(super) struct OnDemand {
     pushed: AtomicUsize,
     /// Mistake: what a worker about to block does instead.
     before_scan: Option<fn(&Demand)>,
-    /// Mistake: who pushes where somebody asks for jobs calls nobody if something is public already.
+    /// Mistake: who pushes where somebody asks for jobs calls nobody if something is public
+    /// already.
     leaves_it_at_one: bool,
     /// Mistake: it looks for searchers without a fence.
     offers_without_fence: bool,
@@ -68,7 +70,10 @@ impl OnDemand {
     }
 
     fn with_old_demand() -> Self {
-        Self { is_demand_old: true, ..Self::right() }
+        Self {
+            is_demand_old: true,
+            ..Self::right()
+        }
     }
 
     /// What counts a pool of such workers.
@@ -90,7 +95,10 @@ impl OnDemand {
 
     fn that_asks_no_more() -> Self {
         // It takes it for granted that the demand is set.
-        Self { before_scan: Some(|demand| demand.fences.heavy()), ..Self::with_old_demand() }
+        Self {
+            before_scan: Some(|demand| demand.fences.heavy()),
+            ..Self::with_old_demand()
+        }
     }
 
     fn that_fences_for_nobody() -> Self {
@@ -100,15 +108,24 @@ impl OnDemand {
             modelled::fence(modelled::Ordering::SeqCst);
             demand.word.swap(1, modelled::Ordering::Relaxed);
         };
-        Self { before_scan: Some(before_scan), ..Self::right() }
+        Self {
+            before_scan: Some(before_scan),
+            ..Self::right()
+        }
     }
 
     fn that_leaves_it_at_one() -> Self {
-        Self { leaves_it_at_one: true, ..Self::right() }
+        Self {
+            leaves_it_at_one: true,
+            ..Self::right()
+        }
     }
 
     fn that_offers_without_fence() -> Self {
-        Self { offers_without_fence: true, ..Self::right() }
+        Self {
+            offers_without_fence: true,
+            ..Self::right()
+        }
     }
 
     /// A worker waits for a job to be dealt.
@@ -127,7 +144,9 @@ impl OnDemand {
 
     /// As `Worker::push`.
     pub(super) fn push<C: Counts, S: ParkingSlot>(&self, sleep: &Sleep<C, S>) {
-        self.deque.0.push(Numbered(self.pushed.fetch_add(1, Ordering::Relaxed)));
+        self.deque
+            .0
+            .push(Numbered(self.pushed.fetch_add(1, Ordering::Relaxed)));
         if !sleep.wants_jobs() || self.deals(sleep) {
             return;
         }
@@ -145,7 +164,13 @@ impl OnDemand {
     pub(super) fn steal<C: Counts, S: ParkingSlot>(&self, sleep: &Sleep<C, S>) -> Option<usize> {
         sleep.ask_for_jobs();
         let steal = || settle(|| self.stealer.steal());
-        let found = steal().or_else(|| if self.stealer.expose_for_owner() { steal() } else { None });
+        let found = steal().or_else(|| {
+            if self.stealer.expose_for_owner() {
+                steal()
+            } else {
+                None
+            }
+        });
         if found.is_none() && self.has_jobs() {
             // The owner holds the lock, or is about to take its job: let it.
             thread::yield_now();
@@ -159,8 +184,8 @@ impl OnDemand {
 }
 
 type PackedJec = Packed<(Jec, NoFence, IdleFirst, Inline)>;
-/// Those of `champion`, which looks before it wakes another in its stead: others rouse a sleeper with each search that
-/// ends.
+/// Those of `champion`, which looks before it wakes another in its stead: others rouse a sleeper
+/// with each search that ends.
 pub(super) type PackedLooksFirst = Packed<(Jec, NoFence, IdleFirst, Inline, WakeWhereWorkIs)>;
 type SplitNoJec = Split<(NoJec, ScanFence, SleepersOnly, Inline)>;
 
@@ -173,10 +198,15 @@ fn push_and_wait<C: Counts>(setup: Setup) {
 }
 
 fn one_job(make: fn() -> OnDemand) -> Setup {
-    Setup { pushed: vec![Job::OpenGate], on_demand: Some(make), ..Setup::new(1) }
+    Setup {
+        pushed: vec![Job::OpenGate],
+        on_demand: Some(make),
+        ..Setup::new(1)
+    }
 }
 
-/// A busy worker pushes a private job, and waits for it outside the pool while the only other worker falls asleep.
+/// A busy worker pushes a private job, and waits for it outside the pool while the only other
+/// worker falls asleep.
 fn push<C: Counts>() {
     push_and_wait::<C>(one_job(OnDemand::right));
 }
@@ -198,11 +228,14 @@ fn push_fenced_for_nobody<C: Counts>() {
 
 /// The same, and the sleeper does not look for private jobs.
 fn push_unseen<C: Counts>() {
-    push_and_wait::<C>(Setup { unseen: Some(Unseen::Deques), ..one_job(OnDemand::right) });
+    push_and_wait::<C>(Setup {
+        unseen: Some(Unseen::Deques),
+        ..one_job(OnDemand::right)
+    });
 }
 
-/// One worker clears the demand while another pushes a job, and waits for it, and the third falls asleep. That one is
-/// the first thread here, so that it may block before the others begin.
+/// One worker clears the demand while another pushes a job, and waits for it, and the third falls
+/// asleep. That one is the first thread here, so that it may block before the others begin.
 fn clear_by<C: Counts>(make: fn() -> OnDemand, clear: fn(&Sleep<C, Slot>)) {
     let pool = Arc::new(Pool::<C, Slot>::new(one_job(make)));
     let clearer = thread::spawn({
@@ -245,8 +278,8 @@ fn clear_and_forget_the_others<C: Counts>() {
     });
 }
 
-/// Two workers search. One finds an injected job, which pushes a private one, and waits for it while the other falls
-/// asleep, which may think that everybody is idle.
+/// Two workers search. One finds an injected job, which pushes a private one, and waits for it
+/// while the other falls asleep, which may think that everybody is idle.
 fn push_after_search<C: Counts>() {
     let pool = Arc::new(Pool::<C, Slot>::new(Setup {
         injected: vec![Job::PushAndAwait],
@@ -266,8 +299,11 @@ fn push_after_search<C: Counts>() {
 
 /// Two workers, and two jobs of which the first waits for the second.
 fn push_two_dependent_jobs<C: Counts>() {
-    let setup =
-        Setup { pushed: vec![Job::AwaitGate, Job::OpenGate], on_demand: Some(OnDemand::right), ..Setup::new(2) };
+    let setup = Setup {
+        pushed: vec![Job::AwaitGate, Job::OpenGate],
+        on_demand: Some(OnDemand::right),
+        ..Setup::new(2)
+    };
     play::<C, Slot>(setup, |pool| {
         pool.push();
         pool.push();
@@ -278,7 +314,8 @@ fn push_two_dependent_jobs<C: Counts>() {
 /// What is left to one who sleeps when two others have done what they do, each in a thread.
 const LEFT: &str = "a job is left to a sleeper that nobody called";
 
-/// A pool in which worker 0 is asleep, and worker 1 about to stop searching or to look for private jobs.
+/// A pool in which worker 0 is asleep, and worker 1 about to stop searching or to look for private
+/// jobs.
 struct Three<C> {
     pool: OnDemand,
     sleep: Sleep<C, Slot>,
@@ -287,7 +324,10 @@ struct Three<C> {
 impl<C: Counts> Three<C> {
     fn new(make: fn() -> OnDemand) -> Arc<Self> {
         let pool = make();
-        Arc::new(Self { sleep: pool.sleep(3), pool })
+        Arc::new(Self {
+            sleep: pool.sleep(3),
+            pool,
+        })
     }
 
     /// Worker 0 falls asleep. That it does not block is all the same to others.
@@ -335,8 +375,8 @@ impl<C: Counts> Queues for Three<C> {
     }
 }
 
-/// Worker 1, the last that searches, takes a job and leaves, while worker 2 pushes that job and another, for which it
-/// does not come back.
+/// Worker 1, the last that searches, takes a job and leaves, while worker 2 pushes that job and
+/// another, for which it does not come back.
 fn last_searcher_leaves<C: Counts>() {
     leave_by::<C>(OnDemand::right);
 }
@@ -367,13 +407,16 @@ fn leave_by<C: Counts>(make: fn() -> OnDemand) {
     });
     three.pool.push(&three.sleep);
     three.pool.push(&three.sleep);
-    if searcher.join().expect("a failed thread has failed the model") {
+    if searcher
+        .join()
+        .expect("a failed thread has failed the model")
+    {
         three.check();
     }
 }
 
-/// Worker 1, which yields and so is counted as active, looks for private jobs once, while worker 2 takes its job back
-/// and pushes another, for which it does not come back.
+/// Worker 1, which yields and so is counted as active, looks for private jobs once, while worker 2
+/// takes its job back and pushes another, for which it does not come back.
 fn a_yield_looks_too_early<C: Counts>() {
     let three = Three::<C>::new(OnDemand::right);
     three.pool.push(&three.sleep);
@@ -388,12 +431,14 @@ fn a_yield_looks_too_early<C: Counts>() {
     three.pool.deque.0.pop();
     three.fall_asleep();
     three.pool.push(&three.sleep);
-    yielding.join().expect("a failed thread has failed the model");
+    yielding
+        .join()
+        .expect("a failed thread has failed the model");
     three.check();
 }
 
-/// Worker 1 waits to be dealt a job, and does not count as idle. Worker 2 pushes a job beside an older one, for neither
-/// of which it comes back, while worker 0 falls asleep.
+/// Worker 1 waits to be dealt a job, and does not count as idle. Worker 2 pushes a job beside an
+/// older one, for neither of which it comes back, while worker 0 falls asleep.
 fn deal_beside_a_sleeper<C: Counts>() {
     let three = Three::<C>::new(OnDemand::that_deals);
     three.pool.push(&three.sleep);
@@ -408,7 +453,10 @@ fn deal_beside_a_sleeper<C: Counts>() {
 }
 
 /// Three threads, of which two search.
-const LARGE: Bounds = Bounds { fast: Some(0), deep: Some(1) };
+const LARGE: Bounds = Bounds {
+    fast: Some(0),
+    deep: Some(1),
+};
 
 const LOST: &str = "deadlock; threads";
 

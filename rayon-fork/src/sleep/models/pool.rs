@@ -49,8 +49,8 @@ pub(super) struct Setup {
     pub(super) unseen: Option<Unseen>,
     /// Mistake: a worker that stops searching looks for work first, and then says that it stopped.
     pub(super) looks_before_leaving: bool,
-    /// Whether worker 0 is who pushes: it has no main loop, and searches only while it waits for the jobs, which end
-    /// nobody but that wait.
+    /// Whether worker 0 is who pushes: it has no main loop, and searches only while it waits for
+    /// the jobs, which end nobody but that wait.
     pub(super) is_owned: bool,
     /// Makes the pusher's jobs private until somebody asks for them.
     pub(super) on_demand: Option<fn() -> OnDemand>,
@@ -79,7 +79,8 @@ impl Setup {
     }
 }
 
-/// Who injected a pool's jobs, and sleeps on a latch until they have ended: worker 0 of another pool.
+/// Who injected a pool's jobs, and sleeps on a latch until they have ended: worker 0 of another
+/// pool.
 pub(super) struct Asker<C, S> {
     pub(super) pool: Arc<Pool<C, S>>,
     /// Mistake: the setter of the latch wakes the worker of that number in its own pool.
@@ -100,8 +101,8 @@ pub(super) struct Pool<C, S> {
     looks_before_leaving: bool,
     is_owned: bool,
     asker: Option<Asker<C, S>>,
-    /// All jobs, and those that have ended. Not loom's: it only checks, and must not add schedules. Loom runs one
-    /// thread at a time, so the count is exact.
+    /// All jobs, and those that have ended. Not loom's: it only checks, and must not add schedules.
+    /// Loom runs one thread at a time, so the count is exact.
     jobs: usize,
     ended: AtomicUsize,
 }
@@ -115,7 +116,11 @@ impl<C: Counts, S: ParkingSlot> Pool<C, S> {
         let sleep = match &on_demand {
             Some(on_demand) => on_demand.sleep(workers),
             None => {
-                let jobs = if setup.scans { Jobs::Public } else { Jobs::Announced };
+                let jobs = if setup.scans {
+                    Jobs::Public
+                } else {
+                    Jobs::Announced
+                };
                 Sleep::with_demand(workers, || Demand::new(jobs, Fences::full())).unwrap()
             }
         };
@@ -143,7 +148,10 @@ impl<C: Counts, S: ParkingSlot> Pool<C, S> {
 
     /// The last job to end tells `asker`, and ends no worker of this pool.
     pub(super) fn asked_by(self, asker: Asker<C, S>) -> Self {
-        Self { asker: Some(asker), ..self }
+        Self {
+            asker: Some(asker),
+            ..self
+        }
     }
 
     /// The worker that never searches pushes its next job.
@@ -214,7 +222,11 @@ impl<C: Counts, S: ParkingSlot> Pool<C, S> {
     fn tell_that_all_have_ended(&self) {
         match &self.asker {
             Some(asker) => {
-                let woken = if asker.is_mistaken_for_own { self } else { &asker.pool };
+                let woken = if asker.is_mistaken_for_own {
+                    self
+                } else {
+                    &asker.pool
+                };
                 // SAFETY: the latches live as long as their pool.
                 if unsafe { CoreLatch::set(&raw const asker.pool.latches[0]) } {
                     woken.sleep.wake_worker(0);
@@ -257,13 +269,25 @@ impl<C: Counts, S: ParkingSlot> Pool<C, S> {
         }
     }
 
-    /// When all threads have ended: every job was run once, and nobody is counted as anything but active.
+    /// When all threads have ended: every job was run once, and nobody is counted as anything but
+    /// active.
     pub(super) fn assert_at_rest(&self) {
         assert_eq!(self.ended.load(Ordering::Relaxed), self.jobs, "jobs run");
-        assert_eq!(self.sleep.counters.sleeping(), 0, "workers counted as asleep");
-        assert_eq!(self.sleep.counters.inactive(), 0, "workers counted as inactive");
+        assert_eq!(
+            self.sleep.counters.sleeping(),
+            0,
+            "workers counted as asleep"
+        );
+        assert_eq!(
+            self.sleep.counters.inactive(),
+            0,
+            "workers counted as inactive"
+        );
         for worker in 0..self.latches.len() {
-            assert!(!self.sleep.wake_worker(worker), "worker {worker} left its slot asleep");
+            assert!(
+                !self.sleep.wake_worker(worker),
+                "worker {worker} left its slot asleep"
+            );
         }
     }
 }
@@ -275,8 +299,8 @@ struct View<'a, C, S> {
 }
 
 impl<C: Counts, S: ParkingSlot> View<'_, C, S> {
-    /// In the order of the real search: own shares, others' deques, the injector. An owner takes its own job as a thief
-    /// would; it cannot miss it.
+    /// In the order of the real search: own shares, others' deques, the injector. An owner takes
+    /// its own job as a thief would; it cannot miss it.
     fn find_work(&self) -> Option<Job> {
         let mut found = None;
         if self.worker == 0 && !self.pool.shares.is_unused() {
@@ -300,7 +324,9 @@ impl<C: Counts, S: ParkingSlot> Queues for View<'_, C, S> {
     }
 
     fn has_injected(&self) -> bool {
-        self.pool.unseen != Some(Unseen::Injector) && !self.pool.injector.is_unused() && !self.pool.injector.is_empty()
+        self.pool.unseen != Some(Unseen::Injector)
+            && !self.pool.injector.is_unused()
+            && !self.pool.injector.is_empty()
     }
 
     fn stealable(&self, at_most: usize) -> usize {

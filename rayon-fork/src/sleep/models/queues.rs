@@ -1,8 +1,8 @@
 //! A deque and an injector that loom can see into, with the orderings that crossbeam-deque 0.8 has.
 //!
-//! What a job is and when it is freed is not modelled, so slots need no storage: the jobs are known beforehand, and
-//! pushing the n-th means making it visible. The owner's pop is left out; no scenario has an owner that comes back, as
-//! that would rescue a lost job.
+//! What a job is and when it is freed is not modelled, so slots need no storage: the jobs are known
+//! beforehand, and pushing the n-th means making it visible. The owner's pop is left out; no
+//! scenario has an owner that comes back, as that would rescue a lost job.
 
 use crate::sync::modelled::{AtomicUsize, Ordering, fence};
 
@@ -16,7 +16,11 @@ pub(super) struct Deque<J> {
 impl<J: Copy> Deque<J> {
     /// Empty; `jobs` will be pushed in this order.
     pub(super) fn new(jobs: Vec<J>) -> Self {
-        Self { front: AtomicUsize::new(0), back: AtomicUsize::new(0), jobs }
+        Self {
+            front: AtomicUsize::new(0),
+            back: AtomicUsize::new(0),
+            jobs,
+        }
     }
 
     /// Whether no job ever comes here, so that searching it would be a waste of states.
@@ -39,8 +43,8 @@ impl<J: Copy> Deque<J> {
     /// Pushes the next job.
     pub(super) fn push(&self) {
         let back = self.back.load(Ordering::Relaxed);
-        // ORDERING: Acquire, Release and the Relaxed store, as crossbeam-deque does: nothing orders the store before
-        // what the owner reads next, which is what the models are about.
+        // ORDERING: Acquire, Release and the Relaxed store, as crossbeam-deque does: nothing orders
+        // the store before what the owner reads next, which is what the models are about.
         let _front = self.front.load(Ordering::Acquire);
         fence(Ordering::Release);
         self.back.store(back + 1, Ordering::Relaxed);
@@ -63,7 +67,9 @@ impl<J: Copy> Deque<J> {
             if self.back.load(Ordering::Acquire) <= front {
                 return None;
             }
-            let taken = self.front.compare_exchange(front, front + 1, Ordering::SeqCst, Ordering::Relaxed);
+            let taken =
+                self.front
+                    .compare_exchange(front, front + 1, Ordering::SeqCst, Ordering::Relaxed);
             if taken.is_ok() {
                 return Some(self.jobs[front]);
             }
@@ -81,7 +87,11 @@ pub(super) struct Injector<J> {
 impl<J: Copy> Injector<J> {
     /// Holds the first `waiting` of `jobs`; the others will be injected in this order.
     pub(super) fn new(jobs: Vec<J>, waiting: usize) -> Self {
-        Self { head: AtomicUsize::new(0), tail: AtomicUsize::new(waiting), jobs }
+        Self {
+            head: AtomicUsize::new(0),
+            tail: AtomicUsize::new(waiting),
+            jobs,
+        }
     }
 
     /// Whether no job ever comes here.
@@ -99,7 +109,9 @@ impl<J: Copy> Injector<J> {
     pub(super) fn push(&self) {
         let tail = self.tail.load(Ordering::Acquire);
         // ORDERING: SeqCst, as crossbeam-deque does.
-        let pushed = self.tail.compare_exchange(tail, tail + 1, Ordering::SeqCst, Ordering::Acquire);
+        let pushed =
+            self.tail
+                .compare_exchange(tail, tail + 1, Ordering::SeqCst, Ordering::Acquire);
         assert!(pushed.is_ok(), "one thread at a time");
     }
 
@@ -112,7 +124,9 @@ impl<J: Copy> Injector<J> {
             if self.tail.load(Ordering::Relaxed) <= head {
                 return None;
             }
-            let taken = self.head.compare_exchange(head, head + 1, Ordering::SeqCst, Ordering::Acquire);
+            let taken =
+                self.head
+                    .compare_exchange(head, head + 1, Ordering::SeqCst, Ordering::Acquire);
             if taken.is_ok() {
                 return Some(self.jobs[head]);
             }

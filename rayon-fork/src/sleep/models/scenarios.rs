@@ -1,4 +1,5 @@
-//! What happens in a model, and what must be true at its end. A job that nobody takes leaves every thread blocked.
+//! What happens in a model, and what must be true at its end. A job that nobody takes leaves every
+//! thread blocked.
 
 use super::pool::{Asker, Job, Pool, Setup, Unseen};
 use crate::sleep::counters::counts::Counts;
@@ -6,9 +7,12 @@ use crate::sleep::parking::ParkingSlot;
 use loom::thread;
 use std::sync::Arc;
 
-/// All workers, but for an owner, search or sleep in threads of their own while `meanwhile` happens here; then every
-/// job must have run.
-pub(super) fn play<C: Counts, S: ParkingSlot + 'static>(setup: Setup, meanwhile: impl FnOnce(&Arc<Pool<C, S>>)) {
+/// All workers, but for an owner, search or sleep in threads of their own while `meanwhile` happens
+/// here; then every job must have run.
+pub(super) fn play<C: Counts, S: ParkingSlot + 'static>(
+    setup: Setup,
+    meanwhile: impl FnOnce(&Arc<Pool<C, S>>),
+) {
     let workers = usize::from(setup.is_owned)..setup.workers;
     let pool = Arc::new(Pool::<C, S>::new(setup));
     let threads: Vec<_> = workers
@@ -26,23 +30,40 @@ pub(super) fn play<C: Counts, S: ParkingSlot + 'static>(setup: Setup, meanwhile:
 
 /// A job is injected while the only worker falls asleep.
 pub(super) fn inject<C: Counts, S: ParkingSlot + 'static>() {
-    play::<C, S>(Setup { injected: vec![Job::Tick], ..Setup::new(1) }, |pool| pool.inject());
+    play::<C, S>(
+        Setup {
+            injected: vec![Job::Tick],
+            ..Setup::new(1)
+        },
+        |pool| pool.inject(),
+    );
 }
 
 /// The same, when a job was announced since anyone last became sleepy.
 pub(super) fn inject_after_news<C: Counts, S: ParkingSlot + 'static>() {
-    let setup = Setup { injected: vec![Job::Tick], starts_with_news: true, ..Setup::new(1) };
+    let setup = Setup {
+        injected: vec![Job::Tick],
+        starts_with_news: true,
+        ..Setup::new(1)
+    };
     play::<C, S>(setup, |pool| pool.inject());
 }
 
 /// The same, by sleepers that do not look at the injector.
 pub(super) fn inject_unseen<C: Counts, S: ParkingSlot + 'static>() {
-    let setup = Setup { injected: vec![Job::Tick], unseen: Some(Unseen::Injector), ..Setup::new(1) };
+    let setup = Setup {
+        injected: vec![Job::Tick],
+        unseen: Some(Unseen::Injector),
+        ..Setup::new(1)
+    };
     play::<C, S>(setup, |pool| pool.inject());
 }
 
 fn push_setup() -> Setup {
-    Setup { pushed: vec![Job::OpenGate], ..Setup::new(1) }
+    Setup {
+        pushed: vec![Job::OpenGate],
+        ..Setup::new(1)
+    }
 }
 
 fn push_and_wait<C: Counts, S: ParkingSlot + 'static>(setup: Setup) {
@@ -52,30 +73,46 @@ fn push_and_wait<C: Counts, S: ParkingSlot + 'static>(setup: Setup) {
     });
 }
 
-/// A busy worker pushes a job and waits for it outside the pool while the only other worker falls asleep.
+/// A busy worker pushes a job and waits for it outside the pool while the only other worker falls
+/// asleep.
 pub(super) fn push<C: Counts, S: ParkingSlot + 'static>() {
     push_and_wait::<C, S>(push_setup());
 }
 
 /// The same, when a job was announced since anyone last became sleepy.
 pub(super) fn push_after_news<C: Counts, S: ParkingSlot + 'static>() {
-    push_and_wait::<C, S>(Setup { starts_with_news: true, ..push_setup() });
+    push_and_wait::<C, S>(Setup {
+        starts_with_news: true,
+        ..push_setup()
+    });
 }
 
 /// The same, by sleepers that do not look at deques.
 pub(super) fn push_unseen<C: Counts, S: ParkingSlot + 'static>() {
-    push_and_wait::<C, S>(Setup { unseen: Some(Unseen::Deques), ..push_setup() });
+    push_and_wait::<C, S>(Setup {
+        unseen: Some(Unseen::Deques),
+        ..push_setup()
+    });
 }
 
 /// The same with news.
 pub(super) fn push_unseen_after_news<C: Counts, S: ParkingSlot + 'static>() {
-    push_and_wait::<C, S>(Setup { unseen: Some(Unseen::Deques), starts_with_news: true, ..push_setup() });
+    push_and_wait::<C, S>(Setup {
+        unseen: Some(Unseen::Deques),
+        starts_with_news: true,
+        ..push_setup()
+    });
 }
 
-/// Two workers search or sleep. One finds a job that waits for another, which is injected meanwhile: a worker that
-/// stops searching must not leave the second job to a sleeper that nobody calls.
+/// Two workers search or sleep. One finds a job that waits for another, which is injected
+/// meanwhile: a worker that stops searching must not leave the second job to a sleeper that nobody
+/// calls.
 pub(super) fn inject_what_a_job_awaits<C: Counts, S: ParkingSlot + 'static>() {
-    let setup = Setup { injected: vec![Job::AwaitGate, Job::OpenGate], waiting: 1, ..Setup::new(2) };
+    let setup = Setup {
+        injected: vec![Job::AwaitGate, Job::OpenGate],
+        waiting: 1,
+        ..Setup::new(2)
+    };
     play::<C, S>(setup, |pool| pool.inject());
 }
 
@@ -92,7 +129,12 @@ pub(super) fn inject_what_a_job_awaits_looking_first<C: Counts, S: ParkingSlot +
 
 /// As [`inject_what_a_job_awaits`], with the second job pushed by a busy worker.
 pub(super) fn push_what_a_job_awaits<C: Counts, S: ParkingSlot + 'static>() {
-    let setup = Setup { injected: vec![Job::AwaitGate], waiting: 1, pushed: vec![Job::OpenGate], ..Setup::new(2) };
+    let setup = Setup {
+        injected: vec![Job::AwaitGate],
+        waiting: 1,
+        pushed: vec![Job::OpenGate],
+        ..Setup::new(2)
+    };
     play::<C, S>(setup, |pool| {
         pool.push();
         pool.await_gate();
@@ -106,30 +148,51 @@ pub(super) fn set_latch<C: Counts, S: ParkingSlot + 'static>() {
 
 /// A broadcast reaches a worker that falls asleep.
 pub(super) fn broadcast<C: Counts, S: ParkingSlot + 'static>() {
-    play::<C, S>(Setup { shares: vec![Job::Tick], ..Setup::new(1) }, |pool| pool.broadcast());
+    play::<C, S>(
+        Setup {
+            shares: vec![Job::Tick],
+            ..Setup::new(1)
+        },
+        |pool| pool.broadcast(),
+    );
 }
 
 /// One job is pushed and one injected, by two threads, for one worker.
 pub(super) fn two_publishers<C: Counts, S: ParkingSlot + 'static>() {
-    let setup = Setup { pushed: vec![Job::Tick], injected: vec![Job::Tick], ..Setup::new(1) };
+    let setup = Setup {
+        pushed: vec![Job::Tick],
+        injected: vec![Job::Tick],
+        ..Setup::new(1)
+    };
     play::<C, S>(setup, |pool| {
         let outsider = thread::spawn({
             let pool = Arc::clone(pool);
             move || pool.inject()
         });
         pool.push();
-        outsider.join().expect("a failed thread has failed the model");
+        outsider
+            .join()
+            .expect("a failed thread has failed the model");
     });
 }
 
 /// One injected job for two workers; then both are ended.
 pub(super) fn one_job_for_two<C: Counts, S: ParkingSlot + 'static>() {
-    play::<C, S>(Setup { injected: vec![Job::Tick], ..Setup::new(2) }, |pool| pool.inject());
+    play::<C, S>(
+        Setup {
+            injected: vec![Job::Tick],
+            ..Setup::new(2)
+        },
+        |pool| pool.inject(),
+    );
 }
 
 /// A busy worker pushes two jobs and waits for the second, for which the first waits too.
 pub(super) fn push_two_dependent_jobs<C: Counts, S: ParkingSlot + 'static>() {
-    let setup = Setup { pushed: vec![Job::AwaitGate, Job::OpenGate], ..Setup::new(2) };
+    let setup = Setup {
+        pushed: vec![Job::AwaitGate, Job::OpenGate],
+        ..Setup::new(2)
+    };
     play::<C, S>(setup, |pool| {
         pool.push();
         pool.push();
@@ -145,11 +208,18 @@ pub(super) fn terminate<C: Counts, S: ParkingSlot + 'static>() {
     });
 }
 
-/// A worker of one pool asks another pool to run a job, and sleeps on a latch until it has; then it ends that pool.
+/// A worker of one pool asks another pool to run a job, and sleeps on a latch until it has; then it
+/// ends that pool.
 fn ask<C: Counts, S: ParkingSlot + 'static>(is_mistaken_for_own: bool) {
     let home = Arc::new(Pool::<C, S>::new(Setup::new(1)));
-    let asker = Asker { pool: Arc::clone(&home), is_mistaken_for_own };
-    let setup = Setup { injected: vec![Job::Tick], ..Setup::new(1) };
+    let asker = Asker {
+        pool: Arc::clone(&home),
+        is_mistaken_for_own,
+    };
+    let setup = Setup {
+        injected: vec![Job::Tick],
+        ..Setup::new(1)
+    };
     let other = Arc::new(Pool::new(setup).asked_by(asker));
     let thread = thread::spawn({
         let other = Arc::clone(&other);
@@ -173,24 +243,36 @@ pub(super) fn ask_another_pool_that_wakes_its_own<C: Counts, S: ParkingSlot + 's
     ask::<C, S>(true);
 }
 
-/// A broadcast comes to wake the worker while it backs out of sleep because of an injected job, or the other way round.
+/// A broadcast comes to wake the worker while it backs out of sleep because of an injected job, or
+/// the other way round.
 pub(super) fn broadcast_and_inject<C: Counts, S: ParkingSlot + 'static>() {
-    let setup = Setup { shares: vec![Job::Tick], injected: vec![Job::Tick], ..Setup::new(1) };
+    let setup = Setup {
+        shares: vec![Job::Tick],
+        injected: vec![Job::Tick],
+        ..Setup::new(1)
+    };
     play::<C, S>(setup, |pool| {
         let outsider = thread::spawn({
             let pool = Arc::clone(pool);
             move || pool.inject()
         });
         pool.broadcast();
-        outsider.join().expect("a failed thread has failed the model");
+        outsider
+            .join()
+            .expect("a failed thread has failed the model");
     });
 }
 
-/// The thread that built the pool is its worker 0, and has no main loop. It pushes a job and waits for it as a scope
-/// does, while an outsider injects what that job waits for: whichever of the two workers is left must take it, asleep
-/// or not.
+/// The thread that built the pool is its worker 0, and has no main loop. It pushes a job and waits
+/// for it as a scope does, while an outsider injects what that job waits for: whichever of the two
+/// workers is left must take it, asleep or not.
 pub(super) fn wait_for_a_scope<C: Counts, S: ParkingSlot + 'static>() {
-    let setup = Setup { pushed: vec![Job::AwaitGate], injected: vec![Job::OpenGate], is_owned: true, ..Setup::new(2) };
+    let setup = Setup {
+        pushed: vec![Job::AwaitGate],
+        injected: vec![Job::OpenGate],
+        is_owned: true,
+        ..Setup::new(2)
+    };
     play::<C, S>(setup, |pool| {
         let outsider = thread::spawn({
             let pool = Arc::clone(pool);
@@ -198,7 +280,9 @@ pub(super) fn wait_for_a_scope<C: Counts, S: ParkingSlot + 'static>() {
         });
         pool.push();
         pool.work(0);
-        outsider.join().expect("a failed thread has failed the model");
+        outsider
+            .join()
+            .expect("a failed thread has failed the model");
         pool.end_workers_from(1);
     });
 }

@@ -1,7 +1,7 @@
 //! The code under test with one mistake planted.
 //!
-//! Twins live on this side only: counters wrap real counters, and slots wrap a real slot, so that nothing in the code
-//! that ships knows of them.
+//! Twins live on this side only: counters wrap real counters, and slots wrap a real slot, so that
+//! nothing in the code that ships knows of them.
 
 use crate::sleep::counters::axes::{Axes, CountedEvents};
 use crate::sleep::counters::counts::Counts;
@@ -213,7 +213,8 @@ fence_twin! {
     NoHeavyFence, F::after_push(), fence(Ordering::SeqCst)
 }
 
-/// Hands every call of a slot on to the real one in field 0, except those written out in the braces.
+/// Hands every call of a slot on to the real one in field 0, except those written out in the
+/// braces.
 macro_rules! slot_twin {
     ($(#[$doc:meta])* $name:ident, $($changed:item)*) => {
         $(#[$doc])*

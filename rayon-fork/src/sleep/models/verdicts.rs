@@ -32,11 +32,11 @@ macro_rules! is_caught {
     };
 }
 
-/// What must hold for every variant, and what only for those with fences: the others may lose an internal job, and are
-/// on record for it.
+/// What must hold for every variant, and what only for those with fences: the others may lose an
+/// internal job, and are on record for it.
 ///
-/// Of those whose sleepers fence, only the ones with rayon-core's wake rule: light fences are steps of their own under
-/// loom, and the rule has nothing to do with fences.
+/// Of those whose sleepers fence, only the ones with rayon-core's wake rule: light fences are steps
+/// of their own under loom, and the rule has nothing to do with fences.
 macro_rules! every_scenario {
     ($packing:ident $events:ident AsymmetricFence SleepersOnly $padding:ident) => {};
     ($packing:ident $events:ident AsymmetricFence $wake_rule:ident $padding:ident) => {
@@ -211,7 +211,8 @@ mod scanning_without_the_deques_is_caught {
     }
 }
 
-/// Only where no events are counted: for a job that is announced, they send the sleeper back as well.
+/// Only where no events are counted: for a job that is announced, they send the sleeper back as
+/// well.
 mod sleeping_without_a_look_at_the_injector_is_caught {
     use super::*;
     is_caught! {

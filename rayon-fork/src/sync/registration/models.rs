@@ -1,5 +1,5 @@
-//! Loom models of registering beside the work, and the same steps with one mistake planted: both sides of a pair miss
-//! what the other did.
+//! Loom models of registering beside the work, and the same steps with one mistake planted: both
+//! sides of a pair miss what the other did.
 
 use std::sync::Arc;
 
@@ -10,10 +10,16 @@ use crate::sleep::models::{Bounds, must_fail, must_hold};
 use crate::sync::modelled::{self, AtomicUsize, Ordering, fence, heavy_fence, light_fence};
 
 /// A light side, a heavy one, and who registers.
-const TRIO: Bounds = Bounds { fast: Some(3), deep: None };
+const TRIO: Bounds = Bounds {
+    fast: Some(3),
+    deep: None,
+};
 
 /// A light side, and two heavy ones.
-const REFUSED_TRIO: Bounds = Bounds { fast: Some(2), deep: Some(3) };
+const REFUSED_TRIO: Bounds = Bounds {
+    fast: Some(2),
+    deep: Some(3),
+};
 
 /// How a planted mistake shows.
 pub(crate) const SEEN: &str = "neither side saw the other";
@@ -84,7 +90,8 @@ impl Steps for IsFreeTooEarly {
     }
 }
 
-/// A pair of sides, while a third thread registers: at least one side sees what the other did before.
+/// A pair of sides, while a third thread registers: at least one side sees what the other did
+/// before.
 fn pair_while_registering<S: Steps>() {
     modelled::prepare_heavy_fences().expect("a model has fences");
     let registration = Arc::new(Registration::new());
@@ -94,7 +101,11 @@ fn pair_while_registering<S: Steps>() {
         move || S::complete(&registration)
     });
     let pusher = thread::spawn({
-        let (registration, job, demand) = (Arc::clone(&registration), Arc::clone(&job), Arc::clone(&demand));
+        let (registration, job, demand) = (
+            Arc::clone(&registration),
+            Arc::clone(&job),
+            Arc::clone(&demand),
+        );
         move || {
             job.store(1, Ordering::Relaxed);
             S::light(&registration);
@@ -142,8 +153,8 @@ impl Refused for SaysSoEarly {
     }
 }
 
-/// A light side, and two heavy ones: of each pair at least one side sees what the other did before. A heavy side calls
-/// what it is given when it does what the light one must see.
+/// A light side, and two heavy ones: of each pair at least one side sees what the other did before.
+/// A heavy side calls what it is given when it does what the light one must see.
 pub(crate) fn of_each_pair_one_sees(
     light: impl FnOnce() + 'static,
     first: impl FnOnce(&dyn Fn()) + 'static,
@@ -194,17 +205,31 @@ fn pairs_while_the_kernel_refuses<S: Refused>() {
 
 #[test]
 fn models_of_pairs_while_the_kernel_refuses() {
-    must_hold("fences, refused", REFUSED_TRIO, pairs_while_the_kernel_refuses::<Right>);
+    must_hold(
+        "fences, refused",
+        REFUSED_TRIO,
+        pairs_while_the_kernel_refuses::<Right>,
+    );
 }
 
 #[test]
 fn models_catch_a_refusal_without_grace() {
-    must_fail("fences, no grace", SEEN, REFUSED_TRIO, pairs_while_the_kernel_refuses::<GivesNoGrace>);
+    must_fail(
+        "fences, no grace",
+        SEEN,
+        REFUSED_TRIO,
+        pairs_while_the_kernel_refuses::<GivesNoGrace>,
+    );
 }
 
 #[test]
 fn models_catch_a_refusal_that_is_told_early() {
-    must_fail("fences, told early", SEEN, REFUSED_TRIO, pairs_while_the_kernel_refuses::<SaysSoEarly>);
+    must_fail(
+        "fences, told early",
+        SEEN,
+        REFUSED_TRIO,
+        pairs_while_the_kernel_refuses::<SaysSoEarly>,
+    );
 }
 
 #[test]
@@ -214,20 +239,40 @@ fn models_of_a_pair_while_the_process_registers() {
 
 #[test]
 fn models_catch_registering_without_a_fence() {
-    must_fail("fences, no fence", SEEN, TRIO, pair_while_registering::<RegistersWithoutAFence>);
+    must_fail(
+        "fences, no fence",
+        SEEN,
+        TRIO,
+        pair_while_registering::<RegistersWithoutAFence>,
+    );
 }
 
 #[test]
 fn models_catch_light_sides_that_are_freed_at_once() {
-    must_fail("fences, freed at once", SEEN, TRIO, pair_while_registering::<FreesAtOnce>);
+    must_fail(
+        "fences, freed at once",
+        SEEN,
+        TRIO,
+        pair_while_registering::<FreesAtOnce>,
+    );
 }
 
 #[test]
 fn models_catch_a_state_that_is_read_before_the_fence() {
-    must_fail("fences, read early", SEEN, TRIO, pair_while_registering::<ReadsTheStateBeforeTheFence>);
+    must_fail(
+        "fences, read early",
+        SEEN,
+        TRIO,
+        pair_while_registering::<ReadsTheStateBeforeTheFence>,
+    );
 }
 
 #[test]
 fn models_catch_a_light_side_that_is_free_too_early() {
-    must_fail("fences, free early", SEEN, TRIO, pair_while_registering::<IsFreeTooEarly>);
+    must_fail(
+        "fences, free early",
+        SEEN,
+        TRIO,
+        pair_while_registering::<IsFreeTooEarly>,
+    );
 }

@@ -1,5 +1,5 @@
-//! Loom models of heavy fences that are shared, and the same steps with one mistake planted: a heavy side that relies
-//! on another's fence, and the light side, both miss what the other did.
+//! Loom models of heavy fences that are shared, and the same steps with one mistake planted: a
+//! heavy side that relies on another's fence, and the light side, both miss what the other did.
 
 use std::sync::Arc;
 
@@ -9,7 +9,10 @@ use crate::sync::modelled::{self, Ordering, light_fence, try_heavy_fence};
 use crate::sync::registration::models::{SEEN, of_each_pair_one_sees};
 
 /// A light side, and two heavy ones.
-const TRIO: Bounds = Bounds { fast: Some(3), deep: Some(5) };
+const TRIO: Bounds = Bounds {
+    fast: Some(3),
+    deep: Some(5),
+};
 
 /// How a heavy side joins a round.
 trait Steps: 'static {
@@ -92,7 +95,12 @@ fn models_of_a_shared_fence_that_the_kernel_refuses() {
 
 #[test]
 fn models_catch_who_relies_on_a_fence_that_may_be_over() {
-    must_fail("shared fences, runs already", SEEN, TRIO, pairs::<TakesTheRoundThatRuns>);
+    must_fail(
+        "shared fences, runs already",
+        SEEN,
+        TRIO,
+        pairs::<TakesTheRoundThatRuns>,
+    );
 }
 
 #[test]
@@ -102,5 +110,10 @@ fn models_catch_who_joins_a_round_unseen() {
 
 #[test]
 fn models_catch_a_refused_round_that_counts() {
-    must_fail("shared fences, refused and counted", SEEN, TRIO, pairs::<CountsARefusedRound>);
+    must_fail(
+        "shared fences, refused and counted",
+        SEEN,
+        TRIO,
+        pairs::<CountsARefusedRound>,
+    );
 }

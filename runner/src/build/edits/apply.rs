@@ -1,4 +1,5 @@
-//! Finds the places of edits in a crate's sources, checks that they are those meant, and puts our text there.
+//! Finds the places of edits in a crate's sources, checks that they are those meant, and puts our
+//! text there.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -32,23 +33,32 @@ impl Edits {
             let path = folder.join(file);
             let before = fs::read_to_string(&path).map_err(|error| {
                 let place = path.display();
-                self.wrong(edits[0], &format!("{place} cannot be read: {error}; name a file that is there"))
+                self.wrong(
+                    edits[0],
+                    &format!("{place} cannot be read: {error}; name a file that is there"),
+                )
             })?;
             let after = self.changed(&before, &edits)?;
-            Ok(Changed { file: file.to_owned(), before, after })
+            Ok(Changed {
+                file: file.to_owned(),
+                before,
+                after,
+            })
         });
         changed.collect()
     }
 
-    /// Copies the crate in `from` and applies the edits to the copy, which is a workspace by itself. Files that are
-    /// right already keep their time stamps.
+    /// Copies the crate in `from` and applies the edits to the copy, which is a workspace by
+    /// itself. Files that are right already keep their time stamps.
     ///
     /// # Errors
     /// As [`Self::apply`]; and if a file cannot be read or written.
     pub fn copy(&self, from: &Path, to: &Path) -> Result<Vec<Changed>> {
         let changed = self.apply(from)?;
         let new_text = |file: &Path| {
-            let change = changed.iter().find(|change| Path::new(&change.file) == file)?;
+            let change = changed
+                .iter()
+                .find(|change| Path::new(&change.file) == file)?;
             Some(change.after.clone().into_bytes())
         };
         copy_folder(from, to, new_text)
@@ -58,8 +68,9 @@ impl Edits {
 
     /// The text of one file with its edits, each with its number.
     fn changed(&self, before: &str, edits: &[(usize, &Edit)]) -> Result<String, Stop> {
-        let source = syn::parse_file(before)
-            .map_err(|error| self.wrong(edits[0], &format!("the crate's file is no Rust: {error}")))?;
+        let source = syn::parse_file(before).map_err(|error| {
+            self.wrong(edits[0], &format!("the crate's file is no Rust: {error}"))
+        })?;
         let places = places(&source);
         let mut changes = Vec::new();
         for &edit in edits {
@@ -70,7 +81,10 @@ impl Edits {
         for pair in changes.windows(2) {
             if pair[1].1.0.start < pair[0].1.0.end {
                 let other = pair[0].0.0;
-                return Err(self.wrong(pair[1].0, &format!("changes what edit {other} changes; make one of the two")));
+                return Err(self.wrong(
+                    pair[1].0,
+                    &format!("changes what edit {other} changes; make one of the two"),
+                ));
             }
         }
         let mut after = before.to_owned();
@@ -79,8 +93,15 @@ impl Edits {
         }
         syn::parse_file(&after).map_err(|error| {
             let line = error.span().start().line;
-            let text = after.lines().nth(line.saturating_sub(1)).unwrap_or_default().trim();
-            self.wrong(edits[0], &format!("with its edits the file is no Rust: {error}, at `{text}`; mend our text"))
+            let text = after
+                .lines()
+                .nth(line.saturating_sub(1))
+                .unwrap_or_default()
+                .trim();
+            self.wrong(
+                edits[0],
+                &format!("with its edits the file is no Rust: {error}, at `{text}`; mend our text"),
+            )
         })?;
         Ok(after)
     }
@@ -92,12 +113,17 @@ impl Edits {
 
 /// Where the target of an edit lies, if it is the one that the edit was written for.
 fn target(places: &[Place], text: &str, edit: &Edit) -> Result<Range<usize>, String> {
-    let named: Vec<&Place> = places.iter().filter(|place| place.name == edit.item).collect();
+    let named: Vec<&Place> = places
+        .iter()
+        .filter(|place| place.name == edit.item)
+        .collect();
     let [place] = named[..] else {
         let all = places.iter().map(|place| place.name.as_str());
         let hint = hint(&edit.item, all);
         return Err(match named.len() {
-            0 => format!("the file has no such item; write `name`, `Type::name` or `impl Trait for Type / name`{hint}"),
+            0 => format!(
+                "the file has no such item; write `name`, `Type::name` or `impl Trait for Type / name`{hint}"
+            ),
             count => {
                 format!("{count} items of the file are called so, and edits cannot tell them apart")
             }
@@ -126,15 +152,22 @@ fn target(places: &[Place], text: &str, edit: &Edit) -> Result<Range<usize>, Str
 
 /// Stands for a piece of source text: its tokens, whatever its comments and white space.
 pub(super) fn hash(text: &str) -> String {
-    let tokens = text.parse::<TokenStream>().map_or_else(|_| text.to_owned(), |tokens| tokens.to_string());
+    let tokens = text
+        .parse::<TokenStream>()
+        .map_or_else(|_| text.to_owned(), |tokens| tokens.to_string());
     let tokens: String = tokens.split_whitespace().collect();
     digest::of_bytes(tokens.as_bytes())[..DIGITS].to_owned()
 }
 
-/// What is put in the place of what. The comment lines right above a target, and the comment behind it, belong to it.
+/// What is put in the place of what. The comment lines right above a target, and the comment behind
+/// it, belong to it.
 fn change(text: &str, target: &Range<usize>, edit: &Edit) -> (Range<usize>, String) {
     let line_start = |at: usize| text[..at].rfind('\n').map_or(0, |end| end + 1);
-    let line_end = |at: usize| text[at..].find('\n').map_or(text.len(), |length| at + length);
+    let line_end = |at: usize| {
+        text[at..]
+            .find('\n')
+            .map_or(text.len(), |length| at + length)
+    };
     let mut start = target.start;
     let first = line_start(start);
     let indent = text[first..].len() - text[first..].trim_start_matches(' ').len();
@@ -149,23 +182,52 @@ fn change(text: &str, target: &Range<usize>, edit: &Edit) -> (Range<usize>, Stri
         }
     }
     let rest = line_end(target.end);
-    let end = if text[target.end..rest].trim_start().starts_with("//") { rest } else { target.end };
+    let end = if text[target.end..rest].trim_start().starts_with("//") {
+        rest
+    } else {
+        target.end
+    };
     let margin = " ".repeat(indent);
     let indented = |ours: &str| {
-        let line = |line: &str| if line.is_empty() { String::new() } else { format!("{margin}{line}") };
-        ours.strip_suffix('\n').unwrap_or(ours).split('\n').map(line).collect::<Vec<_>>().join("\n")
+        let line = |line: &str| {
+            if line.is_empty() {
+                String::new()
+            } else {
+                format!("{margin}{line}")
+            }
+        };
+        ours.strip_suffix('\n')
+            .unwrap_or(ours)
+            .split('\n')
+            .map(line)
+            .collect::<Vec<_>>()
+            .join("\n")
     };
-    let between = if matches!(edit.target, Target::Item) { "\n\n" } else { "\n" };
+    let between = if matches!(edit.target, Target::Item) {
+        "\n\n"
+    } else {
+        "\n"
+    };
     match &edit.action {
         Action::Replace(ours) => (start..end, indented(ours).trim_start().to_owned()),
-        Action::Before(ours) => (start..start, format!("{}{between}{margin}", indented(ours).trim_start())),
+        Action::Before(ours) => (
+            start..start,
+            format!("{}{between}{margin}", indented(ours).trim_start()),
+        ),
         Action::After(ours) => (end..end, format!("{between}{}", indented(ours))),
-        Action::Delete => (line_start(start)..(line_end(end) + 1).min(text.len()), String::new()),
+        Action::Delete => (
+            line_start(start)..(line_end(end) + 1).min(text.len()),
+            String::new(),
+        ),
     }
 }
 
 /// Copies what is in a folder, but what cargo and git keep there; `new_text` has what files become.
-pub(crate) fn copy_folder(from: &Path, to: &Path, new_text: impl Fn(&Path) -> Option<Vec<u8>>) -> Result<()> {
+pub(crate) fn copy_folder(
+    from: &Path,
+    to: &Path,
+    new_text: impl Fn(&Path) -> Option<Vec<u8>>,
+) -> Result<()> {
     for place in files_below(from)? {
         let mut content = match new_text(&place) {
             Some(text) => text,

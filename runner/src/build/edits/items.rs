@@ -1,4 +1,5 @@
-//! Where the items of a source file lie, and their statements, by the names that edits have for them.
+//! Where the items of a source file lie, and their statements, by the names that edits have for
+//! them.
 
 use std::ops::Range;
 
@@ -19,10 +20,20 @@ pub(crate) fn places(file: &syn::File) -> Vec<Place> {
     let mut places = Vec::new();
     for item in &file.items {
         let whole = item.span().byte_range();
-        let named = |name: String| Place { name, item: whole.clone(), signature: None, statements: Vec::new() };
+        let named = |name: String| Place {
+            name,
+            item: whole.clone(),
+            signature: None,
+            statements: Vec::new(),
+        };
         let ident = match item {
             Item::Fn(it) => {
-                places.push(function(it.sig.ident.to_string(), whole.clone(), &it.sig, &it.block));
+                places.push(function(
+                    it.sig.ident.to_string(),
+                    whole.clone(),
+                    &it.sig,
+                    &it.block,
+                ));
                 continue;
             }
             Item::Impl(it) => {
@@ -36,7 +47,12 @@ pub(crate) fn places(file: &syn::File) -> Vec<Place> {
                 for inner in &it.items {
                     let ImplItem::Fn(it) = inner else { continue };
                     let name = format!("{before}{member}{}", it.sig.ident);
-                    places.push(function(name, inner.span().byte_range(), &it.sig, &it.block));
+                    places.push(function(
+                        name,
+                        inner.span().byte_range(),
+                        &it.sig,
+                        &it.block,
+                    ));
                 }
                 places.push(named(block));
                 continue;
@@ -58,13 +74,23 @@ pub(crate) fn places(file: &syn::File) -> Vec<Place> {
 fn function(name: String, item: Range<usize>, signature: &Signature, block: &Block) -> Place {
     let mut statements = Statements(Vec::new());
     statements.visit_block(block);
-    Place { name, item, signature: Some(signature.span().byte_range()), statements: statements.0 }
+    Place {
+        name,
+        item,
+        signature: Some(signature.span().byte_range()),
+        statements: statements.0,
+    }
 }
 
 /// The name of a type without its path and its parameters.
 fn last_word(kind: &Type) -> String {
     match kind {
-        Type::Path(it) => it.path.segments.last().map(|it| it.ident.to_string()).unwrap_or_default(),
+        Type::Path(it) => it
+            .path
+            .segments
+            .last()
+            .map(|it| it.ident.to_string())
+            .unwrap_or_default(),
         _ => String::new(),
     }
 }

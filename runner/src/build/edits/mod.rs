@@ -1,4 +1,5 @@
-//! Proposals to upstream: our text, and where in a published rayon-core it goes. No line of upstream is in one.
+//! Proposals to upstream: our text, and where in a published rayon-core it goes. No line of
+//! upstream is in one.
 //!
 //! `findings/README.md` describes the format.
 
@@ -101,28 +102,42 @@ impl Edits {
     /// # Errors
     /// [`Stop::BadInput`] with file, place, value and remedy.
     pub fn read(file: &Path, shown: &str) -> Result<Self, Stop> {
-        let text = fs::read_to_string(file)
-            .map_err(|error| Stop::BadInput(format!("{shown}: cannot be read: {error}; name a file of edits")))?;
+        let text = fs::read_to_string(file).map_err(|error| {
+            Stop::BadInput(format!(
+                "{shown}: cannot be read: {error}; name a file of edits"
+            ))
+        })?;
         Self::parse(&text, shown)
     }
 
     fn parse(text: &str, shown: &str) -> Result<Self, Stop> {
         let place = FileText { file: shown, text };
-        let wrong = |at: usize, message: &str| Stop::BadInput(place.at(at, message.to_owned()).to_string());
-        let written: WrittenFile = toml::from_str(text)
-            .map_err(|error| wrong(error.span().unwrap_or_default().start, &plain(error.message())))?;
+        let wrong =
+            |at: usize, message: &str| Stop::BadInput(place.at(at, message.to_owned()).to_string());
+        let written: WrittenFile = toml::from_str(text).map_err(|error| {
+            wrong(
+                error.span().unwrap_or_default().start,
+                &plain(error.message()),
+            )
+        })?;
         if written.edit.is_empty() {
             return Err(wrong(0, "no edit; add an `[[edit]]`"));
         }
         let checked = |edit: Spanned<WrittenEdit>| {
             let start = edit.span().start;
-            edit.into_inner().checked().map_err(|why| wrong(start, &why))
+            edit.into_inner()
+                .checked()
+                .map_err(|why| wrong(start, &why))
         };
         Ok(Self {
             published: written.published,
             change: written.change,
             shown: shown.to_owned(),
-            list: written.edit.into_iter().map(checked).collect::<Result<_, _>>()?,
+            list: written
+                .edit
+                .into_iter()
+                .map(checked)
+                .collect::<Result<_, _>>()?,
         })
     }
 
@@ -144,9 +159,14 @@ impl Edits {
 
 impl WrittenEdit {
     fn checked(self) -> Result<Edit, String> {
-        let is_inside = Path::new(&self.file).components().all(|part| matches!(part, Component::Normal(_)));
+        let is_inside = Path::new(&self.file)
+            .components()
+            .all(|part| matches!(part, Component::Normal(_)));
         if !is_inside {
-            return Err(format!("`file = \"{}\"` is no place in the crate; write it like \"src/job.rs\"", self.file));
+            return Err(format!(
+                "`file = \"{}\"` is no place in the crate; write it like \"src/job.rs\"",
+                self.file
+            ));
         }
         let target = match (self.statement, self.signature) {
             (None, false) => Target::Item,
@@ -156,20 +176,41 @@ impl WrittenEdit {
                 return Err("`statement = 0`; statements are counted from 1".to_owned());
             }
             _ => {
-                return Err("`statement` and `signature`; keep one, or none for the whole item".to_owned());
+                return Err(
+                    "`statement` and `signature`; keep one, or none for the whole item".to_owned(),
+                );
             }
         };
         let delete = self.delete.then_some(Action::Delete);
-        let actions =
-            [self.replace.map(Action::Replace), self.before.map(Action::Before), self.after.map(Action::After), delete];
+        let actions = [
+            self.replace.map(Action::Replace),
+            self.before.map(Action::Before),
+            self.after.map(Action::After),
+            delete,
+        ];
         let mut actions = actions.into_iter().flatten();
         let (Some(action), None) = (actions.next(), actions.next()) else {
-            return Err("an edit does one thing; give one of `replace`, `before`, `after`, `delete = true`".to_owned());
+            return Err(
+                "an edit does one thing; give one of `replace`, `before`, `after`, `delete = true`"
+                    .to_owned(),
+            );
         };
-        if matches!((target, &action), (Target::Signature, Action::Before(_) | Action::After(_) | Action::Delete)) {
+        if matches!(
+            (target, &action),
+            (
+                Target::Signature,
+                Action::Before(_) | Action::After(_) | Action::Delete
+            )
+        ) {
             return Err("a signature can only be replaced; give `replace`".to_owned());
         }
-        Ok(Edit { file: self.file, item: self.item, target, was: self.was, action })
+        Ok(Edit {
+            file: self.file,
+            item: self.item,
+            target,
+            was: self.was,
+            action,
+        })
     }
 }
 

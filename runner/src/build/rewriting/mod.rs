@@ -31,8 +31,17 @@ const FACADE: &str = "cores-std";
 const ANSWERED: &str = "rustix";
 
 /// Others, which the machine does not answer.
-const SYSTEM: [&str; 9] =
-    ["core_affinity", "hwloc", "hwlocality", "libc", "linux-raw-sys", "mio", "nix", "parking_lot_core", "windows-sys"];
+const SYSTEM: [&str; 9] = [
+    "core_affinity",
+    "hwloc",
+    "hwlocality",
+    "libc",
+    "linux-raw-sys",
+    "mio",
+    "nix",
+    "parking_lot_core",
+    "windows-sys",
+];
 
 /// A crate that was copied and rewritten.
 #[derive(Clone, Debug)]
@@ -48,20 +57,28 @@ impl Rewritten {
     /// The entry by which a workspace takes the copy in place of what cargo would take.
     #[must_use]
     pub fn patch(&self) -> (String, toml::Value) {
-        let patch = [("package", self.name.clone()), ("path", self.folder.display().to_string())];
-        (format!("{}-{}", self.name, self.version.replace(['.', '+'], "_")), toml::Value::from(BTreeMap::from(patch)))
+        let patch = [
+            ("package", self.name.clone()),
+            ("path", self.folder.display().to_string()),
+        ];
+        (
+            format!("{}-{}", self.name, self.version.replace(['.', '+'], "_")),
+            toml::Value::from(BTreeMap::from(patch)),
+        )
     }
 }
 
-/// Copies and rewrites the crates of `metadata` that a pool is made of; `below` is the folder for all such copies, and
-/// `facade` that of their standard library.
+/// Copies and rewrites the crates of `metadata` that a pool is made of; `below` is the folder for
+/// all such copies, and `facade` that of their standard library.
 ///
 /// # Errors
 /// [`Stop::BadInput`] with file, line and remedy for what cannot be rewritten.
 pub fn rewrite(metadata: &Metadata, below: &Path, facade: &Path) -> Result<Vec<Rewritten>> {
     let packages = pool(metadata)?;
-    let copies: BTreeMap<&Path, PathBuf> =
-        packages.iter().map(|package| (folder(package), copy_of(package, below))).collect();
+    let copies: BTreeMap<&Path, PathBuf> = packages
+        .iter()
+        .map(|package| (folder(package), copy_of(package, below)))
+        .collect();
     for package in &packages {
         let copy = &copies[folder(package)];
         let manifest = manifest(package, &copies, facade)?;
@@ -84,18 +101,24 @@ pub fn rewrite(metadata: &Metadata, below: &Path, facade: &Path) -> Result<Vec<R
 }
 
 fn folder(package: &Package) -> &Path {
-    package.manifest_path.as_std_path().parent().unwrap_or(Path::new(""))
+    package
+        .manifest_path
+        .as_std_path()
+        .parent()
+        .unwrap_or(Path::new(""))
 }
 
 /// Published crates are shared by all branches; others may be two of one name and version.
 fn copy_of(package: &Package, below: &Path) -> PathBuf {
     match &package.source {
-        Some(source) if source.is_crates_io() => {
-            below.join("registry").join(format!("{}-{}", package.name, package.version))
-        }
+        Some(source) if source.is_crates_io() => below
+            .join("registry")
+            .join(format!("{}-{}", package.name, package.version)),
         _ => {
             let place = Id::of(&folder(package).display().to_string()).to_string();
-            let name = folder(package).file_name().unwrap_or(package.name.as_str().as_ref());
+            let name = folder(package)
+                .file_name()
+                .unwrap_or(package.name.as_str().as_ref());
             below.join(&place[..12]).join(name)
         }
     }
@@ -103,7 +126,10 @@ fn copy_of(package: &Package, below: &Path) -> PathBuf {
 
 /// The crates of a pool: the roots, and what they are linked with.
 fn pool(metadata: &Metadata) -> Result<Vec<&Package>> {
-    let nodes = metadata.resolve.as_ref().map_or(&[][..], |resolve| &resolve.nodes);
+    let nodes = metadata
+        .resolve
+        .as_ref()
+        .map_or(&[][..], |resolve| &resolve.nodes);
     let mut names: Vec<&PackageId> = metadata
         .packages
         .iter()
@@ -117,12 +143,24 @@ fn pool(metadata: &Metadata) -> Result<Vec<&Package>> {
             continue;
         }
         let package = &metadata[id];
-        if package.targets.iter().any(|target| target.kind.contains(&TargetKind::ProcMacro)) {
+        if package
+            .targets
+            .iter()
+            .any(|target| target.kind.contains(&TargetKind::ProcMacro))
+        {
             continue;
         }
         packages.push(package);
-        for dependency in nodes.iter().filter(|node| node.id == *id).flat_map(|node| &node.deps) {
-            if !dependency.dep_kinds.iter().any(|it| it.kind == DependencyKind::Normal) {
+        for dependency in nodes
+            .iter()
+            .filter(|node| node.id == *id)
+            .flat_map(|node| &node.deps)
+        {
+            if !dependency
+                .dep_kinds
+                .iter()
+                .any(|it| it.kind == DependencyKind::Normal)
+            {
                 continue;
             }
             let name = metadata[&dependency.pkg].name.as_str();
@@ -143,9 +181,16 @@ fn pool(metadata: &Metadata) -> Result<Vec<&Package>> {
 
 /// The rewritten source files, by their place in the crate.
 fn texts(package: &Package) -> Result<BTreeMap<PathBuf, String>> {
-    let library = package.targets.iter().find(|target| target.kind.contains(&TargetKind::Lib));
+    let library = package
+        .targets
+        .iter()
+        .find(|target| target.kind.contains(&TargetKind::Lib));
     let library = library.with_context(|| format!("{} is no library", package.name))?;
-    let sources = library.src_path.as_std_path().parent().unwrap_or(Path::new(""));
+    let sources = library
+        .src_path
+        .as_std_path()
+        .parent()
+        .unwrap_or(Path::new(""));
     let inside = sources.strip_prefix(folder(package)).map_err(|_| {
         Stop::BadInput(format!(
             "{}: the library's sources lie in {}; put them into the crate's own folder",
@@ -154,9 +199,15 @@ fn texts(package: &Package) -> Result<BTreeMap<PathBuf, String>> {
         ))
     })?;
     let read = || -> io::Result<BTreeMap<PathBuf, String>> {
-        let places = files_below(sources)?.into_iter().map(|file| inside.join(file));
-        let places = places.filter(|it| it.extension().is_some_and(|it| it == "rs") && it != Path::new("build.rs"));
-        places.map(|it| fs::read_to_string(folder(package).join(&it)).map(|text| (it, text))).collect()
+        let places = files_below(sources)?
+            .into_iter()
+            .map(|file| inside.join(file));
+        let places = places.filter(|it| {
+            it.extension().is_some_and(|it| it == "rs") && it != Path::new("build.rs")
+        });
+        places
+            .map(|it| fs::read_to_string(folder(package).join(&it)).map(|text| (it, text)))
+            .collect()
     };
     let mut texts = read().with_context(|| format!("{} cannot be read", sources.display()))?;
     let fault = |file: &Path, fault: rewrite::Fault| {
@@ -173,7 +224,8 @@ fn texts(package: &Package) -> Result<BTreeMap<PathBuf, String>> {
     Ok(texts)
 }
 
-/// The copy's `Cargo.toml`: what cargo made of the original, which may take parts of itself from a workspace.
+/// The copy's `Cargo.toml`: what cargo made of the original, which may take parts of itself from a
+/// workspace.
 fn manifest(package: &Package, copies: &BTreeMap<&Path, PathBuf>, facade: &Path) -> Result<String> {
     let mut manifest = json!({
         "package": { "name": package.name, "version": package.version, "edition": package.edition.as_str() },
@@ -196,9 +248,14 @@ fn manifest(package: &Package, copies: &BTreeMap<&Path, PathBuf>, facade: &Path)
         manifest["package"]["metadata"] = package.metadata.clone();
     }
     // A feature of the crate that is not linked turns nothing on.
-    let is_answered = |on: &str| on.trim_start_matches("dep:").split(['?', '/']).next() == Some(ANSWERED);
+    let is_answered =
+        |on: &str| on.trim_start_matches("dep:").split(['?', '/']).next() == Some(ANSWERED);
     for (name, on) in &package.features {
-        manifest["features"][name] = on.iter().filter(|it| !is_answered(it)).map(String::as_str).collect();
+        manifest["features"][name] = on
+            .iter()
+            .filter(|it| !is_answered(it))
+            .map(String::as_str)
+            .collect();
     }
     for dependency in package.dependencies.iter().filter(|it| it.name != ANSWERED) {
         let kind = match dependency.kind {
@@ -225,7 +282,11 @@ fn wanted(dependency: &Dependency, copies: &BTreeMap<&Path, PathBuf>) -> Value {
         "features": dependency.features,
     });
     if let Some(path) = &dependency.path {
-        wanted["path"] = json!(copies.get(path.as_std_path()).map_or(path.as_std_path(), PathBuf::as_path));
+        wanted["path"] = json!(
+            copies
+                .get(path.as_std_path())
+                .map_or(path.as_std_path(), PathBuf::as_path)
+        );
     }
     wanted
 }

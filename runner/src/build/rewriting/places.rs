@@ -1,4 +1,5 @@
-//! Places in sources, as people know them: the file in the crate that was rewritten, and the function.
+//! Places in sources, as people know them: the file in the crate that was rewritten, and the
+//! function.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,11 +18,14 @@ type Functions = Vec<(Range<usize>, String)>;
 /// The functions of files that were asked for: a sweep asks for the same few again and again.
 static KNOWN: Mutex<BTreeMap<PathBuf, Functions>> = Mutex::new(BTreeMap::new());
 
-/// `simulated`, its places by `shown` and with the functions that they are in; `root` is the checkout, and `target` the
-/// folder in which the copies lie.
+/// `simulated`, its places by `shown` and with the functions that they are in; `root` is the
+/// checkout, and `target` the folder in which the copies lie.
 pub(crate) fn named(mut simulated: Simulated, root: &Path, target: &Path) -> Simulated {
     for wait in &mut simulated.waits {
-        let written_at = wait.written_at.iter_mut().filter(|place| !place.starts_with('('));
+        let written_at = wait
+            .written_at
+            .iter_mut()
+            .filter(|place| !place.starts_with('('));
         for place in std::iter::once(&mut wait.at).chain(written_at) {
             let name = function(place, root, target);
             *place = shown(place) + &name.map_or(String::new(), |name| format!(" ({name})"));
@@ -35,27 +39,46 @@ pub(crate) fn shown(text: &str) -> String {
     let folder = format!("{FOLDER}/");
     let mut parts = text.split(&folder);
     let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |shown, part| shown + part.split_once('/').map_or(part, |(_, rest)| rest))
+    parts.fold(first, |shown, part| {
+        shown + part.split_once('/').map_or(part, |(_, rest)| rest)
+    })
 }
 
 /// The function that has the place `file:line:column`.
 fn function(place: &str, root: &Path, target: &Path) -> Option<String> {
     let mut parts = place.rsplitn(3, ':');
-    let (_, line, file) = (parts.next()?, parts.next()?.parse::<usize>().ok()?, parts.next()?);
-    let folder = if Path::new(file).starts_with(FOLDER) { target } else { root };
+    let (_, line, file) = (
+        parts.next()?,
+        parts.next()?.parse::<usize>().ok()?,
+        parts.next()?,
+    );
+    let folder = if Path::new(file).starts_with(FOLDER) {
+        target
+    } else {
+        root
+    };
     let file = folder.join(file);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let functions = known.entry(file).or_insert_with_key(|file| functions(file));
-    functions.iter().find(|(lines, _)| lines.contains(&line)).map(|(_, name)| name.clone())
+    functions
+        .iter()
+        .find(|(lines, _)| lines.contains(&line))
+        .map(|(_, name)| name.clone())
 }
 
 /// None of a file that is none, or no Rust.
 fn functions(file: &Path) -> Functions {
     let text = fs::read_to_string(file).unwrap_or_default();
-    let Ok(source) = syn::parse_file(&text) else { return Functions::new() };
+    let Ok(source) = syn::parse_file(&text) else {
+        return Functions::new();
+    };
     let line = |at: usize| 1 + text[..at].matches('\n').count();
-    let functions = edits::places(&source).into_iter().filter(|place| place.signature.is_some());
-    functions.map(|place| (line(place.item.start)..line(place.item.end) + 1, place.name)).collect()
+    let functions = edits::places(&source)
+        .into_iter()
+        .filter(|place| place.signature.is_some());
+    functions
+        .map(|place| (line(place.item.start)..line(place.item.end) + 1, place.name))
+        .collect()
 }
 
 #[cfg(test)]
@@ -71,13 +94,30 @@ mod tests {
         let made_up = MadeUp::new(&[(&format!("{FOLDER}/0123/pool/src/lib.rs"), source)]);
         let target = made_up.host().path("");
         let at = |line| format!("{FOLDER}/0123/pool/src/lib.rs:{line}:9");
-        let wait = |at| LineWait { at, written_at: None, transfers: 1, waited_ns: 1 };
-        let waits = vec![wait(at(4)), wait(at(1)), wait("elsewhere.rs:1:1".to_owned())];
-        let simulated = Simulated { accesses: 0, spent_ns: BTreeMap::new(), waits };
+        let wait = |at| LineWait {
+            at,
+            written_at: None,
+            transfers: 1,
+            waited_ns: 1,
+        };
+        let waits = vec![
+            wait(at(4)),
+            wait(at(1)),
+            wait("elsewhere.rs:1:1".to_owned()),
+        ];
+        let simulated = Simulated {
+            accesses: 0,
+            spent_ns: BTreeMap::new(),
+            waits,
+        };
         let told = named(simulated, &target, &target).waits;
         assert_eq!(
             told.iter().map(|wait| wait.at.as_str()).collect::<Vec<_>>(),
-            ["pool/src/lib.rs:4:9 (Pool::wake)", "pool/src/lib.rs:1:9", "elsewhere.rs:1:1"]
+            [
+                "pool/src/lib.rs:4:9 (Pool::wake)",
+                "pool/src/lib.rs:1:9",
+                "elsewhere.rs:1:1"
+            ]
         );
     }
 

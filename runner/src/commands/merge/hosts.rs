@@ -40,7 +40,8 @@ pub(super) fn run(project: &Project, archives: &[PathBuf], output: Option<&Path>
             part.is_there = is_there(&results.join(&part.path), &part.files)
                 .with_context(|| Stop::BadInput(format!("{name}: nothing was unpacked")))?;
         }
-        place(results, &parts).with_context(|| Stop::BadInput(format!("{name}: not all of it was unpacked")))?;
+        place(results, &parts)
+            .with_context(|| Stop::BadInput(format!("{name}: not all of it was unpacked")))?;
         let new = parts.iter().filter(|part| !part.is_there).count();
         tell!(
             "host {}: {}, {}, {}: {}",
@@ -48,7 +49,11 @@ pub(super) fn run(project: &Project, archives: &[PathBuf], output: Option<&Path>
             record.cpu,
             count(record.cores, "core", "cores"),
             count(record.sweeps().count(), "sweep", "sweeps"),
-            if new == 0 { "all of it was there already" } else { "taken" }
+            if new == 0 {
+                "all of it was there already"
+            } else {
+                "taken"
+            }
         );
         for part in parts.iter().filter(|part| !part.is_there) {
             println!("{}", project.checkout.shown(&results.join(&part.path)));
@@ -61,7 +66,9 @@ pub(super) fn run(project: &Project, archives: &[PathBuf], output: Option<&Path>
 fn parts(files: Files) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     for (path, content) in files.into_iter().rev() {
-        let Some((folder, name)) = path.rsplit_once('/') else { continue };
+        let Some((folder, name)) = path.rsplit_once('/') else {
+            continue;
+        };
         match parts.last_mut().filter(|part| part.path == folder) {
             Some(part) => _ = part.files.insert(name.to_owned(), content),
             None => parts.push(Part {
@@ -74,7 +81,8 @@ fn parts(files: Files) -> Vec<Part> {
     parts
 }
 
-/// Whether a folder is there and has these files; refuses to touch one that has others under their names.
+/// Whether a folder is there and has these files; refuses to touch one that has others under their
+/// names.
 fn is_there(folder: &Path, files: &Files) -> Result<bool> {
     if !folder.exists() {
         return Ok(false);

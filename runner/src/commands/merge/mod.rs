@@ -1,4 +1,5 @@
-//! `merge`: the shards of one plan, put together to the sweep that they are parts of; and what other hosts sent.
+//! `merge`: the shards of one plan, put together to the sweep that they are parts of; and what
+//! other hosts sent.
 
 mod hosts;
 
@@ -42,8 +43,8 @@ pub(crate) struct MergeArgs {
     /// Sweeps made with --shard, or folders that hold them; or files that `on-this-host` packed
     #[arg(required = true, value_name = "DIR|FILE")]
     shards: Vec<PathBuf>,
-    /// Parent folder of the merged sweep [default: results/sweeps]; of a packed file, the folder that gets its `sweeps`
-    /// and `hosts` [default: results]
+    /// Parent folder of the merged sweep [default: results/sweeps]; of a packed file, the folder
+    /// that gets its `sweeps` and `hosts` [default: results]
     #[arg(long, value_name = "DIR", value_parser = folder)]
     output: Option<PathBuf>,
 }
@@ -58,7 +59,10 @@ struct Part {
 
 pub(crate) fn run(project: &Project, arguments: &MergeArgs) -> Result<Exit> {
     if let Some(path) = arguments.shards.iter().find(|path| !path.exists()) {
-        bail!(Stop::BadInput(format!("{}: there is no such file or folder", path.display())));
+        bail!(Stop::BadInput(format!(
+            "{}: there is no such file or folder",
+            path.display()
+        )));
     }
     let is_file = |path: &PathBuf| path.is_file();
     if arguments.shards.iter().all(is_file) {
@@ -130,7 +134,12 @@ fn read(project: &Project, sweep: SweepDir) -> Result<Part> {
         )));
     };
     let host = sweep.host()?;
-    Ok(Part { sweep, manifest, shard, host })
+    Ok(Part {
+        sweep,
+        manifest,
+        shard,
+        host,
+    })
 }
 
 /// Refuses parts of different plans, and the same part twice.
@@ -159,12 +168,17 @@ fn check_same_plan(project: &Project, parts: &[Part]) -> Result<()> {
         }
         let asked = |part: &Part| serde_json::to_value(&part.manifest.asked).unwrap_or_default();
         if let (Value::Object(one), Value::Object(other)) = (asked(a), asked(b))
-            && let Some((key, value)) = one.iter().find(|(key, value)| other.get(*key) != Some(value))
+            && let Some((key, value)) = one
+                .iter()
+                .find(|(key, value)| other.get(*key) != Some(value))
         {
             let now = other.get(key).unwrap_or(&Value::Null);
             bail!(differ(&format!("`{key}` is {value} and {now}")));
         }
-        let (one, other) = (identities(a.manifest.builds()), identities(b.manifest.builds()));
+        let (one, other) = (
+            identities(a.manifest.builds()),
+            identities(b.manifest.builds()),
+        );
         if let Some(name) = one.keys().find(|name| one.get(*name) != other.get(*name)) {
             bail!(differ(&format!(
                 "the binaries of branch `{name}` are not the same (let the machines share one checkout, or \
@@ -178,7 +192,8 @@ fn check_same_plan(project: &Project, parts: &[Part]) -> Result<()> {
     Ok(())
 }
 
-/// Where the line of a trial is: its block and position in the plan, then the part and the bytes of its file.
+/// Where the line of a trial is: its block and position in the plan, then the part and the bytes of
+/// its file.
 type Found = ((usize, usize), usize, Range<u64>);
 
 /// The trials of all parts, in the order of the whole plan.
@@ -186,8 +201,10 @@ fn find_trials(project: &Project, parts: &[Part], whole: &Plan) -> Result<Vec<Fo
     let mut found: Vec<Found> = Vec::new();
     for (index, part) in parts.iter().enumerate() {
         let own = whole.clone().part(Some(part.shard));
-        let own: HashMap<Id, (usize, usize)> =
-            own.trials().map(|trial| (trial.id, (trial.block, trial.position))).collect();
+        let own: HashMap<Id, (usize, usize)> = own
+            .trials()
+            .map(|trial| (trial.id, (trial.block, trial.position)))
+            .collect();
         let mut records = part.sweep.records()?;
         while let Some(record) = records.next() {
             let trial = record?.trial;
@@ -212,22 +229,36 @@ fn copy_trials(parts: &[Part], trials: &[Found], path: &Path) -> io::Result<()> 
     let mut out = BufWriter::new(File::create(path)?);
     let mut line = Vec::new();
     for (_, part, bytes) in trials {
-        line.resize(usize::try_from(bytes.end - bytes.start).map_err(io::Error::other)?, 0);
+        line.resize(
+            usize::try_from(bytes.end - bytes.start).map_err(io::Error::other)?,
+            0,
+        );
         files[*part].read_exact_at(&mut line, bytes.start)?;
         out.write_all(&line)?;
     }
-    out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+    out.into_inner()
+        .map_err(io::IntoInnerError::into_error)?
+        .sync_all()
 }
 
 /// Says what is missing, and where the machines are not alike.
 fn warn(parts: &[Part], present: usize, planned: usize) {
     let of = parts[0].shard.of;
     let numbers: HashSet<u32> = parts.iter().map(|part| part.shard.number).collect();
-    let missing: Vec<String> = (1..=of).filter(|number| !numbers.contains(number)).map(|it| it.to_string()).collect();
+    let missing: Vec<String> = (1..=of)
+        .filter(|number| !numbers.contains(number))
+        .map(|it| it.to_string())
+        .collect();
     if !missing.is_empty() {
-        tell!("warning: of {of} shards these are missing: {}", missing.join(", "));
+        tell!(
+            "warning: of {of} shards these are missing: {}",
+            missing.join(", ")
+        );
     } else if present < planned {
-        tell!("warning: some shards are not finished: {} of {planned} trials are missing", planned - present);
+        tell!(
+            "warning: some shards are not finished: {} of {planned} trials are missing",
+            planned - present
+        );
     }
     for fact in [
         "/cpu/model_name",
@@ -256,8 +287,15 @@ fn warn(parts: &[Part], present: usize, planned: usize) {
 
 fn merged_manifest(parts: &[Part], trials_planned: usize) -> Manifest {
     let first = &parts[0].manifest;
-    let hosts: HashSet<&str> = parts.iter().map(|part| part.manifest.host.as_str()).collect();
-    let host = if hosts.len() == 1 { first.host.clone() } else { format!("{}-hosts", hosts.len()) };
+    let hosts: HashSet<&str> = parts
+        .iter()
+        .map(|part| part.manifest.host.as_str())
+        .collect();
+    let host = if hosts.len() == 1 {
+        first.host.clone()
+    } else {
+        format!("{}-hosts", hosts.len())
+    };
     let created_at = Timestamp::now();
     let shards = parts
         .iter()
@@ -274,7 +312,10 @@ fn merged_manifest(parts: &[Part], trials_planned: usize) -> Manifest {
         shard: None,
         shards,
         trials_planned,
-        runs: parts.iter().flat_map(|part| part.manifest.runs.iter().cloned()).collect(),
+        runs: parts
+            .iter()
+            .flat_map(|part| part.manifest.runs.iter().cloned())
+            .collect(),
         ..first.clone()
     }
 }

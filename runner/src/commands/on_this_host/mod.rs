@@ -1,4 +1,5 @@
-//! `on-this-host`: everything that others want to know of a host, in one command that goes on where it was ended.
+//! `on-this-host`: everything that others want to know of a host, in one command that goes on where
+//! it was ended.
 
 mod plans;
 mod send;
@@ -57,7 +58,8 @@ pub(crate) struct OnThisHostArgs {
     /// Begin anew, even if an earlier call can be gone on with
     #[arg(long)]
     new: bool,
-    /// A name of yours or of this machine that may be sent, because it is an ordinary word; may be repeated
+    /// A name of yours or of this machine that may be sent, because it is an ordinary word; may be
+    /// repeated
     #[arg(long = "allow-word", value_name = "WORD")]
     allowed: Vec<String>,
     /// Folder of results [default: results, with --quick results/quick]
@@ -67,11 +69,19 @@ pub(crate) struct OnThisHostArgs {
 
 pub(crate) fn run(project: &Project, arguments: &OnThisHostArgs) -> Result<Exit> {
     let host = Host::default();
-    let default = if arguments.quick { "results/quick" } else { "results" };
+    let default = if arguments.quick {
+        "results/quick"
+    } else {
+        "results"
+    };
     let default = project.checkout.root().join(default);
     let results = arguments.output.clone().unwrap_or(default);
     let folder = results.join("this-host").join(host.id());
-    let earlier = if arguments.new { None } else { Record::read(&folder)? };
+    let earlier = if arguments.new {
+        None
+    } else {
+        Record::read(&folder)?
+    };
     let record = match earlier {
         Some(record) => record,
         None => begun(project, &host, arguments.quick),
@@ -79,7 +89,14 @@ pub(crate) fn run(project: &Project, arguments: &OnThisHostArgs) -> Result<Exit>
     let threads = Threads::of(record.cores, record.cpus);
     let plans = Plans::new(&results, &threads, record.is_quick);
     let personal = Personal::of_this_host(project.checkout.root(), &arguments.allowed);
-    let work = Work { project, results, folder, plans, personal, record };
+    let work = Work {
+        project,
+        results,
+        folder,
+        plans,
+        personal,
+        record,
+    };
     work.check(arguments.quick)?;
     print!("{}", work.text());
     if arguments.plan {
@@ -98,27 +115,50 @@ impl Work<'_> {
         Python::set_up(self.project.checkout.root())?;
         let mut failed = false;
         for step in self.left().collect::<Vec<_>>() {
-            let number = 1 + Step::VARIANTS.iter().position(|it| *it == step).unwrap_or_default();
+            let number = 1 + Step::VARIANTS
+                .iter()
+                .position(|it| *it == step)
+                .unwrap_or_default();
             let says = plans::says(step);
-            tell!("\n[{number} of {}] {}: {says}", Step::VARIANTS.len(), step.name());
+            tell!(
+                "\n[{number} of {}] {}: {says}",
+                Step::VARIANTS.len(),
+                step.name()
+            );
             let started = Instant::now();
             let (made, exit) = self.step(step).inspect_err(|_| {
-                tell!("\nwhat is done is kept; the same command goes on with `{}`", step.name());
+                tell!(
+                    "\nwhat is done is kept; the same command goes on with `{}`",
+                    step.name()
+                );
             })?;
             failed |= exit == Exit::TrialsFailed;
             if !matches!(exit, Exit::Good | Exit::TrialsFailed) {
                 return Ok(exit);
             }
             let seconds = started.elapsed().as_secs();
-            self.record.steps.push(Done { step, made, seconds });
+            self.record.steps.push(Done {
+                step,
+                made,
+                seconds,
+            });
             self.record.write(&self.folder)?;
             if interrupt::is_requested() {
-                return Err(Stop::Interrupted("interrupted; the same command goes on".to_owned()).into());
+                return Err(
+                    Stop::Interrupted("interrupted; the same command goes on".to_owned()).into(),
+                );
             }
         }
         let took: u64 = self.record.steps.iter().map(|done| done.seconds).sum();
-        tell!("\nall steps are done; they took {}", human(std::time::Duration::from_secs(took)));
+        tell!(
+            "\nall steps are done; they took {}",
+            human(std::time::Duration::from_secs(took))
+        );
         self.pack()?;
-        Ok(if failed { Exit::TrialsFailed } else { Exit::Good })
+        Ok(if failed {
+            Exit::TrialsFailed
+        } else {
+            Exit::Good
+        })
     }
 }

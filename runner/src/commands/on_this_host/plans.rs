@@ -9,7 +9,8 @@ use crate::commands::validate::{EXPERIMENT, ValidateArgs};
 use crate::kit::record::Step;
 use crate::kit::threads::{self, Threads};
 
-/// Trials of each cell, each in a build of its own; the same everywhere, so that sweeps share builds.
+/// Trials of each cell, each in a build of its own; the same everywhere, so that sweeps share
+/// builds.
 const TRIALS: &str = "11";
 
 /// Branches that are predicted: the twin of the published crate, and one that sleeps otherwise.
@@ -49,13 +50,28 @@ impl Plans {
             let how = if is_quick { &quick[..] } else { &whole };
             let list = threads::list(threads);
             let own = ["--output", &output, "--threads", &list];
-            own.iter().chain(how).chain(more).map(|word| (*word).to_owned()).collect()
+            own.iter()
+                .chain(how)
+                .chain(more)
+                .map(|word| (*word).to_owned())
+                .collect()
         };
         if is_quick {
             // The linker's own order of functions: the other builds would take a minute.
             return Self {
-                validation: words(&[1], &one_build(&["--branches", "packed", "--workloads", "fib-join,quicksort"])),
-                study: words(&[1, 2], &one_build(&["--experiment", "study", "--branches", "master,packed,champion"])),
+                validation: words(
+                    &[1],
+                    &one_build(&["--branches", "packed", "--workloads", "fib-join,quicksort"]),
+                ),
+                study: words(
+                    &[1, 2],
+                    &one_build(&[
+                        "--experiment",
+                        "study",
+                        "--branches",
+                        "master,packed,champion",
+                    ]),
+                ),
                 classics: words(
                     &[1, 2],
                     &one_build(&[
@@ -79,7 +95,12 @@ impl Plans {
     /// What `validate` is asked, for its prediction and for its measurement.
     pub(super) fn validation(&self) -> Result<ValidateArgs> {
         let sweep = SweepArgs::of(&self.validation)?;
-        Ok(ValidateArgs { predict_only: true, keep_prices: true, new: false, sweep })
+        Ok(ValidateArgs {
+            predict_only: true,
+            keep_prices: true,
+            new: false,
+            sweep,
+        })
     }
 
     /// What the sweep of a step is asked; of `validate`, as if it were a sweep like any other.
@@ -87,7 +108,11 @@ impl Plans {
         let words = match step {
             Step::Study => &self.study,
             Step::Classics => &self.classics,
-            _ => &[&self.validation[..], &["--experiment", EXPERIMENT].map(str::to_owned)].concat(),
+            _ => &[
+                &self.validation[..],
+                &["--experiment", EXPERIMENT].map(str::to_owned),
+            ]
+            .concat(),
         };
         SweepArgs::of(words)
     }
@@ -109,7 +134,11 @@ mod tests {
         for (cores, cpus) in [(1, 1), (2, 2), (128, 256)] {
             for is_quick in [false, true] {
                 let plans = Plans::new(Path::new("results"), &Threads::of(cores, cpus), is_quick);
-                for step in Step::VARIANTS.iter().copied().filter(|step| step.is_sweep()) {
+                for step in Step::VARIANTS
+                    .iter()
+                    .copied()
+                    .filter(|step| step.is_sweep())
+                {
                     plans.sweep(step).unwrap();
                 }
                 plans.validation().unwrap();

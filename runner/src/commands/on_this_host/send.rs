@@ -13,10 +13,13 @@ impl Work<'_> {
     pub(super) fn pack(&self) -> Result<()> {
         let files = archive::gather(&self.results, &self.folder, &self.record, &self.personal)?;
         let hosts = self.results.join("hosts");
-        fs::create_dir_all(&hosts).with_context(|| format!("{} cannot be made", hosts.display()))?;
+        fs::create_dir_all(&hosts)
+            .with_context(|| format!("{} cannot be made", hosts.display()))?;
         let path = hosts.join(format!("{}{ENDING}", self.record.host));
         archive::write(&path, &files)?;
-        let size = fs::metadata(&path).context("it was written a moment ago")?.len();
+        let size = fs::metadata(&path)
+            .context("it was written a moment ago")?
+            .len();
         println!("\nin the file, in bytes:");
         let sums = parcel::sums(&files).len();
         let listed = std::iter::once((SUMS, sums));
@@ -24,7 +27,10 @@ impl Work<'_> {
             println!("{bytes:>9}  {name}");
         }
         let shown = self.project.checkout.shown(&path);
-        println!("{shown}: {:.1} MB, without names of people or of this machine", size as f64 / 1e6);
+        println!(
+            "{shown}: {:.1} MB, without names of people or of this machine",
+            size as f64 / 1e6
+        );
         if self.record.is_quick {
             println!("tried out; `cargo runner on-this-host` measures");
         } else {

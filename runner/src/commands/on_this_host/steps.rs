@@ -53,22 +53,33 @@ impl Work<'_> {
         let diagnosis = doctor::diagnose(self.project, &Host::default());
         print!("{diagnosis}");
         if !diagnosis.is_fit() {
-            tell!("note: going on all the same; readers of the results will see what the doctor found");
+            tell!(
+                "note: going on all the same; readers of the results will see what the doctor found"
+            );
         }
         let text = serde_json::to_string_pretty(&diagnosis)? + "\n";
-        let text = self.personal.hidden(&self.project.checkout.without_folders(&text));
+        let text = self
+            .personal
+            .hidden(&self.project.checkout.without_folders(&text));
         self.keep("doctor.json", text.as_bytes())?;
         Ok(("doctor.json".to_owned(), Exit::Good))
     }
 
     fn calibrate(&self) -> Result<(String, Exit)> {
-        let care = if self.record.is_quick { Care::QUICK } else { Care::WHOLE };
+        let care = if self.record.is_quick {
+            Care::QUICK
+        } else {
+            Care::WHOLE
+        };
         calibrate::here(self.project, care)?;
         let root = self.project.checkout.root();
-        let files =
-            [("here.toml", machines::file(root, here::NAME)), ("charges-here.toml", machines::charges_here(root))];
+        let files = [
+            ("here.toml", machines::file(root, here::NAME)),
+            ("charges-here.toml", machines::charges_here(root)),
+        ];
         for (name, path) in &files {
-            let text = fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
+            let text =
+                fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
             self.keep(name, &text)?;
         }
         Ok((files.map(|(name, _)| name).join(" "), Exit::Good))
@@ -93,7 +104,11 @@ impl Work<'_> {
         };
         let newest = || SweepDir::newest(&self.results.join("sweeps"), is_it);
         arguments.resume = newest().map(|sweep| self.project.reference_to(&sweep));
-        let exit = sweep::run_for(self.project, &arguments, &SweepCommand::going_on(COMMAND, None))?;
+        let exit = sweep::run_for(
+            self.project,
+            &arguments,
+            &SweepCommand::going_on(COMMAND, None),
+        )?;
         let sweep = newest().context("a sweep that was run is there")?;
         self.swept(&sweep, exit)
     }
@@ -104,7 +119,8 @@ impl Work<'_> {
             let is_there = |path: &str| self.results.join(path).is_file();
             for path in parcel::of_sweep(&sweep.name(), is_there) {
                 let place = self.results.join(path);
-                let content = fs::read(&place).with_context(|| format!("{} cannot be read", place.display()))?;
+                let content = fs::read(&place)
+                    .with_context(|| format!("{} cannot be read", place.display()))?;
                 archive::refuse_personal(&place, &content, &self.personal)?;
             }
         }
@@ -113,7 +129,10 @@ impl Work<'_> {
 
     /// The sweep that a step left.
     fn sweep_of(&self, step: Step) -> Result<SweepDir> {
-        let name = self.record.made(step).with_context(|| format!("`{}` is done before", step.name()))?;
+        let name = self
+            .record
+            .made(step)
+            .with_context(|| format!("`{}` is done before", step.name()))?;
         SweepDir::find(&self.project.checkout, &self.results.join("sweeps"), name)
     }
 

@@ -32,7 +32,9 @@ pub(super) fn begun(project: &Project, host: &Host, is_quick: bool) -> Record {
     Record {
         schema: protocol::SCHEMA,
         host: host.id(),
-        cpu: host.cpu_field("model name").unwrap_or_else(|_| "an unknown processor".to_owned()),
+        cpu: host
+            .cpu_field("model name")
+            .unwrap_or_else(|_| "an unknown processor".to_owned()),
         cores: here::cpus(host).len(),
         cpus: Host::usable_cpus(),
         is_virtual: host.is_virtual(),
@@ -47,26 +49,58 @@ pub(super) fn begun(project: &Project, host: &Host, is_quick: bool) -> Record {
 impl Work<'_> {
     /// Steps that are left, in order.
     pub(super) fn left(&self) -> impl Iterator<Item = Step> {
-        Step::VARIANTS.iter().copied().filter(|step| self.record.made(*step).is_none())
+        Step::VARIANTS
+            .iter()
+            .copied()
+            .filter(|step| self.record.made(*step).is_none())
     }
 
     /// What is done and what is left, for people. How long a sweep takes, it tells while it runs.
     pub(super) fn text(&self) -> String {
-        let Record { host, cpu, cores, cpus, .. } = &self.record;
-        let kind = if self.record.is_virtual { ", virtual" } else { "" };
-        let mut text =
-            format!("host {host}: {cpu}{kind}; {}, {}\n", count(*cores, "core", "cores"), count(*cpus, "CPU", "CPUs"));
+        let Record {
+            host,
+            cpu,
+            cores,
+            cpus,
+            ..
+        } = &self.record;
+        let kind = if self.record.is_virtual {
+            ", virtual"
+        } else {
+            ""
+        };
+        let mut text = format!(
+            "host {host}: {cpu}{kind}; {}, {}\n",
+            count(*cores, "core", "cores"),
+            count(*cpus, "CPU", "CPUs")
+        );
         if self.record.is_quick {
             text += "--quick: sizes are tiny, and times mean nothing\n";
         }
         if !self.record.steps.is_empty() {
-            let done: Vec<&str> = self.record.steps.iter().map(|done| done.step.name()).collect();
+            let done: Vec<&str> = self
+                .record
+                .steps
+                .iter()
+                .map(|done| done.step.name())
+                .collect();
             text.extend(["done already: ", &done.join(", "), "\n"]);
         }
-        text.extend(self.left().map(|step| format!("{:<11}{}\n", step.name(), plans::says(step))));
+        text.extend(
+            self.left()
+                .map(|step| format!("{:<11}{}\n", step.name(), plans::says(step))),
+        );
         if self.record.steps.is_empty() {
-            let time = if self.record.is_quick { "some minutes" } else { "about an hour" };
-            text.extend(["in all ", time, ", builds included, if nothing else runs here\n"]);
+            let time = if self.record.is_quick {
+                "some minutes"
+            } else {
+                "about an hour"
+            };
+            text.extend([
+                "in all ",
+                time,
+                ", builds included, if nothing else runs here\n",
+            ]);
         }
         text
     }
@@ -75,7 +109,10 @@ impl Work<'_> {
     pub(super) fn check(&self, is_quick: bool) -> Result<()> {
         let shown = self.project.checkout.shown(&self.folder);
         let stop = |why: String| {
-            Err(Stop::BadInput(format!("{shown}: {why}; --new begins anew, and keeps the sweeps")).into())
+            Err(Stop::BadInput(format!(
+                "{shown}: {why}; --new begins anew, and keeps the sweeps"
+            ))
+            .into())
         };
         if self.record.is_quick != is_quick {
             return stop("`--quick` was given in one call and not in the other".to_owned());
@@ -91,7 +128,10 @@ impl Work<'_> {
         }
         let cpus = Host::usable_cpus();
         if self.record.cpus != cpus {
-            return stop(format!("it was begun with {} CPUs, now there are {cpus}", self.record.cpus));
+            return stop(format!(
+                "it was begun with {} CPUs, now there are {cpus}",
+                self.record.cpus
+            ));
         }
         Ok(())
     }

@@ -47,28 +47,50 @@ The program is built with the checkout's rayon-core and its feature `record`; re
 Example:
   cargo runner record -- target/release/my-program --its-own argument";
 
-/// Where recordings are made, if there is such a folder: in memory, so that no disk delays the program.
+/// Where recordings are made, if there is such a folder: in memory, so that no disk delays the
+/// program.
 const IN_MEMORY: &str = "/dev/shm";
 
 pub(crate) fn run(arguments: &RecordArgs) -> Result<Exit> {
-    let [word, rest @ ..] = &arguments.program[..] else { bail!("clap lets no empty list through") };
+    let [word, rest @ ..] = &arguments.program[..] else {
+        bail!("clap lets no empty list through")
+    };
     let program = find(word)?;
-    let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let output = arguments.output.clone().unwrap_or_else(|| PathBuf::from(format!("{name}.recording.zst")));
+    let name = program
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let output = arguments
+        .output
+        .clone()
+        .unwrap_or_else(|| PathBuf::from(format!("{name}.recording.zst")));
     // That it cannot be written is better told before the program runs.
     fs::OpenOptions::new()
         .append(true)
         .create(true)
         .open(&output)
-        .map_err(|error| Stop::HostNotFit(format!("--output {}: {error}; choose another file", output.display())))?;
+        .map_err(|error| {
+            Stop::HostNotFit(format!(
+                "--output {}: {error}; choose another file",
+                output.display()
+            ))
+        })?;
     let parent = Path::new(IN_MEMORY);
-    let folder = if parent.is_dir() { tempfile::tempdir_in(parent) } else { tempfile::tempdir() };
+    let folder = if parent.is_dir() {
+        tempfile::tempdir_in(parent)
+    } else {
+        tempfile::tempdir()
+    };
     let folder = folder.context("a folder for the events cannot be made")?;
     let mut command = Command::new(&program);
     command
         .args(rest)
         .env(FOLDER_VARIABLE, folder.path())
-        .env(LIMIT_VARIABLE, (u64::from(arguments.limit) << 20).to_string())
+        .env(
+            LIMIT_VARIABLE,
+            (u64::from(arguments.limit) << 20).to_string(),
+        )
         .env(SPLIT_VARIABLE, arguments.split.to_string())
         .env("RAYON_NUM_THREADS", arguments.threads.to_string());
     let started_ns = monotonic_ns();
@@ -85,9 +107,13 @@ pub(crate) fn run(arguments: &RecordArgs) -> Result<Exit> {
     let head = &mut recording.head;
     head.program = name;
     head.ended = how(status);
-    head.processor = Host::default().cpu_field("model name").unwrap_or_else(|_| "unknown".to_owned());
+    head.processor = Host::default()
+        .cpu_field("model name")
+        .unwrap_or_else(|_| "unknown".to_owned());
     (head.started_ns, head.ended_ns) = (started_ns, ended_ns);
-    recording.write(&output).map_err(|error| told(&output, &error))?;
+    recording
+        .write(&output)
+        .map_err(|error| told(&output, &error))?;
     let tree = Tree::of(&recording).map_err(|error| told(&output, &error))?;
     show::print(&recording, &tree)?;
     let path = output.display();
@@ -95,20 +121,26 @@ pub(crate) fn run(arguments: &RecordArgs) -> Result<Exit> {
     if status.success() {
         Ok(Exit::Good)
     } else {
-        tell!("the program ended with {}: the recording has what it did until then", how(status));
+        tell!(
+            "the program ended with {}: the recording has what it did until then",
+            how(status)
+        );
         Ok(Exit::TrialsFailed)
     }
 }
 
 /// The program's file, looked for as a shell does.
 fn find(word: &str) -> Result<PathBuf> {
-    let refuse = |what: &str| Stop::BadInput(format!("{word}: {what}; name a program that was built"));
+    let refuse =
+        |what: &str| Stop::BadInput(format!("{word}: {what}; name a program that was built"));
     let path = if word.contains('/') {
         PathBuf::from(word)
     } else {
         let folders = std::env::var_os("PATH").unwrap_or_default();
         let mut paths = std::env::split_paths(&folders).map(|folder| folder.join(word));
-        paths.find(|path| path.is_file()).ok_or_else(|| refuse("no such program"))?
+        paths
+            .find(|path| path.is_file())
+            .ok_or_else(|| refuse("no such program"))?
     };
     if !path.is_file() {
         bail!(refuse("no such file"));
@@ -116,12 +148,13 @@ fn find(word: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Runs the program to its end. Who interrupts this interrupts the program, whose recording is kept.
+/// Runs the program to its end. Who interrupts this interrupts the program, whose recording is
+/// kept.
 fn wait(mut command: Command, program: &Path) -> Result<ExitStatus> {
     interrupt::install()?;
-    let mut child = command
-        .spawn()
-        .map_err(|error| Stop::BadInput(format!("{}: cannot be started: {error}", program.display())))?;
+    let mut child = command.spawn().map_err(|error| {
+        Stop::BadInput(format!("{}: cannot be started: {error}", program.display()))
+    })?;
     let process = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let (sender, receiver) = channel();
     let waiter = std::thread::spawn(move || sender.send(child.wait()));
@@ -164,7 +197,9 @@ fn why_nothing(program: &Path) -> String {
     });
     let program = program.display();
     if can {
-        format!("{program}: can be recorded, and never used a pool of rayon; give it arguments with which it does")
+        format!(
+            "{program}: can be recorded, and never used a pool of rayon; give it arguments with which it does"
+        )
     } else {
         format!(
             "{program}: recorded nothing. It uses no rayon, or another rayon-core, or starts a program that does. Build it \

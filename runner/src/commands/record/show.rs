@@ -19,7 +19,10 @@ pub(crate) fn run(path: &Path, timeline: Option<&Path>) -> Result<Exit> {
     print(&recording, &tree)?;
     if let Some(output) = timeline {
         let fault = |error: &dyn std::fmt::Display| {
-            Stop::HostNotFit(format!("--timeline {}: {error}; choose another file", output.display()))
+            Stop::HostNotFit(format!(
+                "--timeline {}: {error}; choose another file",
+                output.display()
+            ))
         };
         let mut out = BufWriter::new(File::create(output).map_err(|error| fault(&error))?);
         let left_out = write_timeline(&recording, &mut out).map_err(|error| fault(&error))?;
@@ -27,7 +30,10 @@ pub(crate) fn run(path: &Path, timeline: Option<&Path>) -> Result<Exit> {
         if left_out > 0 {
             tell!("note: the {left_out} shortest pieces are not drawn");
         }
-        tell!("{}: open it at https://ui.perfetto.dev, which reads it in your browser", output.display());
+        tell!(
+            "{}: open it at https://ui.perfetto.dev, which reads it in your browser",
+            output.display()
+        );
     }
     Ok(Exit::Good)
 }
@@ -63,14 +69,22 @@ pub(super) fn print(recording: &Recording, tree: &Tree) -> Result<()> {
 
 fn facts(recording: &Recording, tree: &Tree, profile: &Profile) -> String {
     let head = &recording.head;
-    let Profile { work_ns, span_ns, blocked_ns, .. } = profile;
+    let Profile {
+        work_ns,
+        span_ns,
+        blocked_ns,
+        ..
+    } = profile;
     let wall = head.ended_ns.saturating_sub(head.started_ns);
     let [joins, scopes, broadcasts, spawns, installs] = profile.steps;
     let events: u64 = tree.threads().iter().map(|thread| thread.events).sum();
     let sum = |value: fn(&Region) -> u64| profile.regions.iter().map(value).sum::<u64>();
     let of = |value: fn(&Region) -> u64| median(profile.regions.iter().map(value).collect());
     let blocked = if *blocked_ns > 0 {
-        format!(", and {} in which threads waited for something outside the pool", time(*blocked_ns))
+        format!(
+            ", and {} in which threads waited for something outside the pool",
+            time(*blocked_ns)
+        )
     } else {
         String::new()
     };
@@ -99,10 +113,19 @@ fn percent(part: u64, whole: u64) -> String {
 }
 
 fn parallelism(profile: &Profile) -> TextTable {
-    let mut table = TextTable::new(vec![Column::text("part of the span"), Column::number("tasks at once")]);
+    let mut table = TextTable::new(vec![
+        Column::text("part of the span"),
+        Column::number("tasks at once"),
+    ]);
     let parts = profile.parallelism.len();
     for (index, mean) in profile.parallelism.iter().enumerate() {
-        table.push([format!("{:>3} %", index * 100 / parts), format!("{mean:.1}")], None);
+        table.push(
+            [
+                format!("{:>3} %", index * 100 / parts),
+                format!("{mean:.1}"),
+            ],
+            None,
+        );
     }
     table
 }
@@ -113,7 +136,11 @@ fn grains(profile: &Profile) -> TextTable {
     let powers = std::iter::successors(Some(1_u64), |power| power.checked_mul(10));
     for (power, (count, sum)) in powers.zip(&profile.grains) {
         if *count > 0 {
-            let row = [format!("from {}", time(power)), count.to_string(), percent(*sum, profile.work_ns)];
+            let row = [
+                format!("from {}", time(power)),
+                count.to_string(),
+                percent(*sum, profile.work_ns),
+            ];
             table.push(row, None);
         }
     }
@@ -121,12 +148,26 @@ fn grains(profile: &Profile) -> TextTable {
 }
 
 fn states(tree: &Tree) -> TextTable {
-    let columns = ["thread", "runs jobs", "searches", "asleep", "no CPU", "waits outside"];
+    let columns = [
+        "thread",
+        "runs jobs",
+        "searches",
+        "asleep",
+        "no CPU",
+        "waits outside",
+    ];
     let mut table = TextTable::new(columns.map(Column::number).to_vec());
     for (number, thread) in tree.threads().iter().enumerate() {
-        let name = thread.worker.map_or_else(|| format!("outside {number}"), |index| format!("worker {index}"));
-        let states = [State::Running, State::Searching, State::Asleep].map(|state| thread.in_state_ns[state as usize]);
-        let times = states.into_iter().chain([thread.preempted_ns, thread.blocked_ns]).map(time);
+        let name = thread.worker.map_or_else(
+            || format!("outside {number}"),
+            |index| format!("worker {index}"),
+        );
+        let states = [State::Running, State::Searching, State::Asleep]
+            .map(|state| thread.in_state_ns[state as usize]);
+        let times = states
+            .into_iter()
+            .chain([thread.preempted_ns, thread.blocked_ns])
+            .map(time);
         table.push(std::iter::once(name).chain(times), None);
     }
     table
@@ -135,7 +176,8 @@ fn states(tree: &Tree) -> TextTable {
 /// What a reader must know before he believes the rest.
 fn warnings(recording: &Recording, tree: &Tree) -> Vec<String> {
     let mut warnings = Vec::new();
-    let sum = |value: fn(&recording::ThreadFacts) -> u64| tree.threads().iter().map(value).sum::<u64>();
+    let sum =
+        |value: fn(&recording::ThreadFacts) -> u64| tree.threads().iter().map(value).sum::<u64>();
     let (running, preempted) = (sum(|it| it.in_state_ns[0]), sum(|it| it.preempted_ns));
     if preempted * 20 > running {
         warnings.push(format!(
@@ -160,8 +202,10 @@ fn warnings(recording: &Recording, tree: &Tree) -> Vec<String> {
         ));
     }
     if tree.unfinished() > 0 {
-        warnings
-            .push(format!("note: {} closures had not begun or not ended when the recording ended", tree.unfinished()));
+        warnings.push(format!(
+            "note: {} closures had not begun or not ended when the recording ended",
+            tree.unfinished()
+        ));
     }
     warnings
 }

@@ -19,8 +19,8 @@ use crate::stop::Stop;
 pub(crate) struct SweepArgs {
     #[command(flatten)]
     pub(in crate::commands) selection: Selection,
-    /// Continue a stopped sweep: a name, a path, or by default the newest unfinished one. Takes no other selection,
-    /// except `--input` if the instance file is outside the checkout
+    /// Continue a stopped sweep: a name, a path, or by default the newest unfinished one. Takes no
+    /// other selection, except `--input` if the instance file is outside the checkout
     #[arg(long, value_name = "SWEEP", num_args = 0..=1, default_missing_value = "latest",
           conflicts_with_all = ["preset", "experiment", "branches", "workloads", "size", "parameters", "threads",
                                 "mode", "placement", "trials", "layouts", "iterations", "seed", "timeout", "no_twin",
@@ -102,13 +102,20 @@ pub(crate) struct SweepCommand {
     pub(crate) config: Option<Config>,
     /// Makes a page of the table, if it is not printed as `show` does.
     pub(crate) page: Option<MakePage>,
-    /// Whether the same command line goes on after an interruption; otherwise that takes `--resume`.
+    /// Whether the same command line goes on after an interruption; otherwise that takes
+    /// `--resume`.
     pub(crate) goes_on: bool,
 }
 
 impl SweepCommand {
-    /// Of a command that prints tables as `show` does, and finds by itself what it has to go on with.
+    /// Of a command that prints tables as `show` does, and finds by itself what it has to go on
+    /// with.
     pub(crate) fn going_on(command: &'static str, config: Option<Config>) -> Self {
-        Self { command, config, page: None, goes_on: true }
+        Self {
+            command,
+            config,
+            page: None,
+            goes_on: true,
+        }
     }
 }

@@ -27,11 +27,17 @@ use crate::stop::Stop;
 pub(super) type Wanted = (Asked, Vec<Branch>, Vec<Option<PathBuf>>);
 
 /// What the command line asks, if it can be done.
-pub(super) fn wanted(project: &Project, arguments: &SweepArgs, command: &SweepCommand) -> Result<Wanted> {
+pub(super) fn wanted(
+    project: &Project,
+    arguments: &SweepArgs,
+    command: &SweepCommand,
+) -> Result<Wanted> {
     let (asked, branches) = asked(project, command.config.as_ref(), &arguments.selection)?;
     arguments.check_jobs(&asked)?;
     let folder = project.config_folder()?;
-    branches.iter().try_for_each(|branch| check_folder(&folder, branch))?;
+    branches
+        .iter()
+        .try_for_each(|branch| check_folder(&folder, branch))?;
     sweep_dir::check_parent(&project.sweeps(arguments.output.as_deref()))?;
     let inputs = project.inputs(&asked, None)?;
     Ok((asked, branches, inputs))
@@ -48,13 +54,25 @@ pub(super) fn begin(
     }
     let builds = builds(&asked, &branches);
     let built = build_all(project, &asked, &builds, arguments.keep_going)?;
-    let Measured { branches: measured, binaries, toolchain, building } = built;
-    check_inputs(project.checkout.root(), &asked, &inputs, &binaries[&asked.baseline][0])?;
+    let Measured {
+        branches: measured,
+        binaries,
+        toolchain,
+        building,
+    } = built;
+    check_inputs(
+        project.checkout.root(),
+        &asked,
+        &inputs,
+        &binaries[&asked.baseline][0],
+    )?;
     let whole = plan::order(&asked, &identities(&measured));
     let plan_digest = whole.digest();
     let shard = arguments.selection.shard;
     let plan = whole.part(shard);
-    let (instrumented, measured) = measured.into_iter().partition(|branch| branch.source.is_instrumented());
+    let (instrumented, measured) = measured
+        .into_iter()
+        .partition(|branch| branch.source.is_instrumented());
     let host = machines::host_id(&asked);
     let facts = machines::host_facts(&asked);
     let checkout = project.checkout.commit();
@@ -63,7 +81,9 @@ pub(super) fn begin(
     let manifest = Manifest {
         schema: SCHEMA,
         name: sweep_name(created_at, &host, &checkout)
-            + &shard.map_or(String::new(), |it| format!("-shard-{}-of-{}", it.number, it.of)),
+            + &shard.map_or(String::new(), |it| {
+                format!("-shard-{}-of-{}", it.number, it.of)
+            }),
         created_at: created_at.to_string(),
         host,
         checkout,
@@ -87,12 +107,24 @@ pub(super) fn begin(
     };
     let parent = project.sweeps(arguments.output.as_deref());
     let sweep = SweepDir::create(&parent, &manifest, &facts)?;
-    Ok(Ready { sweep, manifest, plan, binaries, inputs, building })
+    Ok(Ready {
+        sweep,
+        manifest,
+        plan,
+        binaries,
+        inputs,
+        building,
+    })
 }
 
-/// Has a build read the instance files: the error for a broken one names its line once, before anything is measured,
-/// and not by every trial.
-fn check_inputs(root: &Path, asked: &Asked, inputs: &[Option<PathBuf>], binary: &Path) -> Result<()> {
+/// Has a build read the instance files: the error for a broken one names its line once, before
+/// anything is measured, and not by every trial.
+fn check_inputs(
+    root: &Path,
+    asked: &Asked,
+    inputs: &[Option<PathBuf>],
+    binary: &Path,
+) -> Result<()> {
     for (load, input) in asked.workloads.iter().zip(inputs) {
         let request = Request {
             size: load.size.clone(),
@@ -103,8 +135,9 @@ fn check_inputs(root: &Path, asked: &Asked, inputs: &[Option<PathBuf>], binary: 
             ..Request::tiny(&load.workload)
         };
         let ended = input.is_some().then(|| {
-            trial::ask(binary, &request, Duration::from_secs_f64(asked.timeout_s))
-                .ok_or_else(|| Stop::Interrupted("interrupted before anything was measured".to_owned()))
+            trial::ask(binary, &request, Duration::from_secs_f64(asked.timeout_s)).ok_or_else(
+                || Stop::Interrupted("interrupted before anything was measured".to_owned()),
+            )
         });
         match ended.transpose()?.map(|ended| ended.result) {
             Some(Err(failure)) if failure.ending == Ending::Refused => {

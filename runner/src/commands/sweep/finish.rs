@@ -19,12 +19,21 @@ use crate::stop::{Exit, Stop};
 
 fn done_now(trials: usize, failed: usize, tally: Tally, is_simulated: bool) -> String {
     if tally.trials == 0 {
-        return format!("all {trials} trials were there already, so nothing was run; {failed} failed.");
+        return format!(
+            "all {trials} trials were there already, so nothing was run; {failed} failed."
+        );
     }
     let ran = count(tally.trials, "trial", "trials");
-    let ran = format!("{ran} in {}, {failed} of {trials} failed", human(tally.wall));
+    let ran = format!(
+        "{ran} in {}, {failed} of {trials} failed",
+        human(tally.wall)
+    );
     // Trials of a simulated machine run side by side, and nothing is between them.
-    if is_simulated { ran + "." } else { format!("{ran}:\n{}", accounts(tally)) }
+    if is_simulated {
+        ran + "."
+    } else {
+        format!("{ran}:\n{}", accounts(tally))
+    }
 }
 
 /// Where the time went, and why if much of it went elsewhere than into trials.
@@ -71,7 +80,10 @@ pub(super) fn finish(
         let again = if command.goes_on {
             "The same command goes on".to_owned()
         } else {
-            format!("Go on with: cargo runner {} --resume {which}", command.command)
+            format!(
+                "Go on with: cargo runner {} --resume {which}",
+                command.command
+            )
         };
         bail!(Stop::Interrupted(format!(
             "interrupted with {left} of {} trials left; every finished one is kept. {again}",
@@ -85,7 +97,13 @@ pub(super) fn finish(
     }
     let table = Table::of(project, sweep, manifest, summary, arguments.format)?;
     let text = match command.page {
-        Some(page) => page(sweep, manifest, &table, arguments.resume.is_none(), arguments.format)?,
+        Some(page) => page(
+            sweep,
+            manifest,
+            &table,
+            arguments.resume.is_none(),
+            arguments.format,
+        )?,
         None => table.text,
     };
     std::io::stdout().write_all(text.as_bytes())?;
@@ -112,8 +130,13 @@ pub(super) fn finish(
         );
         return Ok(Exit::BuildFailed);
     }
-    let is_proven = !manifest.asked.is_about_answers() || summary.agreements().iter().all(Agreement::is_proven);
-    Ok(if failed == 0 && is_proven { Exit::Good } else { Exit::TrialsFailed })
+    let is_proven =
+        !manifest.asked.is_about_answers() || summary.agreements().iter().all(Agreement::is_proven);
+    Ok(if failed == 0 && is_proven {
+        Exit::Good
+    } else {
+        Exit::TrialsFailed
+    })
 }
 
 #[cfg(test)]
@@ -135,7 +158,10 @@ mod tests {
     #[test]
     fn the_accounts_of_a_sweep_add_up_to_its_wall_time() {
         let text = accounts(tally(910));
-        let shares: Vec<u32> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        let shares: Vec<u32> = text
+            .split_whitespace()
+            .filter_map(|word| word.parse().ok())
+            .collect();
         assert_eq!(shares, [91, 4, 2, 1, 2], "{text}");
     }
 

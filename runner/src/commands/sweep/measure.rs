@@ -27,18 +27,36 @@ use crate::run::sweep::{self, Job, SETTLE, Surroundings, Tally, nanoseconds};
 use crate::run::trial::{RunTrial, Subprocesses};
 use crate::stop::{Exit, Stop};
 
-pub(super) fn measure(project: &Project, arguments: &SweepArgs, command: &SweepCommand, ready: Ready) -> Result<Exit> {
-    let Ready { sweep, mut manifest, plan, binaries, inputs, building } = ready;
+pub(super) fn measure(
+    project: &Project,
+    arguments: &SweepArgs,
+    command: &SweepCommand,
+    ready: Ready,
+) -> Result<Exit> {
+    let Ready {
+        sweep,
+        mut manifest,
+        plan,
+        binaries,
+        inputs,
+        building,
+    } = ready;
     let mut appender = sweep.appender()?;
     if let Some(torn) = &appender.torn {
         let torn = project.checkout.shown(torn);
-        tell!("note: the last line of trials.jsonl was torn; it is set aside in {torn} and run again");
+        tell!(
+            "note: the last line of trials.jsonl was torn; it is set aside in {torn} and run again"
+        );
     }
     let (mut summary, done) = recorded(&sweep, &manifest, &plan)?;
     tell!("{}", headline(&manifest.asked, &plan));
     tell!("writing {}", project.checkout.shown(sweep.path()));
     if !done.is_empty() {
-        tell!("resuming: {} trials are there, {} are missing", done.len(), plan.len() - done.len());
+        tell!(
+            "resuming: {} trials are there, {} are missing",
+            done.len(),
+            plan.len() - done.len()
+        );
     }
     let started_at = Timestamp::now();
     // Written now, so that a run which is killed has left its trace; replaced at its end.
@@ -66,7 +84,15 @@ pub(super) fn measure(project: &Project, arguments: &SweepArgs, command: &SweepC
         Some(_) => arguments.jobs.map_or_else(Host::usable_cpus, usize::from),
         None => 1,
     };
-    let result = run_trials(project, &job, jobs, binaries, &mut appender, &mut summary, &mut frequency);
+    let result = run_trials(
+        project,
+        &job,
+        jobs,
+        binaries,
+        &mut appender,
+        &mut summary,
+        &mut frequency,
+    );
     let tally = result.as_ref().copied().unwrap_or_default();
     let end = match &result {
         Err(_) => "failed",
@@ -90,7 +116,9 @@ pub(super) fn measure(project: &Project, arguments: &SweepArgs, command: &SweepC
     result?;
     noted?;
     drop(appender);
-    finish(project, arguments, command, &sweep, &manifest, &summary, tally)
+    finish(
+        project, arguments, command, &sweep, &manifest, &summary, tally,
+    )
 }
 
 /// What earlier runs recorded: for the tables, and as identities.
@@ -128,8 +156,10 @@ fn run_trials(
     let limit = Duration::from_secs_f64(job.asked.timeout_s);
     let runner = Subprocesses::new(binaries, limit, project.checkout.clone());
     let mut runners = vec![runner; jobs];
-    let mut runners: Vec<&mut (dyn RunTrial + Send)> =
-        runners.iter_mut().map(|it| it as &mut (dyn RunTrial + Send)).collect();
+    let mut runners: Vec<&mut (dyn RunTrial + Send)> = runners
+        .iter_mut()
+        .map(|it| it as &mut (dyn RunTrial + Send))
+        .collect();
     let mut keep = |record: &Record| {
         appender.append(record)?;
         summary.add(record);

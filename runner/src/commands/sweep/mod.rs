@@ -21,12 +21,21 @@ pub(crate) use arguments::{HELP, SweepArgs, SweepCommand};
 
 pub(crate) fn run(project: &Project, arguments: &SweepArgs) -> Result<Exit> {
     let config = project.elsewhere(arguments.selection.branches.as_deref())?;
-    let command = SweepCommand { command: "sweep", config, page: None, goes_on: false };
+    let command = SweepCommand {
+        command: "sweep",
+        config,
+        page: None,
+        goes_on: false,
+    };
     run_for(project, arguments, &command)
 }
 
 /// Sweeps for a command.
-pub(crate) fn run_for(project: &Project, arguments: &SweepArgs, command: &SweepCommand) -> Result<Exit> {
+pub(crate) fn run_for(
+    project: &Project,
+    arguments: &SweepArgs,
+    command: &SweepCommand,
+) -> Result<Exit> {
     // Before the lock: what is wrong with the command line does not depend on what else runs.
     let wanted = match arguments.resume.as_deref() {
         None => Ok(begin::wanted(project, arguments, command)?),
@@ -49,7 +58,8 @@ pub(crate) fn run_for(project: &Project, arguments: &SweepArgs, command: &SweepC
     measure::measure(project, arguments, command, ready)
 }
 
-/// The sweep that is meant: of those that are not finished, `latest` is the newest; if all are, it is printed again.
+/// The sweep that is meant: of those that are not finished, `latest` is the newest; if all are, it
+/// is printed again.
 fn to_resume(project: &Project, arguments: &SweepArgs, which: &str) -> Result<SweepDir> {
     let parent = project.sweeps(arguments.output.as_deref());
     let unfinished = || SweepDir::newest_unfinished(&parent, &Host::default().id());
@@ -74,5 +84,14 @@ fn already_finished(
     if summary.trials < manifest.trials_planned {
         return Ok(None);
     }
-    finish::finish(project, arguments, command, sweep, &manifest, &summary, Tally::default()).map(Some)
+    finish::finish(
+        project,
+        arguments,
+        command,
+        sweep,
+        &manifest,
+        &summary,
+        Tally::default(),
+    )
+    .map(Some)
 }

@@ -1,4 +1,5 @@
-//! What a sweep needs before its first trial: a host that was looked at, and a binary of each branch.
+//! What a sweep needs before its first trial: a host that was looked at, and a binary of each
+//! branch.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -31,11 +32,15 @@ pub(super) struct Ready {
     pub(super) building: Duration,
 }
 
-/// Says what about the host makes times doubtful: once it is clear that something will be measured, and before the
-/// builds, which are a load themselves.
+/// Says what about the host makes times doubtful: once it is clear that something will be measured,
+/// and before the builds, which are a load themselves.
 pub(super) fn warn_of(host: &Host) {
     for finding in doctor::first_look(host) {
-        tell!("warning: {}; {} (`cargo runner doctor`)", finding.seen, finding.why);
+        tell!(
+            "warning: {}; {} (`cargo runner doctor`)",
+            finding.seen,
+            finding.why
+        );
     }
 }
 
@@ -50,7 +55,12 @@ pub(super) struct Measured {
 }
 
 /// Builds the branches of a sweep; nothing can be compared without the baseline.
-pub(super) fn build_all(project: &Project, asked: &Asked, branches: &[Branch], keeps_going: bool) -> Result<Measured> {
+pub(super) fn build_all(
+    project: &Project,
+    asked: &Asked,
+    branches: &[Branch],
+    keeps_going: bool,
+) -> Result<Measured> {
     interrupt::install()?;
     let folder = project.config_folder()?;
     let builder = Builder::new(&project.checkout, &folder, asked.layouts)?
@@ -58,7 +68,10 @@ pub(super) fn build_all(project: &Project, asked: &Asked, branches: &[Branch], k
         .simulated(machines::first_request(project.checkout.root(), asked));
     let started = Instant::now();
     let (built, failed) = build::all(&builder, branches, keeps_going)?;
-    if let Some(baseline) = branches.iter().find(|it| it.baseline && failed.contains_key(&it.name)) {
+    if let Some(baseline) = branches
+        .iter()
+        .find(|it| it.baseline && failed.contains_key(&it.name))
+    {
         bail!(Stop::BuildFailed(format!(
             "nothing can be compared without the baseline `{}`, which cannot be built (see above)",
             baseline.name
@@ -71,10 +84,20 @@ pub(super) fn build_all(project: &Project, asked: &Asked, branches: &[Branch], k
         hypothesis: branch.hypothesis.clone(),
         claims: branch.claims.clone(),
         receipt: built.get(&branch.name).map(|built| built.receipt.clone()),
-        build_error: failed.get(&branch.name).map(|error| builder.shown(&format!("{error:#}"))),
+        build_error: failed
+            .get(&branch.name)
+            .map(|error| builder.shown(&format!("{error:#}"))),
     };
     let branches = branches.iter().map(measured).collect();
-    let binaries = built.into_iter().map(|(name, built)| (name, built.binaries)).collect();
+    let binaries = built
+        .into_iter()
+        .map(|(name, built)| (name, built.binaries))
+        .collect();
     let binaries = machines::binaries(asked, binaries);
-    Ok(Measured { branches, binaries, toolchain: builder.toolchain()?, building: started.elapsed() })
+    Ok(Measured {
+        branches,
+        binaries,
+        toolchain: builder.toolchain()?,
+        building: started.elapsed(),
+    })
 }

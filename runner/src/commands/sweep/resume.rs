@@ -36,11 +36,15 @@ pub(super) fn resume(project: &Project, arguments: &SweepArgs, sweep: SweepDir) 
         machines::check_unchanged(project.checkout.root(), machine)?;
     } else {
         let frequency = arguments.selection.frequency.setup();
-        frequency.check_modes(&manifest.asked.modes, arguments.selection.allow_uncontrolled)?;
+        frequency.check_modes(
+            &manifest.asked.modes,
+            arguments.selection.allow_uncontrolled,
+        )?;
         warn_of(&Host::default());
     }
     let inputs = project.inputs(&manifest.asked, arguments.selection.input.as_deref())?;
-    // A branch that could not be built when the sweep began stays failed: a sweep is one experiment.
+    // A branch that could not be built when the sweep began stays failed: a sweep is one
+    // experiment.
     let branches: Vec<Branch> = manifest
         .builds()
         .filter(|branch| branch.receipt.is_some())
@@ -51,7 +55,12 @@ pub(super) fn resume(project: &Project, arguments: &SweepArgs, sweep: SweepDir) 
             ..Branch::new(branch.name.clone(), branch.source.clone())
         })
         .collect();
-    let Measured { branches, binaries, building, .. } = build_all(project, &manifest.asked, &branches, false)?;
+    let Measured {
+        branches,
+        binaries,
+        building,
+        ..
+    } = build_all(project, &manifest.asked, &branches, false)?;
     let changes = changes(project, &manifest, &branches)?;
     if !changes.is_empty() {
         bail!(Stop::BadInput(format!(
@@ -70,14 +79,26 @@ pub(super) fn resume(project: &Project, arguments: &SweepArgs, sweep: SweepDir) 
         )));
     }
     let plan = plan.part(manifest.shard);
-    Ok(Ready { sweep, manifest, plan, binaries, inputs, building })
+    Ok(Ready {
+        sweep,
+        manifest,
+        plan,
+        binaries,
+        inputs,
+        building,
+    })
 }
 
 /// What differs between the sweep's branches and those of now.
 fn changes(project: &Project, manifest: &Manifest, now: &[MeasuredBranch]) -> Result<Vec<String>> {
     let config = project.config()?;
     let instrumented = config.branches.iter().filter_map(Branch::instrumented);
-    let rows: Vec<Branch> = config.branches.iter().cloned().chain(instrumented).collect();
+    let rows: Vec<Branch> = config
+        .branches
+        .iter()
+        .cloned()
+        .chain(instrumented)
+        .collect();
     let mut changes = Vec::new();
     for branch in now {
         let name = &branch.name;
@@ -85,15 +106,28 @@ fn changes(project: &Project, manifest: &Manifest, now: &[MeasuredBranch]) -> Re
             _ if manifest.is_ad_hoc => {}
             None => changes.push(format!("branch `{name}` is no longer in branches.toml")),
             Some(row) if row.source != branch.source => {
-                changes.push(format!("branch `{name}` was {}, branches.toml now says {}", branch.source, row.source));
+                changes.push(format!(
+                    "branch `{name}` was {}, branches.toml now says {}",
+                    branch.source, row.source
+                ));
             }
             Some(_) => {}
         }
-        let before = manifest.branch(name).and_then(|branch| branch.receipt.as_ref());
-        let Some((before, after)) = before.zip(branch.receipt.as_ref()) else { continue };
-        if before.binary_sha256 != after.binary_sha256 || before.layouts_sha256 != after.layouts_sha256 {
+        let before = manifest
+            .branch(name)
+            .and_then(|branch| branch.receipt.as_ref());
+        let Some((before, after)) = before.zip(branch.receipt.as_ref()) else {
+            continue;
+        };
+        if before.binary_sha256 != after.binary_sha256
+            || before.layouts_sha256 != after.layouts_sha256
+        {
             let commit = |commit: &Commit| {
-                let dirty = if commit.dirty == Some(true) { " with changes" } else { "" };
+                let dirty = if commit.dirty == Some(true) {
+                    " with changes"
+                } else {
+                    ""
+                };
                 format!("{}{dirty}", commit.commit.as_deref().unwrap_or("no commit"))
             };
             changes.push(format!(

@@ -39,10 +39,11 @@ pub struct Circumstances {
     pub fixable: Result<String, String>,
     /// A fix that is in force, by hand or left by a runner that died.
     pub fix_in_force: Option<String>,
-    /// The clock of all allowed CPUs at once, now; `None` in it if it cannot be measured, outer `None` if it was not
-    /// tried.
+    /// The clock of all allowed CPUs at once, now; `None` in it if it cannot be measured, outer
+    /// `None` if it was not tried.
     pub clock: Option<Option<Clock>>,
-    /// How often wake-ups end on one CPU, now; `None` if it was not tried, or there is only one CPU.
+    /// How often wake-ups end on one CPU, now; `None` if it was not tried, or there is only one
+    /// CPU.
     pub stacking: Option<Stacking>,
     /// Whether another sweep runs.
     pub is_another_sweep_running: bool,
@@ -61,7 +62,8 @@ pub struct Circumstances {
 }
 
 impl Circumstances {
-    /// Looks around. Takes about two seconds, since it starts a few programs and lets threads work in ticks.
+    /// Looks around. Takes about two seconds, since it starts a few programs and lets threads work
+    /// in ticks.
     pub(crate) fn of(checkout: &Checkout, setup: &Setup, usable_cpus: usize) -> Self {
         let tree = &setup.tree;
         let prepared = setup.prepare();
@@ -72,12 +74,23 @@ impl Circumstances {
             },
             fix_in_force: setup.fix_in_force(),
             clock: tree.is_system().then(|| clock::measure(&allowed_cpus())),
-            stacking: if tree.is_system() { stacking::measure(&allowed_cpus()) } else { None },
+            stacking: if tree.is_system() {
+                stacking::measure(&allowed_cpus())
+            } else {
+                None
+            },
             is_another_sweep_running: HostLock::is_held(),
             usable_cpus,
             has_membarrier: Host::has_membarrier(),
-            disks: ["results", "target"].map(|name| disk(checkout.root(), name)).into(),
-            compilers: ["cargo", "rustc"].map(|name| Tool { name, seen: version(name, checkout.root()) }).into(),
+            disks: ["results", "target"]
+                .map(|name| disk(checkout.root(), name))
+                .into(),
+            compilers: ["cargo", "rustc"]
+                .map(|name| Tool {
+                    name,
+                    seen: version(name, checkout.root()),
+                })
+                .into(),
             python: python::usable(),
             linker: linker(checkout.root()),
         }
@@ -87,7 +100,11 @@ impl Circumstances {
 fn disk(root: &Path, name: &str) -> Disk {
     let folder = root.join(name);
     // Before the first sweep it is not there; it will be made on the disk of the checkout.
-    let place = if folder.exists() { folder } else { root.to_owned() };
+    let place = if folder.exists() {
+        folder
+    } else {
+        root.to_owned()
+    };
     let free = rustix::fs::statvfs(&place).map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
     Disk {
         folder: name.to_owned(),
@@ -107,19 +124,31 @@ fn first_line(command: &mut Command) -> Result<String, String> {
         let text = String::from_utf8_lossy(bytes);
         text.lines().next().unwrap_or_default().to_owned()
     };
-    if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
+    if output.status.success() {
+        Ok(text(&output.stdout))
+    } else {
+        Err(text(&output.stderr))
+    }
 }
 
 /// LLVM's linker, as rustc brings it along or as the system has it.
 fn linker(root: &Path) -> Result<String, String> {
     let print = |what: &str| {
-        first_line(Command::new("rustc").args(["--print", what]).current_dir(root))
-            .map_err(|error| format!("rustc --print {what}: {error}"))
+        first_line(
+            Command::new("rustc")
+                .args(["--print", what])
+                .current_dir(root),
+        )
+        .map_err(|error| format!("rustc --print {what}: {error}"))
     };
     let (sysroot, host) = (print("sysroot")?, print("host-tuple")?);
-    let own = Path::new(&sysroot).join("lib/rustlib").join(host).join("bin/gcc-ld/ld.lld");
+    let own = Path::new(&sysroot)
+        .join("lib/rustlib")
+        .join(host)
+        .join("bin/gcc-ld/ld.lld");
     if own.exists() {
         return Ok("ld.lld of the Rust toolchain".to_owned());
     }
-    version("ld.lld", root).map_err(|error| format!("{}: not there; ld.lld: {error}", own.display()))
+    version("ld.lld", root)
+        .map_err(|error| format!("{}: not there; ld.lld: {error}", own.display()))
 }

@@ -4,8 +4,8 @@ use super::Severity::{Note, Unfit, Warning};
 use super::{Circumstances, Diagnosis};
 use crate::host::{CPUS, Host};
 
-/// Services that write the files by which a frequency is fixed, and the process that each runs as. The kernel shows
-/// fifteen characters of a name.
+/// Services that write the files by which a frequency is fixed, and the process that each runs as.
+/// The kernel shows fifteen characters of a name.
 const FIGHTS: [(&str, &str); 8] = [
     ("power-profiles-", "power-profiles-daemon"),
     ("tuned", "tuned"),
@@ -84,9 +84,17 @@ fn governors(host: &Host, diagnosis: &mut Diagnosis) {
 }
 
 fn boost(host: &Host, diagnosis: &mut Diagnosis) {
-    let of_policies = policies(host).into_iter().map(|policy| (format!("cpufreq/{policy}/boost"), "1"));
-    let of_host = [("cpufreq/boost".to_owned(), "1"), ("intel_pstate/no_turbo".to_owned(), "0")];
-    let mut files = of_host.into_iter().chain(of_policies).map(|(file, on)| (format!("{CPUS}/{file}"), on));
+    let of_policies = policies(host)
+        .into_iter()
+        .map(|policy| (format!("cpufreq/{policy}/boost"), "1"));
+    let of_host = [
+        ("cpufreq/boost".to_owned(), "1"),
+        ("intel_pstate/no_turbo".to_owned(), "0"),
+    ];
+    let mut files = of_host
+        .into_iter()
+        .chain(of_policies)
+        .map(|(file, on)| (format!("{CPUS}/{file}"), on));
     let mut is_known = false;
     let on = files.find(|(file, on)| {
         let value = host.read(file).ok();

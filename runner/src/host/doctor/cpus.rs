@@ -7,8 +7,9 @@ use crate::host::{CPUS, Host, cpu_list};
 /// Below so many CPUs a sweep shows that the tool works and little of how a pool scales. A guess.
 const FEW: usize = 4;
 
-/// Above this share of ticks it is no chance that both threads were on one CPU, and from this gain on pins are worth
-/// their while: where all CPUs are busy, sharing one may be the best that can be had. Guesses.
+/// Above this share of ticks it is no chance that both threads were on one CPU, and from this gain
+/// on pins are worth their while: where all CPUs are busy, sharing one may be the best that can be
+/// had. Guesses.
 const STACKED: f64 = 0.1;
 const GAIN: f64 = 1.1;
 
@@ -39,7 +40,15 @@ pub(super) fn check_number(around: &Circumstances, diagnosis: &mut Diagnosis) {
 }
 
 pub(super) fn check_stacking(around: &Circumstances, diagnosis: &mut Diagnosis) {
-    let Some(Stacking { ticks, stacked, free_us, pinned_us }) = around.stacking else { return };
+    let Some(Stacking {
+        ticks,
+        stacked,
+        free_us,
+        pinned_us,
+    }) = around.stacking
+    else {
+        return;
+    };
     let share = f64::from(stacked) / f64::from(ticks);
     let seen = format!(
         "in {stacked} of {ticks} ticks two threads that were woken to work were on one CPU; a tick took \
@@ -115,13 +124,21 @@ fn capacities(host: &Host, diagnosis: &mut Diagnosis) {
             None => kinds.push((capacity, vec![cpu.to_string()])),
         }
     }
-    let Some((_, strongest)) = kinds.iter().max_by_key(|(capacity, _)| *capacity) else { return };
+    let Some((_, strongest)) = kinds.iter().max_by_key(|(capacity, _)| *capacity) else {
+        return;
+    };
     if kinds.len() == 1 {
         return diagnosis.good("all CPUs are equally strong");
     }
     let seen: Vec<String> = kinds
         .iter()
-        .map(|(capacity, cpus)| format!("/{CPUS}/cpu{}/cpu_capacity = {capacity} ({} CPUs)", cpus[0], cpus.len()))
+        .map(|(capacity, cpus)| {
+            format!(
+                "/{CPUS}/cpu{}/cpu_capacity = {capacity} ({} CPUs)",
+                cpus[0],
+                cpus.len()
+            )
+        })
         .collect();
     diagnosis.add(
         Warning,
@@ -133,12 +150,19 @@ fn capacities(host: &Host, diagnosis: &mut Diagnosis) {
 }
 
 fn quota(host: &Host, diagnosis: &mut Diagnosis) {
-    let Some(quota) = host.cpu_quota() else { return diagnosis.good("no CPU quota") };
+    let Some(quota) = host.cpu_quota() else {
+        return diagnosis.good("no CPU quota");
+    };
     let cpus = host.allowed_cpus().len().max(1);
     let throttled = host.throttle_file().and_then(|file| host.throttled(&file));
-    let so_far =
-        throttled.map_or(String::new(), |throttled| format!("; used up in {} periods so far", throttled.periods));
-    let severity = if quota.cpus < cpus as f64 { Unfit } else { Note };
+    let so_far = throttled.map_or(String::new(), |throttled| {
+        format!("; used up in {} periods so far", throttled.periods)
+    });
+    let severity = if quota.cpus < cpus as f64 {
+        Unfit
+    } else {
+        Note
+    };
     diagnosis.add(
         severity,
         "quota",
@@ -158,7 +182,11 @@ fn affinity(host: &Host, diagnosis: &mut Diagnosis) {
     diagnosis.add(
         Note,
         "affinity",
-        format!("/proc/self/status allows {} of {} CPUs", allowed.len(), online.len()),
+        format!(
+            "/proc/self/status allows {} of {} CPUs",
+            allowed.len(),
+            online.len()
+        ),
         "trials run on these CPUs alone, others may be busy beside them; `cores` counts all",
         "if that is not meant: start the runner without `taskset` or cpuset",
     );
@@ -168,7 +196,10 @@ fn isolated(host: &Host, diagnosis: &mut Diagnosis) {
     let file = format!("{CPUS}/isolated");
     let Ok(text) = host.read(&file) else { return };
     let allowed = host.allowed_cpus();
-    let used = cpu_list(&text).into_iter().filter(|cpu| allowed.contains(cpu)).count();
+    let used = cpu_list(&text)
+        .into_iter()
+        .filter(|cpu| allowed.contains(cpu))
+        .count();
     if used == 0 {
         return;
     }
@@ -184,7 +215,11 @@ fn isolated(host: &Host, diagnosis: &mut Diagnosis) {
 }
 
 fn memory_nodes(host: &Host, diagnosis: &mut Diagnosis) {
-    let nodes = cpu_list(&host.read("sys/devices/system/node/online").unwrap_or_default());
+    let nodes = cpu_list(
+        &host
+            .read("sys/devices/system/node/online")
+            .unwrap_or_default(),
+    );
     if nodes.len() < 2 {
         return;
     }
@@ -223,7 +258,9 @@ fn kernel(host: &Host, diagnosis: &mut Diagnosis) {
             "clock-source",
             format!("/{file} = {value}"),
             "reading the time takes a microsecond instead of some nanoseconds",
-            format!("see `dmesg | grep -i tsc`; if it was trusted once: echo tsc | sudo tee /{file}"),
+            format!(
+                "see `dmesg | grep -i tsc`; if it was trusted once: echo tsc | sudo tee /{file}"
+            ),
         ),
         Err(_) => {}
     }
@@ -239,10 +276,13 @@ fn facts(host: &Host, diagnosis: &mut Diagnosis) {
         text.is_ok_and(|text| text.starts_with("Mitigation"))
     });
     let mitigated: Vec<String> = mitigated.collect();
-    let mut seen: Vec<String> = [read("sys/kernel/mm/transparent_hugepage/enabled"), read("proc/self/timerslack_ns")]
-        .into_iter()
-        .flatten()
-        .collect();
+    let mut seen: Vec<String> = [
+        read("sys/kernel/mm/transparent_hugepage/enabled"),
+        read("proc/self/timerslack_ns"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     if !mitigated.is_empty() {
         seen.push(format!("/{weaknesses}: mitigated {}", mitigated.join(", ")));
     }

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// As the host is now, a sweep cannot run here, or no frequency can be held, or times would tell of something else
-    /// than the branches. The doctor then ends with exit code 4.
+    /// As the host is now, a sweep cannot run here, or no frequency can be held, or times would
+    /// tell of something else than the branches. The doctor then ends with exit code 4.
     Unfit,
     /// Times can be used, but their intervals are wider or their curves bent for a reason outside.
     Warning,
@@ -45,7 +45,9 @@ impl Diagnosis {
     /// Whether nothing makes this host unfit.
     #[must_use]
     pub fn is_fit(&self) -> bool {
-        self.findings.iter().all(|finding| finding.severity != Severity::Unfit)
+        self.findings
+            .iter()
+            .all(|finding| finding.severity != Severity::Unfit)
     }
 
     /// The finding with this name, if there is one.
@@ -63,7 +65,13 @@ impl Diagnosis {
         remedy: impl Into<String>,
     ) {
         let (seen, why, remedy) = (seen.into(), why.into(), remedy.into());
-        self.findings.push(Finding { id: id.into(), severity, seen, why, remedy });
+        self.findings.push(Finding {
+            id: id.into(),
+            severity,
+            seen,
+            why,
+            remedy,
+        });
     }
 
     pub(super) fn good(&mut self, clause: impl Into<String>) {

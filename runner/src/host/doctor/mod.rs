@@ -1,7 +1,8 @@
-//! Judges whether this host, as it is now, can carry what a sweep claims, and says what to do about it.
+//! Judges whether this host, as it is now, can carry what a sweep claims, and says what to do about
+//! it.
 //!
-//! Every check reads files below a [`Host`], which tests make up, or what [`Circumstances`] holds; none changes
-//! anything.
+//! Every check reads files below a [`Host`], which tests make up, or what [`Circumstances`] holds;
+//! none changes anything.
 
 mod circumstances;
 mod clock;
@@ -32,13 +33,15 @@ pub fn examine(host: &Host, around: &Circumstances) -> Diagnosis {
     diagnosis
 }
 
-/// What makes times measured now doubtful, as far as files tell at once: for a user who begins a sweep without asking
-/// the doctor.
+/// What makes times measured now doubtful, as far as files tell at once: for a user who begins a
+/// sweep without asking the doctor.
 #[must_use]
 pub fn first_look(host: &Host) -> Vec<Finding> {
     let mut diagnosis = Diagnosis::default();
     check_files(host, &mut diagnosis);
-    diagnosis.findings.retain(|finding| finding.severity == Severity::Unfit);
+    diagnosis
+        .findings
+        .retain(|finding| finding.severity == Severity::Unfit);
     diagnosis.findings
 }
 

@@ -4,7 +4,8 @@ use super::Severity::{Note, Unfit, Warning};
 use super::{Circumstances, Diagnosis};
 use crate::host::Host;
 
-/// Load average per CPU from which the doctor reports it, and from which times show the neighbours. Guesses.
+/// Load average per CPU from which the doctor reports it, and from which times show the neighbours.
+/// Guesses.
 const BUSY: [f64; 2] = [0.1, 0.5];
 /// The same for the share of time that a hypervisor gave to others since boot.
 const STOLEN: [f64; 2] = [0.001, 0.02];
@@ -46,10 +47,14 @@ fn load(host: &Host, diagnosis: &mut Diagnosis) {
 }
 
 fn steal(host: &Host, diagnosis: &mut Diagnosis) {
-    let Some(share) = host.steal_share() else { return };
+    let Some(share) = host.steal_share() else {
+        return;
+    };
     let percent = 100.0 * share;
     if share < STOLEN[0] {
-        return diagnosis.good(format!("{percent:.2} % of CPU time was stolen since the system started"));
+        return diagnosis.good(format!(
+            "{percent:.2} % of CPU time was stolen since the system started"
+        ));
     }
     diagnosis.add(
         if share < STOLEN[1] { Warning } else { Unfit },

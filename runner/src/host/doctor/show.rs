@@ -18,22 +18,45 @@ impl fmt::Display for Severity {
 
 impl fmt::Display for Diagnosis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let findings: Vec<(String, &Finding)> = self.findings.iter().map(|it| (it.severity.to_string(), it)).collect();
+        let findings: Vec<(String, &Finding)> = self
+            .findings
+            .iter()
+            .map(|it| (it.severity.to_string(), it))
+            .collect();
         let findings = findings.iter().flat_map(|(severity, it)| {
-            let Finding { id, seen, why, remedy, .. } = it;
-            [(severity.as_str(), id.as_str()), ("seen", seen), ("matters", why), ("remedy", remedy), ("", "")]
+            let Finding {
+                id,
+                seen,
+                why,
+                remedy,
+                ..
+            } = it;
+            [
+                (severity.as_str(), id.as_str()),
+                ("seen", seen),
+                ("matters", why),
+                ("remedy", remedy),
+                ("", ""),
+            ]
         });
         let labels = std::iter::once("in order").chain(std::iter::repeat(""));
         let in_order = labels.zip(self.in_order.iter().map(String::as_str));
         f.write_str(&labelled(findings.chain(in_order), [10, 79], ""))?;
         let these = |severity, one: &str| {
-            let number = self.findings.iter().filter(|it| it.severity == severity).count();
+            let number = self
+                .findings
+                .iter()
+                .filter(|it| it.severity == severity)
+                .count();
             count(number, one, &format!("{one}s"))
         };
         let warnings = these(Severity::Warning, "warning");
         writeln!(f)?;
         if self.is_fit() {
-            return writeln!(f, "fit: a sweep may run, and a frequency can be held ({warnings})");
+            return writeln!(
+                f,
+                "fit: a sweep may run, and a frequency can be held ({warnings})"
+            );
         }
         let unfit = these(Severity::Unfit, "finding");
         writeln!(f, "not fit: {unfit} of the kind UNFIT ({warnings})")

@@ -3,8 +3,8 @@
 use super::Severity::{Unfit, Warning};
 use super::{Circumstances, Diagnosis};
 
-/// Bytes that a folder should have left, and below which a sweep is likely not to end. Guesses: ten branches in eleven
-/// layouts take about half of the first, a sweep's records some megabytes.
+/// Bytes that a folder should have left, and below which a sweep is likely not to end. Guesses: ten
+/// branches in eleven layouts take about half of the first, a sweep's records some megabytes.
 const ROOM: [u64; 2] = [2 << 30, 100 << 20];
 
 pub(super) fn check(around: &Circumstances, diagnosis: &mut Diagnosis) {
@@ -57,7 +57,9 @@ fn disks(around: &Circumstances, diagnosis: &mut Diagnosis) {
             );
             continue;
         }
-        let Some(free) = disk.free_bytes else { continue };
+        let Some(free) = disk.free_bytes else {
+            continue;
+        };
         let shown = format!("{:.1} GiB", free as f64 / f64::from(1 << 30));
         if free >= ROOM[0] {
             diagnosis.good(format!("{shown} are free for {folder}/"));

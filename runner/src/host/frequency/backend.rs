@@ -55,8 +55,10 @@ impl Choice {
             Self::Auto => sysfs().or_else(|unwritable| {
                 CPUFREQ_SET.open().or_else(|first| {
                     CPUPOWER.open().map_err(|second| {
-                        Stop::HostNotFit(format!("the frequency may not be set here: {unwritable}; {first}; {second}"))
-                            .into()
+                        Stop::HostNotFit(format!(
+                            "the frequency may not be set here: {unwritable}; {first}; {second}"
+                        ))
+                        .into()
                     })
                 })
             }),
@@ -94,13 +96,27 @@ impl Backend for Sysfs {
 
     fn set(&mut self, tree: &Tree, knob: Knob, value: &[u8]) -> Result<()> {
         let path = tree.path(knob);
-        let describe = || format!("{}: `{}` is refused", path.display(), super::tree::trimmed(value));
+        let describe = || {
+            format!(
+                "{}: `{}` is refused",
+                path.display(),
+                super::tree::trimmed(value)
+            )
+        };
         // Never created: a file that is gone means that its CPU is.
-        let mut file = OpenOptions::new().write(true).truncate(true).open(&path).with_context(describe)?;
+        let mut file = OpenOptions::new()
+            .write(true)
+            .truncate(true)
+            .open(&path)
+            .with_context(describe)?;
         // One call, since the kernel takes each as a value of its own.
         let written = file.write(value).with_context(describe)?;
         if written != value.len() {
-            bail!("{}: took {written} of {} bytes", path.display(), value.len());
+            bail!(
+                "{}: took {written} of {} bytes",
+                path.display(),
+                value.len()
+            );
         }
         Ok(())
     }
@@ -115,15 +131,25 @@ struct Tool {
     verb: Option<&'static str>,
 }
 
-const CPUFREQ_SET: Tool = Tool { name: "cpufreq-set", package: "cpufrequtils", verb: None };
-const CPUPOWER: Tool = Tool { name: "cpupower", package: "linux-cpupower", verb: Some("frequency-set") };
+const CPUFREQ_SET: Tool = Tool {
+    name: "cpufreq-set",
+    package: "cpufrequtils",
+    verb: None,
+};
+const CPUPOWER: Tool = Tool {
+    name: "cpupower",
+    package: "linux-cpupower",
+    verb: Some("frequency-set"),
+};
 
 impl Tool {
     /// The tool, if it may be used here.
     fn open(self) -> Result<Box<dyn Backend>> {
         let Self { name, package, .. } = self;
         if let Err(error) = quiet(Command::new(name).arg("--help")).output() {
-            bail!(Stop::HostNotFit(format!("`{name}` cannot be run: {error}; install the package {package}")));
+            bail!(Stop::HostNotFit(format!(
+                "`{name}` cannot be run: {error}; install the package {package}"
+            )));
         }
         if needs_sudo() {
             let listed = quiet(Command::new("sudo").args(["-n", "-l", name])).output();
@@ -143,7 +169,10 @@ fn needs_sudo() -> bool {
 
 /// Keyboard signals are for us alone: a restore must not lose its tools to a second Ctrl-C.
 fn quiet(command: &mut Command) -> &mut Command {
-    command.stdin(Stdio::null()).process_group(0).env("LC_ALL", "C")
+    command
+        .stdin(Stdio::null())
+        .process_group(0)
+        .env("LC_ALL", "C")
 }
 
 impl Backend for Tool {
@@ -168,8 +197,13 @@ impl Backend for Tool {
         // The CPUs of a policy share its files, so one stands for all.
         let policy = knob.policy.unwrap_or_default();
         let policies = tree.policies();
-        let cpu = policies.iter().find(|it| it.number == policy).and_then(|it| it.cpus.first());
-        let Some(cpu) = cpu else { bail!("policy{policy} has no CPU online any more") };
+        let cpu = policies
+            .iter()
+            .find(|it| it.number == policy)
+            .and_then(|it| it.cpus.first());
+        let Some(cpu) = cpu else {
+            bail!("policy{policy} has no CPU online any more")
+        };
         let mut words = vec![name.to_owned(), "-c".to_owned(), cpu.to_string()];
         words.extend(verb.map(str::to_owned));
         words.extend([option.to_owned(), value]);
@@ -183,7 +217,11 @@ impl Backend for Tool {
         if !output.status.success() {
             let said = [output.stderr, output.stdout].concat();
             let said = String::from_utf8_lossy(&said);
-            bail!("`{line}` failed ({}): {}", output.status, said.split_whitespace().collect::<Vec<_>>().join(" "));
+            bail!(
+                "`{line}` failed ({}): {}",
+                output.status,
+                said.split_whitespace().collect::<Vec<_>>().join(" ")
+            );
         }
         Ok(())
     }

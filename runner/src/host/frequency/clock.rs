@@ -1,8 +1,9 @@
-//! The frequency that CPUs really run at: how long a chain of instructions takes of which each needs the result of the
-//! one before, so that the CPU cannot do two at once.
+//! The frequency that CPUs really run at: how long a chain of instructions takes of which each
+//! needs the result of the one before, so that the CPU cannot do two at once.
 //!
-//! A request is not a clock: firmware, heat and a hypervisor have their say. One chain alone may be deceived by a CPU
-//! that is cleverer than we think, so there are two, of additions and of multiplications, which must agree.
+//! A request is not a clock: firmware, heat and a hypervisor have their say. One chain alone may be
+//! deceived by a CPU that is cleverer than we think, so there are two, of additions and of
+//! multiplications, which must agree.
 
 use std::sync::Barrier;
 use std::thread;
@@ -10,16 +11,16 @@ use std::time::{Duration, Instant};
 
 use crate::affinity::pin_to;
 
-/// Largest relative difference that counts as agreement, between the chains and between a clock and what was asked for.
-/// The design's number (rule M6).
+/// Largest relative difference that counts as agreement, between the chains and between a clock and
+/// what was asked for. The design's number (rule M6).
 pub const TOLERANCE: f64 = 0.02;
 
-/// Windows of each chain in a measurement. The fastest counts: interrupts and neighbours only slow one down. A guess
-/// that makes a measurement take some 3 ms at 3 GHz.
+/// Windows of each chain in a measurement. The fastest counts: interrupts and neighbours only slow
+/// one down. A guess that makes a measurement take some 3 ms at 3 GHz.
 const WINDOWS: usize = 10;
 
-/// How often a measurement is made again if the chains do not agree: a CPU that changes its clock, or loses it to a
-/// neighbour, in the middle of one. A guess.
+/// How often a measurement is made again if the chains do not agree: a CPU that changes its clock,
+/// or loses it to a neighbour, in the middle of one. A guess.
 const ATTEMPTS: usize = 3;
 
 /// What CPUs delivered at the same time.
@@ -37,19 +38,25 @@ impl Clock {
     /// Whether every CPU runs at `khz`.
     pub(crate) fn is_at(&self, khz: u64) -> bool {
         let ghz = khz as f64 / 1e6;
-        [self.slowest_ghz, self.fastest_ghz].iter().all(|seen| agrees(*seen, ghz))
+        [self.slowest_ghz, self.fastest_ghz]
+            .iter()
+            .all(|seen| agrees(*seen, ghz))
     }
 }
 
 impl std::fmt::Display for Clock {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { ghz, slowest_ghz, fastest_ghz } = self;
+        let Self {
+            ghz,
+            slowest_ghz,
+            fastest_ghz,
+        } = self;
         write!(f, "{ghz:.3} GHz ({slowest_ghz:.3} to {fastest_ghz:.3})")
     }
 }
 
-/// Measures all of `cpus` at once; `None` if the chains do not agree, a CPU may not be used, or this architecture has
-/// no chains written for it.
+/// Measures all of `cpus` at once; `None` if the chains do not agree, a CPU may not be used, or
+/// this architecture has no chains written for it.
 pub(crate) fn measure(cpus: &[usize]) -> Option<Clock> {
     (0..ATTEMPTS).find_map(|_| measure_once(cpus))
 }
@@ -58,8 +65,14 @@ fn measure_once(cpus: &[usize]) -> Option<Clock> {
     let start = Barrier::new(cpus.len());
     let seen: Option<Vec<f64>> = thread::scope(|scope| {
         let start = &start;
-        let threads: Vec<_> = cpus.iter().map(|&cpu| scope.spawn(move || measure_cpu(cpu, start))).collect();
-        threads.into_iter().map(|thread| thread.join().ok().flatten()).collect()
+        let threads: Vec<_> = cpus
+            .iter()
+            .map(|&cpu| scope.spawn(move || measure_cpu(cpu, start)))
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().ok().flatten())
+            .collect()
     });
     let seen = seen.filter(|seen| !seen.is_empty())?;
     Some(Clock {
@@ -95,15 +108,18 @@ fn judge(adds: Duration, multiplies: Duration) -> Option<f64> {
     let ns = |time: Duration| time.as_secs_f64() * 1e9;
     let ghz = f64::from(chains::ADDS) / ns(adds); // one cycle each
     let cycles = ns(multiplies) * ghz / f64::from(chains::MULTIPLIES);
-    chains::MULTIPLY_CYCLES.into_iter().any(|known| agrees(cycles, f64::from(known))).then_some(ghz)
+    chains::MULTIPLY_CYCLES
+        .into_iter()
+        .any(|known| agrees(cycles, f64::from(known)))
+        .then_some(ghz)
 }
 
 fn agrees(seen: f64, expected: f64) -> bool {
     (seen / expected - 1.0).abs() <= TOLERANCE
 }
 
-/// Additions of two registers, which no known CPU does in less than a cycle (of a constant some do), and
-/// multiplications of two registers.
+/// Additions of two registers, which no known CPU does in less than a cycle (of a constant some
+/// do), and multiplications of two registers.
 mod chains {
     use std::ops::RangeInclusive;
 
@@ -114,17 +130,22 @@ mod chains {
     const ADD_ROUNDS: u32 = 4800;
     const MULTIPLY_ROUNDS: u32 = 1600;
 
-    /// Cycles of a 64-bit multiplication: 3 on x86-64 of the last decade, and a whole number that differs between the
-    /// cores of 64-bit ARM.
-    pub(super) const MULTIPLY_CYCLES: RangeInclusive<u8> = if cfg!(target_arch = "aarch64") { 2..=5 } else { 3..=3 };
+    /// Cycles of a 64-bit multiplication: 3 on x86-64 of the last decade, and a whole number that
+    /// differs between the cores of 64-bit ARM.
+    pub(super) const MULTIPLY_CYCLES: RangeInclusive<u8> = if cfg!(target_arch = "aarch64") {
+        2..=5
+    } else {
+        3..=3
+    };
 
-    /// A function that runs a chain of one instruction; `None` if it is not written for this architecture.
+    /// A function that runs a chain of one instruction; `None` if it is not written for this
+    /// architecture.
     macro_rules! chain {
         ($name:ident, $rounds:ident, $x86_64:literal, $aarch64:literal) => {
             pub(super) fn $name() -> Option<()> {
                 #[cfg(target_arch = "x86_64")]
-                // SAFETY: works on the named registers and the flags alone, touches no memory, and ends when the count,
-                // which is above 0, has come down to 0.
+                // SAFETY: works on the named registers and the flags alone, touches no memory, and
+                // ends when the count, which is above 0, has come down to 0.
                 unsafe {
                     std::arch::asm!(
                         "2:", ".rept 64", $x86_64, ".endr", "dec {rounds}", "jnz 2b",
@@ -149,7 +170,12 @@ mod chains {
     }
 
     chain!(adds, ADD_ROUNDS, "add {x}, {y}", "add {x}, {x}, {y}");
-    chain!(multiplies, MULTIPLY_ROUNDS, "imul {x}, {y}", "mul {x}, {x}, {y}");
+    chain!(
+        multiplies,
+        MULTIPLY_ROUNDS,
+        "imul {x}, {y}",
+        "mul {x}, {x}, {y}"
+    );
 }
 
 #[cfg(test)]
@@ -161,7 +187,9 @@ mod tests {
 
     /// How long the chains take at `ghz` if a multiplication takes `cycles`.
     fn times(ghz: f64, cycles: f64) -> (Duration, Duration) {
-        let time = |operations: u32, cycles: f64| Duration::from_secs_f64(f64::from(operations) * cycles / ghz / 1e9);
+        let time = |operations: u32, cycles: f64| {
+            Duration::from_secs_f64(f64::from(operations) * cycles / ghz / 1e9)
+        };
         (time(chains::ADDS, 1.0), time(chains::MULTIPLIES, cycles))
     }
 
@@ -187,7 +215,11 @@ mod tests {
 
     #[test]
     fn a_clock_is_at_a_frequency_only_if_every_cpu_is() {
-        let clock = |slowest_ghz, fastest_ghz| Clock { ghz: 2.0, slowest_ghz, fastest_ghz };
+        let clock = |slowest_ghz, fastest_ghz| Clock {
+            ghz: 2.0,
+            slowest_ghz,
+            fastest_ghz,
+        };
         assert!(clock(1.97, 2.03).is_at(2_000_000));
         assert!(!clock(1.95, 2.0).is_at(2_000_000));
         assert!(!clock(2.0, 2.05).is_at(2_000_000));
@@ -203,7 +235,9 @@ mod tests {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     fn a_measured_clock_is_one_that_a_cpu_can_have() {
         // A busy host may keep the chains from agreeing in one measurement, not in a hundred.
-        let clock = (0..100).find_map(|_| measure(&allowed_cpus()[..1])).unwrap();
+        let clock = (0..100)
+            .find_map(|_| measure(&allowed_cpus()[..1]))
+            .unwrap();
         assert!((0.2..10.0).contains(&clock.ghz), "{clock}");
     }
 }

@@ -10,7 +10,8 @@ use crate::plan::Mode;
 use crate::record::FreqState;
 use crate::stop::Stop;
 
-/// How often the clock is measured after a fix before it is given up: some drivers need a moment. A guess.
+/// How often the clock is measured after a fix before it is given up: some drivers need a moment. A
+/// guess.
 const CLOCK_ATTEMPTS: usize = 5;
 
 /// Holds a fix around the trials of mode `fixed` and measures the clock beside every trial.
@@ -44,11 +45,16 @@ impl Controller {
 
     fn fix(&mut self) -> Result<()> {
         if let Some(held) = &self.held {
-            let Err(error) = held.verify() else { return Ok(()) };
+            let Err(error) = held.verify() else {
+                return Ok(());
+            };
             tell!("note: the frequency is fixed again: {error:#}");
             self.leave()?;
         }
-        let fixed = self.setup.fix().and_then(|held| self.check_clock(&held).map(|()| held));
+        let fixed = self
+            .setup
+            .fix()
+            .and_then(|held| self.check_clock(&held).map(|()| held));
         match fixed {
             Ok(held) => self.held = Some(held),
             Err(error) if self.allow_uncontrolled => {
@@ -77,20 +83,29 @@ impl Controller {
             }
         }
         let left = held.boost_left_on().map_or(String::new(), |knob| {
-            format!("; {} allows boost, and this backend cannot forbid it", self.setup.tree.path(knob).display())
+            format!(
+                "; {} allows boost, and this backend cannot forbid it",
+                self.setup.tree.path(knob).display()
+            )
         });
         bail!(Stop::HostNotFit(format!(
             "all CPUs were set to {} kHz and read back so, but {}{left}",
             held.khz(),
             match seen {
                 Some(clock) => format!("run at {clock}"),
-                None => "their clock cannot be measured: the two ways to do so do not agree".to_owned(),
+                None =>
+                    "their clock cannot be measured: the two ways to do so do not agree".to_owned(),
             }
         )))
     }
 
     fn clock(&self) -> Option<Clock> {
-        clock::measure(&self.cpus[..self.threads.clamp(1, self.cpus.len().max(1)).min(self.cpus.len())])
+        clock::measure(
+            &self.cpus[..self
+                .threads
+                .clamp(1, self.cpus.len().max(1))
+                .min(self.cpus.len())],
+        )
     }
 
     fn state(&self, clocks: [Option<Clock>; 2]) -> FreqState {
@@ -100,7 +115,9 @@ impl Controller {
         if self.mode == Mode::Dynamic {
             return FreqState::Dynamic;
         }
-        let Some(held) = &self.held else { return FreqState::FixedFailed };
+        let Some(held) = &self.held else {
+            return FreqState::FixedFailed;
+        };
         if held.verify().is_err() {
             return FreqState::FixedFailed;
         }

@@ -20,11 +20,17 @@ pub struct Held {
 }
 
 impl Held {
-    /// Writes the journal, fixes the frequency, and reads everything back. Whatever fails, what was there is put back.
+    /// Writes the journal, fixes the frequency, and reads everything back. Whatever fails, what was
+    /// there is put back.
     ///
     /// # Errors
     /// [`Stop::HostNotFit`] with the file that refused or says another value.
-    pub fn begin(tree: Tree, backend: Box<dyn Backend>, recipe: Recipe, journal: &Path) -> Result<Self> {
+    pub fn begin(
+        tree: Tree,
+        backend: Box<dyn Backend>,
+        recipe: Recipe,
+        journal: &Path,
+    ) -> Result<Self> {
         let knobs = tree.knobs(&tree.policies()).into_iter();
         let before = knobs.map(|file| {
             let content = String::from_utf8_lossy(&tree.read(file)?).into_owned();
@@ -32,11 +38,20 @@ impl Held {
         });
         let entry = Entry::now(&tree, recipe.khz, before.collect::<Result<_>>()?);
         let journal = Some(Journal::create(journal, entry)?);
-        let mut held = Self { tree, backend, recipe, journal };
-        let Err(error) = held.apply().and_then(|()| held.verify()) else { return Ok(held) };
+        let mut held = Self {
+            tree,
+            backend,
+            recipe,
+            journal,
+        };
+        let Err(error) = held.apply().and_then(|()| held.verify()) else {
+            return Ok(held);
+        };
         // A failure to restore tells more than the one that led to it, and names the remedy.
         held.restore()?;
-        bail!(Stop::HostNotFit(format!("{error:#}; everything is as it was before")))
+        bail!(Stop::HostNotFit(format!(
+            "{error:#}; everything is as it was before"
+        )))
     }
 
     /// The frequency, in kHz.
@@ -74,12 +89,17 @@ impl Held {
         self.backend.set(&self.tree, knob, value.as_bytes())
     }
 
-    /// Boost that stays on because the backend has no way to forbid it. The limits alone then keep the clock down, and
-    /// only measuring can tell whether they do.
+    /// Boost that stays on because the backend has no way to forbid it. The limits alone then keep
+    /// the clock down, and only measuring can tell whether they do.
     #[must_use]
     pub fn boost_left_on(&self) -> Option<Knob> {
-        let mut left = self.recipe.settings.iter().filter(|(knob, _)| self.leaves_on(*knob));
-        left.find(|(knob, off)| self.tree.value_if_any(*knob).as_ref() != Some(off)).map(|(knob, _)| *knob)
+        let mut left = self
+            .recipe
+            .settings
+            .iter()
+            .filter(|(knob, _)| self.leaves_on(*knob));
+        left.find(|(knob, off)| self.tree.value_if_any(*knob).as_ref() != Some(off))
+            .map(|(knob, _)| *knob)
     }
 
     /// Reads everything back.
@@ -87,7 +107,12 @@ impl Held {
     /// # Errors
     /// [`Stop::HostNotFit`] with the first file that says another value.
     pub fn verify(&self) -> Result<()> {
-        for (knob, wanted) in self.recipe.settings.iter().filter(|(knob, _)| !self.leaves_on(*knob)) {
+        for (knob, wanted) in self
+            .recipe
+            .settings
+            .iter()
+            .filter(|(knob, _)| !self.leaves_on(*knob))
+        {
             let found = self.tree.value(*knob)?;
             if found != *wanted {
                 bail!(Stop::HostNotFit(format!(
@@ -115,7 +140,9 @@ impl Held {
 
     fn restore_once(&mut self) -> Result<()> {
         // Taken first: whatever happens from here on, a second attempt is left to the next command.
-        let Some(journal) = self.journal.take() else { return Ok(()) };
+        let Some(journal) = self.journal.take() else {
+            return Ok(());
+        };
         put_back(&self.tree, &mut *self.backend, journal)
     }
 }
@@ -133,7 +160,12 @@ impl Drop for Held {
 /// # Errors
 /// [`Stop::HostNotFit`] with every file that is not as it was; the journal then stays.
 pub fn put_back(tree: &Tree, backend: &mut dyn Backend, journal: Journal) -> Result<()> {
-    let mut restore = Restore { tree, backend, before: &journal.entry.before, troubles: Vec::new() };
+    let mut restore = Restore {
+        tree,
+        backend,
+        before: &journal.entry.before,
+        troubles: Vec::new(),
+    };
     restore.run();
     let troubles = restore.troubles;
     if troubles.is_empty() {
@@ -155,8 +187,8 @@ struct Restore<'a> {
 }
 
 impl Restore<'_> {
-    /// Lower limits down, out of the way of everything; then governors, boost, preferences; limits after those, since
-    /// without boost the kernel cuts the upper ones; requests at the end.
+    /// Lower limits down, out of the way of everything; then governors, boost, preferences; limits
+    /// after those, since without boost the kernel cuts the upper ones; requests at the end.
     fn run(&mut self) {
         for Before { file: knob, .. } in self.before {
             if let (Kind::Min, Some(policy)) = (knob.kind, knob.policy)
@@ -168,20 +200,34 @@ impl Restore<'_> {
         }
         let kinds = [
             &[Kind::Governor][..],
-            &[Kind::NoTurbo, Kind::Boost, Kind::PolicyBoost, Kind::HwpDynamicBoost],
+            &[
+                Kind::NoTurbo,
+                Kind::Boost,
+                Kind::PolicyBoost,
+                Kind::HwpDynamicBoost,
+            ],
             &[Kind::Epp],
             &[Kind::Max],
             &[Kind::Min],
             &[Kind::Speed],
         ];
         for kinds in kinds {
-            for Before { file: knob, content } in self.before {
-                if kinds.contains(&knob.kind) && self.is_ours(*knob) && self.differs(*knob, content) {
+            for Before {
+                file: knob,
+                content,
+            } in self.before
+            {
+                if kinds.contains(&knob.kind) && self.is_ours(*knob) && self.differs(*knob, content)
+                {
                     self.set(*knob, content);
                 }
             }
         }
-        for Before { file: knob, content } in self.before {
+        for Before {
+            file: knob,
+            content,
+        } in self.before
+        {
             if self.is_ours(*knob) && self.differs(*knob, content) {
                 let path = self.tree.path(*knob);
                 let was = content.trim();
@@ -193,7 +239,8 @@ impl Restore<'_> {
         }
     }
 
-    /// Requests mean something under the governor `userspace` only; the kernel answers by itself under any other.
+    /// Requests mean something under the governor `userspace` only; the kernel answers by itself
+    /// under any other.
     fn is_ours(&self, knob: Knob) -> bool {
         let governor = |policy| Knob::of(policy, Kind::Governor);
         knob.kind != Kind::Speed
@@ -208,15 +255,22 @@ impl Restore<'_> {
     }
 
     fn differs_anywhere(&self, policy: u32) -> bool {
-        let mut own = self.before.iter().filter(|it| it.file.policy == Some(policy));
+        let mut own = self
+            .before
+            .iter()
+            .filter(|it| it.file.policy == Some(policy));
         own.any(|it| self.is_ours(it.file) && self.differs(it.file, &it.content))
     }
 
-    /// The comparison at the end reports what is refused here, unless the setting came right all the same.
+    /// The comparison at the end reports what is refused here, unless the setting came right all
+    /// the same.
     fn set(&mut self, knob: Knob, content: &str) {
         if let Err(error) = self.backend.set(self.tree, knob, content.as_bytes())
             && self.differs(knob, content)
-            && self.before.iter().any(|it| it.file == knob && it.content == content)
+            && self
+                .before
+                .iter()
+                .any(|it| it.file == knob && it.content == content)
         {
             self.troubles.push(format!("{error:#}"));
         }

@@ -1,5 +1,6 @@
-//! What was in the files before a fix, on disk: written before the first change, deleted after the last file is back. A
-//! runner that finds a journal without a holder undoes the fix of a runner that died.
+//! What was in the files before a fix, on disk: written before the first change, deleted after the
+//! last file is back. A runner that finds a journal without a holder undoes the fix of a runner
+//! that died.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -51,7 +52,15 @@ impl Entry {
     /// An entry for a fix that begins now.
     pub(crate) fn now(tree: &Tree, khz: u64, before: Vec<Before>) -> Self {
         let (sysfs, since) = (tree.root.clone(), jiff::Timestamp::now().to_string());
-        Self { schema: SCHEMA, sysfs, boot: boot(), process: std::process::id(), since, khz, before }
+        Self {
+            schema: SCHEMA,
+            sysfs,
+            boot: boot(),
+            process: std::process::id(),
+            since,
+            khz,
+            before,
+        }
     }
 
     /// Whether the system was started anew since, which has undone the fix.
@@ -65,11 +74,14 @@ fn boot() -> String {
     id.trim().to_owned()
 }
 
-/// Where the journal of a tree lies unless told otherwise: one for the host, so that it is found from every checkout,
-/// and outside of all results.
+/// Where the journal of a tree lies unless told otherwise: one for the host, so that it is found
+/// from every checkout, and outside of all results.
 pub(crate) fn default_path(tree: &Tree) -> PathBuf {
     let identity = Id::of(&("frequency journal", Host::default().id(), &tree.root)).to_string();
-    Path::new("/var/tmp").join(format!("work-stealing-sweep-frequency-{}.json", &identity[..8]))
+    Path::new("/var/tmp").join(format!(
+        "work-stealing-sweep-frequency-{}.json",
+        &identity[..8]
+    ))
 }
 
 /// A journal on disk. While it is open no other process can open it.
@@ -96,7 +108,11 @@ impl Journal {
                 path.display()
             ))
         })?;
-        Ok(Self { path: path.to_owned(), _file: file, entry })
+        Ok(Self {
+            path: path.to_owned(),
+            _file: file,
+            entry,
+        })
     }
 
     /// Opens the journal of a fix that ended without a restore; `None` if there is none.
@@ -111,10 +127,13 @@ impl Journal {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => {
-                bail!(Stop::HostNotFit(format!("{shown}: the journal cannot be read: {error}")))
+                bail!(Stop::HostNotFit(format!(
+                    "{shown}: the journal cannot be read: {error}"
+                )))
             }
         };
-        // Anybody may write to the folder, and what a journal says is written to the kernel's files.
+        // Anybody may write to the folder, and what a journal says is written to the kernel's
+        // files.
         let owner = file.metadata()?.uid();
         if owner != rustix::process::geteuid().as_raw() {
             bail!(Stop::HostNotFit(format!(
@@ -123,7 +142,9 @@ impl Journal {
             )));
         }
         let held = || {
-            format!("{shown}: another runner holds the frequency now; wait for it or end it, and it restores by itself")
+            format!(
+                "{shown}: another runner holds the frequency now; wait for it or end it, and it restores by itself"
+            )
         };
         check_locked(file.try_lock(), path, held)?;
         // Its owner may have deleted it between the opening and the lock.
@@ -137,9 +158,13 @@ impl Journal {
                  look at `cargo runner frequency status`, set what you want by hand, and delete the file"
             ))
         };
-        let entry: Entry = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
+        let entry: Entry =
+            serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
         if entry.schema != SCHEMA {
-            bail!(damaged(format!("`schema` is {}, known: {SCHEMA}", entry.schema)));
+            bail!(damaged(format!(
+                "`schema` is {}, known: {SCHEMA}",
+                entry.schema
+            )));
         }
         if entry.sysfs != tree.root {
             bail!(Stop::HostNotFit(format!(
@@ -149,12 +174,17 @@ impl Journal {
                 tree.root.display()
             )));
         }
-        Ok(Some(Self { path: path.to_owned(), _file: file, entry }))
+        Ok(Some(Self {
+            path: path.to_owned(),
+            _file: file,
+            entry,
+        }))
     }
 
     /// Deletes it: everything is back.
     pub(crate) fn delete(self) -> Result<()> {
-        fs::remove_file(&self.path).with_context(|| format!("{} cannot be deleted", self.path.display()))
+        fs::remove_file(&self.path)
+            .with_context(|| format!("{} cannot be deleted", self.path.display()))
     }
 }
 
@@ -165,7 +195,8 @@ fn write(path: &Path, entry: &Entry) -> io::Result<File> {
     serde_json::to_writer_pretty(&mut file, entry)?;
     file.write_all(b"\n")?;
     // Temporary files are private; of this one everybody may know.
-    file.as_file().set_permissions(fs::Permissions::from_mode(0o644))?;
+    file.as_file()
+        .set_permissions(fs::Permissions::from_mode(0o644))?;
     file.as_file().lock()?;
     file.as_file().sync_all()?;
     let file = file.persist_noclobber(path)?;
@@ -179,7 +210,10 @@ mod tests {
     use crate::host::frequency::tree::Kind;
 
     fn before() -> Vec<Before> {
-        vec![Before { file: Knob::of(0, Kind::Governor), content: "schedutil\n".to_owned() }]
+        vec![Before {
+            file: Knob::of(0, Kind::Governor),
+            content: "schedutil\n".to_owned(),
+        }]
     }
 
     /// A journal that nobody holds.
@@ -216,7 +250,9 @@ mod tests {
     fn a_journal_of_another_start_of_the_system_is_known_as_such() {
         let folder = tempfile::tempdir().unwrap();
         let (tree, path) = made(folder.path());
-        let text = fs::read_to_string(&path).unwrap().replace(&boot(), "another start");
+        let text = fs::read_to_string(&path)
+            .unwrap()
+            .replace(&boot(), "another start");
         fs::write(&path, text).unwrap();
         let found = Journal::open(&path, &tree).unwrap().unwrap();
         assert!(found.entry.is_of_earlier_boot());
@@ -227,7 +263,11 @@ mod tests {
         for (old, new, reason) in [
             ("\"khz\"", "\"khz", "no journal of this runner"),
             ("\"schema\": 1", "\"schema\": 9", "`schema` is 9"),
-            ("cpufreq/policy0/scaling_governor", "../../etc/passwd", "which no fix changes"),
+            (
+                "cpufreq/policy0/scaling_governor",
+                "../../etc/passwd",
+                "which no fix changes",
+            ),
         ] {
             let folder = tempfile::tempdir().unwrap();
             let (tree, path) = made(folder.path());
@@ -235,7 +275,10 @@ mod tests {
             assert!(text.contains(old), "{text}");
             fs::write(&path, text.replace(old, new)).unwrap();
             let message = message(Journal::open(&path, &tree));
-            assert!(message.contains(reason) && message.contains("delete the file"), "{message}");
+            assert!(
+                message.contains(reason) && message.contains("delete the file"),
+                "{message}"
+            );
         }
     }
 

@@ -1,5 +1,5 @@
-//! The CPU frequency: fixed, verified, measured, and always put back. `README.md` of the runner tells the rules;
-//! [`recipe`] what is written for each driver, [`hold`] in which order.
+//! The CPU frequency: fixed, verified, measured, and always put back. `README.md` of the runner
+//! tells the rules; [`recipe`] what is written for each driver, [`hold`] in which order.
 
 pub mod backend;
 pub mod clock;
@@ -64,13 +64,17 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Sets what lies in the folder `sysfs` (default: the system's), and keeps what was there in the file `journal`
-    /// (default: one for this host).
+    /// Sets what lies in the folder `sysfs` (default: the system's), and keeps what was there in
+    /// the file `journal` (default: one for this host).
     #[must_use]
     pub fn new(sysfs: Option<&Path>, backend: Choice, journal: Option<&Path>) -> Self {
         let tree = sysfs.map(Tree::at).unwrap_or_default();
         let journal = journal.map_or_else(|| journal::default_path(&tree), Path::to_owned);
-        Self { tree, backend, journal }
+        Self {
+            tree,
+            backend,
+            journal,
+        }
     }
 
     /// What would be written, and by what.
@@ -94,7 +98,9 @@ impl Setup {
 
     /// Undoes the fix of a runner that did not get to do so; returns what its journal said.
     pub(crate) fn restore_leftover(&self) -> Result<Option<Entry>> {
-        let Some(journal) = Journal::open(&self.journal, &self.tree)? else { return Ok(None) };
+        let Some(journal) = Journal::open(&self.journal, &self.tree)? else {
+            return Ok(None);
+        };
         let entry = journal.entry.clone();
         if entry.is_of_earlier_boot() {
             journal.delete()?; // what it tells of went with that start of the system
@@ -118,7 +124,8 @@ impl Setup {
         }
     }
 
-    /// Why one frequency cannot be set and held here; `None` if it can, as far as that can be told without doing it.
+    /// Why one frequency cannot be set and held here; `None` if it can, as far as that can be told
+    /// without doing it.
     pub(crate) fn reason_against_fixed(&self) -> Option<String> {
         self.prepare().err().map(|error| format!("{error:#}"))
     }
@@ -128,7 +135,9 @@ impl Setup {
         if !modes.contains(&Mode::Fixed) || allow_uncontrolled {
             return Ok(());
         }
-        let Some(reason) = self.reason_against_fixed() else { return Ok(()) };
+        let Some(reason) = self.reason_against_fixed() else {
+            return Ok(());
+        };
         bail!(Stop::HostNotFit(format!(
             "--mode fixed: {reason}; run with --mode dynamic, or add --allow-uncontrolled to run anyway \
              with every trial labelled so"

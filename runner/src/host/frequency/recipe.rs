@@ -10,8 +10,9 @@ use crate::stop::Stop;
 pub struct Recipe {
     /// The frequency of all CPUs, in kHz.
     pub khz: u64,
-    /// What must be in which file for the fix to hold, in the order in which it is written: governors, what forbids
-    /// boost (setting a governor can allow it again), limits, requests to the governor `userspace`.
+    /// What must be in which file for the fix to hold, in the order in which it is written:
+    /// governors, what forbids boost (setting a governor can allow it again), limits, requests to
+    /// the governor `userspace`.
     pub settings: Vec<(Knob, String)>,
 }
 
@@ -39,11 +40,12 @@ const DRIVERS: [(&str, Driver); 8] = [
     ("scmi", Driver::Listed),
 ];
 
-/// Chooses the highest frequency that every CPU can hold without boost, and all that is to be written. `used` are the
-/// CPUs that trials may run on.
+/// Chooses the highest frequency that every CPU can hold without boost, and all that is to be
+/// written. `used` are the CPUs that trials may run on.
 ///
 /// # Errors
-/// [`Stop::HostNotFit`] if there is no frequency control, no recipe for the driver, or no common frequency.
+/// [`Stop::HostNotFit`] if there is no frequency control, no recipe for the driver, or no common
+/// frequency.
 pub fn recipe(tree: &Tree, used: &[usize]) -> Result<Recipe> {
     let policies = tree.policies();
     if policies.is_empty() {
@@ -66,7 +68,11 @@ pub fn recipe(tree: &Tree, used: &[usize]) -> Result<Recipe> {
         speeds.extend((governor == USERSPACE).then(|| at_khz(policy.number, Kind::Speed)));
     }
     settings.extend(boost(tree, &policies));
-    settings.extend(policies.iter().flat_map(|it| [Kind::Max, Kind::Min].map(|kind| at_khz(it.number, kind))));
+    settings.extend(
+        policies
+            .iter()
+            .flat_map(|it| [Kind::Max, Kind::Min].map(|kind| at_khz(it.number, kind))),
+    );
     settings.extend(speeds);
     Ok(Recipe { khz, settings })
 }
@@ -91,9 +97,15 @@ fn driver(policy: &Policy) -> Result<Driver> {
 
 /// CPUs that do different work in a cycle are not made equal by one frequency.
 fn check_capacities(tree: &Tree, policies: &[Policy], used: &[usize]) -> Result<()> {
-    let cpus = policies.iter().flat_map(|policy| &policy.cpus).filter(|cpu| used.contains(cpu));
-    let mut capacities = cpus.filter_map(|&cpu| Some((cpu, tree.number_of_cpu(cpu, "cpu_capacity")?)));
-    let Some((first, capacity)) = capacities.next() else { return Ok(()) };
+    let cpus = policies
+        .iter()
+        .flat_map(|policy| &policy.cpus)
+        .filter(|cpu| used.contains(cpu));
+    let mut capacities =
+        cpus.filter_map(|&cpu| Some((cpu, tree.number_of_cpu(cpu, "cpu_capacity")?)));
+    let Some((first, capacity)) = capacities.next() else {
+        return Ok(());
+    };
     if let Some((other, differs)) = capacities.find(|(_, other)| *other != capacity) {
         bail!(Stop::HostNotFit(format!(
             "CPUs of unequal capacity would share the trials (cpu{first}: {capacity}, cpu{other}: {differs}; \
@@ -133,13 +145,16 @@ fn most_without_boost(tree: &Tree, policy: &Policy, driver: Driver) -> Result<u6
             policy.driver
         ))
     };
-    let of_policy =
-        |file: &str| tree.number(number, file).ok_or_else(|| missing(&format!("cpufreq/policy{number}/{file}")).into());
+    let of_policy = |file: &str| {
+        tree.number(number, file)
+            .ok_or_else(|| missing(&format!("cpufreq/policy{number}/{file}")).into())
+    };
     let nominal = || {
         let cpu = policy.cpus[0]; // policies without a CPU are left out by `Tree::policies`
         let file = "acpi_cppc/nominal_freq"; // in MHz
         let mhz = tree.number_of_cpu(cpu, file).filter(|mhz| *mhz > 0);
-        mhz.map(|mhz| mhz * 1000).ok_or_else(|| missing(&format!("cpu{cpu}/{file}")).into())
+        mhz.map(|mhz| mhz * 1000)
+            .ok_or_else(|| missing(&format!("cpu{cpu}/{file}")).into())
     };
     match driver {
         Driver::IntelPstate | Driver::IntelCpufreq => of_policy("base_frequency"),
@@ -149,10 +164,17 @@ fn most_without_boost(tree: &Tree, policy: &Policy, driver: Driver) -> Result<u6
             let (Some(&top), next) = (listed.last(), listed.iter().rev().nth(1)) else {
                 return Err(missing(&format!("cpufreq/policy{number}/{AVAILABLE}")).into());
             };
-            // ACPI tables of Intel hosts name turbo as 1 MHz above the highest frequency without it.
-            Ok(next.copied().filter(|next| next + 1000 == top).unwrap_or(top))
+            // ACPI tables of Intel hosts name turbo as 1 MHz above the highest frequency without
+            // it.
+            Ok(next
+                .copied()
+                .filter(|next| next + 1000 == top)
+                .unwrap_or(top))
         }
-        Driver::Listed => available(tree, number).last().copied().map_or_else(|| of_policy("cpuinfo_max_freq"), Ok),
+        Driver::Listed => available(tree, number)
+            .last()
+            .copied()
+            .map_or_else(|| of_policy("cpuinfo_max_freq"), Ok),
     }
 }
 
@@ -161,14 +183,20 @@ const AVAILABLE: &str = "scaling_available_frequencies";
 /// Frequencies that a policy can be asked for, ascending; empty where any can be.
 fn available(tree: &Tree, policy: u32) -> Vec<u64> {
     let text = tree.text(policy, AVAILABLE).unwrap_or_default();
-    let mut listed: Vec<u64> = text.split_whitespace().filter_map(|khz| khz.parse().ok()).collect();
+    let mut listed: Vec<u64> = text
+        .split_whitespace()
+        .filter_map(|khz| khz.parse().ok())
+        .collect();
     listed.sort_unstable();
     listed
 }
 
 fn at_or_below(tree: &Tree, policy: &Policy, khz: u64) -> Result<u64> {
     let listed = available(tree, policy.number);
-    let lowest = listed.first().copied().or_else(|| tree.number(policy.number, "cpuinfo_min_freq"));
+    let lowest = listed
+        .first()
+        .copied()
+        .or_else(|| tree.number(policy.number, "cpuinfo_min_freq"));
     if lowest.is_some_and(|lowest| lowest > khz) {
         bail!(Stop::HostNotFit(format!(
             "no frequency is common to all CPUs: {khz} kHz is the highest of some, and policy{} cannot go \
@@ -177,15 +205,22 @@ fn at_or_below(tree: &Tree, policy: &Policy, khz: u64) -> Result<u64> {
             lowest.unwrap_or_default()
         )));
     }
-    Ok(listed.into_iter().rfind(|listed| *listed <= khz).unwrap_or(khz))
+    Ok(listed
+        .into_iter()
+        .rfind(|listed| *listed <= khz)
+        .unwrap_or(khz))
 }
 
-/// `userspace` where the driver obeys it to the letter; `performance` between equal limits elsewhere.
+/// `userspace` where the driver obeys it to the letter; `performance` between equal limits
+/// elsewhere.
 fn governor(tree: &Tree, policy: &Policy, driver: Driver) -> Result<&'static str> {
     let file = "scaling_available_governors";
     let offered = tree.text(policy.number, file).unwrap_or_default();
     let has = |name: &str| offered.split_whitespace().any(|offered| offered == name);
-    let obeys = matches!(driver, Driver::IntelCpufreq | Driver::AmdPstate | Driver::AcpiCpufreq);
+    let obeys = matches!(
+        driver,
+        Driver::IntelCpufreq | Driver::AmdPstate | Driver::AcpiCpufreq
+    );
     if obeys && has(USERSPACE) {
         return Ok(USERSPACE);
     }
@@ -202,6 +237,11 @@ fn governor(tree: &Tree, policy: &Policy, driver: Driver) -> Result<&'static str
 
 fn boost(tree: &Tree, policies: &[Policy]) -> Vec<(Knob, String)> {
     let off = |kind| if kind == Kind::NoTurbo { "1" } else { "0" };
-    let knobs = tree.knobs(policies).into_iter().filter(|knob| knob.kind.is_boost());
-    knobs.map(|knob| (knob, off(knob.kind).to_owned())).collect()
+    let knobs = tree
+        .knobs(policies)
+        .into_iter()
+        .filter(|knob| knob.kind.is_boost());
+    knobs
+        .map(|knob| (knob, off(knob.kind).to_owned()))
+        .collect()
 }

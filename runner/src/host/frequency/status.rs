@@ -64,20 +64,29 @@ impl Status {
         Self {
             sysfs: tree.root.display().to_string(),
             policies: policies.iter().map(|policy| row(tree, policy)).collect(),
-            host: host.filter_map(|knob| Some((knob.to_string(), tree.value_if_any(knob)?))).collect(),
+            host: host
+                .filter_map(|knob| Some((knob.to_string(), tree.value_if_any(knob)?)))
+                .collect(),
             fixable_khz: prepared.as_ref().ok().map(|(recipe, _)| recipe.khz),
             backend: prepared.as_ref().ok().map(|(_, backend)| backend.name()),
             reason_against: prepared.err().map(|error| format!("{error:#}")),
             fix_in_force: setup.fix_in_force(),
-            measured_ghz: clock::measure(&allowed_cpus())
-                .map(|Clock { ghz, slowest_ghz, fastest_ghz }| [ghz, slowest_ghz, fastest_ghz]),
+            measured_ghz: clock::measure(&allowed_cpus()).map(
+                |Clock {
+                     ghz,
+                     slowest_ghz,
+                     fastest_ghz,
+                 }| [ghz, slowest_ghz, fastest_ghz],
+            ),
         }
     }
 
     fn table(&self) -> Table {
         let mut table = Table::new();
         table.load_style(presets::NOTHING).force_no_tty();
-        table.set_header(["policy", "CPUs", "driver", "governor", "min kHz", "max kHz", "now kHz", "boost", "EPP"]);
+        table.set_header([
+            "policy", "CPUs", "driver", "governor", "min kHz", "max kHz", "now kHz", "boost", "EPP",
+        ]);
         let number = |khz: Option<u64>| khz.map_or_else(|| "-".to_owned(), |khz| khz.to_string());
         let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
         for row in &self.policies {
@@ -117,7 +126,11 @@ fn row(tree: &Tree, policy: &Policy) -> Row {
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.policies.is_empty() {
-            writeln!(f, "settings    none: {}/cpufreq holds no policy", self.sysfs)?;
+            writeln!(
+                f,
+                "settings    none: {}/cpufreq holds no policy",
+                self.sysfs
+            )?;
         } else {
             writeln!(f, "{}\n", self.table())?;
         }
@@ -141,7 +154,10 @@ impl fmt::Display for Status {
                 "measured clock: {ghz:.3} GHz on all CPUs at once (slowest {slowest:.3}, fastest {fastest:.3})"
             ),
             None => {
-                writeln!(f, "measured clock: unknown, since the two ways to measure do not agree")
+                writeln!(
+                    f,
+                    "measured clock: unknown, since the two ways to measure do not agree"
+                )
             }
         }
     }

@@ -37,7 +37,14 @@ pub enum Kind {
 
 impl Kind {
     /// Those that every policy may have.
-    pub const OF_POLICY: [Self; 6] = [Self::Governor, Self::PolicyBoost, Self::Epp, Self::Max, Self::Min, Self::Speed];
+    pub const OF_POLICY: [Self; 6] = [
+        Self::Governor,
+        Self::PolicyBoost,
+        Self::Epp,
+        Self::Max,
+        Self::Min,
+        Self::Speed,
+    ];
     /// Those that the host may have once.
     pub const OF_HOST: [Self; 3] = [Self::Boost, Self::NoTurbo, Self::HwpDynamicBoost];
 
@@ -58,7 +65,10 @@ impl Kind {
     /// Whether it only forbids what the limits forbid already.
     #[must_use]
     pub fn is_boost(self) -> bool {
-        matches!(self, Self::PolicyBoost | Self::Boost | Self::NoTurbo | Self::HwpDynamicBoost)
+        matches!(
+            self,
+            Self::PolicyBoost | Self::Boost | Self::NoTurbo | Self::HwpDynamicBoost
+        )
     }
 }
 
@@ -76,7 +86,10 @@ impl Knob {
     /// The file of a policy.
     #[must_use]
     pub fn of(policy: u32, kind: Kind) -> Self {
-        Self { policy: Some(policy), kind }
+        Self {
+            policy: Some(policy),
+            kind,
+        }
     }
 
     /// A file of the host.
@@ -99,11 +112,18 @@ impl TryFrom<String> for Knob {
     fn try_from(path: String) -> Result<Self, String> {
         let of_policy = || {
             let (policy, file) = path.strip_prefix("cpufreq/policy")?.split_once('/')?;
-            let kind = Kind::OF_POLICY.into_iter().find(|kind| kind.file() == file)?;
+            let kind = Kind::OF_POLICY
+                .into_iter()
+                .find(|kind| kind.file() == file)?;
             Some(Self::of(policy.parse().ok()?, kind)).filter(|knob| knob.to_string() == path)
         };
-        let of_host = Kind::OF_HOST.into_iter().find(|kind| kind.file() == path).map(Self::of_host);
-        of_host.or_else(of_policy).ok_or_else(|| format!("`file` is `{path}`, which no fix changes"))
+        let of_host = Kind::OF_HOST
+            .into_iter()
+            .find(|kind| kind.file() == path)
+            .map(Self::of_host);
+        of_host
+            .or_else(of_policy)
+            .ok_or_else(|| format!("`file` is `{path}`, which no fix changes"))
     }
 }
 
@@ -143,10 +163,13 @@ impl Tree {
     /// The files below `root`.
     #[must_use]
     pub fn at(root: &Path) -> Self {
-        Self { root: root.to_owned() }
+        Self {
+            root: root.to_owned(),
+        }
     }
 
-    /// Whether these are the files of this host's kernel, so that they say something about its clock.
+    /// Whether these are the files of this host's kernel, so that they say something about its
+    /// clock.
     pub(crate) fn is_system(&self) -> bool {
         self.root == Path::new(SYSTEM)
     }
@@ -157,17 +180,29 @@ impl Tree {
         self.root.join(knob.to_string())
     }
 
-    /// The policies that have a CPU online, ascending; none on a host without frequency control. Policies of CPUs that
-    /// are offline refuse every write, and have no clock to fix.
+    /// The policies that have a CPU online, ascending; none on a host without frequency control.
+    /// Policies of CPUs that are offline refuse every write, and have no clock to fix.
     #[must_use]
     pub fn policies(&self) -> Vec<Policy> {
-        let entries = fs::read_dir(self.root.join("cpufreq")).into_iter().flatten().flatten();
+        let entries = fs::read_dir(self.root.join("cpufreq"))
+            .into_iter()
+            .flatten()
+            .flatten();
         let mut policies: Vec<Policy> = entries
             .filter_map(|entry| {
-                let number = entry.file_name().to_str()?.strip_prefix("policy")?.parse().ok()?;
+                let number = entry
+                    .file_name()
+                    .to_str()?
+                    .strip_prefix("policy")?
+                    .parse()
+                    .ok()?;
                 let driver = self.text(number, "scaling_driver")?;
                 let cpus = self.text(number, "affected_cpus")?.replace(' ', ",");
-                Some(Policy { number, cpus: cpu_list(&cpus), driver })
+                Some(Policy {
+                    number,
+                    cpus: cpu_list(&cpus),
+                    driver,
+                })
             })
             .filter(|policy| !policy.cpus.is_empty())
             .collect();
@@ -178,8 +213,13 @@ impl Tree {
     /// Every file of `policies` and of the host that a fix may write and that exists.
     pub(crate) fn knobs(&self, policies: &[Policy]) -> Vec<Knob> {
         let of_host = Kind::OF_HOST.into_iter().map(Knob::of_host);
-        let of_policies = policies.iter().flat_map(|policy| Kind::OF_POLICY.map(|kind| Knob::of(policy.number, kind)));
-        of_host.chain(of_policies).filter(|knob| self.path(*knob).exists()).collect()
+        let of_policies = policies
+            .iter()
+            .flat_map(|policy| Kind::OF_POLICY.map(|kind| Knob::of(policy.number, kind)));
+        of_host
+            .chain(of_policies)
+            .filter(|knob| self.path(*knob).exists())
+            .collect()
     }
 
     /// What is in a knob's file, byte for byte.
@@ -188,7 +228,9 @@ impl Tree {
     /// [`Stop::HostNotFit`] if it cannot be read.
     pub fn read(&self, knob: Knob) -> Result<Vec<u8>> {
         let path = self.path(knob);
-        fs::read(&path).map_err(|error| Stop::HostNotFit(format!("{}: cannot be read: {error}", path.display())).into())
+        fs::read(&path).map_err(|error| {
+            Stop::HostNotFit(format!("{}: cannot be read: {error}", path.display())).into()
+        })
     }
 
     /// What is in a knob's file, without the end of the line.

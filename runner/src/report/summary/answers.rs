@@ -1,4 +1,5 @@
-//! Whether every cell gave the answer of the sequential program: the table of experiments about correctness.
+//! Whether every cell gave the answer of the sequential program: the table of experiments about
+//! correctness.
 
 use std::fmt::Write as _;
 
@@ -40,41 +41,64 @@ impl Agreement {
 
     /// `3/4`, and what became of the others.
     fn share(&self) -> String {
-        let Self { branch, trials, agreeing, hung, failed, .. } = self;
+        let Self {
+            branch,
+            trials,
+            agreeing,
+            hung,
+            failed,
+            ..
+        } = self;
         let others = trials - agreeing - hung - failed;
         // Without a reference an answer cannot be judged.
-        let wrong = if *trials == 0 || self.expected.is_none() || others > 0 { " WRONG" } else { "" };
+        let wrong = if *trials == 0 || self.expected.is_none() || others > 0 {
+            " WRONG"
+        } else {
+            ""
+        };
         let told = [(*hung, "hung"), (*failed, "failed")]
             .into_iter()
             .filter(|(count, _)| *count > 0)
             .map(|(count, what)| format!("{count} {what}"))
             .collect::<Vec<_>>();
-        let told = if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) };
+        let told = if told.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", told.join(", "))
+        };
         format!("{branch} {agreeing}/{trials}{wrong}{told}")
     }
 }
 
 impl Summary {
-    /// One row for each instance and branch, in the order of the plan; only of experiments about answers.
+    /// One row for each instance and branch, in the order of the plan; only of experiments about
+    /// answers.
     pub(crate) fn agreements(&self) -> Vec<Agreement> {
         let asked = &self.asked;
         let mut rows = Vec::new();
         for (index, load) in asked.workloads.iter().enumerate() {
             let reference = asked.sequential_load(index);
             let known = self.answers(reference, Program::Sequential, |_| true).good;
-            let expected = (known.len() == 1).then(|| known.into_keys().next()).flatten();
+            let expected = (known.len() == 1)
+                .then(|| known.into_keys().next())
+                .flatten();
             let (ignored, kept): (Vec<_>, Vec<_>) = asked
                 .differing_parameters(index)
                 .into_iter()
                 .partition(|(name, _)| asked.is_ignored_by_sequential(name));
             let words = |parameters: Vec<(&str, &str)>| {
-                parameters.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>()
+                parameters
+                    .iter()
+                    .map(|(name, value)| format!("{name}={value}"))
+                    .collect::<Vec<_>>()
             };
             let (way, instance) = (words(ignored).join(" "), words(kept).join(" "));
             for branch in &asked.branches {
                 let is_own = |name: usize| self.names[name] == *branch;
                 let own = self.answers(index, Program::Parallel, is_own);
-                let agreeing = expected.as_ref().and_then(|expected| own.good.get(expected));
+                let agreeing = expected
+                    .as_ref()
+                    .and_then(|expected| own.good.get(expected));
                 rows.push(Agreement {
                     workload: load.workload.clone(),
                     way: way.clone(),
@@ -100,7 +124,8 @@ pub(crate) fn answers_table(rows: &[Agreement], format: Format) -> Result<String
     })
 }
 
-/// So many branches have their shares on one line; more of them have one together if all are right, else a line each.
+/// So many branches have their shares on one line; more of them have one together if all are right,
+/// else a line each.
 const MOST_NAMED: usize = 2;
 
 /// A heading for each sequential program, a line for each way, a share for each branch.
@@ -115,10 +140,15 @@ fn grouped(rows: &[Agreement]) -> String {
     let width = rows.iter().map(|row| row.way.len()).max().unwrap_or(0);
     let mut text = String::new();
     for (workload, instance) in instances {
-        let own: Vec<&Agreement> =
-            rows.iter().filter(|row| row.workload == workload && row.instance == instance).collect();
+        let own: Vec<&Agreement> = rows
+            .iter()
+            .filter(|row| row.workload == workload && row.instance == instance)
+            .collect();
         let expected = own[0].expected.as_deref().unwrap_or("nothing certain");
-        let _ = writeln!(text, "{workload} {instance}\nthe sequential program gives: {expected}\n");
+        let _ = writeln!(
+            text,
+            "{workload} {instance}\nthe sequential program gives: {expected}\n"
+        );
         for way in own.chunk_by(|a, b| a.way == b.way) {
             let _ = write!(text, "  {:width$}", way[0].way);
             if way.len() > MOST_NAMED && way.iter().all(|row| row.is_proven()) {
@@ -126,7 +156,11 @@ fn grouped(rows: &[Agreement]) -> String {
                 let _ = writeln!(text, "   {} branches {trials}/{trials}", way.len());
                 continue;
             }
-            let between = if way.len() > MOST_NAMED { format!("\n  {:width$}   ", "") } else { "   ".to_owned() };
+            let between = if way.len() > MOST_NAMED {
+                format!("\n  {:width$}   ", "")
+            } else {
+                "   ".to_owned()
+            };
             let shares: Vec<String> = way.iter().map(|row| row.share()).collect();
             let _ = writeln!(text, "   {}", shares.join(&between));
         }
@@ -166,7 +200,11 @@ mod tests {
         };
         Asked {
             branches: vec!["master".to_owned()],
-            workloads: vec![load("8", "uniform"), load("32", "uniform"), load("8", "skewed")],
+            workloads: vec![
+                load("8", "uniform"),
+                load("32", "uniform"),
+                load("8", "skewed"),
+            ],
             experiment: Some(AskedExperiment {
                 name: "made-up".to_owned(),
                 shows: String::new(),
@@ -202,7 +240,10 @@ mod tests {
         ];
         let rows = agreements(&asked, &records);
         assert!(rows.iter().all(Agreement::is_proven), "{rows:?}");
-        assert_eq!((rows[1].way.as_str(), rows[1].instance.as_str()), ("depth=32", "generator=uniform"));
+        assert_eq!(
+            (rows[1].way.as_str(), rows[1].instance.as_str()),
+            ("depth=32", "generator=uniform")
+        );
     }
 
     #[test]
@@ -212,7 +253,11 @@ mod tests {
         let wrong = answered(&asked, 0, Program::Parallel, "four");
         assert!(!agreements(&asked, &[good.clone(), wrong])[0].is_proven());
         let right = answered(&asked, 0, Program::Parallel, "five");
-        let failed = Record { outcome: Ending::Timeout, answer: None, ..right.clone() };
+        let failed = Record {
+            outcome: Ending::Timeout,
+            answer: None,
+            ..right.clone()
+        };
         assert!(!agreements(&asked, &[good.clone(), right.clone(), failed])[0].is_proven());
         assert!(!agreements(&asked, &[right])[0].is_proven());
         let text = answers_table(&agreements(&asked, &[good]), Format::Table).unwrap();
@@ -235,10 +280,20 @@ mod tests {
             let rows = [row("master", 4, 0, 0), row("packed", 4, 0, 0), last];
             answers_table(&rows, Format::Table).unwrap()
         };
-        assert!(table(4, 0, 0).contains("   3 branches 12/12\n"), "{}", table(4, 0, 0));
+        assert!(
+            table(4, 0, 0).contains("   3 branches 12/12\n"),
+            "{}",
+            table(4, 0, 0)
+        );
         let wrong = table(3, 0, 0);
-        assert!(wrong.contains("   packed 4/4\n     split-counters 3/4 WRONG\n"), "{wrong}");
+        assert!(
+            wrong.contains("   packed 4/4\n     split-counters 3/4 WRONG\n"),
+            "{wrong}"
+        );
         let failed = table(1, 2, 1);
-        assert!(failed.contains("     split-counters 1/4 (2 hung, 1 failed)\n"), "{failed}");
+        assert!(
+            failed.contains("     split-counters 1/4 (2 hung, 1 failed)\n"),
+            "{failed}"
+        );
     }
 }

@@ -7,7 +7,8 @@ use std::time::Duration;
 use crate::plan::Asked;
 use crate::record::{Ending, Record};
 
-/// The conditions name a trial if at least this share of its wall time was stolen, on all CPUs together.
+/// The conditions name a trial if at least this share of its wall time was stolen, on all CPUs
+/// together.
 const MUCH_STOLEN: f64 = 0.01;
 
 /// What the trials ran under.
@@ -21,13 +22,15 @@ pub struct Conditions {
     pub stolen: Duration,
     /// Trials in which heat slowed a CPU down; `None` if the host does not count that.
     pub throttled: Counted,
-    /// Trials in which a used-up CPU quota stopped the threads; `None` if the host does not count that.
+    /// Trials in which a used-up CPU quota stopped the threads; `None` if the host does not count
+    /// that.
     pub out_of_quota: Counted,
     /// How many trials had which state of the frequency.
     pub frequency: BTreeMap<&'static str, usize>,
     /// Lowest and highest clock measured beside a trial, in GHz.
     pub ghz: Option<(f64, f64)>,
-    /// How long a cache line took from one CPU to another, least and most of all trials, in nanoseconds.
+    /// How long a cache line took from one CPU to another, least and most of all trials, in
+    /// nanoseconds.
     pub core_to_core_ns: Option<(f64, f64)>,
 }
 
@@ -46,10 +49,19 @@ impl Conditions {
         };
         self.trials += 1;
         let much = MUCH_STOLEN * record.process_ns as f64;
-        count(&mut self.stolen_from, record.steal_ns.map(|stolen| stolen as f64 > much));
+        count(
+            &mut self.stolen_from,
+            record.steal_ns.map(|stolen| stolen as f64 > much),
+        );
         self.stolen += Duration::from_nanos(record.steal_ns.unwrap_or(0));
-        count(&mut self.throttled, record.throttles.map(|throttles| throttles > 0));
-        count(&mut self.out_of_quota, record.quota_throttled_ns.map(|stopped| stopped > 0));
+        count(
+            &mut self.throttled,
+            record.throttles.map(|throttles| throttles > 0),
+        );
+        count(
+            &mut self.out_of_quota,
+            record.quota_throttled_ns.map(|stopped| stopped > 0),
+        );
         *self.frequency.entry(record.freq_state.into()).or_default() += 1;
         for ghz in [record.ghz_before, record.ghz_after].into_iter().flatten() {
             widen(&mut self.ghz, ghz);
@@ -84,7 +96,9 @@ pub(crate) fn foot(asked: &Asked, conditions: &Conditions, settle_ms: Option<u64
             several => format!("{several} of each branch"),
         },
     );
-    let settle = settle_ms.map_or("not recorded".to_owned(), |ms| format!("{ms} ms before each trial"));
+    let settle = settle_ms.map_or("not recorded".to_owned(), |ms| {
+        format!("{ms} ms before each trial")
+    });
     line("settle gap", &settle);
     line("frequency", &frequency(conditions));
     let trials = conditions.trials;
@@ -100,26 +114,33 @@ pub(crate) fn foot(asked: &Asked, conditions: &Conditions, settle_ms: Option<u64
             ),
         },
     );
-    for (label, trials_so, what) in
-        [("heat", conditions.throttled, "slowed CPUs down"), ("CPU quota", conditions.out_of_quota, "was used up")]
-    {
+    for (label, trials_so, what) in [
+        ("heat", conditions.throttled, "slowed CPUs down"),
+        ("CPU quota", conditions.out_of_quota, "was used up"),
+    ] {
         if let Some(some) = trials_so.filter(|some| *some > 0) {
             line(label, &format!("{what} in {some} of {trials} trials"));
         }
     }
     if let Some((low, high)) = conditions.core_to_core_ns {
-        line("core to core", &format!("{low:.0} to {high:.0} ns for a cache line"));
+        line(
+            "core to core",
+            &format!("{low:.0} to {high:.0} ns for a cache line"),
+        );
     }
     text
 }
 
 fn frequency(conditions: &Conditions) -> String {
-    let states = conditions.frequency.iter().map(|(state, count)| match *state {
-        "uncontrolled" => {
-            format!("uncontrolled in {count} trials, since this host offers no control")
-        }
-        state => format!("{state} in {count} trials"),
-    });
+    let states = conditions
+        .frequency
+        .iter()
+        .map(|(state, count)| match *state {
+            "uncontrolled" => {
+                format!("uncontrolled in {count} trials, since this host offers no control")
+            }
+            state => format!("{state} in {count} trials"),
+        });
     let mut parts: Vec<String> = states.collect();
     if let Some((low, high)) = conditions.ghz {
         parts.push(format!("{low:.2} to {high:.2} GHz measured"));
@@ -197,9 +218,15 @@ mod tests {
 
     #[test]
     fn the_foot_names_layouts_and_fits_eighty_columns() {
-        let asked = Asked { layouts: 7, ..asked() };
+        let asked = Asked {
+            layouts: 7,
+            ..asked()
+        };
         let text = foot(&asked, &conditions(&asked, &sweep()), Some(10));
         assert!(text.contains("layouts:      7 of each branch"), "{text}");
-        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 80),
+            "{text}"
+        );
     }
 }

@@ -52,8 +52,8 @@ pub(super) struct Timed {
 struct Cost {
     /// Median of its iterations.
     of_iteration: f64,
-    /// Median of its iterations, per unit of work. Programs that run for a given time do more work when they are fast,
-    /// so times alone would all be alike; per unit of work both kinds compare.
+    /// Median of its iterations, per unit of work. Programs that run for a given time do more work
+    /// when they are fast, so times alone would all be alike; per unit of work both kinds compare.
     of_unit: f64,
 }
 
@@ -81,7 +81,13 @@ impl Summary {
     pub fn new(asked: &Asked) -> Self {
         let mut names = vec![asked.baseline.clone()];
         names.extend(asked.twin_name());
-        names.extend(asked.branches.iter().filter(|name| **name != asked.baseline).cloned());
+        names.extend(
+            asked
+                .branches
+                .iter()
+                .filter(|name| **name != asked.baseline)
+                .cloned(),
+        );
         Self {
             asked: asked.clone(),
             names,
@@ -103,17 +109,29 @@ impl Summary {
         self.failed += usize::from(record.outcome != Ending::Ok);
         self.counted += usize::from(record.events.is_some());
         self.conditions.add(record);
-        let Some(name) = self.names.iter().position(|name| *name == record.branch) else { return };
-        let Some(load) = record.load(&self.asked) else { return };
-        let kind = Kind { load, program: record.program, threads: record.threads };
+        let Some(name) = self.names.iter().position(|name| *name == record.branch) else {
+            return;
+        };
+        let Some(load) = record.load(&self.asked) else {
+            return;
+        };
+        let kind = Kind {
+            load,
+            program: record.program,
+            threads: record.threads,
+        };
         let place = (kind, record.regime(), name);
         self.cells.entry(place).or_default().add(record);
-        // Elsewhere answers may be as many as trials, as where a program does what it can in a given time.
+        // Elsewhere answers may be as many as trials, as where a program does what it can in a
+        // given time.
         if self.asked.is_about_answers() {
             let answers = self.answers.entry(place).or_default();
             answers.trials += 1;
             answers.hung += usize::from(record.outcome == Ending::Hang);
-            let answer = record.answer.as_ref().filter(|_| record.outcome == Ending::Ok);
+            let answer = record
+                .answer
+                .as_ref()
+                .filter(|_| record.outcome == Ending::Ok);
             if let Some(answer) = answer {
                 *answers.good.entry(answer.clone()).or_default() += 1;
             }
@@ -124,8 +142,14 @@ impl Summary {
         self.cells.get(&(kind, regime, name))
     }
 
-    /// The answers of a program on one instance under some of the names, all thread counts and regimes together.
-    pub(super) fn answers(&self, load: usize, program: Program, is_asked: impl Fn(usize) -> bool) -> Answers {
+    /// The answers of a program on one instance under some of the names, all thread counts and
+    /// regimes together.
+    pub(super) fn answers(
+        &self,
+        load: usize,
+        program: Program,
+        is_asked: impl Fn(usize) -> bool,
+    ) -> Answers {
         let mut all = Answers::default();
         for ((kind, _, name), answers) in &self.answers {
             if (kind.load, kind.program) == (load, program) && is_asked(*name) {
@@ -156,19 +180,35 @@ impl Cell {
 
     /// Median over trials of the time of an iteration, in nanoseconds.
     pub(super) fn of_iteration(&self, time: Time) -> Option<f64> {
-        median(&mut self.timed.iter().map(|it| it.cost(time).of_iteration).collect::<Vec<_>>())
+        median(
+            &mut self
+                .timed
+                .iter()
+                .map(|it| it.cost(time).of_iteration)
+                .collect::<Vec<_>>(),
+        )
     }
 
     /// Median over trials of the time per unit of work, in nanoseconds.
     pub(super) fn of_unit(&self, time: Time) -> Option<f64> {
-        median(&mut self.timed.iter().map(|it| it.cost(time).of_unit).collect::<Vec<_>>())
+        median(
+            &mut self
+                .timed
+                .iter()
+                .map(|it| it.cost(time).of_unit)
+                .collect::<Vec<_>>(),
+        )
     }
 
-    /// Median over blocks of the time over the baseline's in the same block; blocks that lack one are left out.
+    /// Median over blocks of the time over the baseline's in the same block; blocks that lack one
+    /// are left out.
     pub(super) fn ratio(&self, baseline: &Self, time: Time) -> Option<f64> {
         let own = |trial: &Timed| Some(trial.cost(time).of_unit).filter(|cost| *cost > 0.0);
-        let bases: HashMap<u32, f64> =
-            baseline.timed.iter().filter_map(|trial| own(trial).map(|base| (trial.block, base))).collect();
+        let bases: HashMap<u32, f64> = baseline
+            .timed
+            .iter()
+            .filter_map(|trial| own(trial).map(|base| (trial.block, base)))
+            .collect();
         let ratio = |trial: &Timed| Some((own(trial)? / bases.get(&trial.block)?).ln());
         median(&mut self.timed.iter().filter_map(ratio).collect::<Vec<_>>()).map(f64::exp)
     }
@@ -186,7 +226,9 @@ impl Timed {
 impl Cost {
     /// `None` of a trial without iterations.
     fn of(record: &Record, nanoseconds: impl Fn(&Iteration) -> u64) -> Option<Self> {
-        let middle = |of: &dyn Fn(&Iteration) -> f64| median(&mut record.iterations.iter().map(of).collect::<Vec<_>>());
+        let middle = |of: &dyn Fn(&Iteration) -> f64| {
+            median(&mut record.iterations.iter().map(of).collect::<Vec<_>>())
+        };
         Some(Self {
             of_iteration: middle(&|it| nanoseconds(it) as f64)?,
             of_unit: middle(&|it| nanoseconds(it) as f64 / it.work_units.max(1) as f64)?,

@@ -1,5 +1,5 @@
-//! The table at the end of a sweep: each branch's times, its speed-up over the sequential program, and its ratios to
-//! the baseline. Nothing is judged here; see `judgement.rs`.
+//! The table at the end of a sweep: each branch's times, its speed-up over the sequential program,
+//! and its ratios to the baseline. Nothing is judged here; see `judgement.rs`.
 
 mod answers;
 mod conditions;
@@ -65,7 +65,10 @@ pub struct Row {
 impl Row {
     /// Under what regime it ran.
     pub(super) fn regime(&self) -> Regime {
-        Regime { mode: self.mode, placement: self.placement }
+        Regime {
+            mode: self.mode,
+            placement: self.placement,
+        }
     }
 }
 
@@ -76,16 +79,26 @@ impl Summary {
         let asked = &self.asked;
         let mut rows = Vec::new();
         for load in 0..asked.workloads.len() {
-            let sequential = |load| Kind { load, program: Program::Sequential, threads: 1 };
+            let sequential = |load| Kind {
+                load,
+                program: Program::Sequential,
+                threads: 1,
+            };
             let reference = sequential(asked.sequential_load(load));
             let own = sequential(load);
             for regime in asked.regimes() {
-                let sequential_cost = self.cell(reference, regime, BASELINE).and_then(|cell| cell.of_unit(Time::Wall));
+                let sequential_cost = self
+                    .cell(reference, regime, BASELINE)
+                    .and_then(|cell| cell.of_unit(Time::Wall));
                 if let Some(cell) = self.cell(own, regime, BASELINE) {
                     rows.push(self.row(own, regime, BASELINE, cell));
                 }
                 for &threads in &asked.threads {
-                    let kind = Kind { load, program: Program::Parallel, threads };
+                    let kind = Kind {
+                        load,
+                        program: Program::Parallel,
+                        threads,
+                    };
                     self.add_rows(&mut rows, kind, regime, sequential_cost);
                 }
             }
@@ -94,12 +107,22 @@ impl Summary {
     }
 
     /// The rows of all branches in one place.
-    fn add_rows(&self, rows: &mut Vec<Row>, kind: Kind, regime: Regime, sequential_cost: Option<f64>) {
+    fn add_rows(
+        &self,
+        rows: &mut Vec<Row>,
+        kind: Kind,
+        regime: Regime,
+        sequential_cost: Option<f64>,
+    ) {
         let baseline = self.cell(kind, regime, BASELINE);
         for name in 0..self.names.len() {
-            let Some(cell) = self.cell(kind, regime, name) else { continue };
+            let Some(cell) = self.cell(kind, regime, name) else {
+                continue;
+            };
             let mut row = self.row(kind, regime, name, cell);
-            row.speed_up = sequential_cost.zip(cell.of_unit(Time::Wall)).map(|(base, own)| base / own);
+            row.speed_up = sequential_cost
+                .zip(cell.of_unit(Time::Wall))
+                .map(|(base, own)| base / own);
             if let Some(baseline) = baseline.filter(|_| name != BASELINE) {
                 row.ratio = cell.ratio(baseline, Time::Wall);
                 row.cpu_ratio = cell.ratio(baseline, Time::Cpu);
@@ -109,7 +132,11 @@ impl Summary {
     }
 
     fn row(&self, kind: Kind, regime: Regime, name: usize, cell: &Cell) -> Row {
-        let Kind { load, program, threads } = kind;
+        let Kind {
+            load,
+            program,
+            threads,
+        } = kind;
         let is_sequential = program == Program::Sequential;
         let parameters: Vec<String> = self
             .asked

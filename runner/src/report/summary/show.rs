@@ -23,21 +23,42 @@ pub fn table(asked: &Asked, rows: &[Row], format: Format, look: Terminal) -> Res
     })
 }
 
-/// A table per workload and regime, a row per set of parameters and thread count: of a branch that ran alone there are
-/// no ratios, and what is compared are the rows.
+/// A table per workload and regime, a row per set of parameters and thread count: of a branch that
+/// ran alone there are no ratios, and what is compared are the rows.
 fn alone(rows: &[Row], format: Format, look: Terminal) -> String {
-    let title = if format == Format::Markdown { "## " } else { "" };
+    let title = if format == Format::Markdown {
+        "## "
+    } else {
+        ""
+    };
     let mut text = String::new();
     // Instances of several workloads may take turns.
     let mut rows: Vec<&Row> = rows.iter().collect();
     let order: Vec<&str> = rows.iter().map(|row| row.workload.as_str()).collect();
-    rows.sort_by_key(|row| (order.iter().position(|name| *name == row.workload), row.regime()));
+    rows.sort_by_key(|row| {
+        (
+            order.iter().position(|name| *name == row.workload),
+            row.regime(),
+        )
+    });
     for place in rows.chunk_by(|a, b| (&a.workload, a.regime()) == (&b.workload, b.regime())) {
         let first = &place[0];
-        let _ =
-            writeln!(text, "{title}{}, size {}, {}, {}\n", first.workload, first.size, first.branch, first.regime());
-        let parameters: BTreeSet<&str> = place.iter().flat_map(|row| settings(row).map(|(name, _)| name)).collect();
-        let mut columns: Vec<Column> = parameters.iter().map(|name| Column::text((*name).to_owned())).collect();
+        let _ = writeln!(
+            text,
+            "{title}{}, size {}, {}, {}\n",
+            first.workload,
+            first.size,
+            first.branch,
+            first.regime()
+        );
+        let parameters: BTreeSet<&str> = place
+            .iter()
+            .flat_map(|row| settings(row).map(|(name, _)| name))
+            .collect();
+        let mut columns: Vec<Column> = parameters
+            .iter()
+            .map(|name| Column::text((*name).to_owned()))
+            .collect();
         columns.extend([
             Column::text("threads"),
             Column::number("time").at_least(7),
@@ -60,7 +81,11 @@ fn alone(rows: &[Row], format: Format, look: Terminal) -> String {
         }
         let _ = writeln!(text, "{}", sheet.text(format, look));
     }
-    let star = if rows.iter().any(|row| row.oversubscribed) { "\n*: more threads than CPUs." } else { "" };
+    let star = if rows.iter().any(|row| row.oversubscribed) {
+        "\n*: more threads than CPUs."
+    } else {
+        ""
+    };
     text + "time: median of the trials' medians. CPU time: that of all threads together.\n\
             speed-up: the sequential program's time over this one's."
         + star
@@ -69,14 +94,20 @@ fn alone(rows: &[Row], format: Format, look: Terminal) -> String {
 
 /// Names and values of the parameters in [`Row::parameters`].
 fn settings(row: &Row) -> impl Iterator<Item = (&str, &str)> {
-    row.parameters.split_whitespace().filter_map(|setting| setting.split_once('='))
+    row.parameters
+        .split_whitespace()
+        .filter_map(|setting| setting.split_once('='))
 }
 
 fn threads(row: &Row) -> String {
     match row.program {
         Program::Sequential => "sequential".to_owned(),
         Program::Parallel => {
-            format!("{}{}", row.threads, if row.oversubscribed { "*" } else { "" })
+            format!(
+                "{}{}",
+                row.threads,
+                if row.oversubscribed { "*" } else { "" }
+            )
         }
     }
 }
@@ -84,7 +115,11 @@ fn threads(row: &Row) -> String {
 /// How many trials failed; nothing if none did.
 fn failures(row: &Row) -> String {
     let all = row.failed + row.trials;
-    if row.failed > 0 { format!("{} of {all}", row.failed) } else { String::new() }
+    if row.failed > 0 {
+        format!("{} of {all}", row.failed)
+    } else {
+        String::new()
+    }
 }
 
 fn colour(row: &Row) -> Option<Color> {
@@ -102,10 +137,15 @@ fn three_digits(value: Option<f64>) -> String {
 /// A heading per workload and regime, a table per thread count.
 fn grouped(asked: &Asked, rows: &[Row], format: Format, look: Terminal) -> String {
     let width = rows.iter().map(|row| row.branch.len()).max().unwrap_or(0);
-    let (title, heading) = if format == Format::Markdown { ("## ", "### ") } else { ("", "") };
+    let (title, heading) = if format == Format::Markdown {
+        ("## ", "### ")
+    } else {
+        ("", "")
+    };
     let mut text = String::new();
-    let same_place =
-        |a: &Row, b: &Row| (&a.workload, &a.parameters, a.regime()) == (&b.workload, &b.parameters, b.regime());
+    let same_place = |a: &Row, b: &Row| {
+        (&a.workload, &a.parameters, a.regime()) == (&b.workload, &b.parameters, b.regime())
+    };
     for place in rows.chunk_by(same_place) {
         let first = &place[0];
         let _ = writeln!(
@@ -114,7 +154,11 @@ fn grouped(asked: &Asked, rows: &[Row], format: Format, look: Terminal) -> Strin
             asked.heading(),
             first.workload,
             first.size,
-            if first.parameters.is_empty() { "" } else { ", " },
+            if first.parameters.is_empty() {
+                ""
+            } else {
+                ", "
+            },
             first.parameters,
             first.regime()
         );
@@ -127,7 +171,11 @@ fn grouped(asked: &Asked, rows: &[Row], format: Format, look: Terminal) -> Strin
                 continue;
             }
             let plural = if first.threads == 1 { "" } else { "s" };
-            let more = if first.oversubscribed { ", more than CPUs" } else { "" };
+            let more = if first.oversubscribed {
+                ", more than CPUs"
+            } else {
+                ""
+            };
             let _ = writeln!(text, "{heading}{} thread{plural}{more}", first.threads);
             if format == Format::Markdown {
                 text.push('\n');
@@ -138,10 +186,14 @@ fn grouped(asked: &Asked, rows: &[Row], format: Format, look: Terminal) -> Strin
     text + &legend(asked)
 }
 
-/// Times and their ratios to the baseline's; of a program that is paced by a clock, CPU time comes first.
+/// Times and their ratios to the baseline's; of a program that is paced by a clock, CPU time comes
+/// first.
 fn one_table(rows: &[Row], width: usize) -> TextTable {
     let is_paced = rows[0].paced;
-    let wall = [Column::number("time").at_least(7), Column::number("ratio").at_least(6)];
+    let wall = [
+        Column::number("time").at_least(7),
+        Column::number("ratio").at_least(6),
+    ];
     let cpu = [Column::number("CPU time"), Column::number("CPU ratio")];
     let mut columns = vec![Column::text("branch").at_least(width)];
     columns.extend(if is_paced { [cpu, wall] } else { [wall, cpu] }.concat());
@@ -163,9 +215,9 @@ fn one_table(rows: &[Row], width: usize) -> TextTable {
 
 fn legend(asked: &Asked) -> String {
     let baseline = &asked.baseline;
-    let twin = asked
-        .twin_name()
-        .map_or(String::new(), |twin| format!(" {twin} is {baseline} once more: its ratios are noise."));
+    let twin = asked.twin_name().map_or(String::new(), |twin| {
+        format!(" {twin} is {baseline} once more: its ratios are noise.")
+    });
     let text = format!(
         "time: median of the trials' medians; CPU time: that of all threads together, the first column where a \
          clock paces the program. ratio: over {baseline}'s, paired inside blocks; below 1 is less.{twin} \
@@ -182,7 +234,11 @@ fn human_ns(nanoseconds: f64) -> String {
         ns if ns < 1e9 => (ns / 1e6, "ms"),
         ns => (ns / 1e9, "s"),
     };
-    let digits = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
+    let digits = if value < 10.0 {
+        2
+    } else {
+        usize::from(value < 100.0)
+    };
     format!("{value:.digits$} {unit}")
 }
 
@@ -215,12 +271,26 @@ mod tests {
         ];
         rows[2].failed = 1;
         let text = alone(&rows, Format::Table, Terminal::default());
-        let lines: Vec<Vec<&str>> = text.lines().skip(2).map(|line| line.split_whitespace().collect()).collect();
-        let heading = ["lock", "steps", "threads", "time", "CPU", "time", "speed-up", "failed"];
+        let lines: Vec<Vec<&str>> = text
+            .lines()
+            .skip(2)
+            .map(|line| line.split_whitespace().collect())
+            .collect();
+        let heading = [
+            "lock", "steps", "threads", "time", "CPU", "time", "speed-up", "failed",
+        ];
         assert_eq!(lines[0], heading, "{text}");
         let numbers = ["2.00", "ms", "3.00", "ms", "1.000"];
-        assert_eq!(lines[1], [&["10", "sequential"], &numbers[..]].concat(), "{text}");
-        assert_eq!(lines[2], [&["spin", "10", "1"], &numbers[..]].concat(), "{text}");
+        assert_eq!(
+            lines[1],
+            [&["10", "sequential"], &numbers[..]].concat(),
+            "{text}"
+        );
+        assert_eq!(
+            lines[2],
+            [&["spin", "10", "1"], &numbers[..]].concat(),
+            "{text}"
+        );
         assert_eq!(lines[3][..3], ["mutex", "10", "4*"], "{text}");
         assert!(text.lines().nth(5).unwrap().ends_with("1 of 6"), "{text}");
         assert!(!text.contains("ratio"), "{text}");
@@ -229,11 +299,25 @@ mod tests {
     #[test]
     fn where_a_clock_paces_the_program_cpu_time_comes_first() {
         let heading = |paced| {
-            let rows = [Row { paced, ..row(Program::Parallel, "", 2) }];
+            let rows = [Row {
+                paced,
+                ..row(Program::Parallel, "", 2)
+            }];
             let text = one_table(&rows, 6).text(Format::Table, Terminal::default());
-            text.lines().next().unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+            text.lines()
+                .next()
+                .unwrap()
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ")
         };
-        assert_eq!(heading(false), "branch time ratio CPU time CPU ratio speed-up");
-        assert_eq!(heading(true), "branch CPU time CPU ratio time ratio speed-up");
+        assert_eq!(
+            heading(false),
+            "branch time ratio CPU time CPU ratio speed-up"
+        );
+        assert_eq!(
+            heading(true),
+            "branch CPU time CPU ratio time ratio speed-up"
+        );
     }
 }

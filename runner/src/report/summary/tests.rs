@@ -11,7 +11,11 @@ use crate::record::{Ending, FreqState, Record};
 use crate::report::table::{Format, Terminal};
 
 pub(crate) fn asked() -> Asked {
-    let load = Load { workload: "quicksort".to_owned(), size: "small".to_owned(), ..Load::default() };
+    let load = Load {
+        workload: "quicksort".to_owned(),
+        size: "small".to_owned(),
+        ..Load::default()
+    };
     Asked {
         branches: vec!["slow".to_owned(), "master".to_owned(), "same".to_owned()],
         workloads: vec![load],
@@ -35,9 +39,19 @@ pub(super) fn rows(asked: &Asked, records: &[Record]) -> Vec<Row> {
 }
 
 /// A trial of three iterations around `elapsed_ns`, one of them an outlier.
-pub(crate) fn record(branch: &str, program: Program, threads: usize, block: usize, elapsed_ns: u64) -> Record {
-    let iteration =
-        |elapsed_ns| Iteration { elapsed_ns, user_ns: elapsed_ns, system_ns: elapsed_ns / 2, work_units: 100 };
+pub(crate) fn record(
+    branch: &str,
+    program: Program,
+    threads: usize,
+    block: usize,
+    elapsed_ns: u64,
+) -> Record {
+    let iteration = |elapsed_ns| Iteration {
+        elapsed_ns,
+        user_ns: elapsed_ns,
+        system_ns: elapsed_ns / 2,
+        work_units: 100,
+    };
     Record {
         schema: SCHEMA,
         block,
@@ -49,24 +63,52 @@ pub(crate) fn record(branch: &str, program: Program, threads: usize, block: usiz
         freq_state: FreqState::Uncontrolled,
         oversubscribed: threads > 2,
         seed: 1,
-        iterations: vec![iteration(elapsed_ns), iteration(elapsed_ns * 50), iteration(elapsed_ns - 1)],
+        iterations: vec![
+            iteration(elapsed_ns),
+            iteration(elapsed_ns * 50),
+            iteration(elapsed_ns - 1),
+        ],
         ..Record::default()
     }
 }
 
-/// Blocks whose level drifts by a factor of ten; inside a block `slow` takes 1.5 times what `master` takes, `same` and
-/// the twin differ from it by at most 1 %.
+/// Blocks whose level drifts by a factor of ten; inside a block `slow` takes 1.5 times what
+/// `master` takes, `same` and the twin differ from it by at most 1 %.
 fn records() -> Vec<Record> {
     let mut records = Vec::new();
     for block in 0..5 {
         let level = 1_000_000 * (1 + 2 * block as u64);
         let wobble = [0.99, 1.01, 1.0, 0.995, 1.005][block];
-        let scaled = |factor: f64| Duration::from_nanos(level).mul_f64(factor).as_nanos().try_into().unwrap();
+        let scaled = |factor: f64| {
+            Duration::from_nanos(level)
+                .mul_f64(factor)
+                .as_nanos()
+                .try_into()
+                .unwrap()
+        };
         records.push(record("master", Program::Parallel, 2, block, level));
-        records.push(record("master-again", Program::Parallel, 2, block, scaled(wobble)));
-        records.push(record("same", Program::Parallel, 2, block, scaled(2.0 - wobble)));
+        records.push(record(
+            "master-again",
+            Program::Parallel,
+            2,
+            block,
+            scaled(wobble),
+        ));
+        records.push(record(
+            "same",
+            Program::Parallel,
+            2,
+            block,
+            scaled(2.0 - wobble),
+        ));
         records.push(record("slow", Program::Parallel, 2, block, scaled(1.5)));
-        records.push(record("master", Program::Sequential, 1, 100 + block, 10_000_000));
+        records.push(record(
+            "master",
+            Program::Sequential,
+            1,
+            100 + block,
+            10_000_000,
+        ));
     }
     records
 }
@@ -82,7 +124,10 @@ fn a_true_ratio_is_found_although_blocks_drift() {
     let slow = of(&rows, "slow");
     assert!((slow.ratio.unwrap() - 1.5).abs() < 0.001, "{slow:?}");
     assert!((slow.cpu_ratio.unwrap() - 1.5).abs() < 0.001, "{slow:?}");
-    assert!((slow.cpu_ns.unwrap() / slow.median_ns.unwrap() - 1.5).abs() < 0.001, "{slow:?}");
+    assert!(
+        (slow.cpu_ns.unwrap() / slow.median_ns.unwrap() - 1.5).abs() < 0.001,
+        "{slow:?}"
+    );
 }
 
 #[test]
@@ -97,7 +142,10 @@ fn the_twin_has_ratios_like_any_branch_and_the_baseline_has_none() {
 fn a_trial_without_cpu_time_has_no_cpu_ratio() {
     let mut records = records();
     for record in records.iter_mut().filter(|record| record.branch == "same") {
-        record.iterations.iter_mut().for_each(|it| (it.user_ns, it.system_ns) = (0, 0));
+        record
+            .iterations
+            .iter_mut()
+            .for_each(|it| (it.user_ns, it.system_ns) = (0, 0));
     }
     let rows = rows(&asked(), &records);
     let same = of(&rows, "same");
@@ -130,7 +178,11 @@ fn a_program_of_fixed_duration_is_compared_by_its_work() {
 #[test]
 fn failed_trials_are_counted_and_never_a_time() {
     let mut records = records();
-    for record in records.iter_mut().filter(|record| record.branch == "same").take(2) {
+    for record in records
+        .iter_mut()
+        .filter(|record| record.branch == "same")
+        .take(2)
+    {
         record.outcome = Ending::Timeout;
         record.iterations.clear();
     }
@@ -157,12 +209,22 @@ fn the_table_fits_a_terminal_of_eighty_columns_with_the_longest_branch_name() {
     more.outcome = Ending::Crash;
     records.push(more);
     records.push(record(long, Program::Parallel, 2, 1, 1_234_567_890));
-    let look = Terminal { has_colour: false, columns: Some(80) };
+    let look = Terminal {
+        has_colour: false,
+        columns: Some(80),
+    };
     let text = table(&asked, &rows(&asked, &records), Format::Table, look).unwrap();
     for line in text.lines() {
-        assert!(line.chars().count() <= 80, "{} columns: {line}", line.chars().count());
+        assert!(
+            line.chars().count() <= 80,
+            "{} columns: {line}",
+            line.chars().count()
+        );
     }
-    assert!(text.contains("1 of 2") && !text.contains('\u{1b}'), "{text}");
+    assert!(
+        text.contains("1 of 2") && !text.contains('\u{1b}'),
+        "{text}"
+    );
 }
 
 #[test]
@@ -170,7 +232,10 @@ fn csv_and_json_carry_every_row() {
     let rows = rows(&asked(), &records());
     let csv = table(&asked(), &rows, Format::Csv, Terminal::default()).unwrap();
     assert_eq!(csv.lines().count(), 1 + rows.len());
-    assert!(csv.starts_with("workload,size,parameters,mode,placement,program,threads,"), "{csv}");
+    assert!(
+        csv.starts_with("workload,size,parameters,mode,placement,program,threads,"),
+        "{csv}"
+    );
     let json = table(&asked(), &rows, Format::Json, Terminal::default()).unwrap();
     let parsed: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(parsed.as_array().unwrap().len(), rows.len());
@@ -184,14 +249,28 @@ fn trials_of_instrumented_builds_change_no_figure_of_the_table() {
         workers: vec![BTreeMap::from([("pushes".to_owned(), 7)])],
         outside: BTreeMap::new(),
     };
-    let instrument = Instrument { branches: vec!["slow-instrumented".to_owned()], trials: 1 };
-    let asked = Asked { instrument: Some(instrument), ..asked() };
+    let instrument = Instrument {
+        branches: vec!["slow-instrumented".to_owned()],
+        trials: 1,
+    };
+    let asked = Asked {
+        instrument: Some(instrument),
+        ..asked()
+    };
     let mut with_counts = records();
     // As the runner writes them, and as a careless hand might: with times.
     let name = "slow-instrumented";
     let careless = record(name, Program::Parallel, 2, 0, 1);
-    let counted = Record { iterations: Vec::new(), events: Some(events), ..careless.clone() };
-    let failed = Record { outcome: Ending::Crash, iterations: Vec::new(), ..careless.clone() };
+    let counted = Record {
+        iterations: Vec::new(),
+        events: Some(events),
+        ..careless.clone()
+    };
+    let failed = Record {
+        outcome: Ending::Crash,
+        iterations: Vec::new(),
+        ..careless.clone()
+    };
     with_counts.extend([counted, careless, failed]);
     assert_eq!(rows(&asked, &with_counts), rows(&asked, &records()));
 }

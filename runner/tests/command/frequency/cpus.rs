@@ -1,4 +1,5 @@
-//! Made-up folders in the place of /sys/devices/system/cpu, and a kernel that answers to writes there.
+//! Made-up folders in the place of /sys/devices/system/cpu, and a kernel that answers to writes
+//! there.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,7 +25,9 @@ impl Cpus {
     /// Policies 0 and 1 with `driver` and settings as distributions leave them; files are
     /// (path below a policy, content).
     pub(crate) fn new(driver: &str, files: &[(&str, &str)]) -> Self {
-        let cpus = Self { folder: tempfile::tempdir().unwrap() };
+        let cpus = Self {
+            folder: tempfile::tempdir().unwrap(),
+        };
         for policy in 0..2 {
             let limits = [LOWEST, TURBO].map(|khz| khz.to_string());
             let [lowest, turbo] = [&limits[0], &limits[1]];
@@ -76,7 +79,10 @@ impl Cpus {
             "intel_cpufreq",
             &[
                 ("scaling_governor", "schedutil"),
-                ("scaling_available_governors", "conservative userspace performance schedutil"),
+                (
+                    "scaling_available_governors",
+                    "conservative userspace performance schedutil",
+                ),
                 ("base_frequency", "2000000"),
             ],
         );
@@ -103,7 +109,13 @@ impl Cpus {
     pub(crate) fn amd_pstate() -> Self {
         let cpus = Self::new(
             "amd-pstate",
-            &[("scaling_governor", "ondemand"), ("scaling_available_governors", "ondemand userspace performance")],
+            &[
+                ("scaling_governor", "ondemand"),
+                (
+                    "scaling_available_governors",
+                    "ondemand userspace performance",
+                ),
+            ],
         );
         cpus.nominal();
         cpus.write("cpufreq/boost", "1");
@@ -117,8 +129,14 @@ impl Cpus {
             &[
                 ("scaling_governor", "userspace"),
                 ("scaling_setspeed", "1500000"),
-                ("scaling_available_governors", "userspace performance schedutil"),
-                ("scaling_available_frequencies", "2001000 2000000 1500000 1000000 "),
+                (
+                    "scaling_available_governors",
+                    "userspace performance schedutil",
+                ),
+                (
+                    "scaling_available_frequencies",
+                    "2001000 2000000 1500000 1000000 ",
+                ),
                 ("cpuinfo_max_freq", "2001000"),
                 ("scaling_max_freq", "2001000"),
             ],
@@ -130,7 +148,10 @@ impl Cpus {
     pub(crate) fn cppc() -> Self {
         let cpus = Self::new(
             "cppc_cpufreq",
-            &[("scaling_governor", "schedutil"), ("scaling_available_governors", "performance schedutil")],
+            &[
+                ("scaling_governor", "schedutil"),
+                ("scaling_available_governors", "performance schedutil"),
+            ],
         );
         cpus.nominal();
         cpus
@@ -178,7 +199,8 @@ impl Cpus {
     pub(crate) fn write(&self, file: &str, content: &str) {
         let path = self.path().join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        // At once, as the kernel does it: a runner that looks meanwhile finds the old or the new content, never none.
+        // At once, as the kernel does it: a runner that looks meanwhile finds the old or the new
+        // content, never none.
         let mut whole = tempfile::NamedTempFile::new_in(self.path()).unwrap();
         writeln!(whole, "{content}").unwrap();
         fs::set_permissions(whole.path(), fs::Permissions::from_mode(0o644)).unwrap();
@@ -216,8 +238,9 @@ pub(crate) struct Quirks {
     pub(crate) overwrites: Option<(Kind, &'static str)>,
 }
 
-/// Answers to writes as the kernel does: refuses what contradicts itself, cuts limits without boost, lets a governor
-/// allow turbo again and force a preference, and shows every value as a line of its own.
+/// Answers to writes as the kernel does: refuses what contradicts itself, cuts limits without
+/// boost, lets a governor allow turbo again and force a preference, and shows every value as a line
+/// of its own.
 pub(crate) struct Kernel {
     pub(crate) quirks: Quirks,
     /// Preferences to come back when the governor `performance` goes.
@@ -226,7 +249,10 @@ pub(crate) struct Kernel {
 
 impl Kernel {
     pub(crate) fn new(quirks: Quirks) -> Self {
-        Self { quirks, preferences: BTreeMap::new() }
+        Self {
+            quirks,
+            preferences: BTreeMap::new(),
+        }
     }
 
     fn store(tree: &Tree, knob: Knob, text: &str) {
@@ -246,7 +272,11 @@ impl Kernel {
         let was = tree.value(knob(Kind::Governor)).unwrap();
         Self::store(tree, knob(Kind::Governor), value);
         let speed = Self::limit(tree, policy, Kind::Min).to_string();
-        let speed = if value == "userspace" { &speed } else { "<unsupported>" };
+        let speed = if value == "userspace" {
+            &speed
+        } else {
+            "<unsupported>"
+        };
         Self::store(tree, knob(Kind::Speed), speed);
         if tree.path(Knob::of_host(Kind::NoTurbo)).exists() {
             Self::store(tree, Knob::of_host(Kind::NoTurbo), "0");
@@ -255,7 +285,8 @@ impl Kernel {
             return;
         }
         if value == "performance" {
-            self.preferences.insert(policy, tree.read(knob(Kind::Epp)).unwrap());
+            self.preferences
+                .insert(policy, tree.read(knob(Kind::Epp)).unwrap());
             Self::store(tree, knob(Kind::Epp), "performance");
         } else if was == "performance" {
             // Not what was there before: that is for the restore to put back.
@@ -309,7 +340,11 @@ impl Backend for Kernel {
             }
             Kind::Min | Kind::Max => {
                 let mut khz: u64 = text.parse().unwrap();
-                let most = if Self::is_boost_off(tree, policy) { BASE } else { u64::MAX };
+                let most = if Self::is_boost_off(tree, policy) {
+                    BASE
+                } else {
+                    u64::MAX
+                };
                 khz = khz.min(most).min(self.quirks.clips_at.unwrap_or(u64::MAX));
                 let is_contradiction = match knob.kind {
                     Kind::Min => khz > Self::limit(tree, policy, Kind::Max),

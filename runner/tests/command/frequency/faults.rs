@@ -1,5 +1,6 @@
-//! A runner that ends at every single step between the journal and the last restored byte, in every way in which
-//! processes end: afterwards, or after `frequency restore`, the host is byte for byte as it was.
+//! A runner that ends at every single step between the journal and the last restored byte, in every
+//! way in which processes end: afterwards, or after `frequency restore`, the host is byte for byte
+//! as it was.
 //!
 //! `cargo xtask faults` does this on every driver; plain `cargo test` on one.
 
@@ -70,7 +71,12 @@ fn the_process_to_be_ended() {
     let (tree, journal) = (Tree::at(Path::new(&sysfs)), Path::new(&journal));
     let kernel = Kernel::new(Quirks::default());
     let (steps_left, fired) = (step.parse().unwrap(), journal.with_extension("fired"));
-    let mut backend = Faulty { kernel, steps_left, fault, fired };
+    let mut backend = Faulty {
+        kernel,
+        steps_left,
+        fault,
+        fired,
+    };
     if let Some(found) = Journal::open(journal, &tree).unwrap() {
         hold::put_back(&tree, &mut backend, found).unwrap();
         return;
@@ -88,19 +94,32 @@ struct Host {
 impl Host {
     fn new(cpus: Cpus) -> Self {
         let before = cpus.bytes();
-        Self { cpus, folder: tempfile::tempdir().unwrap(), before }
+        Self {
+            cpus,
+            folder: tempfile::tempdir().unwrap(),
+            before,
+        }
     }
 
     fn journal(&self) -> PathBuf {
         self.folder.path().join("journal.json")
     }
 
-    /// Runs the process and ends it before its write number `step`; `None` if it got through before.
+    /// Runs the process and ends it before its write number `step`; `None` if it got through
+    /// before.
     fn end_at(&self, step: usize, fault: &str) -> Option<Output> {
-        let values: [OsString; 4] =
-            [self.cpus.path().into(), self.journal().into(), step.to_string().into(), fault.into()];
+        let values: [OsString; 4] = [
+            self.cpus.path().into(),
+            self.journal().into(),
+            step.to_string().into(),
+            fault.into(),
+        ];
         let output = Command::new(std::env::current_exe().unwrap())
-            .args(["--ignored", "--exact", "frequency::faults::the_process_to_be_ended"])
+            .args([
+                "--ignored",
+                "--exact",
+                "frequency::faults::the_process_to_be_ended",
+            ])
             .envs(TOLD.into_iter().zip(values))
             .output()
             .unwrap();
@@ -117,10 +136,13 @@ impl Host {
         self.cpus.bytes() == self.before
     }
 
-    /// `cargo runner frequency restore`, which writes plain files here: what the kernel does by itself with a governor,
-    /// to show no request under any but `userspace`, is done for it.
+    /// `cargo runner frequency restore`, which writes plain files here: what the kernel does by
+    /// itself with a governor, to show no request under any but `userspace`, is done for it.
     fn restore(&self) {
-        self.frequency("restore").assert().success().stderr(contains("restored"));
+        self.frequency("restore")
+            .assert()
+            .success()
+            .stderr(contains("restored"));
         for policy in 0..2 {
             let file = |name: &str| format!("cpufreq/policy{policy}/{name}");
             let governor = std::fs::read(self.cpus.path().join(file("scaling_governor"))).unwrap();
@@ -133,7 +155,9 @@ impl Host {
     /// `cargo runner frequency VERB` on this host.
     fn frequency(&self, verb: &str) -> Command {
         let mut command = common::runner(self.folder.path());
-        command.args(["frequency", verb, "--sysfs"]).arg(self.cpus.path());
+        command
+            .args(["frequency", verb, "--sysfs"])
+            .arg(self.cpus.path());
         command.arg("--frequency-journal").arg(self.journal());
         command
     }
@@ -147,8 +171,14 @@ fn end_at_every_step(driver: &str, fault: &str, check: impl Fn(&Host, &Output)) 
         if let Some(output) = &output {
             check(&host, output);
         }
-        assert!(host.is_as_before(), "{driver}, {fault} at step {step}: {output:?}");
-        assert!(!host.journal().exists(), "{driver}, {fault} at step {step}: {output:?}");
+        assert!(
+            host.is_as_before(),
+            "{driver}, {fault} at step {step}: {output:?}"
+        );
+        assert!(
+            !host.journal().exists(),
+            "{driver}, {fault} at step {step}: {output:?}"
+        );
         if output.is_none() {
             // At the very least a limit and something else of two policies, there and back.
             assert!(step >= 8, "{driver}: only {step} steps");
@@ -159,7 +189,11 @@ fn end_at_every_step(driver: &str, fault: &str, check: impl Fn(&Host, &Output)) 
 
 fn drivers() -> Vec<&'static str> {
     let all = std::env::var(DRIVERS).is_ok_and(|drivers| drivers == "all");
-    if all { Cpus::all().into_keys().collect() } else { vec!["intel_pstate"] }
+    if all {
+        Cpus::all().into_keys().collect()
+    } else {
+        vec!["intel_pstate"]
+    }
 }
 
 #[test]
@@ -202,7 +236,9 @@ fn restores_that_are_killed_themselves_are_gone_on_with_by_the_next() {
         host.end_at(6, "SIGKILL").expect("a fix has more steps");
         assert!(!host.is_as_before());
         // Each gets one step further, as far as there is anything left to put back.
-        let killed = (0..1000).take_while(|step| host.end_at(*step, "SIGKILL").is_some()).count();
+        let killed = (0..1000)
+            .take_while(|step| host.end_at(*step, "SIGKILL").is_some())
+            .count();
         assert!(killed > 1, "{driver}");
         assert!(host.is_as_before(), "{driver}");
         assert!(!host.journal().exists(), "{driver}");
@@ -212,20 +248,42 @@ fn restores_that_are_killed_themselves_are_gone_on_with_by_the_next() {
 #[test]
 fn fix_and_restore_by_hand_are_exact_and_status_tells_between_them() {
     let host = Host::new(Cpus::amd_pstate_epp());
-    host.frequency("status").assert().success().stdout(contains("can be fixed at 2000000 kHz, by sysfs"));
-    host.frequency("fix").assert().success().stderr(contains("all CPUs are set to 2000000 kHz"));
+    host.frequency("status")
+        .assert()
+        .success()
+        .stdout(contains("can be fixed at 2000000 kHz, by sysfs"));
+    host.frequency("fix")
+        .assert()
+        .success()
+        .stderr(contains("all CPUs are set to 2000000 kHz"));
     assert!(!host.is_as_before());
-    host.frequency("status").assert().success().stdout(contains("fix in force: 2000000 kHz since"));
-    host.frequency("fix").assert().code(4).stderr(contains("frequency restore` first"));
-    host.frequency("restore").assert().success().stderr(contains("everything is as it was before"));
+    host.frequency("status")
+        .assert()
+        .success()
+        .stdout(contains("fix in force: 2000000 kHz since"));
+    host.frequency("fix")
+        .assert()
+        .code(4)
+        .stderr(contains("frequency restore` first"));
+    host.frequency("restore")
+        .assert()
+        .success()
+        .stderr(contains("everything is as it was before"));
     assert!(host.is_as_before());
-    host.frequency("restore").assert().success().stderr(contains("nothing to restore"));
+    host.frequency("restore")
+        .assert()
+        .success()
+        .stderr(contains("nothing to restore"));
 }
 
 #[test]
 fn status_as_json_is_data() {
     let host = Host::new(Cpus::intel_pstate());
-    let output = host.frequency("status").args(["--format", "json"]).output().unwrap();
+    let output = host
+        .frequency("status")
+        .args(["--format", "json"])
+        .output()
+        .unwrap();
     let status: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(status["fixable_khz"], 2_000_000);
     assert_eq!(status["policies"][1]["governor"], "powersave");
@@ -236,8 +294,14 @@ fn status_as_json_is_data() {
 fn a_fix_that_is_not_possible_is_a_host_not_fit() {
     let host = Host::new(Cpus::cppc());
     host.cpus.write("cpufreq/policy0/scaling_driver", "made-up");
-    host.frequency("fix").assert().code(4).stderr(contains("no recipe for the frequency driver"));
-    host.frequency("status").assert().success().stdout(contains("cannot be fixed"));
+    host.frequency("fix")
+        .assert()
+        .code(4)
+        .stderr(contains("no recipe for the frequency driver"));
+    host.frequency("status")
+        .assert()
+        .success()
+        .stdout(contains("cannot be fixed"));
 }
 
 #[test]
@@ -248,8 +312,14 @@ fn a_full_disk_is_noticed_before_anything_is_changed() {
         dd if=/dev/zero of=/mnt/filler bs=1k count=64 2>/dev/null || true
         exec "$RUNNER" frequency fix --sysfs "$SYSFS" --frequency-journal /mnt/journal
     "#;
-    let Some(output) = namespace::run(script, &[("SYSFS", host.cpus.path())]) else { return };
-    output.assert().code(4).stderr(contains("Nothing was changed")).stderr(contains("space left"));
+    let Some(output) = namespace::run(script, &[("SYSFS", host.cpus.path())]) else {
+        return;
+    };
+    output
+        .assert()
+        .code(4)
+        .stderr(contains("Nothing was changed"))
+        .stderr(contains("space left"));
     assert!(host.is_as_before());
 }
 
@@ -262,8 +332,13 @@ fn files_on_a_read_only_system_are_refused_before_anything_is_changed() {
     "#;
     let journal = host.journal();
     let variables = [("SYSFS", host.cpus.path()), ("JOURNAL", &*journal)];
-    let Some(output) = namespace::run(script, &variables) else { return };
-    output.assert().code(4).stderr(contains("cannot be written: Read-only file system"));
+    let Some(output) = namespace::run(script, &variables) else {
+        return;
+    };
+    output
+        .assert()
+        .code(4)
+        .stderr(contains("cannot be written: Read-only file system"));
     assert!(host.is_as_before());
     assert!(!journal.exists());
 }
@@ -278,6 +353,9 @@ fn a_journal_of_another_user_is_not_obeyed() {
         return;
     }
     let changed = host.cpus.bytes();
-    host.frequency("restore").assert().code(4).stderr(contains("user 65534 has fixed the frequency"));
+    host.frequency("restore")
+        .assert()
+        .code(4)
+        .stderr(contains("user 65534 has fixed the frequency"));
     assert_eq!(host.cpus.bytes(), changed);
 }

@@ -11,7 +11,10 @@ use runner::host::frequency::tree::{Kind, Knob, Tree};
 
 /// The value in a file of a host.
 fn read(cpus: &Cpus, file: &str) -> String {
-    std::fs::read_to_string(cpus.path().join(file)).unwrap().trim().to_owned()
+    std::fs::read_to_string(cpus.path().join(file))
+        .unwrap()
+        .trim()
+        .to_owned()
 }
 
 fn tree(cpus: &Cpus) -> Tree {
@@ -25,7 +28,10 @@ struct Case {
 
 impl Case {
     fn of(cpus: Cpus) -> Self {
-        Self { cpus, journals: tempfile::tempdir().unwrap() }
+        Self {
+            cpus,
+            journals: tempfile::tempdir().unwrap(),
+        }
     }
 
     fn journal(&self) -> PathBuf {
@@ -57,7 +63,9 @@ impl Case {
 fn every_driver_is_fixed_at_the_highest_frequency_without_boost_on_all_policies() {
     for (driver, cpus) in Cpus::all() {
         let case = Case::of(cpus);
-        let held = case.fix(Quirks::default()).unwrap_or_else(|error| panic!("{driver}: {error}"));
+        let held = case
+            .fix(Quirks::default())
+            .unwrap_or_else(|error| panic!("{driver}: {error}"));
         assert_eq!(held.khz(), BASE, "{driver}");
         for policy in 0..2 {
             let value = |file: &str| read(&case.cpus, &format!("cpufreq/policy{policy}/{file}"));
@@ -94,7 +102,10 @@ fn boost_is_off_while_fixed_wherever_there_is_a_file_for_it() {
 
 #[test]
 fn the_drivers_status_is_never_written() {
-    for (cpus, status) in [(Cpus::intel_pstate(), "active"), (Cpus::intel_cpufreq(), "passive")] {
+    for (cpus, status) in [
+        (Cpus::intel_pstate(), "active"),
+        (Cpus::intel_cpufreq(), "passive"),
+    ] {
         let case = Case::of(cpus);
         let _held = case.fix(Quirks::default()).unwrap();
         assert_eq!(read(&case.cpus, "intel_pstate/status"), status);
@@ -108,7 +119,8 @@ fn a_restore_gives_back_every_byte_on_every_driver() {
         let before = case.cpus.bytes();
         let held = case.fix(Quirks::default()).unwrap();
         assert_ne!(case.cpus.bytes(), before, "{driver}");
-        held.restore().unwrap_or_else(|error| panic!("{driver}: {error}"));
+        held.restore()
+            .unwrap_or_else(|error| panic!("{driver}: {error}"));
         assert_eq!(case.cpus.bytes(), before, "{driver}");
         assert!(!case.journal().exists(), "{driver}");
     }
@@ -148,7 +160,9 @@ fn the_journal_is_on_disk_before_the_first_write_and_gone_after_the_last() {
     }
     let case = Case::of(Cpus::intel_pstate());
     let kernel = Kernel::new(Quirks::default());
-    let held = case.fix_by(Box::new(Watching(kernel, case.journal()))).unwrap();
+    let held = case
+        .fix_by(Box::new(Watching(kernel, case.journal())))
+        .unwrap();
     held.restore().unwrap();
     assert!(!case.journal().exists());
 }
@@ -157,13 +171,25 @@ fn the_journal_is_on_disk_before_the_first_write_and_gone_after_the_last() {
 fn files_that_clip_are_an_error_with_both_values_and_leave_nothing_changed() {
     let case = Case::of(Cpus::intel_pstate());
     for policy in 0..2 {
-        case.cpus.write(&format!("cpufreq/policy{policy}/scaling_max_freq"), "1900000");
+        case.cpus.write(
+            &format!("cpufreq/policy{policy}/scaling_max_freq"),
+            "1900000",
+        );
     }
     let low = case.cpus.bytes();
-    let quirks = Quirks { clips_at: Some(1_900_000), ..Quirks::default() };
+    let quirks = Quirks {
+        clips_at: Some(1_900_000),
+        ..Quirks::default()
+    };
     let error = case.fix(quirks).err().unwrap().to_string();
-    assert!(error.contains("cpufreq/policy0/scaling_max_freq"), "{error}");
-    assert!(error.contains("was set to `2000000` and reads `1900000`"), "{error}");
+    assert!(
+        error.contains("cpufreq/policy0/scaling_max_freq"),
+        "{error}"
+    );
+    assert!(
+        error.contains("was set to `2000000` and reads `1900000`"),
+        "{error}"
+    );
     assert!(error.contains("everything is as it was"), "{error}");
     assert_eq!(case.cpus.bytes(), low);
     assert!(!case.journal().exists());
@@ -174,7 +200,10 @@ fn a_file_that_refuses_is_an_error_and_what_was_changed_before_it_is_undone() {
     for kind in [Kind::Governor, Kind::NoTurbo, Kind::Min] {
         let case = Case::of(Cpus::intel_pstate());
         let before = case.cpus.bytes();
-        let quirks = Quirks { refuses: Some(kind), ..Quirks::default() };
+        let quirks = Quirks {
+            refuses: Some(kind),
+            ..Quirks::default()
+        };
         let error = case.fix(quirks).err().unwrap().to_string();
         assert!(error.contains("Permission denied"), "{kind:?}: {error}");
         assert_eq!(case.cpus.bytes(), before, "{kind:?}");
@@ -185,15 +214,32 @@ fn a_file_that_refuses_is_an_error_and_what_was_changed_before_it_is_undone() {
 #[test]
 fn a_file_that_changes_after_being_written_is_an_error_that_suspects_a_daemon() {
     let case = Case::of(Cpus::amd_pstate_epp());
-    let quirks = Quirks { overwrites: Some((Kind::Min, "1100000")), ..Quirks::default() };
+    let quirks = Quirks {
+        overwrites: Some((Kind::Min, "1100000")),
+        ..Quirks::default()
+    };
     let error = case.fix(quirks).err().unwrap().to_string();
     // The daemon also undoes the restore, so the journal stays and says how to go on.
-    assert!(error.contains("scaling_min_freq is `1100000`, was `1000000`"), "{error}");
+    assert!(
+        error.contains("scaling_min_freq is `1100000`, was `1000000`"),
+        "{error}"
+    );
     assert!(error.contains("cargo runner frequency restore"), "{error}");
     let journal = case.journal_left().expect("the journal is kept");
-    hold::put_back(&tree(&case.cpus), &mut Kernel::new(Quirks::default()), journal).unwrap();
-    assert_eq!(read(&case.cpus, "cpufreq/policy0/scaling_min_freq"), LOWEST.to_string());
-    assert_eq!(read(&case.cpus, "cpufreq/policy0/scaling_max_freq"), TURBO.to_string());
+    hold::put_back(
+        &tree(&case.cpus),
+        &mut Kernel::new(Quirks::default()),
+        journal,
+    )
+    .unwrap();
+    assert_eq!(
+        read(&case.cpus, "cpufreq/policy0/scaling_min_freq"),
+        LOWEST.to_string()
+    );
+    assert_eq!(
+        read(&case.cpus, "cpufreq/policy0/scaling_max_freq"),
+        TURBO.to_string()
+    );
 }
 
 #[test]
@@ -201,10 +247,14 @@ fn a_value_changed_later_is_seen_by_the_next_verification() {
     let case = Case::of(Cpus::cppc());
     let held = case.fix(Quirks::default()).unwrap();
     held.verify().unwrap();
-    case.cpus.write("cpufreq/policy1/scaling_governor", "schedutil");
+    case.cpus
+        .write("cpufreq/policy1/scaling_governor", "schedutil");
     let error = held.verify().unwrap_err().to_string();
     assert!(error.contains("policy1/scaling_governor"), "{error}");
-    assert!(error.contains("`performance` and reads `schedutil`"), "{error}");
+    assert!(
+        error.contains("`performance` and reads `schedutil`"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -248,12 +298,22 @@ fn turbo_that_a_table_names_as_one_megahertz_more_is_passed_over() {
 #[test]
 fn policies_that_differ_meet_at_the_highest_frequency_that_all_have() {
     let cpus = Cpus::listed("scmi");
-    cpus.write("cpufreq/policy1/scaling_available_frequencies", "1000000 1900000 ");
-    // 1900000 is the most of policy 1; below it policy 0 has 1800000, below that policy 1 has 1000000.
+    cpus.write(
+        "cpufreq/policy1/scaling_available_frequencies",
+        "1000000 1900000 ",
+    );
+    // 1900000 is the most of policy 1; below it policy 0 has 1800000, below that policy 1 has
+    // 1000000.
     assert_eq!(recipe(&tree(&cpus), &[0, 1]).unwrap().khz, 1_000_000);
-    cpus.write("cpufreq/policy1/scaling_available_frequencies", "500000 900000 ");
+    cpus.write(
+        "cpufreq/policy1/scaling_available_frequencies",
+        "500000 900000 ",
+    );
     let error = Case::of(cpus).reason_against();
-    assert!(error.contains("policy0 cannot go below 1000000 kHz"), "{error}");
+    assert!(
+        error.contains("policy0 cannot go below 1000000 kHz"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -262,7 +322,10 @@ fn cpus_of_unequal_capacity_are_refused_unless_trials_run_on_equal_ones() {
     cpus.write("cpu0/cpu_capacity", "446");
     cpus.write("cpu1/cpu_capacity", "1024");
     let error = recipe(&tree(&cpus), &[0, 1]).unwrap_err().to_string();
-    assert!(error.contains("cpu0: 446, cpu1: 1024") && error.contains("taskset"), "{error}");
+    assert!(
+        error.contains("cpu0: 446, cpu1: 1024") && error.contains("taskset"),
+        "{error}"
+    );
     assert_eq!(recipe(&tree(&cpus), &[1]).unwrap().khz, BASE);
 }
 
@@ -283,9 +346,15 @@ fn hosts_that_cannot_be_fixed_say_why() {
     for (cpus, reason) in [
         (no_base, "cpufreq/policy1/base_frequency says no frequency"),
         (no_nominal, "cpu1/acpi_cppc/nominal_freq says no frequency"),
-        (no_list, "cpufreq/policy0/scaling_available_frequencies says no frequency"),
+        (
+            no_list,
+            "cpufreq/policy0/scaling_available_frequencies says no frequency",
+        ),
         (no_governor, "modprobe cpufreq_performance"),
-        (unknown, "no recipe for the frequency driver `made-up` (policy1)"),
+        (
+            unknown,
+            "no recipe for the frequency driver `made-up` (policy1)",
+        ),
         (none, "no frequency control"),
     ] {
         let said = Case::of(cpus).reason_against();
@@ -298,8 +367,14 @@ fn policies_of_cpus_that_are_offline_are_left_alone() {
     let case = Case::of(Cpus::intel_pstate());
     case.cpus.write("cpufreq/policy1/affected_cpus", "");
     let _held = case.fix(Quirks::default()).unwrap();
-    assert_eq!(read(&case.cpus, "cpufreq/policy0/scaling_max_freq"), BASE.to_string());
-    assert_eq!(read(&case.cpus, "cpufreq/policy1/scaling_max_freq"), TURBO.to_string());
+    assert_eq!(
+        read(&case.cpus, "cpufreq/policy0/scaling_max_freq"),
+        BASE.to_string()
+    );
+    assert_eq!(
+        read(&case.cpus, "cpufreq/policy1/scaling_max_freq"),
+        TURBO.to_string()
+    );
 }
 
 #[test]
@@ -307,8 +382,14 @@ fn plain_writes_are_byte_for_byte_and_never_create_a_file() {
     let cpus = Cpus::cppc();
     let knob = Knob::of(0, Kind::Governor);
     Sysfs.set(&tree(&cpus), knob, b"performance").unwrap();
-    assert_eq!(std::fs::read(tree(&cpus).path(knob)).unwrap(), b"performance");
+    assert_eq!(
+        std::fs::read(tree(&cpus).path(knob)).unwrap(),
+        b"performance"
+    );
     let gone = Knob::of(7, Kind::Governor);
     let error = Sysfs.set(&tree(&cpus), gone, b"performance").unwrap_err();
-    assert!(format!("{error:#}").contains("policy7/scaling_governor"), "{error:#}");
+    assert!(
+        format!("{error:#}").contains("policy7/scaling_governor"),
+        "{error:#}"
+    );
 }

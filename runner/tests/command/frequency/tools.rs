@@ -1,5 +1,5 @@
-//! The real `cpufreq-set`, `cpufreq-info` and `cpupower` on a made-up host that lies in the place of the system's. Its
-//! files are plain ones, so all values of a file have one length.
+//! The real `cpufreq-set`, `cpufreq-info` and `cpupower` on a made-up host that lies in the place
+//! of the system's. Its files are plain ones, so all values of a file have one length.
 
 use std::process::{Command, Output};
 
@@ -10,12 +10,18 @@ use predicates::str::contains;
 use super::cpus::Cpus;
 use crate::{common, namespace};
 
-const FIX: &str = r#""$RUNNER" frequency fix --frequency-backend "$TOOL" --frequency-journal "$JOURNAL""#;
-const RESTORE: &str = r#""$RUNNER" frequency restore --frequency-backend "$TOOL" --frequency-journal "$JOURNAL""#;
+const FIX: &str =
+    r#""$RUNNER" frequency fix --frequency-backend "$TOOL" --frequency-journal "$JOURNAL""#;
+const RESTORE: &str =
+    r#""$RUNNER" frequency restore --frequency-backend "$TOOL" --frequency-journal "$JOURNAL""#;
 
 /// Runs a script where the made-up host lies over the system's.
 fn on(cpus: &Cpus, tool: &str, script: &str) -> Option<Output> {
-    let package = if tool == "cpupower" { "linux-cpupower" } else { "cpufrequtils" };
+    let package = if tool == "cpupower" {
+        "linux-cpupower"
+    } else {
+        "cpufrequtils"
+    };
     if !has(tool, package) {
         return None;
     }
@@ -39,11 +45,15 @@ fn cpufreq_set_fixes_and_restores_and_cpufreq_info_agrees() {
     let cpus = Cpus::acpi_cpufreq();
     let before = cpus.bytes();
     let script = format!("{FIX}\ncpufreq-info -c 0 -p; cpufreq-info -c 1 -p\n{RESTORE}");
-    let Some(output) = on(&cpus, "cpufreq-set", &script) else { return };
+    let Some(output) = on(&cpus, "cpufreq-set", &script) else {
+        return;
+    };
     output
         .assert()
         .success()
-        .stdout(contains("2000000 2000000 userspace\n2000000 2000000 userspace\n"))
+        .stdout(contains(
+            "2000000 2000000 userspace\n2000000 2000000 userspace\n",
+        ))
         .stderr(contains("cpufreq/boost still allows boost"));
     assert_eq!(cpus.bytes(), before);
 }
@@ -52,9 +62,15 @@ fn cpufreq_set_fixes_and_restores_and_cpufreq_info_agrees() {
 fn cpupower_fixes_and_restores() {
     let cpus = Cpus::acpi_cpufreq();
     let before = cpus.bytes();
-    let script = format!("{FIX}\ncat /sys/devices/system/cpu/cpufreq/policy*/scaling_setspeed\n{RESTORE}");
-    let Some(output) = on(&cpus, "cpupower", &script) else { return };
-    output.assert().success().stdout(contains("2000000\n2000000\n"));
+    let script =
+        format!("{FIX}\ncat /sys/devices/system/cpu/cpufreq/policy*/scaling_setspeed\n{RESTORE}");
+    let Some(output) = on(&cpus, "cpupower", &script) else {
+        return;
+    };
+    output
+        .assert()
+        .success()
+        .stdout(contains("2000000\n2000000\n"));
     assert_eq!(cpus.bytes(), before);
 }
 
@@ -62,8 +78,13 @@ fn cpupower_fixes_and_restores() {
 fn boost_that_is_off_already_is_no_matter_to_a_tool() {
     let cpus = Cpus::acpi_cpufreq();
     cpus.write("cpufreq/boost", "0");
-    let Some(output) = on(&cpus, "cpufreq-set", &format!("{FIX}\n{RESTORE}")) else { return };
-    output.assert().success().stderr(contains("still allows boost").not());
+    let Some(output) = on(&cpus, "cpufreq-set", &format!("{FIX}\n{RESTORE}")) else {
+        return;
+    };
+    output
+        .assert()
+        .success()
+        .stderr(contains("still allows boost").not());
 }
 
 #[test]
@@ -75,7 +96,9 @@ fn a_tool_that_fails_is_named_with_its_command_and_everything_is_undone() {
         mount --bind -o ro $file $file
         {FIX}"
     );
-    let Some(output) = on(&cpus, "cpufreq-set", &script) else { return };
+    let Some(output) = on(&cpus, "cpufreq-set", &script) else {
+        return;
+    };
     output
         .assert()
         .code(4)
@@ -89,9 +112,16 @@ fn a_clock_that_is_not_what_was_set_is_told() {
     // No CPU runs at 10 MHz because a made-up file says so.
     let cpus = Cpus::acpi_cpufreq();
     for policy in 0..2 {
-        cpus.write(&format!("cpufreq/policy{policy}/scaling_available_frequencies"), "10000 ");
+        cpus.write(
+            &format!("cpufreq/policy{policy}/scaling_available_frequencies"),
+            "10000 ",
+        );
     }
-    let Some(output) = on(&cpus, "cpufreq-set", &format!("TOOL=sysfs; {FIX}\n{RESTORE}")) else {
+    let Some(output) = on(
+        &cpus,
+        "cpufreq-set",
+        &format!("TOOL=sysfs; {FIX}\n{RESTORE}"),
+    ) else {
         return;
     };
     output.assert().success().stderr(contains("warning: "));
@@ -119,7 +149,12 @@ fn an_unprivileged_user_fixes_through_sudo() {
         as_user {RESTORE} --root {root}",
         root = common::root().display(),
     );
-    let Some(output) = on(&cpus, "cpufreq-set", &script) else { return };
-    output.assert().success().stdout(contains("2000000\n2000000\n"));
+    let Some(output) = on(&cpus, "cpufreq-set", &script) else {
+        return;
+    };
+    output
+        .assert()
+        .success()
+        .stdout(contains("2000000\n2000000\n"));
     assert_eq!(cpus.bytes(), before);
 }

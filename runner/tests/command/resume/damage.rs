@@ -1,4 +1,5 @@
-//! A sweep that something happened to between two runs: what is said, with which exit code, and that nothing is lost.
+//! A sweep that something happened to between two runs: what is said, with which exit code, and
+//! that nothing is lost.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,11 +24,19 @@ impl Damaged {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let from = killed_sweep().path().join("sweeps");
-        let copied = Command::new("cp").arg("-r").arg(from).arg(folder.path()).status();
+        let copied = Command::new("cp")
+            .arg("-r")
+            .arg(from)
+            .arg(folder.path())
+            .status();
         assert!(copied.unwrap().success());
         let sweep = sweep_in(&folder).unwrap();
         let trials = fs::read_to_string(sweep.join("trials.jsonl")).unwrap();
-        Self { folder, sweep, trials }
+        Self {
+            folder,
+            sweep,
+            trials,
+        }
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -48,14 +57,21 @@ impl Damaged {
     #[track_caller]
     fn assert_refused(&self, code: i32, message: &str) {
         let before = contents(&self.sweep);
-        self.resume().code(code).stderr(contains(message)).stderr(contains("building").not());
+        self.resume()
+            .code(code)
+            .stderr(contains(message))
+            .stderr(contains("building").not());
         assert_eq!(contents(&self.sweep), before);
     }
 }
 
 fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
-    let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let mut all: Vec<(PathBuf, Vec<u8>)> = paths.map(|path| (path.clone(), fs::read(path).unwrap())).collect();
+    let paths = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut all: Vec<(PathBuf, Vec<u8>)> = paths
+        .map(|path| (path.clone(), fs::read(path).unwrap()))
+        .collect();
     all.sort();
     all
 }
@@ -72,7 +88,10 @@ fn an_empty_file_of_trials_is_filled_again() {
 fn a_missing_file_of_trials_is_bad_input_with_what_a_sweep_is_made_of() {
     let damaged = Damaged::new();
     fs::remove_file(damaged.file("trials.jsonl")).unwrap();
-    damaged.assert_refused(2, "a sweep is a folder with manifest.json, host.json and trials.jsonl");
+    damaged.assert_refused(
+        2,
+        "a sweep is a folder with manifest.json, host.json and trials.jsonl",
+    );
 }
 
 #[test]
@@ -81,8 +100,14 @@ fn trials_without_a_manifest_are_bad_input_and_untouched() {
     fs::remove_file(damaged.file("manifest.json")).unwrap();
     let mut command = common::runner(damaged.folder.path());
     command.args(["sweep", "--resume"]).arg(&damaged.sweep);
-    command.assert().code(2).stderr(contains("has trials, but no manifest.json"));
-    assert_eq!(fs::read_to_string(damaged.file("trials.jsonl")).unwrap(), damaged.trials);
+    command
+        .assert()
+        .code(2)
+        .stderr(contains("has trials, but no manifest.json"));
+    assert_eq!(
+        fs::read_to_string(damaged.file("trials.jsonl")).unwrap(),
+        damaged.trials
+    );
 }
 
 #[test]
@@ -111,7 +136,10 @@ fn a_line_that_is_no_record_is_bad_input_with_its_number() {
     let damaged = Damaged::new();
     damaged.replace("trials.jsonl", "\n", "\nhello\n");
     damaged.assert_refused(2, "trials.jsonl:2: no trial record");
-    damaged.assert_refused(2, &format!("`cargo runner repair {}`", damaged.sweep.display()));
+    damaged.assert_refused(
+        2,
+        &format!("`cargo runner repair {}`", damaged.sweep.display()),
+    );
 }
 
 #[test]
@@ -119,7 +147,10 @@ fn a_sweep_with_broken_lines_is_shown_without_them_loudly_and_repaired() {
     let damaged = Damaged::new();
     let first = damaged.trials.lines().next().unwrap();
     // Nonsense in the middle, a record twice, and half a line at the end.
-    let broken = damaged.trials.replacen('\n', &format!("\nhello\n{first}\n"), 1) + "{\"schema\"";
+    let broken = damaged
+        .trials
+        .replacen('\n', &format!("\nhello\n{first}\n"), 1)
+        + "{\"schema\"";
     fs::write(damaged.file("trials.jsonl"), broken).unwrap();
     let command = |word: &str| {
         let mut command = common::runner(damaged.folder.path());
@@ -131,13 +162,26 @@ fn a_sweep_with_broken_lines_is_shown_without_them_loudly_and_repaired() {
         .stderr(contains("trials.jsonl:2: no trial record"))
         .stderr(contains("WARNING: 2 lines of"))
         .stderr(contains("cargo runner repair"));
-    command("repair").success().stderr(contains("3 broken lines of"));
-    assert_eq!(fs::read_to_string(damaged.file("trials.jsonl")).unwrap(), damaged.trials);
+    command("repair")
+        .success()
+        .stderr(contains("3 broken lines of"));
+    assert_eq!(
+        fs::read_to_string(damaged.file("trials.jsonl")).unwrap(),
+        damaged.trials
+    );
     let aside = fs::read_to_string(damaged.file("trials.torn-2")).unwrap();
     assert_eq!(aside, format!("hello\n{first}\n"));
-    command("repair").success().stderr(contains("nothing was changed"));
+    command("repair")
+        .success()
+        .stderr(contains("nothing was changed"));
     let lines = damaged.trials.lines().count();
-    assert_eq!(lines, fs::read_to_string(damaged.file("trials.jsonl")).unwrap().lines().count());
+    assert_eq!(
+        lines,
+        fs::read_to_string(damaged.file("trials.jsonl"))
+            .unwrap()
+            .lines()
+            .count()
+    );
 }
 
 #[test]
@@ -146,10 +190,16 @@ fn records_of_branches_and_trials_that_were_not_planned_are_not_shown_as_if_they
         let damaged = Damaged::new();
         let first: Value = serde_json::from_str(damaged.trials.lines().next().unwrap()).unwrap();
         let value = |word: &str| format!("\"{field}\":\"{word}\"");
-        damaged.replace("trials.jsonl", &value(first[field].as_str().unwrap()), &value(other));
+        damaged.replace(
+            "trials.jsonl",
+            &value(first[field].as_str().unwrap()),
+            &value(other),
+        );
         let mut show = common::runner(damaged.folder.path());
         let show = show.arg("show").arg(&damaged.sweep).assert();
-        show.code(2).stderr(contains(other)).stderr(contains("is not part of the plan"));
+        show.code(2)
+            .stderr(contains(other))
+            .stderr(contains("is not part of the plan"));
     }
 }
 
@@ -157,7 +207,11 @@ fn records_of_branches_and_trials_that_were_not_planned_are_not_shown_as_if_they
 fn a_trial_that_is_there_twice_is_bad_input_with_both_lines() {
     let damaged = Damaged::new();
     let first = damaged.trials.lines().next().unwrap();
-    fs::write(damaged.file("trials.jsonl"), format!("{first}\n{}", damaged.trials)).unwrap();
+    fs::write(
+        damaged.file("trials.jsonl"),
+        format!("{first}\n{}", damaged.trials),
+    )
+    .unwrap();
     damaged.assert_refused(2, "is in line 1 already");
 }
 
@@ -165,19 +219,28 @@ fn a_trial_that_is_there_twice_is_bad_input_with_both_lines() {
 fn a_trial_of_another_sweep_is_bad_input() {
     let damaged = Damaged::new();
     let first: Value = serde_json::from_str(damaged.trials.lines().next().unwrap()).unwrap();
-    damaged.replace("trials.jsonl", first["trial"].as_str().unwrap(), "0123456789abcdef");
-    damaged
-        .resume()
-        .code(2)
-        .stderr(contains("trial 0123456789abcdef of branch `master`").and(contains("is not part of the plan")));
+    damaged.replace(
+        "trials.jsonl",
+        first["trial"].as_str().unwrap(),
+        "0123456789abcdef",
+    );
+    damaged.resume().code(2).stderr(
+        contains("trial 0123456789abcdef of branch `master`")
+            .and(contains("is not part of the plan")),
+    );
 }
 
 #[test]
 fn a_sweep_of_another_host_is_refused_as_host_not_fit() {
     let damaged = Damaged::new();
-    let manifest: Value = serde_json::from_slice(&fs::read(damaged.file("manifest.json")).unwrap()).unwrap();
+    let manifest: Value =
+        serde_json::from_slice(&fs::read(damaged.file("manifest.json")).unwrap()).unwrap();
     let host = manifest["host"].as_str().unwrap();
-    damaged.replace("manifest.json", &format!("\"host\": \"{host}\""), "\"host\": \"elsewh\"");
+    damaged.replace(
+        "manifest.json",
+        &format!("\"host\": \"{host}\""),
+        "\"host\": \"elsewh\"",
+    );
     damaged.assert_refused(4, "was begun on host elsewh");
 }
 
@@ -189,8 +252,14 @@ fn a_sweep_of_another_list_of_branches_is_bad_input_with_what_differs() {
     fs::write(&config, row).unwrap();
     let mut command = resume(&damaged.folder);
     command.arg("--config").arg(config);
-    command.assert().code(2).stderr(contains("branch `master` is no longer in branches.toml"));
-    assert_eq!(fs::read_to_string(damaged.file("trials.jsonl")).unwrap(), damaged.trials);
+    command
+        .assert()
+        .code(2)
+        .stderr(contains("branch `master` is no longer in branches.toml"));
+    assert_eq!(
+        fs::read_to_string(damaged.file("trials.jsonl")).unwrap(),
+        damaged.trials
+    );
 }
 
 #[test]
@@ -202,13 +271,20 @@ fn a_folder_that_cannot_be_written_is_told_before_anything_is_built() {
     "#;
     let sweeps = damaged.folder.path().join("sweeps");
     let variables = [("SWEEPS", &*sweeps), ("TMPDIR", damaged.folder.path())];
-    let Some(output) = namespace::run(script, &variables) else { return };
+    let Some(output) = namespace::run(script, &variables) else {
+        return;
+    };
     output
         .assert()
         .code(4)
-        .stderr(contains("nothing can be added to this sweep: Read-only file system"))
+        .stderr(contains(
+            "nothing can be added to this sweep: Read-only file system",
+        ))
         .stderr(contains("building").not());
-    assert_eq!(fs::read_to_string(damaged.file("trials.jsonl")).unwrap(), damaged.trials);
+    assert_eq!(
+        fs::read_to_string(damaged.file("trials.jsonl")).unwrap(),
+        damaged.trials
+    );
 }
 
 #[test]
@@ -231,8 +307,14 @@ fn a_disk_that_gets_full_stops_the_sweep_and_with_room_it_goes_on() {
     "#;
     let sweeps = damaged.folder.path().join("sweeps");
     let kept = damaged.folder.path().join("kept.jsonl");
-    let variables = [("SWEEPS", &*sweeps), ("KEPT", &*kept), ("TMPDIR", damaged.folder.path())];
-    let Some(output) = namespace::run(script, &variables) else { return };
+    let variables = [
+        ("SWEEPS", &*sweeps),
+        ("KEPT", &*kept),
+        ("TMPDIR", damaged.folder.path()),
+    ];
+    let Some(output) = namespace::run(script, &variables) else {
+        return;
+    };
     output
         .assert()
         .code(4)
@@ -242,5 +324,9 @@ fn a_disk_that_gets_full_stops_the_sweep_and_with_room_it_goes_on() {
     assert!(kept.starts_with(&damaged.trials) && kept.len() > damaged.trials.len());
     assert!(kept.ends_with('\n'), "half a line was left");
     assert_complete(&damaged.sweep, CELLS * KILLED_TRIALS);
-    assert!(lines(&damaged.sweep).join("\n").starts_with(kept.trim_end()));
+    assert!(
+        lines(&damaged.sweep)
+            .join("\n")
+            .starts_with(kept.trim_end())
+    );
 }

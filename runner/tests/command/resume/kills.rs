@@ -1,4 +1,5 @@
-//! SIGKILL at random moments, again and again: afterwards every planned trial is there exactly once.
+//! SIGKILL at random moments, again and again: afterwards every planned trial is there exactly
+//! once.
 //!
 //! `cargo xtask faults` does this more often than `cargo test`.
 
@@ -25,7 +26,10 @@ const MOST_TRIALS: u64 = 4;
 /// Records so far; half a line at the end is none.
 fn whole_lines(sweep: &Path) -> Vec<String> {
     let mut lines = lines(sweep);
-    if !fs::read(sweep.join("trials.jsonl")).unwrap().ends_with(b"\n") {
+    if !fs::read(sweep.join("trials.jsonl"))
+        .unwrap()
+        .ends_with(b"\n")
+    {
         lines.pop();
     }
     lines
@@ -53,7 +57,11 @@ fn after_sigkill_at_random_moments_every_planned_trial_is_there_exactly_once() {
     let (mut before, mut torn) = (Vec::new(), 0);
     for _ in 0..kills {
         let mut child = if sweep_in(&folder).is_some() {
-            resume(&folder).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+            resume(&folder)
+                .stdout(Stdio::null())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap()
         } else {
             start(&folder, trials)
         };
@@ -73,7 +81,9 @@ fn after_sigkill_at_random_moments_every_planned_trial_is_there_exactly_once() {
         }
         child.kill().unwrap(); // SIGKILL
         child.wait().unwrap();
-        let Some(sweep) = sweep_in(&folder) else { continue };
+        let Some(sweep) = sweep_in(&folder) else {
+            continue;
+        };
         let now = whole_lines(&sweep);
         assert!(now.starts_with(&before), "a record was lost or changed");
         before = now;
@@ -81,16 +91,28 @@ fn after_sigkill_at_random_moments_every_planned_trial_is_there_exactly_once() {
         if below(&mut random, 4) == 0 && !before.is_empty() && !is_torn {
             // What a power cut may leave of a line.
             let half = &before[0][..usize::try_from(1 + below(&mut random, 200)).unwrap()];
-            let file = OpenOptions::new().append(true).open(sweep.join("trials.jsonl"));
+            let file = OpenOptions::new()
+                .append(true)
+                .open(sweep.join("trials.jsonl"));
             file.unwrap().write_all(half.as_bytes()).unwrap();
             torn += 1;
         }
     }
     resume(&folder).assert().success();
     let sweep = sweep_in(&folder).unwrap();
-    assert!(lines(&sweep).starts_with(&before), "a record was lost or changed");
+    assert!(
+        lines(&sweep).starts_with(&before),
+        "a record was lost or changed"
+    );
     assert_complete(&sweep, CELLS * trials);
-    let names = fs::read_dir(&sweep).unwrap().map(|entry| entry.unwrap().file_name());
-    let aside = names.filter(|name| name.to_string_lossy().starts_with("trials.torn-")).count();
-    assert!(aside >= torn, "{torn} half lines, of which {aside} were set aside");
+    let names = fs::read_dir(&sweep)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name());
+    let aside = names
+        .filter(|name| name.to_string_lossy().starts_with("trials.torn-"))
+        .count();
+    assert!(
+        aside >= torn,
+        "{torn} half lines, of which {aside} were set aside"
+    );
 }

@@ -33,8 +33,22 @@ const PLANNED: usize = CELLS * TRIALS;
 fn start(folder: &TempDir, trials: usize) -> Child {
     let sweeps = folder.path().join("sweeps");
     common::runner(folder.path())
-        .args(["sweep", "--preset", "smoke", "--branches", "master", "--workloads", "quicksort"])
-        .args(["--trials", &trials.to_string(), "--layouts", "2", "--output"])
+        .args([
+            "sweep",
+            "--preset",
+            "smoke",
+            "--branches",
+            "master",
+            "--workloads",
+            "quicksort",
+        ])
+        .args([
+            "--trials",
+            &trials.to_string(),
+            "--layouts",
+            "2",
+            "--output",
+        ])
         .arg(sweeps)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -61,17 +75,24 @@ fn wait_for_trials(folder: &TempDir, child: &mut Child) -> PathBuf {
 fn sweep_in(folder: &TempDir) -> Option<PathBuf> {
     let entries = fs::read_dir(folder.path().join("sweeps")).ok()?;
     let paths = entries.map(|entry| entry.unwrap().path());
-    paths.into_iter().find(|path| path.extension().is_none() && path.join("manifest.json").exists())
+    paths
+        .into_iter()
+        .find(|path| path.extension().is_none() && path.join("manifest.json").exists())
 }
 
 fn lines(sweep: &Path) -> Vec<String> {
     let text = Text::open(&trials_file::of(sweep)).and_then(io::read_to_string);
-    text.unwrap_or_default().lines().map(str::to_owned).collect()
+    text.unwrap_or_default()
+        .lines()
+        .map(str::to_owned)
+        .collect()
 }
 
 fn resume(folder: &TempDir) -> std::process::Command {
     let mut command = common::runner(folder.path());
-    command.args(["sweep", "--resume", "latest", "--output"]).arg(folder.path().join("sweeps"));
+    command
+        .args(["sweep", "--resume", "latest", "--output"])
+        .arg(folder.path().join("sweeps"));
     command
 }
 
@@ -97,13 +118,22 @@ fn killed_sweep() -> &'static TempDir {
 
 /// Every record parses, and the trials are exactly as many as planned, none twice.
 fn assert_complete(sweep: &Path, planned: usize) {
-    let records: Vec<Value> = lines(sweep).iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let records: Vec<Value> = lines(sweep)
+        .iter()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     assert_eq!(records.len(), planned);
-    let identities: BTreeSet<&str> = records.iter().map(|record| record["trial"].as_str().unwrap()).collect();
+    let identities: BTreeSet<&str> = records
+        .iter()
+        .map(|record| record["trial"].as_str().unwrap())
+        .collect();
     assert_eq!(identities.len(), planned);
     assert!(records.iter().all(|record| record["outcome"] == "ok"));
     assert!(records.iter().all(|record| record["variant"] == "upstream"));
-    let layouts: BTreeSet<u64> = records.iter().map(|record| record["layout"].as_u64().unwrap()).collect();
+    let layouts: BTreeSet<u64> = records
+        .iter()
+        .map(|record| record["layout"].as_u64().unwrap())
+        .collect();
     assert_eq!(layouts, BTreeSet::from([1, 2]));
 }
 
@@ -117,7 +147,10 @@ fn a_sweep_killed_in_the_middle_ends_with_exactly_the_planned_trials() {
     let before = lines(&sweep);
     assert!(before.len() < PLANNED, "killed too late to prove anything");
     // What a power cut may leave of a line.
-    let mut trials = OpenOptions::new().append(true).open(sweep.join("trials.jsonl")).unwrap();
+    let mut trials = OpenOptions::new()
+        .append(true)
+        .open(sweep.join("trials.jsonl"))
+        .unwrap();
     trials.write_all(br#"{"schema":1,"trial":"half"#).unwrap();
     resume(&folder)
         .assert()
@@ -133,7 +166,10 @@ fn a_sweep_killed_in_the_middle_ends_with_exactly_the_planned_trials() {
     // Once more: nothing is missing, so nothing is built and nothing runs.
     let manifest = fs::read(sweep.join("manifest.json")).unwrap();
     let runs = serde_json::from_slice::<Value>(&manifest).unwrap()["runs"].take();
-    assert_eq!((&runs[0]["end"], &runs[1]["end"]), (&"killed".into(), &"finished".into()));
+    assert_eq!(
+        (&runs[0]["end"], &runs[1]["end"]),
+        (&"killed".into(), &"finished".into())
+    );
     resume(&folder)
         .assert()
         .success()
@@ -148,7 +184,10 @@ fn a_sweep_killed_in_the_middle_ends_with_exactly_the_planned_trials() {
     let bytes = fs::read(&packed).unwrap();
     fs::write(&plain, lines(&sweep).join("\n") + "\n").unwrap();
     fs::remove_file(&packed).unwrap();
-    resume(&folder).assert().success().stdout(contains("all 150 trials were there already"));
+    resume(&folder)
+        .assert()
+        .success()
+        .stdout(contains("all 150 trials were there already"));
     assert!(!plain.exists());
     assert_eq!(fs::read(&packed).unwrap(), bytes);
 }
@@ -171,7 +210,8 @@ fn ctrl_c_ends_cleanly_says_how_to_go_on_and_loses_nothing() {
         .stderr(contains("cargo runner sweep --resume"))
         // Where nobody looks on, no bar is drawn.
         .stderr(contains("\r").or(contains("\u{1b}")).not());
-    let manifest: Value = serde_json::from_str(&fs::read_to_string(sweep.join("manifest.json")).unwrap()).unwrap();
+    let manifest: Value =
+        serde_json::from_str(&fs::read_to_string(sweep.join("manifest.json")).unwrap()).unwrap();
     assert_eq!(manifest["runs"][0]["end"], "interrupted");
     assert_eq!(manifest["runs"][0]["trials"], lines(&sweep).len());
     resume(&folder).assert().success();
@@ -188,8 +228,13 @@ fn a_sweep_whose_branch_changed_is_not_resumed() {
     let path = sweep.join("manifest.json");
     let text = fs::read_to_string(&path).unwrap();
     let manifest: Value = serde_json::from_str(&text).unwrap();
-    let digest = manifest["branches"][0]["receipt"]["binary_sha256"].as_str().unwrap();
+    let digest = manifest["branches"][0]["receipt"]["binary_sha256"]
+        .as_str()
+        .unwrap();
     // As if the sweep had been begun with another binary.
     fs::write(&path, text.replace(digest, &"0".repeat(64))).unwrap();
-    resume(&folder).assert().code(2).stderr(contains("branch `master` is another binary"));
+    resume(&folder)
+        .assert()
+        .code(2)
+        .stderr(contains("branch `master` is another binary"));
 }

@@ -1,4 +1,5 @@
-//! What a sweep writes down besides times: enough to know what ran where, and nothing about whose it is.
+//! What a sweep writes down besides times: enough to know what ran where, and nothing about whose
+//! it is.
 
 use std::path::PathBuf;
 use std::{fs, io};
@@ -30,13 +31,24 @@ fn every_binary_has_a_receipt_and_the_manifest_says_how_it_was_built() {
         assert!(is_sha256(&receipt[digest]), "{receipt}");
     }
     assert_eq!(receipt["layouts_sha256"].as_array().unwrap().len(), 2);
-    assert_eq!((&receipt["variant"], &receipt["version"]), (&"upstream".into(), &"1.13.0".into()));
+    assert_eq!(
+        (&receipt["variant"], &receipt["version"]),
+        (&"upstream".into(), &"1.13.0".into())
+    );
     assert_eq!(receipt["origin"], "registry");
     assert!(receipt["binary_bytes"].as_u64().unwrap() > 100_000);
     let toolchain = &manifest["toolchain"];
-    let rustc: Vec<&str> = toolchain["rustc"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
+    let rustc: Vec<&str> = toolchain["rustc"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|line| line.as_str().unwrap())
+        .collect();
     assert!(rustc[0].starts_with("rustc "), "{rustc:?}");
-    assert!(rustc.iter().any(|line| line.starts_with("LLVM version: ")), "{rustc:?}");
+    assert!(
+        rustc.iter().any(|line| line.starts_with("LLVM version: ")),
+        "{rustc:?}"
+    );
     assert!(!toolchain["profile"].as_str().unwrap().is_empty());
     assert!(toolchain["flags"].is_object() && is_sha256(&toolchain["lock_sha256"]));
     assert_eq!(manifest["settle_ms"], 10);
@@ -61,7 +73,10 @@ fn every_group_of_host_facts_is_there_and_what_is_null_says_why() {
         ("limits", "load_average"),
     ] {
         let name = format!("{group}.{fact}");
-        assert!(host[group][fact].is_string() || host["missing"][&name].is_string(), "{name}: {host}");
+        assert!(
+            host[group][fact].is_string() || host["missing"][&name].is_string(),
+            "{name}: {host}"
+        );
     }
     assert!(host["frequency"].is_object() || host["missing"]["frequency"].is_string());
 }
@@ -73,11 +88,20 @@ fn cpu_time_switches_faults_and_memory_stand_beside_wall_time() {
         for field in ["elapsed_ns", "user_ns", "system_ns", "work_units"] {
             assert!(record["iterations"][0][field].is_u64(), "{field}: {line}");
         }
-        for field in ["max_rss_bytes", "voluntary_switches", "involuntary_switches", "minor_faults", "major_faults"] {
+        for field in [
+            "max_rss_bytes",
+            "voluntary_switches",
+            "involuntary_switches",
+            "minor_faults",
+            "major_faults",
+        ] {
             assert!(record["usage"][field].is_u64(), "{field}: {line}");
         }
         assert!(record["process_ns"].as_u64() > record["iterations"][0]["elapsed_ns"].as_u64());
-        assert!(record["load_before"].is_f64() && record["steal_ns"].is_u64(), "{line}");
+        assert!(
+            record["load_before"].is_f64() && record["steal_ns"].is_u64(),
+            "{line}"
+        );
     }
 }
 
@@ -85,10 +109,19 @@ fn cpu_time_switches_faults_and_memory_stand_beside_wall_time() {
 fn nothing_that_is_written_names_a_folder_of_this_machine() {
     let mut folders = vec![common::root(), killed_sweep().path().to_owned()];
     folders.extend(std::env::home_dir().filter(|home| home.components().count() > 1));
-    for file in [sweep().join("manifest.json"), sweep().join("host.json"), trials_file::of(&sweep())] {
+    for file in [
+        sweep().join("manifest.json"),
+        sweep().join("host.json"),
+        trials_file::of(&sweep()),
+    ] {
         let text = io::read_to_string(Text::open(&file).unwrap()).unwrap();
         for folder in &folders {
-            assert!(!text.contains(&folder.display().to_string()), "{}: {}", file.display(), folder.display());
+            assert!(
+                !text.contains(&folder.display().to_string()),
+                "{}: {}",
+                file.display(),
+                folder.display()
+            );
         }
     }
 }

@@ -1,8 +1,9 @@
-//! `candle TOKENS SEED`: the matrix products of so many tokens in a language model of 0.6 billion parameters (28 layers
-//! of seven products, Q8_0), one after another as a model that answers does them; prints a digest of what comes out.
+//! `candle TOKENS SEED`: the matrix products of so many tokens in a language model of 0.6 billion
+//! parameters (28 layers of seven products, Q8_0), one after another as a model that answers does
+//! them; prints a digest of what comes out.
 //!
-//! The layers take turns with the weights of four, which no cache of the second level holds, so that a run does not
-//! spend its time on making weights.
+//! The layers take turns with the weights of four, which no cache of the second level holds, so
+//! that a run does not spend its time on making weights.
 
 use candle_core::quantized::{GgmlDType, QMatMul, QTensor, ggml_file::qtensor_from_ggml};
 use candle_core::{D, Device, Error, Module as _, Result, Tensor};

@@ -1,5 +1,5 @@
-//! `exr-blocks LINES SEED`: writes a made-up picture of so many lines into memory in the format OpenEXR, compressed,
-//! reads it again, and prints the size and a digest of both.
+//! `exr-blocks LINES SEED`: writes a made-up picture of so many lines into memory in the format
+//! OpenEXR, compressed, reads it again, and prints the size and a digest of both.
 
 use std::io::Cursor;
 

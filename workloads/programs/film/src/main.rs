@@ -1,4 +1,5 @@
-//! `film FRAMES SEED`: encodes so many frames of a made-up film as AV1 with rav1e, and prints the size and a digest.
+//! `film FRAMES SEED`: encodes so many frames of a made-up film as AV1 with rav1e, and prints the
+//! size and a digest.
 
 use std::error::Error;
 

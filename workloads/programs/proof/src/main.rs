@@ -1,5 +1,5 @@
-//! `proof STEPS SEED`: proves that a made-up computation took so many steps (a power of two), verifies the proof, and
-//! prints its size and a digest.
+//! `proof STEPS SEED`: proves that a made-up computation took so many steps (a power of two),
+//! verifies the proof, and prints its size and a digest.
 
 use p3_air::{Air, AirBuilder, BaseAir, WindowAccess as _};
 use p3_baby_bear::{BabyBear, Poseidon2BabyBear, default_babybear_poseidon2_16};

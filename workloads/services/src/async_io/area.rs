@@ -54,11 +54,21 @@ impl Area {
             .map(|it| it.blocks_available() * it.fragment_size())
             .map_err(|error| refuse(error.to_string()))?;
         if needed > free {
-            return Err(refuse(format!("{needed} bytes are needed, {free} are free")));
+            return Err(refuse(format!(
+                "{needed} bytes are needed, {free} are free"
+            )));
         }
-        let made: io::Result<Vec<Task>> = (0..tasks).map(|_| Task::new(&folder, blocks, bytes, reaches_disk)).collect();
+        let made: io::Result<Vec<Task>> = (0..tasks)
+            .map(|_| Task::new(&folder, blocks, bytes, reaches_disk))
+            .collect();
         let tasks = made.map_err(|error| refuse(format!("{needed} bytes are needed: {error}")))?;
-        Ok(Self { tasks, blocks, bytes, seed, reaches_disk })
+        Ok(Self {
+            tasks,
+            blocks,
+            bytes,
+            seed,
+            reaches_disk,
+        })
     }
 
     /// Puts files and buffers into the state in which a run in this direction begins.
@@ -75,11 +85,14 @@ impl Area {
                     Direction::Read => (content, nothing),
                     Direction::Write => (nothing, content),
                 };
-                task.file.write_all_at(&on_disk, self.offset(block)).expect("its room on the disk was reserved");
+                task.file
+                    .write_all_at(&on_disk, self.offset(block))
+                    .expect("its room on the disk was reserved");
                 *buffer = in_memory;
             }
             if self.reaches_disk {
-                // Written through already, so the kernel can forget it, and reads come from the disk.
+                // Written through already, so the kernel can forget it, and reads come from the
+                // disk.
                 let advice = PosixFadviseAdvice::POSIX_FADV_DONTNEED;
                 posix_fadvise(&task.file, 0, 0, advice).expect("advice for a file of our own");
             }
@@ -113,7 +126,12 @@ impl Area {
     }
 
     /// Transfers a block and blocks the OS thread until it is done.
-    pub(super) fn transfer(&self, direction: Direction, task: usize, block: usize) -> io::Result<()> {
+    pub(super) fn transfer(
+        &self,
+        direction: Direction,
+        task: usize,
+        block: usize,
+    ) -> io::Result<()> {
         let Task { file, .. } = &self.tasks[task];
         let mut buffers = self.tasks[task].buffers();
         let (buffer, offset) = (&mut buffers[block], self.offset(block));
@@ -127,7 +145,10 @@ impl Area {
     ///
     /// # Errors
     /// If the files cannot be read.
-    pub(super) fn first_wrong_block(&self, direction: Direction) -> io::Result<Option<(usize, usize)>> {
+    pub(super) fn first_wrong_block(
+        &self,
+        direction: Direction,
+    ) -> io::Result<Option<(usize, usize)>> {
         for (number, task) in self.tasks.iter().enumerate() {
             for (block, buffer) in task.buffers().iter().enumerate() {
                 let is_right = match direction {
@@ -149,13 +170,26 @@ impl Area {
 
 impl Task {
     fn new(folder: &Path, blocks: usize, bytes: usize, reaches_disk: bool) -> io::Result<Self> {
-        let named = tempfile::Builder::new().prefix("async-io-").tempfile_in(folder)?;
-        let flags = if reaches_disk { OFlag::O_DSYNC } else { OFlag::empty() };
-        let file = OpenOptions::new().read(true).write(true).custom_flags(flags.bits()).open(&named)?;
+        let named = tempfile::Builder::new()
+            .prefix("async-io-")
+            .tempfile_in(folder)?;
+        let flags = if reaches_disk {
+            OFlag::O_DSYNC
+        } else {
+            OFlag::empty()
+        };
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .custom_flags(flags.bits())
+            .open(&named)?;
         named.close()?;
         let length = i64::try_from(blocks * bytes).map_err(io::Error::other)?;
         posix_fallocate(&file, 0, length)?;
-        Ok(Self { file: Arc::new(file), buffers: Mutex::new(vec![Vec::new(); blocks]) })
+        Ok(Self {
+            file: Arc::new(file),
+            buffers: Mutex::new(vec![Vec::new(); blocks]),
+        })
     }
 
     fn buffers(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {

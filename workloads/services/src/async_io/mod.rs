@@ -1,8 +1,9 @@
-//! `async-io`: threads read or write files and then compute, after a student project on user-level threads.
+//! `async-io`: threads read or write files and then compute, after a student project on user-level
+//! threads.
 //!
-//! User-level threads on one OS thread do it with transfers that block all of them, or with transfers during which
-//! others go on; jobs on the pool with transfers that block a worker each. Files: `area.rs` is the files and what is in
-//! them.
+//! User-level threads on one OS thread do it with transfers that block all of them, or with
+//! transfers during which others go on; jobs on the pool with transfers that block a worker each.
+//! Files: `area.rs` is the files and what is in them.
 
 mod area;
 #[cfg(test)]
@@ -40,7 +41,12 @@ static DESCRIPTION: Description = Description {
             "pool",
         )
         .uses_pool_if("pool"),
-        Parameter::one_of("backend", "who carries out asynchronous transfers", BACKENDS, "auto"),
+        Parameter::one_of(
+            "backend",
+            "who carries out asynchronous transfers",
+            BACKENDS,
+            "auto",
+        ),
         Parameter::one_of("operation", "which way", &["write", "read"], "write"),
         Parameter::one_of(
             "reaches",
@@ -52,17 +58,41 @@ static DESCRIPTION: Description = Description {
         Parameter::whole("tasks", "threads or jobs", (1, 256), "10"),
         Parameter::whole("operations", "transfers of each", (1, 1 << 20), "5"),
         Parameter::whole("bytes", "size of a transfer", (1, 1 << 26), "4096"),
-        Parameter::whole("compute-steps", "work after a transfer, some 3 ns a step", (0, 1 << 32), "50000"),
-        Parameter::whole("quantum-us", "time slice of a user-level thread", (1, 1 << 32), "10000"),
+        Parameter::whole(
+            "compute-steps",
+            "work after a transfer, some 3 ns a step",
+            (0, 1 << 32),
+            "50000",
+        ),
+        Parameter::whole(
+            "quantum-us",
+            "time slice of a user-level thread",
+            (1, 1 << 32),
+            "10000",
+        ),
     ],
     sizes: &[
         SizeOverrides {
             size: Size::Tiny,
-            overrides: &[("tasks", "4"), ("operations", "3"), ("bytes", "600"), ("compute-steps", "300")],
+            overrides: &[
+                ("tasks", "4"),
+                ("operations", "3"),
+                ("bytes", "600"),
+                ("compute-steps", "300"),
+            ],
         },
-        SizeOverrides { size: Size::Small, overrides: &[("operations", "15")] },
-        SizeOverrides { size: Size::Medium, overrides: &[("operations", "150")] },
-        SizeOverrides { size: Size::Large, overrides: &[("operations", "1500")] },
+        SizeOverrides {
+            size: Size::Small,
+            overrides: &[("operations", "15")],
+        },
+        SizeOverrides {
+            size: Size::Medium,
+            overrides: &[("operations", "150")],
+        },
+        SizeOverrides {
+            size: Size::Large,
+            overrides: &[("operations", "1500")],
+        },
     ],
 };
 
@@ -94,7 +124,8 @@ impl Shape {
         (self.tasks * self.operations) as u64
     }
 
-    /// The life of a task: `transfer` moves the block of an operation, `compute` makes the steps after it.
+    /// The life of a task: `transfer` moves the block of an operation, `compute` makes the steps
+    /// after it.
     fn carry_out(
         &self,
         task: usize,
@@ -104,7 +135,10 @@ impl Shape {
         let mut sum = 0_u64;
         for operation in 0..self.operations {
             transfer(operation)?;
-            sum = sum.wrapping_add(compute(self.first_word(task, operation), self.compute_steps));
+            sum = sum.wrapping_add(compute(
+                self.first_word(task, operation),
+                self.compute_steps,
+            ));
         }
         Ok(sum)
     }
@@ -115,7 +149,9 @@ impl Shape {
 
     /// The sum of all computations.
     fn known_sum(&self) -> u64 {
-        (0..self.transfers()).map(|word| chain(word, self.compute_steps)).fold(0, u64::wrapping_add)
+        (0..self.transfers())
+            .map(|word| chain(word, self.compute_steps))
+            .fold(0, u64::wrapping_add)
     }
 }
 
@@ -163,7 +199,14 @@ impl Transfers {
         let (blocks, bytes) = (shape.operations, values.count("bytes"));
         let area = Area::new(seed, shape.tasks, blocks, bytes, reaches_disk)?;
         let known_sum = shape.known_sum();
-        Ok(Self { shape, way, area: Arc::new(area), files, known_sum, outcome: None })
+        Ok(Self {
+            shape,
+            way,
+            area: Arc::new(area),
+            files,
+            known_sum,
+            outcome: None,
+        })
     }
 
     /// All tasks on user-level threads.
@@ -226,7 +269,9 @@ fn on_this_thread(shape: Shape, area: &Area, task: usize) -> io::Result<u64> {
 
 /// The sum of what each task computed, or the first error.
 fn total(results: impl IntoIterator<Item = io::Result<u64>>) -> io::Result<u64> {
-    results.into_iter().try_fold(0_u64, |sum, own| Ok(sum.wrapping_add(own?)))
+    results
+        .into_iter()
+        .try_fold(0_u64, |sum, own| Ok(sum.wrapping_add(own?)))
 }
 
 impl Instance for Transfers {
@@ -237,7 +282,9 @@ impl Instance for Transfers {
 
     fn run_sequential(&mut self) -> u64 {
         let (shape, area) = (self.shape, &self.area);
-        self.outcome = Some(total((0..shape.tasks).map(|task| on_this_thread(shape, area, task))));
+        self.outcome = Some(total(
+            (0..shape.tasks).map(|task| on_this_thread(shape, area, task)),
+        ));
         self.shape.transfers()
     }
 
@@ -247,13 +294,20 @@ impl Instance for Transfers {
                 let (shape, area) = (self.shape, &*self.area);
                 pool.install(|| on_pool(shape, area))
             }
-            Way::Asynchronous { quantum } | Way::Synchronous { quantum } => self.on_user_threads(quantum),
+            Way::Asynchronous { quantum } | Way::Synchronous { quantum } => {
+                self.on_user_threads(quantum)
+            }
         });
         self.shape.transfers()
     }
 
     fn check(&mut self) -> Result<String, Mismatch> {
-        let describe = |sum: u64| format!("{} blocks as they should be, sum {sum:016x}", self.shape.transfers());
+        let describe = |sum: u64| {
+            format!(
+                "{} blocks as they should be, sum {sum:016x}",
+                self.shape.transfers()
+            )
+        };
         let expected = describe(self.known_sum);
         let actual = match &self.outcome {
             None => "nothing ran".to_owned(),
@@ -268,11 +322,22 @@ impl Instance for Transfers {
     }
 
     fn metrics(&self) -> BTreeMap<String, Metric> {
-        let Some(files) = &self.files else { return BTreeMap::new() };
-        let metric = |value: f64, unit: &str| Metric { value, unit: unit.to_owned() };
+        let Some(files) = &self.files else {
+            return BTreeMap::new();
+        };
+        let metric = |value: f64, unit: &str| Metric {
+            value,
+            unit: unit.to_owned(),
+        };
         BTreeMap::from([
-            ("io_uring".to_owned(), metric(f64::from(u8::from(files.is_uring())), "1 if used")),
-            ("most_under_way".to_owned(), metric(files.most_under_way() as f64, "transfers at a time")),
+            (
+                "io_uring".to_owned(),
+                metric(f64::from(u8::from(files.is_uring())), "1 if used"),
+            ),
+            (
+                "most_under_way".to_owned(),
+                metric(files.most_under_way() as f64, "transfers at a time"),
+            ),
         ])
     }
 }

@@ -5,12 +5,21 @@ use protocol::Accepts;
 use super::*;
 
 fn transfers(explicit: &[(&str, &str)]) -> Result<Transfers, Refusal> {
-    let explicit = explicit.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
-    Transfers::new(1, &DESCRIPTION.resolve(Size::Tiny, &explicit, false).unwrap())
+    let explicit = explicit
+        .iter()
+        .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
+        .collect();
+    Transfers::new(
+        1,
+        &DESCRIPTION.resolve(Size::Tiny, &explicit, false).unwrap(),
+    )
 }
 
 fn pool() -> ThreadPool {
-    rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap()
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(2)
+        .build()
+        .unwrap()
 }
 
 #[test]
@@ -30,7 +39,10 @@ fn a_block_that_was_not_transferred_and_a_wrong_sum_are_rejected() {
         assert!(mismatch.actual.contains("no storage space"), "{mismatch:?}");
         transfers.reset();
         transfers.outcome = Some(Ok(transfers.known_sum));
-        assert!(transfers.check().is_err(), "what the last run did counts no more");
+        assert!(
+            transfers.check().is_err(),
+            "what the last run did counts no more"
+        );
     }
 }
 
@@ -38,16 +50,25 @@ fn a_block_that_was_not_transferred_and_a_wrong_sum_are_rejected() {
 fn every_way_and_backend_transfers_all_blocks_both_ways() {
     for operation in ["write", "read"] {
         for reaches in ["cache", "disk"] {
-            for (io, backend) in
-                [("pool", "auto"), ("synchronous", "auto"), ("asynchronous", "threads"), ("asynchronous", "auto")]
-            {
-                let mut transfers =
-                    transfers(&[("operation", operation), ("reaches", reaches), ("io", io), ("backend", backend)])
-                        .unwrap();
+            for (io, backend) in [
+                ("pool", "auto"),
+                ("synchronous", "auto"),
+                ("asynchronous", "threads"),
+                ("asynchronous", "auto"),
+            ] {
+                let mut transfers = transfers(&[
+                    ("operation", operation),
+                    ("reaches", reaches),
+                    ("io", io),
+                    ("backend", backend),
+                ])
+                .unwrap();
                 for _ in 0..2 {
                     transfers.reset();
                     assert_eq!(transfers.run_on(&pool()), 12);
-                    transfers.check().unwrap_or_else(|it| panic!("{io} {backend}: {it:?}"));
+                    transfers
+                        .check()
+                        .unwrap_or_else(|it| panic!("{io} {backend}: {it:?}"));
                 }
             }
         }
@@ -57,7 +78,12 @@ fn every_way_and_backend_transfers_all_blocks_both_ways() {
 #[test]
 fn asynchronous_transfers_overlap_and_the_metrics_say_so() {
     for backend in ["threads", "auto"] {
-        let mut transfers = transfers(&[("io", "asynchronous"), ("backend", backend), ("reaches", "disk")]).unwrap();
+        let mut transfers = transfers(&[
+            ("io", "asynchronous"),
+            ("backend", backend),
+            ("reaches", "disk"),
+        ])
+        .unwrap();
         transfers.reset();
         transfers.run_on(&pool());
         let metrics = transfers.metrics();
@@ -74,10 +100,14 @@ fn asynchronous_transfers_overlap_and_the_metrics_say_so() {
 
 #[test]
 fn more_than_the_disk_holds_is_refused_before_anything_is_written() {
-    let refusal =
-        transfers(&[("tasks", "256"), ("operations", "1048576"), ("bytes", "67108864"), ("compute-steps", "0")])
-            .err()
-            .expect("no disk has 2^54 bytes");
+    let refusal = transfers(&[
+        ("tasks", "256"),
+        ("operations", "1048576"),
+        ("bytes", "67108864"),
+        ("compute-steps", "0"),
+    ])
+    .err()
+    .expect("no disk has 2^54 bytes");
     let message = refusal.to_string();
     assert!(message.contains("18014398509481984 bytes"), "{message}");
     assert!(message.contains("TMPDIR"), "{message}");
@@ -86,7 +116,9 @@ fn more_than_the_disk_holds_is_refused_before_anything_is_written() {
 #[test]
 fn every_word_of_every_choice_is_known_to_the_program() {
     for parameter in DESCRIPTION.parameters {
-        let Accepts::OneOf(words) = parameter.accepts else { continue };
+        let Accepts::OneOf(words) = parameter.accepts else {
+            continue;
+        };
         for word in words {
             let outcome = transfers(&[("io", "asynchronous"), (parameter.name, word)]);
             if let Err(refusal) = outcome {

@@ -51,7 +51,12 @@ impl Head {
     }
 
     pub(super) fn of_redirect(location: &str) -> Self {
-        Self::new("301 Moved Permanently", 0, "text/plain", &format!("Location: {location}\r\n"))
+        Self::new(
+            "301 Moved Permanently",
+            0,
+            "text/plain",
+            &format!("Location: {location}\r\n"),
+        )
     }
 
     pub(super) fn of_status(status: Status) -> Self {
@@ -59,7 +64,12 @@ impl Head {
             Status::MethodNotAllowed => "Allow: GET, HEAD\r\n",
             _ => "",
         };
-        Self::new(status.line(), status.text().len() as u64, "text/plain; charset=utf-8", more)
+        Self::new(
+            status.line(),
+            status.text().len() as u64,
+            "text/plain; charset=utf-8",
+            more,
+        )
     }
 
     pub(super) fn bytes(&self) -> &str {

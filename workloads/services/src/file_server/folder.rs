@@ -17,7 +17,15 @@ use super::answer::Status;
 const INDEX: &str = "index.html";
 
 /// What may not stand in an address as it is.
-const ESCAPED: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'%').add(b'<').add(b'>').add(b'?').add(b'\\');
+const ESCAPED: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'#')
+    .add(b'%')
+    .add(b'<')
+    .add(b'>')
+    .add(b'?')
+    .add(b'\\');
 
 /// A directory of files to serve.
 pub(super) struct Folder(OwnedFd);
@@ -52,7 +60,9 @@ impl Folder {
         match self.try_find(name) {
             Ok(found) => found,
             Err(error) => Found::Nothing(match error.raw_os_error().map(Errno::from_raw) {
-                Some(Errno::ENOENT | Errno::ENOTDIR | Errno::ENAMETOOLONG | Errno::ELOOP) => Status::NotFound,
+                Some(Errno::ENOENT | Errno::ENOTDIR | Errno::ENAMETOOLONG | Errno::ELOOP) => {
+                    Status::NotFound
+                }
                 // The first: the name leads out of the root.
                 Some(Errno::EXDEV | Errno::EACCES | Errno::EPERM) => Status::Forbidden,
                 _ => Status::InternalServerError,
@@ -66,7 +76,10 @@ impl Folder {
         let metadata = file.metadata()?;
         if metadata.is_dir() {
             if !is_root && !name.ends_with(b"/") {
-                return Ok(Found::Elsewhere(format!("/{}/", percent_encode(name, ESCAPED))));
+                return Ok(Found::Elsewhere(format!(
+                    "/{}/",
+                    percent_encode(name, ESCAPED)
+                )));
             }
             return self.try_find(&[name, INDEX.as_bytes()].concat());
         }
@@ -74,12 +87,18 @@ impl Folder {
             return Ok(Found::Nothing(Status::Forbidden));
         }
         let path = Path::new(OsStr::from_bytes(name));
-        let content_type = mime_guess::from_path(path).first_raw().unwrap_or("application/octet-stream");
-        Ok(Found::File { file, bytes: metadata.len(), content_type })
+        let content_type = mime_guess::from_path(path)
+            .first_raw()
+            .unwrap_or("application/octet-stream");
+        Ok(Found::File {
+            file,
+            bytes: metadata.len(),
+            content_type,
+        })
     }
 
-    /// Opens a name that the kernel itself confines: it refuses whatever leads out of the root, be it `..`, an absolute
-    /// name or a symbolic link, and however they are changed meanwhile.
+    /// Opens a name that the kernel itself confines: it refuses whatever leads out of the root, be
+    /// it `..`, an absolute name or a symbolic link, and however they are changed meanwhile.
     fn file(&self, name: &[u8]) -> io::Result<File> {
         // Without O_NONBLOCK, opening a pipe would wait for its other end.
         let flags = OFlag::O_RDONLY | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;

@@ -1,9 +1,10 @@
 //! An HTTP server of files, on user-level threads, after a student project.
 //!
-//! One thread accepts connections and gives each a thread of its own, which reads one request and sends the file by
-//! asynchronous transfers. So a client that says or takes nothing keeps nobody else waiting: nothing of which there are
-//! few is held while its thread waits for it. Files: `request.rs` says what was asked for and under which name,
-//! `folder.rs` opens nothing outside the root, `answer.rs` writes heads.
+//! One thread accepts connections and gives each a thread of its own, which reads one request and
+//! sends the file by asynchronous transfers. So a client that says or takes nothing keeps nobody
+//! else waiting: nothing of which there are few is held while its thread waits for it. Files:
+//! `request.rs` says what was asked for and under which name, `folder.rs` opens nothing outside the
+//! root, `answer.rs` writes heads.
 
 mod answer;
 mod folder;
@@ -35,14 +36,15 @@ const MAX_CONNECTIONS: u64 = 1024;
 /// Descriptors of each connection: its socket and its file.
 const DESCRIPTORS_EACH: u64 = 2;
 
-/// Descriptors of everything else in the process: standard streams, the listener, the poll, the transfers.
+/// Descriptors of everything else in the process: standard streams, the listener, the poll, the
+/// transfers.
 const OTHER_DESCRIPTORS: u64 = 32;
 
 /// Pieces of files that are read at a time. The disk is waited for, and no client.
 const TRANSFERS: usize = 32;
 
-/// For a whole request to come, for each piece of the answer to be taken, and for all answers that are on their way
-/// when the server is stopped.
+/// For a whole request to come, for each piece of the answer to be taken, and for all answers that
+/// are on their way when the server is stopped.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// For the client to close after its answer.
@@ -51,8 +53,8 @@ const LINGER: Duration = Duration::from_millis(500);
 /// A thread gives up the OS thread when it waits, so this hardly ever ends a turn. The document's.
 const QUANTUM: Duration = Duration::from_millis(10);
 
-/// Bytes that a client still says after its request, which are read and dropped, so that it can read its answer before
-/// a reset throws that away; after that it is cut off.
+/// Bytes that a client still says after its request, which are read and dropped, so that it can
+/// read its answer before a reset throws that away; after that it is cut off.
 const FAREWELL_BYTES: usize = 1 << 20;
 
 /// Until the door is tried again when the kernel could not let anybody in; a guess.
@@ -79,8 +81,8 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Takes no more connections, and ends when those that have asked for something have been answered, for which they
-    /// have ten seconds. Clients that are still asking are sent away.
+    /// Takes no more connections, and ends when those that have asked for something have been
+    /// answered, for which they have ten seconds. Clients that are still asking are sent away.
     pub fn stop(&self) {
         // The first call counts.
         let _ = self.asked.set(Instant::now());
@@ -105,14 +107,27 @@ impl FileServer {
     /// # Errors
     /// If `root` is no directory or the port is taken.
     pub fn bind(root: &Path, port: u16) -> Result<Self, Refusal> {
-        let folder = Folder::open(root).map_err(|error| Refusal::new(format!("--root {}: {error}", root.display())))?;
+        let folder = Folder::open(root)
+            .map_err(|error| Refusal::new(format!("--root {}: {error}", root.display())))?;
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let listener = TcpListener::bind(address)
-            .map_err(|error| Refusal::new(format!("--port {port}: {error}; choose another one, or 0 for any")))?;
+        let listener = TcpListener::bind(address).map_err(|error| {
+            Refusal::new(format!(
+                "--port {port}: {error}; choose another one, or 0 for any"
+            ))
+        })?;
         let no_sockets = |error| Refusal::new(format!("sockets cannot be waited for: {error}"));
         let (sockets, waker) = Sockets::new().map_err(no_sockets)?;
-        let stop = Stop { asked: Arc::default(), waker };
-        Ok(Self { listener, folder, files: Files::new("auto", TRANSFERS)?, sockets, stop })
+        let stop = Stop {
+            asked: Arc::default(),
+            waker,
+        };
+        Ok(Self {
+            listener,
+            folder,
+            files: Files::new("auto", TRANSFERS)?,
+            sockets,
+            stop,
+        })
     }
 
     /// Where it listens.
@@ -137,14 +152,22 @@ impl FileServer {
     /// # Panics
     /// If the threads wait for each other, which they never do.
     pub fn run(self) -> io::Result<u64> {
-        let Self { listener, folder, files, sockets, stop } = self;
+        let Self {
+            listener,
+            folder,
+            files,
+            sockets,
+            stop,
+        } = self;
         let mut threads = UserThreads::new(QUANTUM);
         threads.set_files(files);
         threads.set_sockets(sockets);
         let outcome = Rc::new(Cell::new(Ok(0)));
         let accepted = Rc::clone(&outcome);
         threads.spawn(move |me| accepted.set(accept(me, listener, folder, &stop)))?;
-        threads.run().expect("all wait for clients and transfers, which end");
+        threads
+            .run()
+            .expect("all wait for clients and transfers, which end");
         outcome.replace(Ok(0))
     }
 }
@@ -167,7 +190,8 @@ fn accept(me: &Current<'_>, listener: TcpListener, folder: Folder, stop: &Stop) 
                 let guest_of = Rc::clone(&house);
                 let visit = move |me: &Current<'_>| {
                     // The client is gone, or too slow; there is nobody to tell.
-                    let _ = Visit::begin(me, connection, &guest_of).and_then(|mut visit| visit.run());
+                    let _ =
+                        Visit::begin(me, connection, &guest_of).and_then(|mut visit| visit.run());
                     guest_of.connections.give(me);
                 };
                 if me.spawn(visit).is_ok() {
@@ -213,11 +237,16 @@ struct Places {
 
 impl Places {
     fn new(count: usize) -> Self {
-        Self { free: Mutex::new(count), has_free: Condvar::new() }
+        Self {
+            free: Mutex::new(count),
+            has_free: Condvar::new(),
+        }
     }
 
     fn take(&self, me: &Current<'_>) {
-        *self.has_free.wait_while(self.free.lock(me), |free| *free == 0) -= 1;
+        *self
+            .has_free
+            .wait_while(self.free.lock(me), |free| *free == 0) -= 1;
     }
 
     fn give(&self, me: &Current<'_>) {
@@ -235,14 +264,20 @@ struct Visit<'a> {
 
 impl<'a> Visit<'a> {
     fn begin(me: &'a Current<'a>, connection: TcpStream, house: &'a House) -> io::Result<Self> {
-        Ok(Self { me, connection: me.know(connection)?, house })
+        Ok(Self {
+            me,
+            connection: me.know(connection)?,
+            house,
+        })
     }
 
     /// Reads the request and answers it.
     fn run(&mut self) -> io::Result<()> {
         let (head_only, found) = match self.read_request()? {
             Parsed::Wrong(status) => (false, Found::Nothing(status)),
-            Parsed::Request { method, name } => (method == Method::Head, self.house.folder.find(&name)),
+            Parsed::Request { method, name } => {
+                (method == Method::Head, self.house.folder.find(&name))
+            }
         };
         match found {
             Found::Nothing(status) => {
@@ -255,7 +290,11 @@ impl<'a> Visit<'a> {
             Found::Elsewhere(location) => {
                 self.send(Head::of_redirect(&location).bytes().as_bytes())?;
             }
-            Found::File { file, bytes, content_type } => {
+            Found::File {
+                file,
+                bytes,
+                content_type,
+            } => {
                 self.send(Head::of_file(bytes, content_type).bytes().as_bytes())?;
                 if !head_only {
                     self.send_file(&Arc::new(file), bytes)?;
@@ -265,8 +304,8 @@ impl<'a> Visit<'a> {
         self.finish()
     }
 
-    /// A client that has asked for nothing when the server is stopped, as browsers keep some, is let go; one that is
-    /// still asking gets word that there will be no answer.
+    /// A client that has asked for nothing when the server is stopped, as browsers keep some, is
+    /// let go; one that is still asking gets word that there will be no answer.
     fn read_request(&mut self) -> io::Result<Parsed> {
         let deadline = self.house.stop.deadline();
         let mut head = Vec::new();
@@ -279,7 +318,11 @@ impl<'a> Visit<'a> {
                 Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(error),
                 Err(error) if self.house.stop.is_asked() => {
                     let wrong = Parsed::Wrong(Status::ServiceUnavailable);
-                    return if head.is_empty() { Err(error) } else { Ok(wrong) };
+                    return if head.is_empty() {
+                        Err(error)
+                    } else {
+                        Ok(wrong)
+                    };
                 }
                 Err(_) => {
                     if self.me.wait_for(&self.connection, Some(deadline)).is_err() {
@@ -318,9 +361,12 @@ impl<'a> Visit<'a> {
     fn send_file(&mut self, file: &Arc<std::fs::File>, bytes: u64) -> io::Result<()> {
         let mut offset = 0;
         while offset < bytes {
-            let length = usize::try_from(PIECE_BYTES.min(bytes - offset)).expect("a piece is small");
+            let length =
+                usize::try_from(PIECE_BYTES.min(bytes - offset)).expect("a piece is small");
             self.house.transfers.take(self.me);
-            let piece = self.me.transfer(Direction::Read, file, vec![0; length], offset);
+            let piece = self
+                .me
+                .transfer(Direction::Read, file, vec![0; length], offset);
             self.house.transfers.give(self.me);
             self.send(&piece?)?;
             offset += length as u64;
@@ -328,7 +374,8 @@ impl<'a> Visit<'a> {
         Ok(())
     }
 
-    /// Ends the answer, and takes what the client still sends: closing before would destroy the answer on its way.
+    /// Ends the answer, and takes what the client still sends: closing before would destroy the
+    /// answer on its way.
     fn finish(&mut self) -> io::Result<()> {
         self.connection.get().shutdown(std::net::Shutdown::Write)?;
         let deadline = Instant::now() + LINGER;

@@ -38,11 +38,17 @@ impl Running {
         // What it serves with belongs to one OS thread, so it is made there.
         let thread = thread::spawn(move || {
             let server = FileServer::bind(&root, 0).unwrap();
-            told.send((server.address().unwrap(), server.stop_handle())).unwrap();
+            told.send((server.address().unwrap(), server.stop_handle()))
+                .unwrap();
             server.run()
         });
         let (address, stop) = hears.recv().unwrap();
-        Self { outside, address, stop, thread }
+        Self {
+            outside,
+            address,
+            stop,
+            thread,
+        }
     }
 
     /// Sends these bytes; returns head and body of the answer.
@@ -51,7 +57,11 @@ impl Running {
         connection.write_all(request).unwrap();
         let mut answer = Vec::new();
         connection.read_to_end(&mut answer).unwrap();
-        let end = answer.windows(4).position(|it| it == b"\r\n\r\n").expect("a whole head") + 4;
+        let end = answer
+            .windows(4)
+            .position(|it| it == b"\r\n\r\n")
+            .expect("a whole head")
+            + 4;
         let body = answer.split_off(end);
         (String::from_utf8(answer).unwrap(), body)
     }
@@ -68,7 +78,9 @@ impl Running {
 }
 
 fn pattern(length: usize) -> Vec<u8> {
-    (0..length).map(|place| (place % 251).try_into().unwrap()).collect()
+    (0..length)
+        .map(|place| (place % 251).try_into().unwrap())
+        .collect()
 }
 
 fn status(head: &str) -> &str {
@@ -80,19 +92,45 @@ fn files_come_whole_with_their_length_and_type() {
     let server = Running::start();
     for (target, content_type, body) in [
         ("/page.html", "text/html", b"<title>a page</title>".to_vec()),
-        ("/page.html?query#part", "text/html", b"<title>a page</title>".to_vec()),
-        ("http://elsewhere:1/page.html?q", "text/html", b"<title>a page</title>".to_vec()),
-        ("/within.html", "text/html", b"<title>a page</title>".to_vec()),
-        ("/sub/../page.html", "text/html", b"<title>a page</title>".to_vec()),
+        (
+            "/page.html?query#part",
+            "text/html",
+            b"<title>a page</title>".to_vec(),
+        ),
+        (
+            "http://elsewhere:1/page.html?q",
+            "text/html",
+            b"<title>a page</title>".to_vec(),
+        ),
+        (
+            "/within.html",
+            "text/html",
+            b"<title>a page</title>".to_vec(),
+        ),
+        (
+            "/sub/../page.html",
+            "text/html",
+            b"<title>a page</title>".to_vec(),
+        ),
         ("/sub/", "text/html", b"the index".to_vec()),
-        ("/with%20space%20&%20%C3%BC.txt", "text/plain", b"spaced".to_vec()),
+        (
+            "/with%20space%20&%20%C3%BC.txt",
+            "text/plain",
+            b"spaced".to_vec(),
+        ),
         ("/empty", "application/octet-stream", Vec::new()),
         ("/big.bin", "application/octet-stream", pattern(300_001)),
     ] {
         let (head, got) = server.get(target);
         assert_eq!(status(&head), "200", "{target}");
-        assert!(head.contains(&format!("Content-Type: {content_type}\r\n")), "{target}: {head}");
-        assert!(head.contains(&format!("Content-Length: {}\r\n", body.len())), "{head}");
+        assert!(
+            head.contains(&format!("Content-Type: {content_type}\r\n")),
+            "{target}: {head}"
+        );
+        assert!(
+            head.contains(&format!("Content-Length: {}\r\n", body.len())),
+            "{head}"
+        );
         assert!(got == body, "{target}: {} bytes", got.len());
     }
     assert_eq!(server.end(), 9);
@@ -122,7 +160,10 @@ fn nothing_outside_the_root_is_served_however_its_name_is_spelt() {
         absolute.trim_start_matches('/').to_owned(),
     ] {
         let (head, body) = server.get(&target);
-        assert!(["400", "403", "404"].contains(&status(&head)), "{target}: {head}");
+        assert!(
+            ["400", "403", "404"].contains(&status(&head)),
+            "{target}: {head}"
+        );
         assert!(!body.windows(6).any(|it| it == b"SECRET"), "{target}");
     }
     // The same names lead to a file when they stay within.
@@ -135,7 +176,8 @@ fn head_gives_what_get_would_without_the_body() {
     let server = Running::start();
     for target in ["/page.html", "/missing"] {
         let (by_get, _) = server.get(target);
-        let (by_head, body) = server.ask(format!("HEAD {target} HTTP/1.1\r\nHost: here\r\n\r\n").as_bytes());
+        let (by_head, body) =
+            server.ask(format!("HEAD {target} HTTP/1.1\r\nHost: here\r\n\r\n").as_bytes());
         assert_eq!(by_head, by_get);
         assert!(body.is_empty());
     }
@@ -149,22 +191,50 @@ fn what_cannot_be_answered_has_a_status_of_its_own() {
         ("GET /missing HTTP/1.1\r\n\r\n".to_owned(), "404"),
         ("GET /page.html/more HTTP/1.1\r\n\r\n".to_owned(), "404"),
         ("GET / HTTP/1.1\r\n\r\n".to_owned(), "404"),
-        ("POST /page.html HTTP/1.1\r\nContent-Length: 0\r\n\r\n".to_owned(), "405"),
+        (
+            "POST /page.html HTTP/1.1\r\nContent-Length: 0\r\n\r\n".to_owned(),
+            "405",
+        ),
         ("complete nonsense\r\n\r\n".to_owned(), "400"),
         ("GET page.html HTTP/1.1\r\n\r\n".to_owned(), "400"),
-        ("GET ftp://here/page.html HTTP/1.1\r\n\r\n".to_owned(), "400"),
-        (format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(5_000)), "404"),
-        (format!("GET / HTTP/1.1\r\nA: {}", "a".repeat(MAX_HEAD_BYTES + 1)), "431"),
-        (format!("GET / HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(200)), "431"),
+        (
+            "GET ftp://here/page.html HTTP/1.1\r\n\r\n".to_owned(),
+            "400",
+        ),
+        (
+            format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(5_000)),
+            "404",
+        ),
+        (
+            format!("GET / HTTP/1.1\r\nA: {}", "a".repeat(MAX_HEAD_BYTES + 1)),
+            "431",
+        ),
+        (
+            format!("GET / HTTP/1.1\r\n{}\r\n", "A: b\r\n".repeat(200)),
+            "431",
+        ),
     ] {
         let (head, body) = server.ask(request.as_bytes());
-        assert_eq!(status(&head), expected, "{}", &request[..request.len().min(60)]);
-        assert!(body.starts_with(expected.as_bytes()), "the body says it, too");
+        assert_eq!(
+            status(&head),
+            expected,
+            "{}",
+            &request[..request.len().min(60)]
+        );
+        assert!(
+            body.starts_with(expected.as_bytes()),
+            "the body says it, too"
+        );
     }
     let (head, _) = server.get("/sub");
     assert_eq!(status(&head), "301");
     assert!(head.contains("Location: /sub/\r\n"), "{head}");
-    assert!(server.ask(b"PUT / HTTP/1.1\r\n\r\n").0.contains("Allow: GET, HEAD\r\n"));
+    assert!(
+        server
+            .ask(b"PUT / HTTP/1.1\r\n\r\n")
+            .0
+            .contains("Allow: GET, HEAD\r\n")
+    );
     server.end();
 }
 
@@ -174,7 +244,9 @@ fn clients_that_vanish_or_dawdle_keep_nobody_else_waiting() {
     let mut silent = TcpStream::connect(server.address).unwrap();
     silent.write_all(b"GET /big.bin HT").unwrap();
     let mut reads_nothing = TcpStream::connect(server.address).unwrap();
-    reads_nothing.write_all(b"GET /big.bin HTTP/1.1\r\n\r\n").unwrap();
+    reads_nothing
+        .write_all(b"GET /big.bin HTTP/1.1\r\n\r\n")
+        .unwrap();
     drop(TcpStream::connect(server.address).unwrap());
     let mut half = TcpStream::connect(server.address).unwrap();
     half.write_all(b"GET /").unwrap();
@@ -196,7 +268,11 @@ const HUGE: u64 = 16 << 20;
 fn begin_huge(server: &Running) -> TcpStream {
     // Without a byte on the disk; not made anew under clients that are being served.
     let path = server.outside.path().join("root/huge.bin");
-    let huge = fs::OpenOptions::new().create(true).append(true).open(path).unwrap();
+    let huge = fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(path)
+        .unwrap();
     huge.set_len(HUGE).unwrap();
     let mut client = TcpStream::connect(server.address).unwrap();
     client.write_all(b"GET /huge.bin HTTP/1.1\r\n\r\n").unwrap();
@@ -211,18 +287,28 @@ fn read_rest(mut client: TcpStream) -> Vec<u8> {
 }
 
 #[test]
-fn behind_crowds_that_say_nothing_and_that_read_nothing_the_next_client_is_served_while_they_stay() {
+fn behind_crowds_that_say_nothing_and_that_read_nothing_the_next_client_is_served_while_they_stay()
+{
     let server = Running::start();
-    let silent: Vec<_> = (0..100).map(|_| TcpStream::connect(server.address).unwrap()).collect();
+    let silent: Vec<_> = (0..100)
+        .map(|_| TcpStream::connect(server.address).unwrap())
+        .collect();
     let mut deaf: Vec<_> = (0..40).map(|_| begin_huge(&server)).collect();
     assert_eq!(status(&server.get("/page.html").0), "200");
     for client in &silent {
         client.set_nonblocking(true).unwrap();
         let said = (&*client).read(&mut [0]).map_err(|error| error.kind());
-        assert_eq!(said, Err(ErrorKind::WouldBlock), "it was let go before others were served");
+        assert_eq!(
+            said,
+            Err(ErrorKind::WouldBlock),
+            "it was let go before others were served"
+        );
     }
     let rest = read_rest(deaf.swap_remove(0));
-    assert!(rest.len() as u64 > HUGE, "it was let go before others were served");
+    assert!(
+        rest.len() as u64 > HUGE,
+        "it was let go before others were served"
+    );
     drop((silent, deaf));
     server.end();
 }
@@ -239,7 +325,10 @@ fn when_the_server_stops_answers_are_ended_and_who_has_not_asked_yet_is_let_go()
     server.stop.stop();
     assert_eq!(read_rest(idle), b"", "without a word");
     assert!(read_rest(half).starts_with(b"HTTP/1.1 503 Service Unavailable\r\n"));
-    assert!(read_rest(busy).len() as u64 > HUGE, "what was begun is ended");
+    assert!(
+        read_rest(busy).len() as u64 > HUGE,
+        "what was begun is ended"
+    );
     assert_eq!(server.end(), 4);
 }
 
@@ -263,7 +352,10 @@ fn a_root_that_is_none_and_a_port_that_is_taken_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let refusal = |root: &Path, port| FileServer::bind(root, port).err().unwrap().to_string();
     let missing = refusal(&folder.path().join("missing"), 0);
-    assert!(missing.starts_with("--root ") && missing.contains("No such file"), "{missing}");
+    assert!(
+        missing.starts_with("--root ") && missing.contains("No such file"),
+        "{missing}"
+    );
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
     assert!(refusal(&file, 0).contains("Not a directory"));

@@ -13,16 +13,16 @@ use crate::net::{Parsed, Service, Then, Times, TurnedAway};
 /// Parts with a lock of their own; more than there are threads, so that two topics rarely meet.
 const SHARDS: usize = 64;
 
-/// Bytes of messages and topics that a board takes, and what one of each costs beside its own bytes: an allocation and
-/// its share of a list that doubles.
+/// Bytes of messages and topics that a board takes, and what one of each costs beside its own
+/// bytes: an allocation and its share of a list that doubles.
 const MAX_BYTES: usize = 1 << 30;
 const OF_MESSAGE: usize = 96;
 const OF_TOPIC: usize = 320;
 
 type Topics = HashMap<Vec<u8>, Vec<Arc<[u8]>>>;
 
-/// Topics by name, in shards, each behind a lock that readers share. A message never changes, so it is sent outside the
-/// lock.
+/// Topics by name, in shards, each behind a lock that readers share. A message never changes, so it
+/// is sent outside the lock.
 pub(crate) struct Board {
     shards: Box<[CachePadded<RwLock<Topics>>]>,
     hasher: RandomState,
@@ -47,7 +47,10 @@ impl Board {
     }
 
     fn shard(&self, topic: &[u8]) -> &RwLock<Topics> {
-        #[expect(clippy::cast_possible_truncation, reason = "a hash has no meaning beyond its bits")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "a hash has no meaning beyond its bits"
+        )]
         let hash = self.hasher.hash_one(topic) as usize;
         &self.shards[hash % SHARDS]
     }
@@ -68,11 +71,16 @@ impl Board {
             return None;
         }
         let message = message.into();
-        let mut topics = self.shard(topic).write().unwrap_or_else(PoisonError::into_inner);
+        let mut topics = self
+            .shard(topic)
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         // Named once only, not at each message.
         let messages = match topics.get_mut(topic) {
             Some(messages) => messages,
-            None if self.try_take_room(topic.len() + OF_TOPIC) => topics.entry(topic.to_vec()).or_default(),
+            None if self.try_take_room(topic.len() + OF_TOPIC) => {
+                topics.entry(topic.to_vec()).or_default()
+            }
             None => {
                 self.bytes.fetch_sub(room, Relaxed);
                 return None;
@@ -84,7 +92,10 @@ impl Board {
 
     /// The message at this place.
     pub(crate) fn read(&self, topic: &[u8], index: usize) -> Option<Arc<[u8]>> {
-        let topics = self.shard(topic).read().unwrap_or_else(PoisonError::into_inner);
+        let topics = self
+            .shard(topic)
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
         topics.get(topic)?.get(index).cloned()
     }
 
@@ -92,12 +103,17 @@ impl Board {
     pub(crate) fn messages(&self) -> usize {
         let count = |topics: &Topics| topics.values().map(Vec::len).sum::<usize>();
         let shards = self.shards.iter();
-        shards.map(|it| count(&it.read().unwrap_or_else(PoisonError::into_inner))).sum()
+        shards
+            .map(|it| count(&it.read().unwrap_or_else(PoisonError::into_inner)))
+            .sum()
     }
 
     /// How many messages a topic has.
     pub(crate) fn length(&self, topic: &[u8]) -> usize {
-        let topics = self.shard(topic).read().unwrap_or_else(PoisonError::into_inner);
+        let topics = self
+            .shard(topic)
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
         topics.get(topic).map_or(0, Vec::len)
     }
 }
@@ -168,7 +184,11 @@ mod tests {
     fn a_message_for_which_there_is_room_and_none_for_its_topic_takes_nothing() {
         let board = Board::with_room(1 + OF_TOPIC + 2 * (1 + OF_MESSAGE));
         assert_eq!(board.post(b"a", b"x"), Some(0));
-        assert_eq!(board.post(b"b", b"x"), None, "a topic costs more than a message");
+        assert_eq!(
+            board.post(b"b", b"x"),
+            None,
+            "a topic costs more than a message"
+        );
         assert_eq!(board.post(b"a", b"x"), Some(1), "its room was given back");
     }
 
@@ -180,12 +200,18 @@ mod tests {
             for topics in [1, 100, usize::MAX] {
                 let (_, peak) = peak_bytes(|| {
                     let board = Board::with_room(ROOM);
-                    let fits =
-                        |n: &usize| board.post((n % topics).to_string().as_bytes(), &vec![b'x'; message]).is_some();
+                    let fits = |n: &usize| {
+                        board
+                            .post((n % topics).to_string().as_bytes(), &vec![b'x'; message])
+                            .is_some()
+                    };
                     assert!((0..ROOM).take_while(fits).count() > 500);
                     board
                 });
-                assert!(peak - empty <= ROOM, "{message} bytes, {topics} topics: {peak}");
+                assert!(
+                    peak - empty <= ROOM,
+                    "{message} bytes, {topics} topics: {peak}"
+                );
             }
         }
     }
@@ -196,7 +222,10 @@ mod tests {
         let post = || -> Vec<usize> { (0..500).map(|_| board.post(b"a", b"x").unwrap()).collect() };
         let mut places: Vec<usize> = thread::scope(|scope| {
             let posters: Vec<_> = (0..4).map(|_| scope.spawn(post)).collect();
-            posters.into_iter().flat_map(|poster| poster.join().unwrap()).collect()
+            posters
+                .into_iter()
+                .flat_map(|poster| poster.join().unwrap())
+                .collect()
         });
         places.sort_unstable();
         assert_eq!(places, (0..2_000).collect::<Vec<_>>());

@@ -1,5 +1,5 @@
-//! Posters and readers: short random requests from a fixed set, one after the other, until time is up; and what they
-//! may have seen.
+//! Posters and readers: short random requests from a fixed set, one after the other, until time is
+//! up; and what they may have seen.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -28,15 +28,18 @@ impl Words {
         Self::of_bytes(1, 1)
     }
 
-    /// The longest topics, and messages as people write them: what the study's second harness said is not known, and
-    /// this is how much what is said can matter.
+    /// The longest topics, and messages as people write them: what the study's second harness said
+    /// is not known, and this is how much what is said can matter.
     pub(crate) fn long() -> Self {
         Self::of_bytes(MAX_TOPIC, 200)
     }
 
     fn of_bytes(topic: usize, message: usize) -> Self {
         let words = |bytes: usize| VALUES.map(|value| vec![value; bytes]);
-        Self { topics: words(topic), messages: words(message) }
+        Self {
+            topics: words(topic),
+            messages: words(message),
+        }
     }
 
     /// Which of the messages this is.
@@ -97,7 +100,11 @@ pub(crate) struct Clients<'a> {
 
 impl Clients<'_> {
     /// Runs all clients beside `serve`, which serves until it is stopped.
-    pub(crate) fn run<T>(&self, stopper: &Stopper, serve: impl FnOnce() -> T) -> (T, Vec<ClientReport>) {
+    pub(crate) fn run<T>(
+        &self,
+        stopper: &Stopper,
+        serve: impl FnOnce() -> T,
+    ) -> (T, Vec<ClientReport>) {
         let until = Instant::now() + self.duration;
         let clients = [(Role::Poster, self.posters), (Role::Reader, self.readers)]
             .into_iter()
@@ -110,7 +117,8 @@ impl Clients<'_> {
         let mut seen = ClientReport::nothing(role);
         let mut random = Random::new(mix(self.seed) ^ mix((number as u64) << 1 | role as u64));
         if let Err(error) = self.talk(&mut random, until, &mut seen) {
-            seen.complaint.get_or_insert_with(|| format!("{role:?} {number}: {error}"));
+            seen.complaint
+                .get_or_insert_with(|| format!("{role:?} {number}: {error}"));
         }
         seen.cpu = thread_cpu();
         seen
@@ -125,7 +133,11 @@ impl Clients<'_> {
         let mut line = Vec::new();
         loop {
             let (topic, value) = (random.index_below(7), random.index_below(7));
-            let verb = if seen.role == Role::Poster { *b"POST" } else { *b"READ" };
+            let verb = if seen.role == Role::Poster {
+                *b"POST"
+            } else {
+                *b"READ"
+            };
             let begun = Instant::now();
             line.clear();
             line.extend_from_slice(&verb);
@@ -169,17 +181,21 @@ fn place(value: usize) -> usize {
 impl ClientReport {
     /// Notes an answer; `false` if it cannot be right.
     fn accept(&mut self, words: &Words, topic: usize, value: usize, line: &[u8]) -> bool {
-        let Some(answer) = line.strip_suffix(b"\n") else { return false };
+        let Some(answer) = line.strip_suffix(b"\n") else {
+            return false;
+        };
         match (self.role, answer.strip_prefix(b"OK ")) {
             (Role::Poster, Some(place)) => {
-                let place = str::from_utf8(place).ok().and_then(|digits| digits.parse::<u64>().ok());
+                let place = str::from_utf8(place)
+                    .ok()
+                    .and_then(|digits| digits.parse::<u64>().ok());
                 self.posted[topic][value] += 1;
                 self.places[topic] += place.unwrap_or(0);
                 place.is_some()
             }
-            (Role::Reader, Some(message)) => {
-                words.number_of(message).is_some_and(|number| *self.read[topic][value].get_or_insert(number) == number)
-            }
+            (Role::Reader, Some(message)) => words
+                .number_of(message)
+                .is_some_and(|number| *self.read[topic][value].get_or_insert(number) == number),
             // What was there once stays there.
             (Role::Reader, None) => answer == b"NONE" && self.read[topic][value].is_none(),
             _ => false,
@@ -187,8 +203,8 @@ impl ClientReport {
     }
 }
 
-/// What is wrong with the board after all that was seen, if anything: each accepted message is there, none besides,
-/// each place was given once, and what was read stands where it was read.
+/// What is wrong with the board after all that was seen, if anything: each accepted message is
+/// there, none besides, each place was given once, and what was read stands where it was read.
 pub(crate) fn fault(board: &Board, words: &Words, seen: &[ClientReport]) -> Option<String> {
     for (number, topic) in words.topics.iter().enumerate() {
         let name = char::from(VALUES[number]);
@@ -198,21 +214,30 @@ pub(crate) fn fault(board: &Board, words: &Words, seen: &[ClientReport]) -> Opti
             let index = usize::try_from(index).expect("a length fits");
             let message = board.read(topic, index);
             let Some(value) = message.as_deref().and_then(|it| words.number_of(it)) else {
-                return Some(format!("topic {name}, place {index}: nobody posted {message:?}"));
+                return Some(format!(
+                    "topic {name}, place {index}: nobody posted {message:?}"
+                ));
             };
             found[value] += 1;
         }
         let mut posted = [0_u64; 7];
         let mut places = 0;
         for client in seen {
-            posted.iter_mut().zip(client.posted[number]).for_each(|(sum, count)| *sum += count);
+            posted
+                .iter_mut()
+                .zip(client.posted[number])
+                .for_each(|(sum, count)| *sum += count);
             places += client.places[number];
         }
         if found != posted {
-            return Some(format!("topic {name}: accepted {posted:?}, found {found:?}"));
+            return Some(format!(
+                "topic {name}: accepted {posted:?}, found {found:?}"
+            ));
         }
         if places != length * length.saturating_sub(1) / 2 {
-            return Some(format!("topic {name}: {length} messages, places add up to {places}"));
+            return Some(format!(
+                "topic {name}: {length} messages, places add up to {places}"
+            ));
         }
         for client in seen {
             for (value, message) in client.read[number].iter().enumerate() {
@@ -220,7 +245,9 @@ pub(crate) fn fault(board: &Board, words: &Words, seen: &[ClientReport]) -> Opti
                 let number = stands.as_deref().and_then(|it| words.number_of(it));
                 if message.is_some() && *message != number {
                     let at = place(value);
-                    return Some(format!("topic {name}, place {at}: read {message:?}, {stands:?}"));
+                    return Some(format!(
+                        "topic {name}, place {at}: read {message:?}, {stands:?}"
+                    ));
                 }
             }
         }
@@ -237,13 +264,22 @@ mod tests {
     /// A board and clients that posted two messages and read one of them.
     fn evening() -> (Board, Vec<ClientReport>) {
         let (board, words) = (Board::new(), Words::short());
-        let (mut poster, mut reader) = (ClientReport::nothing(Role::Poster), ClientReport::nothing(Role::Reader));
+        let (mut poster, mut reader) = (
+            ClientReport::nothing(Role::Poster),
+            ClientReport::nothing(Role::Reader),
+        );
         for value in [2, 3] {
             let place = board.post(&VALUES[..1], &[VALUES[value]]).unwrap();
             assert!(poster.accept(&words, 0, value, format!("OK {place}\n").as_bytes()));
         }
-        assert!(reader.accept(&words, 0, 0, b"OK 4\n"), "value 0 names place 1");
-        assert!(reader.accept(&words, 0, 1, b"NONE\n"), "value 1 names place 2");
+        assert!(
+            reader.accept(&words, 0, 0, b"OK 4\n"),
+            "value 0 names place 1"
+        );
+        assert!(
+            reader.accept(&words, 0, 1, b"NONE\n"),
+            "value 1 names place 2"
+        );
         (board, vec![poster, reader])
     }
 
@@ -257,7 +293,11 @@ mod tests {
     fn a_message_that_was_accepted_and_is_not_there_is_a_fault() {
         let (board, mut seen) = evening();
         assert!(seen[0].accept(&Words::short(), 5, 0, b"OK 0\n"));
-        assert!(fault(&board, &Words::short(), &seen).unwrap().contains("topic 6: accepted"));
+        assert!(
+            fault(&board, &Words::short(), &seen)
+                .unwrap()
+                .contains("topic 6: accepted")
+        );
     }
 
     #[test]
@@ -265,41 +305,75 @@ mod tests {
         let (board, mut seen) = evening();
         board.post(&VALUES[..1], &VALUES[..1]).unwrap();
         assert!(seen[0].accept(&Words::short(), 0, 0, b"OK 1\n"));
-        assert!(fault(&board, &Words::short(), &seen).unwrap().contains("places add up to 2"));
+        assert!(
+            fault(&board, &Words::short(), &seen)
+                .unwrap()
+                .contains("places add up to 2")
+        );
     }
 
     #[test]
     fn a_message_that_nobody_posted_is_a_fault() {
         let (board, seen) = evening();
         board.post(&VALUES[3..4], b"8").unwrap();
-        assert!(fault(&board, &Words::short(), &seen).unwrap().contains("nobody posted"));
+        assert!(
+            fault(&board, &Words::short(), &seen)
+                .unwrap()
+                .contains("nobody posted")
+        );
     }
 
     #[test]
     fn a_message_that_changed_after_it_was_read_is_a_fault() {
         let (board, mut seen) = evening();
         seen[1].read[0][0] = Some(6);
-        assert!(fault(&board, &Words::short(), &seen).unwrap().contains("place 1: read"));
+        assert!(
+            fault(&board, &Words::short(), &seen)
+                .unwrap()
+                .contains("place 1: read")
+        );
     }
 
     #[test]
     fn the_longest_request_of_a_client_is_one_that_the_board_takes() {
         let words = Words::long();
-        let line = [b"POST ", &words.topics[6][..], b" ", &words.messages[6], b"\n"].concat();
+        let line = [
+            b"POST ",
+            &words.topics[6][..],
+            b" ",
+            &words.messages[6],
+            b"\n",
+        ]
+        .concat();
         let (topic, message) = (words.topics[6].clone(), words.messages[6].clone());
         let request = Request::Post { topic, message };
-        assert_eq!(protocol::parse(&line), Parsed::Whole { request, length: line.len() });
+        assert_eq!(
+            protocol::parse(&line),
+            Parsed::Whole {
+                request,
+                length: line.len()
+            }
+        );
     }
 
     #[test]
     fn answers_that_cannot_be_right_are_not_accepted() {
-        let (mut poster, mut reader) = (ClientReport::nothing(Role::Poster), ClientReport::nothing(Role::Reader));
+        let (mut poster, mut reader) = (
+            ClientReport::nothing(Role::Poster),
+            ClientReport::nothing(Role::Reader),
+        );
         for answer in ["OK\n", "OK x\n", "NONE\n", "ERROR full\n", "OK 1"] {
-            assert!(!poster.accept(&Words::short(), 0, 0, answer.as_bytes()), "{answer:?}");
+            assert!(
+                !poster.accept(&Words::short(), 0, 0, answer.as_bytes()),
+                "{answer:?}"
+            );
         }
         assert!(reader.accept(&Words::short(), 0, 0, b"OK 1\n"));
         for answer in ["OK 2\n", "NONE\n", "OK 11\n", "OK 8\n", "ERROR x\n"] {
-            assert!(!reader.accept(&Words::short(), 0, 0, answer.as_bytes()), "{answer:?}");
+            assert!(
+                !reader.accept(&Words::short(), 0, 0, answer.as_bytes()),
+                "{answer:?}"
+            );
         }
     }
 }

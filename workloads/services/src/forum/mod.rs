@@ -1,8 +1,8 @@
-//! `forum`: a message board on TCP with posters and readers, after a study of servers with a thread for each
-//! connection.
+//! `forum`: a message board on TCP with posters and readers, after a study of servers with a thread
+//! for each connection.
 //!
-//! Files: `protocol.rs` the lines, `board.rs` the topics, `clients.rs` the harness. The server's threads are in
-//! `crate::net`.
+//! Files: `protocol.rs` the lines, `board.rs` the topics, `clients.rs` the harness. The server's
+//! threads are in `crate::net`.
 
 mod board;
 mod clients;
@@ -12,7 +12,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, Instant};
 
-use ::protocol::{Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit, Values};
+use ::protocol::{
+    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit, Values,
+};
 use rayon::ThreadPool;
 
 use crate::descriptors;
@@ -47,14 +49,31 @@ static DESCRIPTION: Description = Description {
         ),
         Parameter::whole("posters", "clients that post", (1, 128), "2"),
         Parameter::whole("readers", "clients that read", (1, 128), "2"),
-        Parameter::whole("duration-ms", "milliseconds during which clients ask", (1, 3_600_000), "100"),
+        Parameter::whole(
+            "duration-ms",
+            "milliseconds during which clients ask",
+            (1, 3_600_000),
+            "100",
+        ),
     ],
     sizes: &[
-        SizeOverrides { size: Size::Tiny, overrides: &[("duration-ms", "3")] },
-        SizeOverrides { size: Size::Small, overrides: &[] },
-        SizeOverrides { size: Size::Medium, overrides: &[("duration-ms", "300")] },
+        SizeOverrides {
+            size: Size::Tiny,
+            overrides: &[("duration-ms", "3")],
+        },
+        SizeOverrides {
+            size: Size::Small,
+            overrides: &[],
+        },
+        SizeOverrides {
+            size: Size::Medium,
+            overrides: &[("duration-ms", "300")],
+        },
         // The study's.
-        SizeOverrides { size: Size::Large, overrides: &[("duration-ms", "10000")] },
+        SizeOverrides {
+            size: Size::Large,
+            overrides: &[("duration-ms", "10000")],
+        },
     ],
 };
 
@@ -66,7 +85,10 @@ pub(crate) fn serve(server: Server, values: &Values, pool: &ThreadPool) -> io::R
     let board = Board::new();
     let (handlers, unit) = Implementation::of(values).handlers(pool);
     let counts = server.run(&board, handlers, unit)?;
-    Ok(format!("{counts}\n{} messages on the board\n", board.messages()))
+    Ok(format!(
+        "{counts}\n{} messages on the board\n",
+        board.messages()
+    ))
 }
 
 /// Who answers.
@@ -92,7 +114,13 @@ impl Implementation {
             Self::Pool => (Handlers::Pool(pool), Unit::Requests),
             Self::Queue => {
                 let count = pool.current_num_threads();
-                (Handlers::Threads { count, queue: Queue::LockFree }, Unit::Requests)
+                (
+                    Handlers::Threads {
+                        count,
+                        queue: Queue::LockFree,
+                    },
+                    Unit::Requests,
+                )
             }
             Self::Threads => (Handlers::ThreadPerConnection, Unit::Connections),
         }
@@ -196,9 +224,25 @@ impl Total {
 impl BoardRun {
     fn serve(&mut self, handlers: Handlers<'_>, unit: Unit) -> u64 {
         let (server, board) = self.stage.take().expect("the stage was set");
-        let address = server.address().expect("the kernel knows an address that it gave");
-        let Self { seed, posters, readers, duration, ref words, .. } = *self;
-        let clients = Clients { words, seed, posters, readers, duration, address };
+        let address = server
+            .address()
+            .expect("the kernel knows an address that it gave");
+        let Self {
+            seed,
+            posters,
+            readers,
+            duration,
+            ref words,
+            ..
+        } = *self;
+        let clients = Clients {
+            words,
+            seed,
+            posters,
+            readers,
+            duration,
+            address,
+        };
         let (begun, cpu_before) = (Instant::now(), process_cpu());
         let stopper = server.stopper();
         let (ended, seen) = clients.run(&stopper, || server.run(&board, handlers, unit));
@@ -211,7 +255,13 @@ impl BoardRun {
         let requests = seen.iter().map(|client| client.requests).sum();
         let client_cpu = seen.iter().map(|client| client.cpu).sum();
         let server_cpu = cpu.saturating_sub(client_cpu);
-        self.run = Some(Run { board, seen, trouble, elapsed, server_cpu });
+        self.run = Some(Run {
+            board,
+            seen,
+            trouble,
+            elapsed,
+            server_cpu,
+        });
         requests
     }
 }
@@ -219,8 +269,9 @@ impl BoardRun {
 impl Instance for BoardRun {
     fn reset(&mut self) {
         self.run = None;
-        let server = Server::bind(LOOPBACK, Limits::DEFAULT)
-            .unwrap_or_else(|error| panic!("forum: no port on {} can be had: {error}", LOOPBACK.ip()));
+        let server = Server::bind(LOOPBACK, Limits::DEFAULT).unwrap_or_else(|error| {
+            panic!("forum: no port on {} can be had: {error}", LOOPBACK.ip())
+        });
         self.stage = Some((server, Board::new()));
     }
 
@@ -240,10 +291,15 @@ impl Instance for BoardRun {
     fn check(&mut self) -> Result<String, Mismatch> {
         let expected = "every accepted message is there, and what was read stands there".to_owned();
         let Some(run) = self.run.take() else {
-            return Err(Mismatch { expected, actual: "nothing ran".to_owned() });
+            return Err(Mismatch {
+                expected,
+                actual: "nothing ran".to_owned(),
+            });
         };
         let complaint = run.seen.iter().find_map(|client| client.complaint.clone());
-        let fault = complaint.or(run.trouble.clone()).or_else(|| clients::fault(&run.board, &self.words, &run.seen));
+        let fault = complaint
+            .or(run.trouble.clone())
+            .or_else(|| clients::fault(&run.board, &self.words, &run.seen));
         if let Some(actual) = fault {
             return Err(Mismatch { expected, actual });
         }
@@ -263,20 +319,37 @@ impl Instance for BoardRun {
             return metrics;
         }
         let mut add = |name: &str, value: f64, unit: &str| {
-            metrics.insert(name.to_owned(), Metric { value, unit: unit.to_owned() });
+            metrics.insert(
+                name.to_owned(),
+                Metric {
+                    value,
+                    unit: unit.to_owned(),
+                },
+            );
         };
         let rate = |count: u64| count as f64 / seconds;
         add("requests_per_second", rate(requests), "requests/s");
         add("posts_per_second", rate(total.posted), "requests/s");
         add("reads_per_second", rate(total.read), "requests/s");
         let clients = (self.posters + self.readers) as f64;
-        add("requests_per_thread_per_second", rate(requests) / clients, "requests/s");
+        add(
+            "requests_per_thread_per_second",
+            rate(requests) / clients,
+            "requests/s",
+        );
         let (posters, readers) = total.clients.split_at(self.posters);
         for (name, clients) in [("poster", posters), ("reader", readers)] {
-            let ends = [("slowest", clients.iter().min()), ("fastest", clients.iter().max())];
+            let ends = [
+                ("slowest", clients.iter().min()),
+                ("fastest", clients.iter().max()),
+            ];
             for (end, count) in ends {
                 let count = count.copied().unwrap_or(0);
-                add(&format!("{end}_{name}_per_second"), rate(count), "requests/s");
+                add(
+                    &format!("{end}_{name}_per_second"),
+                    rate(count),
+                    "requests/s",
+                );
             }
         }
         let cpu = total.server_cpu.as_secs_f64() * 1e9 / requests as f64;
@@ -291,9 +364,16 @@ mod tests {
 
     fn evening(implementation: &str, harness: &str) -> Box<dyn Instance> {
         let explicit = [("implementation", implementation), ("harness", harness)];
-        let explicit = explicit.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let explicit = explicit
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into();
         let values = DESCRIPTION.resolve(Size::Tiny, &explicit, false).unwrap();
-        let setup = Setup { seed: 1, values: &values, input: None, threads: 1 };
+        let setup = Setup {
+            seed: 1,
+            values: &values,
+            input: None,
+            threads: 1,
+        };
         Forum.prepare(&setup).unwrap()
     }
 
@@ -308,14 +388,22 @@ mod tests {
 
     #[test]
     fn every_implementation_serves_all_clients() {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        for (implementation, harness) in
-            [("pool", "short-lines"), ("pool", "long-lines"), ("queue", "short-lines"), ("threads", "long-lines")]
-        {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(2)
+            .build()
+            .unwrap();
+        for (implementation, harness) in [
+            ("pool", "short-lines"),
+            ("pool", "long-lines"),
+            ("queue", "short-lines"),
+            ("threads", "long-lines"),
+        ] {
             let mut evening = evening(implementation, harness);
             evening.reset();
             assert!(evening.run_on(&pool) >= 4, "{implementation}");
-            evening.check().unwrap_or_else(|it| panic!("{implementation}: {it:?}"));
+            evening
+                .check()
+                .unwrap_or_else(|it| panic!("{implementation}: {it:?}"));
         }
     }
 }

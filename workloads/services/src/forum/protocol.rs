@@ -1,8 +1,9 @@
 //! What is spoken with the board: one line each way, of limited length.
 //!
-//! `POST topic message` is answered by `OK index`, the message's place in its topic; `READ topic index` by `OK
-//! message`, or `NONE` if there is no such message yet. Anything else is answered by `ERROR` and why; after a line that
-//! is too long the connection ends, since nobody knows where the next begins.
+//! `POST topic message` is answered by `OK index`, the message's place in its topic; `READ topic
+//! index` by `OK message`, or `NONE` if there is no such message yet. Anything else is answered by
+//! `ERROR` and why; after a line that is too long the connection ends, since nobody knows where the
+//! next begins.
 
 use std::io::Write as _;
 
@@ -30,13 +31,22 @@ pub(crate) fn parse(input: &[u8]) -> Parsed<Request> {
     // One byte more than a line for a carriage return, and one for the end itself.
     let looked_at = &input[..input.len().min(MAX_LINE + 2)];
     let Some(end) = looked_at.iter().position(|byte| *byte == b'\n') else {
-        return if looked_at.len() < MAX_LINE + 2 { Parsed::Incomplete { encouragement: None } } else { too_long() };
+        return if looked_at.len() < MAX_LINE + 2 {
+            Parsed::Incomplete {
+                encouragement: None,
+            }
+        } else {
+            too_long()
+        };
     };
     let line = input[..end].strip_suffix(b"\r").unwrap_or(&input[..end]);
     if line.len() > MAX_LINE {
         return too_long();
     }
-    Parsed::Whole { request: request(line), length: end + 1 }
+    Parsed::Whole {
+        request: request(line),
+        length: end + 1,
+    }
 }
 
 fn too_long() -> Parsed<Request> {
@@ -48,15 +58,21 @@ fn too_long() -> Parsed<Request> {
 fn request(line: &[u8]) -> Request {
     let mut words = line.splitn(3, |byte| *byte == b' ');
     match (words.next(), words.next(), words.next()) {
-        (Some(b"POST" | b"READ"), Some([]), _) => Request::Nonsense("a topic has at least one byte"),
+        (Some(b"POST" | b"READ"), Some([]), _) => {
+            Request::Nonsense("a topic has at least one byte")
+        }
         (Some(b"POST" | b"READ"), Some(topic), _) if topic.len() > MAX_TOPIC => {
             Request::Nonsense("a topic has 64 bytes at most")
         }
-        (Some(b"POST"), Some(topic), Some(message)) => {
-            Request::Post { topic: topic.to_vec(), message: message.to_vec() }
-        }
+        (Some(b"POST"), Some(topic), Some(message)) => Request::Post {
+            topic: topic.to_vec(),
+            message: message.to_vec(),
+        },
         (Some(b"READ"), Some(topic), Some(index)) => match index_of(index) {
-            Some(index) => Request::Read { topic: topic.to_vec(), index },
+            Some(index) => Request::Read {
+                topic: topic.to_vec(),
+                index,
+            },
             None => Request::Nonsense("an index is a whole number"),
         },
         (Some(b"POST"), ..) => Request::Nonsense("expected POST topic message"),
@@ -109,14 +125,20 @@ mod tests {
 
     #[test]
     fn a_message_may_have_spaces_and_be_empty() {
-        let post = |message: &[u8]| Request::Post { topic: b"a".to_vec(), message: message.to_vec() };
+        let post = |message: &[u8]| Request::Post {
+            topic: b"a".to_vec(),
+            message: message.to_vec(),
+        };
         assert_eq!(line("POST a b  c\n"), post(b"b  c"));
         assert_eq!(line("POST a \r\n"), post(b""));
     }
 
     #[test]
     fn an_index_too_large_for_the_machine_is_one_that_no_message_has() {
-        let read = |index| Request::Read { topic: b"a".to_vec(), index };
+        let read = |index| Request::Read {
+            topic: b"a".to_vec(),
+            index,
+        };
         assert_eq!(line("READ a 7\n"), read(7));
         assert_eq!(line("READ a 99999999999999999999999\n"), read(usize::MAX));
     }
@@ -139,19 +161,31 @@ mod tests {
             assert!(matches!(line(text), Request::Nonsense(_)), "{text:?}");
         }
         let long = format!("READ {} 1\n", "a".repeat(MAX_TOPIC + 1));
-        assert_eq!(line(&long), Request::Nonsense("a topic has 64 bytes at most"));
+        assert_eq!(
+            line(&long),
+            Request::Nonsense("a topic has 64 bytes at most")
+        );
     }
 
     #[test]
     fn the_longest_line_is_read_and_one_byte_more_is_refused() {
         for end in ["\n", "\r\n"] {
             let longest = format!("POST a {}", "b".repeat(MAX_LINE - 7));
-            assert!(matches!(line(&format!("{longest}{end}")), Request::Post { .. }));
+            assert!(matches!(
+                line(&format!("{longest}{end}")),
+                Request::Post { .. }
+            ));
             let longer = format!("{longest}b{end}");
-            assert!(matches!(parse(longer.as_bytes()), Parsed::Wrong { .. }), "{end:?}");
+            assert!(
+                matches!(parse(longer.as_bytes()), Parsed::Wrong { .. }),
+                "{end:?}"
+            );
         }
         assert!(matches!(parse(&[b'a'; MAX_LINE + 2]), Parsed::Wrong { .. }));
-        assert!(matches!(parse(&[b'a'; MAX_LINE + 1]), Parsed::Incomplete { .. }));
+        assert!(matches!(
+            parse(&[b'a'; MAX_LINE + 1]),
+            Parsed::Incomplete { .. }
+        ));
     }
 
     proptest! {

@@ -40,7 +40,12 @@ impl Client {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
-        Ok(Self { stream, address, input: Vec::new(), output: Vec::new() })
+        Ok(Self {
+            stream,
+            address,
+            input: Vec::new(),
+            output: Vec::new(),
+        })
     }
 
     /// Asks and waits for the answer.
@@ -49,7 +54,11 @@ impl Client {
     /// If the connection ends or what comes is no answer.
     pub(crate) fn ask(&mut self, method: Method, key: &str, body: &[u8]) -> io::Result<Answer<'_>> {
         self.output.clear();
-        write!(self.output, "{method} /{key} HTTP/1.1\r\nHost: {}\r\n", self.address)?;
+        write!(
+            self.output,
+            "{method} /{key} HTTP/1.1\r\nHost: {}\r\n",
+            self.address
+        )?;
         if method == Method::Post {
             write!(self.output, "Content-Length: {}\r\n", body.len())?;
         }
@@ -80,7 +89,11 @@ impl Client {
         if body.end < self.input.len() {
             return Err(wrong("more came than one answer"));
         }
-        Ok(Answer { status, tag, body: &self.input[body] })
+        Ok(Answer {
+            status,
+            tag,
+            body: &self.input[body],
+        })
     }
 }
 
@@ -105,12 +118,17 @@ fn whole(input: &[u8]) -> io::Result<Option<Whole>> {
         Err(error) => return Err(wrong(&error.to_string())),
     };
     let field = |name: &str| {
-        let header = head.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name))?;
+        let header = head
+            .headers
+            .iter()
+            .find(|header| header.name.eq_ignore_ascii_case(name))?;
         str::from_utf8(header.value).ok()
     };
     let status = head.code.expect("a complete head has a status");
     let length: usize = match field("content-length") {
-        Some(digits) => digits.parse().map_err(|_| wrong("Content-Length is no number"))?,
+        Some(digits) => digits
+            .parse()
+            .map_err(|_| wrong("Content-Length is no number"))?,
         None if status == 204 => 0,
         None => return Err(wrong("an answer without Content-Length")),
     };

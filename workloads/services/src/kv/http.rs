@@ -1,5 +1,5 @@
-//! The part of HTTP/1.1 (RFC 9110, 9112) that the key-value server speaks, with bounds on everything that a client can
-//! make long.
+//! The part of HTTP/1.1 (RFC 9110, 9112) that the key-value server speaks, with bounds on
+//! everything that a client can make long.
 
 use std::fmt;
 use std::io::Write as _;
@@ -41,7 +41,10 @@ impl Method {
     }
 
     fn of(token: &str) -> Self {
-        [Self::Get, Self::Post, Self::Delete].into_iter().find(|method| method.name() == token).unwrap_or(Self::Other)
+        [Self::Get, Self::Post, Self::Delete]
+            .into_iter()
+            .find(|method| method.name() == token)
+            .unwrap_or(Self::Other)
     }
 }
 
@@ -92,7 +95,14 @@ pub(crate) fn parse(input: &[u8]) -> Parsed<Request> {
         Ok(parsed) => parsed,
         Err((status, detail)) => {
             let mut answer = Vec::new();
-            Response { status, tag: None, body: detail.as_bytes(), version: 1, keeps_alive: false }.write(&mut answer);
+            Response {
+                status,
+                tag: None,
+                body: detail.as_bytes(),
+                version: 1,
+                keeps_alive: false,
+            }
+            .write(&mut answer);
             Parsed::Wrong { answer }
         }
     }
@@ -102,7 +112,9 @@ pub(crate) fn parse(input: &[u8]) -> Parsed<Request> {
 type Wrong = (Status, &'static str);
 
 fn try_parse(input: &[u8]) -> Result<Parsed<Request>, Wrong> {
-    let incomplete = Parsed::Incomplete { encouragement: None };
+    let incomplete = Parsed::Incomplete {
+        encouragement: None,
+    };
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut head = httparse::Request::new(&mut headers);
     // Never more than may be looked at, so that it does not matter how much has arrived so far.
@@ -111,16 +123,25 @@ fn try_parse(input: &[u8]) -> Result<Parsed<Request>, Wrong> {
         Ok(httparse::Status::Complete(bytes)) => bytes,
         Ok(httparse::Status::Partial) if looked_at.len() < MAX_HEAD => return Ok(incomplete),
         Ok(httparse::Status::Partial) if head.version.is_none() => {
-            return Err((Status::URI_TOO_LONG, "the request line is longer than 8 KiB\n"));
+            return Err((
+                Status::URI_TOO_LONG,
+                "the request line is longer than 8 KiB\n",
+            ));
         }
         Ok(httparse::Status::Partial) => {
-            return Err((Status::HEADERS_TOO_LARGE, "the headers are longer than 8 KiB\n"));
+            return Err((
+                Status::HEADERS_TOO_LARGE,
+                "the headers are longer than 8 KiB\n",
+            ));
         }
         Err(httparse::Error::TooManyHeaders) => {
             return Err((Status::HEADERS_TOO_LARGE, "more than 64 headers\n"));
         }
         Err(httparse::Error::Version) => {
-            return Err((Status::VERSION_NOT_SUPPORTED, "expected HTTP/1.1 or HTTP/1.0\n"));
+            return Err((
+                Status::VERSION_NOT_SUPPORTED,
+                "expected HTTP/1.1 or HTTP/1.0\n",
+            ));
         }
         Err(_) => return Err((Status::BAD_REQUEST, "this is no HTTP request\n")),
     };
@@ -128,7 +149,10 @@ fn try_parse(input: &[u8]) -> Result<Parsed<Request>, Wrong> {
     let method = Method::of(head.method.expect("a complete head has a method"));
     let target = head.path.expect("a complete head has a target");
     let Some(key) = local_path(target).and_then(|path| path.as_bytes().strip_prefix(b"/")) else {
-        return Err((Status::BAD_REQUEST, "expected a target like /key or http://host/key\n"));
+        return Err((
+            Status::BAD_REQUEST,
+            "expected a target like /key or http://host/key\n",
+        ));
     };
     if key.len() > MAX_KEY {
         return Err((Status::URI_TOO_LONG, "the key is longer than 1 KiB\n"));
@@ -139,7 +163,10 @@ fn try_parse(input: &[u8]) -> Result<Parsed<Request>, Wrong> {
     }
     let length = match fields.length {
         None if method == Method::Post => {
-            return Err((Status::LENGTH_REQUIRED, "POST without the header Content-Length\n"));
+            return Err((
+                Status::LENGTH_REQUIRED,
+                "POST without the header Content-Length\n",
+            ));
         }
         None => 0,
         Some(length) if length > MAX_BODY as u64 => {
@@ -148,18 +175,36 @@ fn try_parse(input: &[u8]) -> Result<Parsed<Request>, Wrong> {
         Some(length) => usize::try_from(length).expect("below the limit"),
     };
     let Some(body) = input.get(head_bytes..head_bytes + length) else {
-        let encouragement = fields.expects_continue.then_some(&b"HTTP/1.1 100 Continue\r\n\r\n"[..]);
+        let encouragement = fields
+            .expects_continue
+            .then_some(&b"HTTP/1.1 100 Continue\r\n\r\n"[..]);
         return Ok(Parsed::Incomplete { encouragement });
     };
-    let keeps_alive = if version == 1 { !fields.closes } else { fields.keeps_alive };
+    let keeps_alive = if version == 1 {
+        !fields.closes
+    } else {
+        fields.keeps_alive
+    };
     let (key, body) = (key.to_vec(), body.to_vec());
-    let request = Request { method, key, body, version, keeps_alive };
-    Ok(Parsed::Whole { request, length: head_bytes + length })
+    let request = Request {
+        method,
+        key,
+        body,
+        version,
+        keeps_alive,
+    };
+    Ok(Parsed::Whole {
+        request,
+        length: head_bytes + length,
+    })
 }
 
 /// What the headers say.
 #[derive(Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is one header, said or not")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is one header, said or not"
+)]
 struct Fields {
     length: Option<u64>,
     has_host: bool,
@@ -204,7 +249,10 @@ fn length(value: &[u8]) -> Result<u64, Wrong> {
         return Err((Status::BAD_REQUEST, "Content-Length is no whole number\n"));
     }
     // Digits that do not fit are too many bytes in any case.
-    Ok(str::from_utf8(value).ok().and_then(|digits| digits.parse().ok()).unwrap_or(u64::MAX))
+    Ok(str::from_utf8(value)
+        .ok()
+        .and_then(|digits| digits.parse().ok())
+        .unwrap_or(u64::MAX))
 }
 
 /// What the server answers.
@@ -231,7 +279,10 @@ impl Response<'_> {
             head(format_args!("Content-Length: {}\r\n", self.body.len()));
         }
         if let Some(tag) = self.tag {
-            head(format_args!("ETag: \"{:032x}\"\r\n", u128::from_be_bytes(tag)));
+            head(format_args!(
+                "ETag: \"{:032x}\"\r\n",
+                u128::from_be_bytes(tag)
+            ));
         }
         if self.status == Status::METHOD_NOT_ALLOWED {
             head(format_args!("Allow: GET, POST, DELETE\r\n"));

@@ -6,7 +6,13 @@ use super::http::*;
 use crate::net::Parsed;
 
 fn get() -> Request {
-    Request { method: Method::Get, key: b"a/b".to_vec(), body: Vec::new(), version: 1, keeps_alive: true }
+    Request {
+        method: Method::Get,
+        key: b"a/b".to_vec(),
+        body: Vec::new(),
+        version: 1,
+        keeps_alive: true,
+    }
 }
 
 /// The request that all of `text` is.
@@ -37,10 +43,20 @@ fn a_get_has_its_key_and_keeps_the_connection() {
 #[test]
 fn a_post_has_its_body_and_what_follows_is_left() {
     let text = "POST /a/b HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nxyz";
-    let post = Request { method: Method::Post, body: b"xyz".to_vec(), ..get() };
+    let post = Request {
+        method: Method::Post,
+        body: b"xyz".to_vec(),
+        ..get()
+    };
     assert_eq!(whole(text), post);
     let followed = parse(format!("{text}GET /").as_bytes());
-    assert_eq!(followed, Parsed::Whole { request: post, length: text.len() });
+    assert_eq!(
+        followed,
+        Parsed::Whole {
+            request: post,
+            length: text.len()
+        }
+    );
 }
 
 #[test]
@@ -68,15 +84,30 @@ fn every_mistake_has_its_status() {
         (format!("POST / {host}Content-Length: x\r\n\r\n"), 400),
         (format!("POST / {host}Content-Length: -1\r\n\r\n"), 400),
         (format!("POST / {host}Content-Length: \r\n\r\n"), 400),
-        (format!("POST / {host}Content-Length: 1\r\nContent-Length: 1\r\n\r\n"), 400),
+        (
+            format!("POST / {host}Content-Length: 1\r\nContent-Length: 1\r\n\r\n"),
+            400,
+        ),
         (format!("POST / {host}\r\n"), 411),
-        (format!("POST / {host}Content-Length: {}\r\n\r\n", MAX_BODY + 1), 413),
-        (format!("POST / {host}Content-Length: 99999999999999999999999\r\n\r\n"), 413),
+        (
+            format!("POST / {host}Content-Length: {}\r\n\r\n", MAX_BODY + 1),
+            413,
+        ),
+        (
+            format!("POST / {host}Content-Length: 99999999999999999999999\r\n\r\n"),
+            413,
+        ),
         (format!("GET /{} {host}\r\n", "k".repeat(MAX_KEY + 1)), 414),
         (format!("GET /{}", "k".repeat(MAX_HEAD)), 414),
         (format!("GET / {host}X: {}", "x".repeat(MAX_HEAD)), 431),
-        (format!("GET / {host}{}\r\n", "X: y\r\n".repeat(MAX_HEADERS)), 431),
-        (format!("POST / {host}Transfer-Encoding: chunked\r\n\r\n"), 501),
+        (
+            format!("GET / {host}{}\r\n", "X: y\r\n".repeat(MAX_HEADERS)),
+            431,
+        ),
+        (
+            format!("POST / {host}Transfer-Encoding: chunked\r\n\r\n"),
+            501,
+        ),
         ("GET / HTTP/2.0\r\n\r\n".to_owned(), 505),
     ] {
         assert_eq!(status(&text), expected, "{text:?}");
@@ -85,13 +116,21 @@ fn every_mistake_has_its_status() {
 
 #[test]
 fn an_unknown_method_is_a_request_that_is_answered_as_not_allowed() {
-    assert_eq!(whole("BREW / HTTP/1.1\r\nHost: h\r\n\r\n").method, Method::Other);
+    assert_eq!(
+        whole("BREW / HTTP/1.1\r\nHost: h\r\n\r\n").method,
+        Method::Other
+    );
 }
 
 #[test]
 fn a_client_that_waits_for_leave_to_send_gets_it() {
     let text = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nExpect: 100-continue\r\n\r\n";
-    let Parsed::Incomplete { encouragement: Some(word) } = parse(text.as_bytes()) else { panic!("no encouragement") };
+    let Parsed::Incomplete {
+        encouragement: Some(word),
+    } = parse(text.as_bytes())
+    else {
+        panic!("no encouragement")
+    };
     assert_eq!(word, b"HTTP/1.1 100 Continue\r\n\r\n");
 }
 
@@ -99,7 +138,14 @@ fn a_client_that_waits_for_leave_to_send_gets_it() {
 fn an_answer_has_length_tag_and_what_the_status_asks_for() {
     let write = |status, tag, body, version, keeps_alive| {
         let mut output = Vec::new();
-        Response { status, tag, body, version, keeps_alive }.write(&mut output);
+        Response {
+            status,
+            tag,
+            body,
+            version,
+            keeps_alive,
+        }
+        .write(&mut output);
         String::from_utf8(output).unwrap()
     };
     assert_eq!(

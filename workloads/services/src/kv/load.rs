@@ -1,4 +1,5 @@
-//! The clients: sessions one after the other (closed loop), or requests at a fixed rate (open loop).
+//! The clients: sessions one after the other (closed loop), or requests at a fixed rate (open
+//! loop).
 
 use std::collections::BTreeMap;
 use std::io;
@@ -74,7 +75,8 @@ pub(crate) struct Load<'a> {
 }
 
 impl Load<'_> {
-    /// Runs all clients beside `serve`, which serves until it is stopped; that is when the last client has gone.
+    /// Runs all clients beside `serve`, which serves until it is stopped; that is when the last
+    /// client has gone.
     pub(crate) fn run<T>(&self, stopper: &Stopper, serve: impl FnOnce() -> T) -> (T, ClientReport) {
         let begun = Instant::now();
         let clients = (0..self.clients).map(|number| move || self.client(number, begun));
@@ -122,7 +124,9 @@ impl Load<'_> {
                 }
             };
             *sent += 1;
-            let complaint = self.step(&mut client, session, step, seen).map_err(context)?;
+            let complaint = self
+                .step(&mut client, session, step, seen)
+                .map_err(context)?;
             seen.latency.count(due.elapsed());
             seen.complaint = seen.complaint.take().or(complaint);
         }

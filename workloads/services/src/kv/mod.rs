@@ -1,11 +1,12 @@
-//! `kv`: an HTTP key-value server on loopback and its clients, after a study of queues and locks in such servers.
+//! `kv`: an HTTP key-value server on loopback and its clients, after a study of queues and locks in
+//! such servers.
 //!
-//! A reader thread outside the pool waits for all connections and hands complete requests to handlers: jobs of the
-//! pool, or threads behind a queue. Files: `http.rs` the protocol, `store.rs` the documents, `service.rs` what is done
-//! about a request; `plan.rs` what is asked and the known answers, `client.rs` one client, `load.rs` all of them,
-//! `parts.rs` service times in the
-//! order of requests; `trade.rs` server and clients together, judged. The
-//! server's threads are in `crate::net`.
+//! A reader thread outside the pool waits for all connections and hands complete requests to
+//! handlers: jobs of the pool, or threads behind a queue. Files: `http.rs` the protocol, `store.rs`
+//! the documents, `service.rs` what is done about a request; `plan.rs` what is asked and the known
+//! answers, `client.rs` one client, `load.rs` all of them, `parts.rs` service times in the order of
+//! requests; `trade.rs` server and clients together, judged. The server's threads are in
+//! `crate::net`.
 
 mod client;
 mod http;
@@ -29,7 +30,9 @@ use std::time::Duration;
 use rayon::ThreadPool;
 
 use crate::net::{Handlers, Queue, Server, Unit};
-use protocol::{Description, Lasts, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit, Values};
+use protocol::{
+    Description, Lasts, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit, Values,
+};
 use service::KeyValue;
 use store::{Guard, Store};
 use trade::Trade;
@@ -45,12 +48,18 @@ static DESCRIPTION: Description = Description {
     work_unit: "requests",
     input: None,
     lasts: Some(
-        Lasts::paced(&[Term::new(TimeUnit::S, &["sessions", "requests"]).over("rate")]).only_if("load", "open"),
+        Lasts::paced(&[Term::new(TimeUnit::S, &["sessions", "requests"]).over("rate")])
+            .only_if("load", "open"),
     ),
     charge: None,
     parameters: &[
-        Parameter::one_of("handlers", "who answers; only `pool` uses the scheduler", &["pool", "threads"], "pool")
-            .uses_pool_if("pool"),
+        Parameter::one_of(
+            "handlers",
+            "who answers; only `pool` uses the scheduler",
+            &["pool", "threads"],
+            "pool",
+        )
+        .uses_pool_if("pool"),
         Parameter::one_of(
             "takes",
             "what a handler takes: one request, or a connection until it ends",
@@ -81,11 +90,31 @@ static DESCRIPTION: Description = Description {
             &["closed", "open"],
             "closed",
         ),
-        Parameter::whole("rate", "requests a second with load = open", (1, 10_000_000), "5000"),
+        Parameter::whole(
+            "rate",
+            "requests a second with load = open",
+            (1, 10_000_000),
+            "5000",
+        ),
         Parameter::whole("clients", "sessions at a time", (1, 256), "4"),
-        Parameter::whole("sessions", "connections, one after the other", (1, 1_000_000), "12"),
-        Parameter::whole("requests", "requests of each session", (1, 1_000_000), "100"),
-        Parameter::whole("writes-percent", "share of requests that write; a quarter of them delete", (0, 100), "40"),
+        Parameter::whole(
+            "sessions",
+            "connections, one after the other",
+            (1, 1_000_000),
+            "12",
+        ),
+        Parameter::whole(
+            "requests",
+            "requests of each session",
+            (1, 1_000_000),
+            "100",
+        ),
+        Parameter::whole(
+            "writes-percent",
+            "share of requests that write; a quarter of them delete",
+            (0, 100),
+            "40",
+        ),
         Parameter::whole("value-bytes", "longest document", (0, 1 << 20), "1024"),
         Parameter::whole(
             "parts",
@@ -105,10 +134,19 @@ static DESCRIPTION: Description = Description {
                 ("value-bytes", "100"),
             ],
         },
-        SizeOverrides { size: Size::Small, overrides: &[("sessions", "20")] },
-        SizeOverrides { size: Size::Medium, overrides: &[("sessions", "100")] },
+        SizeOverrides {
+            size: Size::Small,
+            overrides: &[("sessions", "20")],
+        },
+        SizeOverrides {
+            size: Size::Medium,
+            overrides: &[("sessions", "100")],
+        },
         // The study's number.
-        SizeOverrides { size: Size::Large, overrides: &[("sessions", "1000")] },
+        SizeOverrides {
+            size: Size::Large,
+            overrides: &[("sessions", "1000")],
+        },
     ],
 };
 
@@ -153,7 +191,14 @@ impl Arrangement {
     }
 
     fn handlers(self, pool: &ThreadPool) -> Handlers<'_> {
-        if self.is_pool { Handlers::Pool(pool) } else { Handlers::Threads { count: self.threads, queue: self.queue } }
+        if self.is_pool {
+            Handlers::Pool(pool)
+        } else {
+            Handlers::Threads {
+                count: self.threads,
+                queue: self.queue,
+            }
+        }
     }
 }
 
@@ -169,7 +214,12 @@ fn guard(values: &Values) -> Guard {
 pub(crate) const OF_SERVER: [&str; 5] = ["handlers", "takes", "queue", "empty", "store"];
 
 /// Serves until it is stopped; says what happened.
-pub(crate) fn serve(server: Server, values: &Values, pool: &ThreadPool, threads: usize) -> io::Result<String> {
+pub(crate) fn serve(
+    server: Server,
+    values: &Values,
+    pool: &ThreadPool,
+    threads: usize,
+) -> io::Result<String> {
     let service = KeyValue::new(Store::new(guard(values)), threads, false);
     let arrangement = Arrangement::of(values, threads);
     let counts = server.run(&service, arrangement.handlers(pool), arrangement.unit)?;
@@ -179,7 +229,8 @@ pub(crate) fn serve(server: Server, values: &Values, pool: &ThreadPool, threads:
         writeln!(report, "{count} {method} with status {status}").expect("memory takes everything");
     }
     for (name, metric) in measured.metrics() {
-        writeln!(report, "{name}: {:.0} {}", metric.value, metric.unit).expect("memory takes everything");
+        writeln!(report, "{name}: {:.0} {}", metric.value, metric.unit)
+            .expect("memory takes everything");
     }
     Ok(report)
 }

@@ -25,7 +25,10 @@ struct Part {
 
 impl Parts {
     pub(super) fn new(count: usize) -> Self {
-        Self { parts: vec![Part::default(); count], runs: 0 }
+        Self {
+            parts: vec![Part::default(); count],
+            runs: 0,
+        }
     }
 
     /// Adds a run. Of too few requests, some parts have none and count as no time.
@@ -42,7 +45,8 @@ impl Parts {
         }
     }
 
-    /// Mean over runs of each part's mean and longest time: `service_part_01_mean`, `service_part_01_max`, …
+    /// Mean over runs of each part's mean and longest time: `service_part_01_mean`,
+    /// `service_part_01_max`, …
     pub(super) fn metrics(&self) -> Vec<(String, Metric)> {
         if self.runs == 0 {
             return Vec::new();
@@ -53,7 +57,13 @@ impl Parts {
                 [("mean", part.means), ("max", part.longest)].map(|(ending, sum)| {
                     let value = sum / f64::from(self.runs);
                     let name = format!("service_part_{:02}_{ending}", number + 1);
-                    (name, Metric { value, unit: "ns".to_owned() })
+                    (
+                        name,
+                        Metric {
+                            value,
+                            unit: "ns".to_owned(),
+                        },
+                    )
                 })
             })
             .collect()
@@ -69,19 +79,32 @@ mod tests {
     #[test]
     fn a_run_is_cut_into_parts_by_order_of_arrival_whoever_noted_first() {
         let begun = Instant::now();
-        let after = |ms, took_us| (begun + Duration::from_millis(ms), Duration::from_micros(took_us));
+        let after = |ms, took_us| {
+            (
+                begun + Duration::from_millis(ms),
+                Duration::from_micros(took_us),
+            )
+        };
         let mut parts = Parts::new(2);
         parts.add(vec![after(3, 1), after(4, 3), after(1, 250), after(2, 50)]);
         parts.add(vec![after(1, 350), after(2, 50), after(3, 1), after(4, 3)]);
-        let found: BTreeMap<String, f64> =
-            parts.metrics().into_iter().map(|(name, metric)| (name, metric.value)).collect();
+        let found: BTreeMap<String, f64> = parts
+            .metrics()
+            .into_iter()
+            .map(|(name, metric)| (name, metric.value))
+            .collect();
         let expected = [
             ("service_part_01_max", 300e3),
             ("service_part_01_mean", 175e3),
             ("service_part_02_max", 3e3),
             ("service_part_02_mean", 2e3),
         ];
-        assert_eq!(found, expected.map(|(name, value)| (name.to_owned(), value)).into());
+        assert_eq!(
+            found,
+            expected
+                .map(|(name, value)| (name.to_owned(), value))
+                .into()
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What each session asks for, and the answers, known beforehand.
 //!
-//! A session has keys of its own, so its answers do not depend on what others do meanwhile, though they meet at the
-//! locks.
+//! A session has keys of its own, so its answers do not depend on what others do meanwhile, though
+//! they meet at the locks.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -65,7 +65,11 @@ pub(crate) fn key_of(session: usize, key: u64) -> String {
 impl Summary {
     /// Adds a stored document.
     pub(crate) fn add(&mut self, key: &[u8], body: &[u8], md5: &[u8; 16]) {
-        let word = |bytes: &[u8]| bytes.iter().fold(mix(bytes.len() as u64), |word, byte| mix(word ^ u64::from(*byte)));
+        let word = |bytes: &[u8]| {
+            bytes.iter().fold(mix(bytes.len() as u64), |word, byte| {
+                mix(word ^ u64::from(*byte))
+            })
+        };
         let document = mix(word(key) ^ mix(word(body)) ^ mix(mix(word(md5))));
         self.documents += 1;
         self.fingerprint = self.fingerprint.wrapping_add(document);
@@ -73,10 +77,17 @@ impl Summary {
 
     /// That of a server that counted so and stored this. A document whose MD5 is wrong shows.
     pub(crate) fn of(counts: Counts, documents: &[(Vec<u8>, Document)]) -> Self {
-        let mut summary = Self { counts, ..Self::default() };
+        let mut summary = Self {
+            counts,
+            ..Self::default()
+        };
         for (key, document) in documents {
             let computed = md5(&document.body);
-            let tag = if computed == document.md5 { computed } else { [0; 16] };
+            let tag = if computed == document.md5 {
+                computed
+            } else {
+                [0; 16]
+            };
             summary.add(key, &document.body, &tag);
         }
         summary
@@ -87,8 +98,13 @@ impl Plan {
     /// That of `seed`.
     pub(crate) fn new(seed: u64, mix: Mix) -> Self {
         let mut random = Random::new(seed);
-        let letters = (0..LETTERS + mix.value_bytes).map(|_| b"abcdefghijklmnop"[random.index_below(16)]);
-        let mut plan = Self { letters: letters.collect(), sessions: Vec::new(), known: Summary::default() };
+        let letters =
+            (0..LETTERS + mix.value_bytes).map(|_| b"abcdefghijklmnop"[random.index_below(16)]);
+        let mut plan = Self {
+            letters: letters.collect(),
+            sessions: Vec::new(),
+            known: Summary::default(),
+        };
         for session in 0..mix.sessions {
             let steps = plan.session(&mut random, mix, session);
             plan.sessions.push(steps);
@@ -121,11 +137,19 @@ impl Plan {
                         (piece, if old.is_some() { 200 } else { 201 }, Some(document))
                     }
                     Method::Delete if stored.remove(&key).is_some() => (0..0, 204, None),
-                    Method::Get if stored.contains_key(&key) => (0..0, 200, stored.get(&key).cloned()),
+                    Method::Get if stored.contains_key(&key) => {
+                        (0..0, 200, stored.get(&key).cloned())
+                    }
                     _ => (0..0, 404, None),
                 };
                 *self.known.counts.entry((method, status)).or_insert(0) += 1;
-                Step { method, key, sent, status, document }
+                Step {
+                    method,
+                    key,
+                    sent,
+                    status,
+                    document,
+                }
             })
             .collect();
         for (key, (piece, md5)) in stored {

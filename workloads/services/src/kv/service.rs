@@ -36,13 +36,19 @@ impl KeyValue {
     /// For `handlers` handlers at most. If it `notes_each`, it remembers every request.
     pub(crate) fn new(store: Store, handlers: usize, notes_each: bool) -> Self {
         let records = (0..handlers).map(|_| CachePadded::default()).collect();
-        Self { store, records, notes_each }
+        Self {
+            store,
+            records,
+            notes_each,
+        }
     }
 
     /// The requests that handlers noted one by one, in no order.
     pub(crate) fn take_noted(&self) -> Vec<Noted> {
         let records = self.records.iter();
-        records.flat_map(|it| mem::take(&mut lock(it).noted)).collect()
+        records
+            .flat_map(|it| mem::take(&mut lock(it).noted))
+            .collect()
     }
 
     /// What all handlers noted.
@@ -84,18 +90,42 @@ impl Service for KeyValue {
             Method::Other => (Status::METHOD_NOT_ALLOWED, None, b""),
         };
         let keeps_alive = request.keeps_alive && !is_last;
-        Response { status, tag, body, version: request.version, keeps_alive }.write(output);
-        (status, if keeps_alive { Then::Listen } else { Then::Close })
+        Response {
+            status,
+            tag,
+            body,
+            version: request.version,
+            keeps_alive,
+        }
+        .write(output);
+        (
+            status,
+            if keeps_alive {
+                Then::Listen
+            } else {
+                Then::Close
+            },
+        )
     }
 
     fn turn_away(&self, why: TurnedAway) -> Vec<u8> {
         let (status, body): (_, &[u8]) = match why {
-            TurnedAway::Full => (Status::UNAVAILABLE, b"too many connections; try again later\n"),
+            TurnedAway::Full => (
+                Status::UNAVAILABLE,
+                b"too many connections; try again later\n",
+            ),
             TurnedAway::TooSlow => (Status::REQUEST_TIMEOUT, b"the request took too long\n"),
             TurnedAway::Stopping => (Status::UNAVAILABLE, b"the server ends\n"),
         };
         let mut answer = Vec::new();
-        Response { status, tag: None, body, version: 1, keeps_alive: false }.write(&mut answer);
+        Response {
+            status,
+            tag: None,
+            body,
+            version: 1,
+            keeps_alive: false,
+        }
+        .write(&mut answer);
         answer
     }
 
@@ -103,7 +133,9 @@ impl Service for KeyValue {
         let mut record = lock(&self.records[handler % self.records.len()]);
         record.measured.note(request.method, status, times);
         if self.notes_each {
-            record.noted.push((times.arrived, times.ended - times.arrived));
+            record
+                .noted
+                .push((times.arrived, times.ended - times.arrived));
         }
     }
 }
@@ -124,9 +156,18 @@ pub(crate) struct Measured {
 
 impl Default for Measured {
     fn default() -> Self {
-        let names = ["service_get", "service_post", "service_delete", "service_other"];
+        let names = [
+            "service_get",
+            "service_post",
+            "service_delete",
+            "service_other",
+        ];
         let (service, wait) = (names.map(Latencies::new), Latencies::new("wait"));
-        Self { service, wait, counts: Counts::new() }
+        Self {
+            service,
+            wait,
+            counts: Counts::new(),
+        }
     }
 }
 
@@ -139,7 +180,10 @@ impl Measured {
 
     /// Adds what `other` knows.
     pub(crate) fn absorb(&mut self, other: &Self) {
-        self.service.iter_mut().zip(&other.service).for_each(|(own, it)| own.absorb(it));
+        self.service
+            .iter_mut()
+            .zip(&other.service)
+            .for_each(|(own, it)| own.absorb(it));
         self.wait.absorb(&other.wait);
         for (key, count) in &other.counts {
             *self.counts.entry(*key).or_insert(0) += count;

@@ -70,18 +70,32 @@ impl Store {
 
     /// One that takes fewer bytes.
     pub(crate) fn with_room(guard: Guard, max_bytes: usize) -> Self {
-        let shards = |count| Locks::Shards((0..count).map(|_| CachePadded::new(RwLock::default())).collect());
+        let shards = |count| {
+            Locks::Shards(
+                (0..count)
+                    .map(|_| CachePadded::new(RwLock::default()))
+                    .collect(),
+            )
+        };
         let locks = match guard {
             Guard::Global => Locks::Mutex(Mutex::default()),
             Guard::ReaderWriter => shards(1),
             Guard::Sharded => shards(SHARDS),
         };
-        Self { locks, hasher: RandomState::new(), bytes: AtomicUsize::new(0), max_bytes }
+        Self {
+            locks,
+            hasher: RandomState::new(),
+            bytes: AtomicUsize::new(0),
+            max_bytes,
+        }
     }
 
     fn shard<'a>(&self, shards: &'a [CachePadded<RwLock<Map>>], key: &[u8]) -> &'a RwLock<Map> {
         // The remainder is below the number of shards, whatever is cut off.
-        #[expect(clippy::cast_possible_truncation, reason = "a hash has no meaning beyond its bits")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "a hash has no meaning beyond its bits"
+        )]
         let hash = self.hasher.hash_one(key) as usize;
         &shards[hash % shards.len()]
     }
@@ -89,10 +103,18 @@ impl Store {
     /// The document under `key`.
     pub(crate) fn get(&self, key: &[u8]) -> Option<Document> {
         match &self.locks {
-            Locks::Mutex(map) => map.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned(),
+            Locks::Mutex(map) => map
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .get(key)
+                .cloned(),
             Locks::Shards(shards) => {
                 let shard = self.shard(shards, key);
-                shard.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+                shard
+                    .read()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .get(key)
+                    .cloned()
             }
         }
     }
@@ -109,7 +131,10 @@ impl Store {
 
     /// Puts `body` under `key`; its MD5 is taken outside the lock.
     pub(crate) fn put(&self, key: &[u8], body: &[u8]) -> (Put, [u8; 16]) {
-        let document = Document { body: body.into(), md5: md5(body) };
+        let document = Document {
+            body: body.into(),
+            md5: md5(body),
+        };
         let md5 = document.md5;
         let cost = |body: usize| key.len() + body + OVERHEAD;
         let new = cost(body.len());
@@ -131,7 +156,8 @@ impl Store {
     pub(crate) fn delete(&self, key: &[u8]) -> bool {
         let old = self.change(key, |map| map.remove(key));
         if let Some(old) = &old {
-            self.bytes.fetch_sub(key.len() + old.body.len() + OVERHEAD, Relaxed);
+            self.bytes
+                .fetch_sub(key.len() + old.body.len() + OVERHEAD, Relaxed);
         }
         old.is_some()
     }
@@ -143,7 +169,9 @@ impl Store {
             Locks::Mutex(map) => copy(&map.lock().unwrap_or_else(PoisonError::into_inner)),
             Locks::Shards(shards) => shards
                 .iter()
-                .flat_map(|map| -> Vec<_> { copy(&map.read().unwrap_or_else(PoisonError::into_inner)) })
+                .flat_map(|map| -> Vec<_> {
+                    copy(&map.read().unwrap_or_else(PoisonError::into_inner))
+                })
                 .collect(),
         }
     }

@@ -103,7 +103,9 @@ impl Trade {
             arrangement: Arrangement::of(values, setup.threads),
             guard: guard(values),
             pace: match values.word("load") {
-                "open" => Pace::Open { rate: values.whole("rate") },
+                "open" => Pace::Open {
+                    rate: values.whole("rate"),
+                },
                 _ => Pace::Closed,
             },
             clients,
@@ -117,14 +119,32 @@ impl Trade {
     /// Serves all sessions with these handlers.
     fn serve(&mut self, handlers: Handlers<'_>, unit: Unit) -> u64 {
         let (server, service) = self.stage.take().expect("the stage was set");
-        let address = server.address().expect("the kernel knows an address that it gave");
-        let Self { plan, clients, pace, .. } = self;
-        let load = Load { plan, address, clients: *clients, pace: *pace };
+        let address = server
+            .address()
+            .expect("the kernel knows an address that it gave");
+        let Self {
+            plan,
+            clients,
+            pace,
+            ..
+        } = self;
+        let load = Load {
+            plan,
+            address,
+            clients: *clients,
+            pace: *pace,
+        };
         let (begun, cpu_before) = (Instant::now(), process_cpu());
         let stopper = server.stopper();
         let (ended, seen) = load.run(&stopper, || server.run(&service, handlers, unit));
         let (elapsed, cpu) = (begun.elapsed(), process_cpu().saturating_sub(cpu_before));
-        self.served = Some(Served { service, ended, seen, elapsed, cpu });
+        self.served = Some(Served {
+            service,
+            ended,
+            seen,
+            elapsed,
+            cpu,
+        });
         self.requests()
     }
 
@@ -134,17 +154,33 @@ impl Trade {
 
     /// What the last run left, worked out.
     pub(super) fn take_run(&mut self) -> Option<Run> {
-        let Served { service, ended, seen, elapsed, cpu } = self.served.take()?;
+        let Served {
+            service,
+            ended,
+            seen,
+            elapsed,
+            cpu,
+        } = self.served.take()?;
         let trouble = match ended {
             Err(error) => Some(format!("the server: {error}")),
-            Ok(counts) if counts.good != self.plan.sessions.len() as u64 => Some(counts.to_string()),
+            Ok(counts) if counts.good != self.plan.sessions.len() as u64 => {
+                Some(counts.to_string())
+            }
             Ok(_) => None,
         };
         let measured = service.measured();
         let stored = Summary::of(measured.counts.clone(), &service.store.all());
         let server_cpu = cpu.saturating_sub(seen.cpu);
         let noted = service.take_noted();
-        Some(Run { seen, measured, noted, stored, trouble, elapsed, server_cpu })
+        Some(Run {
+            seen,
+            measured,
+            noted,
+            stored,
+            trouble,
+            elapsed,
+            server_cpu,
+        })
     }
 
     /// Compares what both sides counted, and what is stored, with what is known.
@@ -156,7 +192,10 @@ impl Trade {
         let expected = describe(&known.counts, known, "no complaints");
         let complaint = run.seen.complaint.clone().or(run.trouble);
         let complaint = complaint.as_deref().unwrap_or("no complaints");
-        Mismatch::unless_equal(&expected, &describe(&run.seen.counts, &run.stored, complaint))?;
+        Mismatch::unless_equal(
+            &expected,
+            &describe(&run.seen.counts, &run.stored, complaint),
+        )?;
         let requests = self.requests();
         self.total.seen.absorb(run.seen);
         self.total.measured.absorb(&run.measured);
@@ -206,17 +245,34 @@ impl Instance for Trade {
     }
 
     fn metrics(&self) -> BTreeMap<String, Metric> {
-        let Total { seen, measured, parts, requests, elapsed, server_cpu } = &self.total;
+        let Total {
+            seen,
+            measured,
+            parts,
+            requests,
+            elapsed,
+            server_cpu,
+        } = &self.total;
         let mut metrics: BTreeMap<String, Metric> = measured.metrics().into_iter().collect();
         metrics.extend(parts.metrics());
         for latencies in [&seen.latency, &seen.lateness, &seen.session] {
             metrics.extend(latencies.summary());
         }
         let mut add = |name: &str, value: f64, unit: &str| {
-            metrics.insert(name.to_owned(), Metric { value, unit: unit.to_owned() });
+            metrics.insert(
+                name.to_owned(),
+                Metric {
+                    value,
+                    unit: unit.to_owned(),
+                },
+            );
         };
         if *requests > 0 {
-            add("requests_per_second", *requests as f64 / elapsed.as_secs_f64(), "requests/s");
+            add(
+                "requests_per_second",
+                *requests as f64 / elapsed.as_secs_f64(),
+                "requests/s",
+            );
             let cpu = server_cpu.as_secs_f64() * 1e9 / *requests as f64;
             add("server_cpu_per_request", cpu, "ns/request");
         }

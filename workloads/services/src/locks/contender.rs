@@ -21,7 +21,8 @@ impl Shape {
         self.contenders * self.iterations
     }
 
-    /// The whole life of a contender. `work` makes steps from a word, `locked` runs a section under the lock.
+    /// The whole life of a contender. `work` makes steps from a word, `locked` runs a section under
+    /// the lock.
     pub(super) fn contend(
         &self,
         contender: u64,
@@ -31,7 +32,8 @@ impl Shape {
         for seed in self.seeds(contender) {
             let begun = work(seed, self.outside_steps);
             locked(&|tally| {
-                // Read before the work and written after it: sections that overlap lose one of them.
+                // Read before the work and written after it: sections that overlap lose one of
+                // them.
                 let before = *tally;
                 *tally = before.plus(work(begun, self.section_steps));
             });
@@ -48,7 +50,10 @@ pub(super) struct Tally {
 
 impl Tally {
     pub(super) fn plus(self, word: u64) -> Self {
-        Self { sections: self.sections + 1, sum: self.sum.wrapping_add(word) }
+        Self {
+            sections: self.sections + 1,
+            sum: self.sum.wrapping_add(word),
+        }
     }
 }
 

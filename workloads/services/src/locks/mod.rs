@@ -1,9 +1,9 @@
 //! `locks`: threads contend for one lock, after a student project on user-level threads.
 //!
-//! Each contender alternates between work of its own and a critical section. They are jobs on the pool, user-level
-//! threads on one OS thread, or OS threads on few CPUs; they wait in the lock's queue or spin. Files: `contender.rs`
-//! says what each of them does, `user.rs` and `system.rs`
-//! run them.
+//! Each contender alternates between work of its own and a critical section. They are jobs on the
+//! pool, user-level threads on one OS thread, or OS threads on few CPUs; they wait in the lock's
+//! queue or spin. Files: `contender.rs` says what each of them does, `user.rs` and `system.rs` run
+//! them.
 
 mod contender;
 mod system;
@@ -36,25 +36,58 @@ static DESCRIPTION: Description = Description {
             "pool",
         )
         .uses_pool_if("pool"),
-        Parameter::one_of("lock", "wait in a queue to be handed the lock, or spin", &["mutex", "spin"], "mutex"),
+        Parameter::one_of(
+            "lock",
+            "wait in a queue to be handed the lock, or spin",
+            &["mutex", "spin"],
+            "mutex",
+        ),
         Parameter::whole("contenders", "jobs or threads", (1, 10_000), "400"),
         Parameter::whole("iterations", "critical sections of each", (1, 1 << 32), "5"),
         // 0.3 us.
-        Parameter::whole("section-steps", "work in a section, some 3 ns a step", (0, 1 << 32), "100"),
+        Parameter::whole(
+            "section-steps",
+            "work in a section, some 3 ns a step",
+            (0, 1 << 32),
+            "100",
+        ),
         // Forty times the section: some parallelism is left to two or a few dozen workers.
-        Parameter::whole("outside-steps", "work before each section", (0, 1 << 32), "4000"),
+        Parameter::whole(
+            "outside-steps",
+            "work before each section",
+            (0, 1 << 32),
+            "4000",
+        ),
         // The document's.
-        Parameter::whole("quantum-us", "time slice of a user-level thread", (1, 1 << 32), "10000"),
+        Parameter::whole(
+            "quantum-us",
+            "time slice of a user-level thread",
+            (1, 1 << 32),
+            "10000",
+        ),
         Parameter::whole("cpus", "CPUs that OS threads share; 0: all", (0, 4096), "1"),
     ],
     sizes: &[
         SizeOverrides {
             size: Size::Tiny,
-            overrides: &[("contenders", "8"), ("iterations", "6"), ("outside-steps", "200")],
+            overrides: &[
+                ("contenders", "8"),
+                ("iterations", "6"),
+                ("outside-steps", "200"),
+            ],
         },
-        SizeOverrides { size: Size::Small, overrides: &[] },
-        SizeOverrides { size: Size::Medium, overrides: &[("iterations", "50")] },
-        SizeOverrides { size: Size::Large, overrides: &[("iterations", "500")] },
+        SizeOverrides {
+            size: Size::Small,
+            overrides: &[],
+        },
+        SizeOverrides {
+            size: Size::Medium,
+            overrides: &[("iterations", "50")],
+        },
+        SizeOverrides {
+            size: Size::Large,
+            overrides: &[("iterations", "500")],
+        },
     ],
 };
 
@@ -100,17 +133,31 @@ impl Contention {
         };
         let steps = shape.outside_steps + shape.section_steps;
         let sums = (0..shape.contenders).map(|contender| chains(shape.seeds(contender), steps));
-        let known = Tally { sections: shape.sections(), sum: sums.fold(0, u64::wrapping_add) };
+        let known = Tally {
+            sections: shape.sections(),
+            sum: sums.fold(0, u64::wrapping_add),
+        };
         let lock = match values.word("lock") {
             "spin" => Lock::Spin,
             _ => Lock::Mutex,
         };
         let on = match values.word("on") {
-            "user-threads" => On::UserThreads { quantum: Duration::from_micros(values.whole("quantum-us")) },
-            "os-threads" => On::OsThreads { cpus: system::first_cpus(values.count("cpus"))? },
+            "user-threads" => On::UserThreads {
+                quantum: Duration::from_micros(values.whole("quantum-us")),
+            },
+            "os-threads" => On::OsThreads {
+                cpus: system::first_cpus(values.count("cpus"))?,
+            },
             _ => On::Pool,
         };
-        Ok(Self { shape, lock, on, known, done: None, reports: Vec::new() })
+        Ok(Self {
+            shape,
+            lock,
+            on,
+            known,
+            done: None,
+            reports: Vec::new(),
+        })
     }
 }
 
@@ -126,7 +173,8 @@ impl Instance for Contention {
     fn run_sequential(&mut self) -> u64 {
         let mut tally = Tally::default();
         for contender in 0..self.shape.contenders {
-            self.shape.contend(contender, chain, |section| section(&mut tally));
+            self.shape
+                .contend(contender, chain, |section| section(&mut tally));
         }
         self.done.insert(tally).sections
     }
@@ -145,8 +193,12 @@ impl Instance for Contention {
     }
 
     fn check(&mut self) -> Result<String, Mismatch> {
-        let describe = |tally: &Tally| format!("{} sections add up to {:016x}", tally.sections, tally.sum);
-        let done = self.done.as_ref().map_or_else(|| "nothing ran".to_owned(), describe);
+        let describe =
+            |tally: &Tally| format!("{} sections add up to {:016x}", tally.sections, tally.sum);
+        let done = self
+            .done
+            .as_ref()
+            .map_or_else(|| "nothing ran".to_owned(), describe);
         Mismatch::unless_equal(&describe(&self.known), &done)
     }
 
@@ -156,11 +208,20 @@ impl Instance for Contention {
         }
         let mean = |count: fn(&Report) -> u64, unit: &str| {
             let sum: u64 = self.reports.iter().map(count).sum();
-            Metric { value: sum as f64 / self.reports.len() as f64, unit: unit.to_owned() }
+            Metric {
+                value: sum as f64 / self.reports.len() as f64,
+                unit: unit.to_owned(),
+            }
         };
         BTreeMap::from([
-            ("user_switches".to_owned(), mean(|report| report.switches, "switches/iteration")),
-            ("preemptions".to_owned(), mean(|report| report.preemptions, "times/iteration")),
+            (
+                "user_switches".to_owned(),
+                mean(|report| report.switches, "switches/iteration"),
+            ),
+            (
+                "preemptions".to_owned(),
+                mean(|report| report.preemptions, "times/iteration"),
+            ),
         ])
     }
 }
@@ -172,8 +233,15 @@ mod tests {
     use super::*;
 
     fn contention(explicit: &[(&str, &str)]) -> Contention {
-        let explicit = explicit.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
-        Contention::new(1, &DESCRIPTION.resolve(Size::Tiny, &explicit, false).unwrap()).unwrap()
+        let explicit = explicit
+            .iter()
+            .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
+            .collect();
+        Contention::new(
+            1,
+            &DESCRIPTION.resolve(Size::Tiny, &explicit, false).unwrap(),
+        )
+        .unwrap()
     }
 
     #[test]
@@ -183,9 +251,15 @@ mod tests {
         contention.run_sequential();
         assert!(contention.check().is_ok());
         let good = contention.done.unwrap();
-        contention.done = Some(Tally { sections: good.sections - 1, ..good });
+        contention.done = Some(Tally {
+            sections: good.sections - 1,
+            ..good
+        });
         assert!(contention.check().is_err(), "lost section");
-        contention.done = Some(Tally { sum: good.sum ^ 1, ..good });
+        contention.done = Some(Tally {
+            sum: good.sum ^ 1,
+            ..good
+        });
         assert!(contention.check().is_err(), "wrong sum");
     }
 
@@ -221,7 +295,10 @@ mod tests {
         ];
         let preemptions = |lock| {
             let mut contention = contention(&[&shape[..], &[("lock", lock)]].concat());
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(1)
+                .build()
+                .unwrap();
             contention.run_on(&pool);
             contention.check().unwrap();
             contention.metrics()["preemptions"].value

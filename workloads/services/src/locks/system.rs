@@ -60,7 +60,8 @@ pub(super) fn on_pool(shape: Shape, lock: Lock) -> Tally {
     }
 }
 
-/// Each contender is a thread of its own, confined to `cpus` if given. Starting them is timed: some 20 us each.
+/// Each contender is a thread of its own, confined to `cpus` if given. Starting them is timed: some
+/// 20 us each.
 pub(super) fn on_threads(shape: Shape, lock: Lock, cpus: Option<CpuSet>) -> Tally {
     fn run<L: Exclusive>(shape: Shape, cpus: Option<CpuSet>) -> Tally {
         let lock = L::default();
@@ -69,7 +70,8 @@ pub(super) fn on_threads(shape: Shape, lock: Lock, cpus: Option<CpuSet>) -> Tall
                 let lock = &lock;
                 scope.spawn(move || {
                     if let Some(cpus) = cpus {
-                        sched_setaffinity(MYSELF, &cpus).expect("a thread may choose among the CPUs of its process");
+                        sched_setaffinity(MYSELF, &cpus)
+                            .expect("a thread may choose among the CPUs of its process");
                     }
                     shape.contend(contender, chain, |section| lock.with(section));
                 });

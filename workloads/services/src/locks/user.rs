@@ -33,7 +33,12 @@ pub(super) fn run(shape: Shape, lock: Lock, quantum: Duration) -> (Tally, Report
 /// How a section is run under a lock.
 type Locked<L> = fn(&L, &Current<'_>, &dyn Fn(&mut Tally));
 
-fn run_with<L: 'static>(shape: Shape, quantum: Duration, lock: &Rc<L>, locked: Locked<L>) -> Report {
+fn run_with<L: 'static>(
+    shape: Shape,
+    quantum: Duration,
+    lock: &Rc<L>,
+    locked: Locked<L>,
+) -> Report {
     let mut threads = UserThreads::new(quantum);
     for contender in 0..shape.contenders {
         let lock = Rc::clone(lock);
@@ -44,7 +49,9 @@ fn run_with<L: 'static>(shape: Shape, quantum: Duration, lock: &Rc<L>, locked: L
             })
             .unwrap_or_else(|error| panic!("stack of contender {contender}: {error}"));
     }
-    threads.run().expect("whoever holds the lock can always go on")
+    threads
+        .run()
+        .expect("whoever holds the lock can always go on")
 }
 
 fn unshared<L>(lock: Rc<L>) -> L {

@@ -1,7 +1,8 @@
 //! One connection as a state machine: bytes in, requests out, answers in, bytes out.
 //!
-//! Without threads: there is one caller at a time. With a stream that does not block, [`Conversation::advance`] goes on
-//! until the stream would block, so that a reader which hears of *changes* only (edge-triggered) misses nothing.
+//! Without threads: there is one caller at a time. With a stream that does not block,
+//! [`Conversation::advance`] goes on until the stream would block, so that a reader which hears of
+//! *changes* only (edge-triggered) misses nothing.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::time::{Duration, Instant};
@@ -11,8 +12,8 @@ use super::{Limits, Parsed, Service, Then, TurnedAway};
 /// Bytes asked for in one read: more than a usual request has.
 const READ_BYTES: usize = 8 * 1024;
 
-/// Bytes of a client that is being sent away that are read and dropped, so that it can read why before a reset throws
-/// that away; after that it is cut off.
+/// Bytes of a client that is being sent away that are read and dropped, so that it can read why
+/// before a reset throws that away; after that it is cut off.
 const FAREWELL_BYTES: usize = 1 << 20;
 
 /// Where a conversation is.
@@ -150,7 +151,11 @@ impl Conversation {
 
     /// However it ends with a client that was never let in, it was turned away.
     fn judged(&self, end: End) -> End {
-        if self.end == End::TurnedAway { End::TurnedAway } else { end }
+        if self.end == End::TurnedAway {
+            End::TurnedAway
+        } else {
+            end
+        }
     }
 
     /// Nothing whole was asked that is not answered.
@@ -158,7 +163,8 @@ impl Conversation {
         self.phase == Phase::Listening
     }
 
-    /// The server was stopped while this was listening: how it ends, or `None` if there is a last word to send.
+    /// The server was stopped while this was listening: how it ends, or `None` if there is a last
+    /// word to send.
     pub(super) fn stop(&mut self, service: &impl Service) -> Option<End> {
         debug_assert!(self.is_listening(), "{self:?}");
         if self.input.is_empty() {
@@ -198,8 +204,8 @@ impl Conversation {
         }
     }
 
-    /// Reads, sends and parses until something is asked, the stream would block, or it is over. `shut` tells the client
-    /// that nothing more will come.
+    /// Reads, sends and parses until something is asked, the stream would block, or it is over.
+    /// `shut` tells the client that nothing more will come.
     pub(super) fn advance<S: Service>(
         &mut self,
         stream: &mut (impl Read + Write),

@@ -17,19 +17,37 @@ impl Service for Echo {
 
     fn parse(&self, input: &[u8]) -> Parsed<Vec<u8>> {
         match input.iter().position(|byte| *byte == b'\n') {
-            None => Parsed::Incomplete { encouragement: None },
-            Some(end) if input[..end].contains(&b'!') => Parsed::Wrong { answer: b"no".to_vec() },
-            Some(end) => Parsed::Whole { request: input[..=end].to_vec(), length: end + 1 },
+            None => Parsed::Incomplete {
+                encouragement: None,
+            },
+            Some(end) if input[..end].contains(&b'!') => Parsed::Wrong {
+                answer: b"no".to_vec(),
+            },
+            Some(end) => Parsed::Whole {
+                request: input[..=end].to_vec(),
+                length: end + 1,
+            },
         }
     }
 
     fn answer(&self, request: &Vec<u8>, _: bool, output: &mut Vec<u8>) -> ((), Then) {
         output.extend_from_slice(request);
-        ((), if request == b"bye\n" { Then::Close } else { Then::Listen })
+        (
+            (),
+            if request == b"bye\n" {
+                Then::Close
+            } else {
+                Then::Listen
+            },
+        )
     }
 
     fn turn_away(&self, why: TurnedAway) -> Vec<u8> {
-        if why == TurnedAway::Stopping { b"the end".to_vec() } else { b"late".to_vec() }
+        if why == TurnedAway::Stopping {
+            b"the end".to_vec()
+        } else {
+            b"late".to_vec()
+        }
     }
 
     fn answered(&self, _: usize, _: &Vec<u8>, (): (), _: Times) {}
@@ -47,7 +65,13 @@ struct Pieces {
 impl Pieces {
     fn new(input: impl IntoIterator<Item = Vec<u8>>, takes: usize) -> Self {
         let input = input.into_iter().collect();
-        Self { input, is_closed: true, output: Vec::new(), takes, is_tired: false }
+        Self {
+            input,
+            is_closed: true,
+            output: Vec::new(),
+            takes,
+            is_tired: false,
+        }
     }
 }
 
@@ -140,12 +164,16 @@ fn the_end_of_patience_depends_on_where_a_conversation_is() {
     assert_eq!(end, None);
     assert_eq!(slow.expire(&Echo), None, "there is a last word");
     let mut stream = Pieces::new([], usize::MAX);
-    assert_eq!(slow.advance(&mut stream, &Echo, || ()), Step::Over(End::TooSlow));
+    assert_eq!(
+        slow.advance(&mut stream, &Echo, || ()),
+        Step::Over(End::TooSlow)
+    );
     assert_eq!(stream.output, b"late");
 }
 
 #[test]
-fn when_the_server_stops_an_idle_client_is_let_go_and_a_half_sent_request_is_answered_with_the_reason() {
+fn when_the_server_stops_an_idle_client_is_let_go_and_a_half_sent_request_is_answered_with_the_reason()
+ {
     let waits = |text: &[u8]| {
         let mut stream = Pieces::new([text.to_vec()], usize::MAX);
         stream.is_closed = false;
@@ -171,7 +199,11 @@ fn a_client_without_room_is_told_so_before_and_after_it_has_asked() {
         assert_eq!(stream.output, b"late", "and nothing else is answered");
     }
     let mut deaf = Conversation::refused(&Echo);
-    assert_eq!(deaf.expire(&Echo), Some(End::TurnedAway), "it never took a place");
+    assert_eq!(
+        deaf.expire(&Echo),
+        Some(End::TurnedAway),
+        "it never took a place"
+    );
 }
 
 #[test]

@@ -43,7 +43,12 @@ impl fmt::Display for Counts {
         write!(
             formatter,
             "{} connections: {} good, {} malformed, {} too slow, {} vanished; {} turned away",
-            self.accepted, self.good, self.malformed, self.too_slow, self.vanished, self.turned_away
+            self.accepted,
+            self.good,
+            self.malformed,
+            self.too_slow,
+            self.vanished,
+            self.turned_away
         )
     }
 }

@@ -24,8 +24,8 @@ impl Drop for Presence<'_> {
     }
 }
 
-/// Runs each client on a thread of its own beside `serve`, which serves until `stopper` ends it; also gives what the
-/// clients return, in their order.
+/// Runs each client on a thread of its own beside `serve`, which serves until `stopper` ends it;
+/// also gives what the clients return, in their order.
 ///
 /// # Panics
 /// If a client does, or no threads can be had.
@@ -44,7 +44,10 @@ where
         let clients: Vec<_> = clients
             .into_iter()
             .map(|client| {
-                let presence = Presence { present: &present, stopper };
+                let presence = Presence {
+                    present: &present,
+                    stopper,
+                };
                 scope.spawn(move || {
                     let _presence = presence;
                     client()
@@ -52,8 +55,9 @@ where
             })
             .collect();
         let served = serve();
-        let join =
-            |client: thread::ScopedJoinHandle<'_, R>| client.join().expect("a client complains rather than panic");
+        let join = |client: thread::ScopedJoinHandle<'_, R>| {
+            client.join().expect("a client complains rather than panic")
+        };
         (served, clients.into_iter().map(join).collect())
     })
 }

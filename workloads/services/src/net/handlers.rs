@@ -108,11 +108,19 @@ impl<S: Service> Desk<'_, S> {
     }
 
     /// Goes on with a watched connection as far as it goes; what is asked then is a task.
-    pub(super) fn advance(&self, connection: &Arc<Watched>, conversation: &mut Conversation) -> Step<Task<S::Request>> {
+    pub(super) fn advance(
+        &self,
+        connection: &Arc<Watched>,
+        conversation: &mut Conversation,
+    ) -> Step<Task<S::Request>> {
         // Refused if the client is gone already, which the next read tells as well.
         let shut = || drop(connection.stream.shutdown(Shutdown::Write));
         match conversation.advance(&mut &connection.stream, self.service, shut) {
-            Step::Asked(request) => Step::Asked(Task::Request(Arc::clone(connection), request, Instant::now())),
+            Step::Asked(request) => Step::Asked(Task::Request(
+                Arc::clone(connection),
+                request,
+                Instant::now(),
+            )),
             Step::Waits => Step::Waits,
             Step::Over(end) => {
                 self.count(|counts| counts.count(end));
@@ -128,7 +136,9 @@ impl<S: Service> Desk<'_, S> {
                 self.attend(&stream, accepted.elapsed(), handler);
                 None
             }
-            Task::Request(connection, request, arrived) => self.reply(&connection, &request, arrived, handler),
+            Task::Request(connection, request, arrived) => {
+                self.reply(&connection, &request, arrived, handler)
+            }
         }
     }
 
@@ -146,7 +156,11 @@ impl<S: Service> Desk<'_, S> {
         conversation.answer(answer, then);
         // What is wrong with the stream shows again below.
         let _ = conversation.flush(&mut &connection.stream);
-        let times = Times { arrived, begun, ended: Instant::now() };
+        let times = Times {
+            arrived,
+            begun,
+            ended: Instant::now(),
+        };
         self.service.answered(handler, request, outcome, times);
         loop {
             let step = self.advance(connection, &mut conversation);
@@ -173,8 +187,8 @@ impl<S: Service> Desk<'_, S> {
         (answer, outcome, if is_last { Then::Close } else { then })
     }
 
-    /// Serves a connection until it ends, waiting for the client. It has waited for a handler for so long, which its
-    /// first request is charged with.
+    /// Serves a connection until it ends, waiting for the client. It has waited for a handler for
+    /// so long, which its first request is charged with.
     fn attend(&self, stream: &TcpStream, waited: Duration, handler: usize) {
         let end = match self.prepare(stream) {
             Ok(()) => self.converse(stream, waited, handler),
@@ -184,7 +198,8 @@ impl<S: Service> Desk<'_, S> {
     }
 
     fn prepare(&self, stream: &TcpStream) -> io::Result<()> {
-        // Many may have waited for a handler when the server is stopped, so then it does not wait for them.
+        // Many may have waited for a handler when the server is stopped, so then it does not wait
+        // for them.
         stream.set_nonblocking(self.signal.is_stopping())?;
         stream.set_read_timeout(Some(TICK))?;
         stream.set_write_timeout(Some(TICK))
@@ -201,12 +216,17 @@ impl<S: Service> Desk<'_, S> {
                     let (answer, outcome, then) = self.work_out(&request);
                     conversation.answer(answer, then);
                     let _ = conversation.flush(&mut stream);
-                    let times = Times { arrived, begun, ended: Instant::now() };
+                    let times = Times {
+                        arrived,
+                        begun,
+                        ended: Instant::now(),
+                    };
                     self.service.answered(handler, &request, outcome, times);
                 }
                 Step::Over(end) => return end,
                 Step::Waits => {
-                    // Others wait for this handler, so when the server ends it does not stay for farewells.
+                    // Others wait for this handler, so when the server ends it does not stay for
+                    // farewells.
                     if self.signal.is_stopping() {
                         let end = if conversation.is_listening() {
                             conversation.stop(self.service)
@@ -241,7 +261,13 @@ pub(super) fn run<S: Service>(
     handlers: Handlers<'_>,
 ) -> io::Result<Counts> {
     let counts = Mutex::new(Counts::default());
-    let desk = &Desk { service, signal, limits, counts, over: Mutex::new(Vec::new()) };
+    let desk = &Desk {
+        service,
+        signal,
+        limits,
+        counts,
+        over: Mutex::new(Vec::new()),
+    };
     match handlers {
         Handlers::Reader => reader.run(desk, &mut |task| {
             let mut next = Some(task);
@@ -273,7 +299,9 @@ pub(super) fn run<S: Service>(
                     let handler = number;
                     number += 1;
                     let attend = move || drop(desk.handle(task, handler));
-                    Builder::new().name(format!("client-{handler}")).spawn_scoped(scope, attend)?;
+                    Builder::new()
+                        .name(format!("client-{handler}"))
+                        .spawn_scoped(scope, attend)?;
                     Ok(())
                 })
             })?;
@@ -283,10 +311,13 @@ pub(super) fn run<S: Service>(
     Ok(counts)
 }
 
-/// A task becomes a job. One that follows on the same connection becomes a job of its own, so that a client which sends
-/// many at once does not keep a worker.
-fn spawn<'scope, S: Service>(scope: &Scope<'scope>, desk: &'scope Desk<'_, S>, task: Task<S::Request>)
-where
+/// A task becomes a job. One that follows on the same connection becomes a job of its own, so that
+/// a client which sends many at once does not keep a worker.
+fn spawn<'scope, S: Service>(
+    scope: &Scope<'scope>,
+    desk: &'scope Desk<'_, S>,
+    task: Task<S::Request>,
+) where
     S::Request: 'scope,
 {
     scope.spawn(move |scope| {
@@ -314,7 +345,9 @@ fn behind<S: Service>(
                         }
                     }
                 };
-                Builder::new().name(format!("handler-{handler}")).spawn_scoped(scope, work)?;
+                Builder::new()
+                    .name(format!("handler-{handler}"))
+                    .spawn_scoped(scope, work)?;
             }
             reader.run(desk, &mut |task| {
                 queue.push(task);

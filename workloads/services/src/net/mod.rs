@@ -1,14 +1,16 @@
 //! Servers on TCP as the service workloads need them: who reads, who answers, what is bounded.
 //!
-//! A thread of its own, the *reader*, owns the listener and waits for all connections at once (`reader.rs`). What has
-//! arrived completely is handed to a *handler* (`handlers.rs`): a job of the pool, one of some threads behind a queue
-//! (`crate::queue`), or the reader itself. A handler answers one request and never waits for a client, so a pool cannot
-//! run out of threads because clients are slow: what a client does not take at once, the reader sends on. The reader
-//! waits for no handler either (`turns.rs`). Only the arrangements that say so (`Unit::Connections`,
-//! `Handlers::ThreadPerConnection`) keep a handler on one connection until it ends, as the studies did.
+//! A thread of its own, the *reader*, owns the listener and waits for all connections at once
+//! (`reader.rs`). What has arrived completely is handed to a *handler* (`handlers.rs`): a job of
+//! the pool, one of some threads behind a queue (`crate::queue`), or the reader itself. A handler
+//! answers one request and never waits for a client, so a pool cannot run out of threads because
+//! clients are slow: what a client does not take at once, the reader sends on. The reader waits for
+//! no handler either (`turns.rs`). Only the arrangements that say so (`Unit::Connections`,
+//! `Handlers::ThreadPerConnection`) keep a handler on one connection until it ends, as the studies
+//! did.
 //!
-//! A connection is a small state machine that knows neither threads nor sockets (`conversation.rs`), the same in all
-//! arrangements.
+//! A connection is a small state machine that knows neither threads nor sockets
+//! (`conversation.rs`), the same in all arrangements.
 
 mod conversation;
 #[cfg(test)]
@@ -37,19 +39,30 @@ pub(crate) trait Service: Sync {
     /// What became of one.
     type Outcome;
 
-    /// What `input`, the unanswered bytes of a connection, begins with. A prefix of `input` must give the same, or
-    /// [`Parsed::Incomplete`].
+    /// What `input`, the unanswered bytes of a connection, begins with. A prefix of `input` must
+    /// give the same, or [`Parsed::Incomplete`].
     fn parse(&self, input: &[u8]) -> Parsed<Self::Request>;
 
-    /// Does what is asked for and appends the answer to `output`. `is_last`: the server is about to close the
-    /// connection, and the answer should say so.
-    fn answer(&self, request: &Self::Request, is_last: bool, output: &mut Vec<u8>) -> (Self::Outcome, Then);
+    /// Does what is asked for and appends the answer to `output`. `is_last`: the server is about to
+    /// close the connection, and the answer should say so.
+    fn answer(
+        &self,
+        request: &Self::Request,
+        is_last: bool,
+        output: &mut Vec<u8>,
+    ) -> (Self::Outcome, Then);
 
     /// The answer to a client that is turned away without having asked for anything.
     fn turn_away(&self, why: TurnedAway) -> Vec<u8>;
 
     /// A request was answered, and the answer given to the kernel; `handler` counts from 0.
-    fn answered(&self, handler: usize, request: &Self::Request, outcome: Self::Outcome, times: Times);
+    fn answered(
+        &self,
+        handler: usize,
+        request: &Self::Request,
+        outcome: Self::Outcome,
+        times: Times,
+    );
 }
 
 /// What the input of a connection begins with.
@@ -97,8 +110,8 @@ pub(crate) enum TurnedAway {
 /// When things happened to a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Times {
-    /// The whole request had been read; for the first one of a handler's own connection, so much earlier as that
-    /// connection waited for a handler.
+    /// The whole request had been read; for the first one of a handler's own connection, so much
+    /// earlier as that connection waited for a handler.
     pub(crate) arrived: Instant,
     /// A handler began with it.
     pub(crate) begun: Instant,

@@ -1,10 +1,11 @@
 //! The thread that waits for all connections at once.
 //!
-//! It hears of changes only (edge-triggered). That nothing is missed rests on two facts: every step of a connection is
-//! made by the holder of its conversation, and a conversation comes to rest only after its stream said that it would
-//! block. A change before that was seen by the read that came to rest; a change after it is a new event. If a handler
-//! holds the conversation then, the reader leaves word and the handler reads on (`turns.rs`); if a handler has the
-//! request only, the event is dropped: the handler reads on when it has answered.
+//! It hears of changes only (edge-triggered). That nothing is missed rests on two facts: every step
+//! of a connection is made by the holder of its conversation, and a conversation comes to rest only
+//! after its stream said that it would block. A change before that was seen by the read that came
+//! to rest; a change after it is a new event. If a handler holds the conversation then, the reader
+//! leaves word and the handler reads on (`turns.rs`); if a handler has the request only, the event
+//! is dropped: the handler reads on when it has answered.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, ErrorKind};
@@ -60,7 +61,11 @@ impl Reader {
     }
 
     /// Until the server is stopped and all that was asked is answered.
-    pub(super) fn run<S: Service>(&mut self, desk: &Desk<'_, S>, hand: Hand<'_, S::Request>) -> io::Result<()> {
+    pub(super) fn run<S: Service>(
+        &mut self,
+        desk: &Desk<'_, S>,
+        hand: Hand<'_, S::Request>,
+    ) -> io::Result<()> {
         let mut events = Events::with_capacity(EVENTS);
         let between_looks = desk.limits.between_looks();
         let mut next_look = Instant::now() + between_looks;
@@ -78,7 +83,11 @@ impl Reader {
                     return Ok(());
                 }
             }
-            let wait = if self.is_in_trouble { AFTER_TROUBLE } else { between_looks };
+            let wait = if self.is_in_trouble {
+                AFTER_TROUBLE
+            } else {
+                between_looks
+            };
             match self.poll.poll(&mut events, Some(wait)) {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 result => result?,
@@ -103,7 +112,9 @@ impl Reader {
     fn let_in<S: Service>(&mut self, desk: &Desk<'_, S>, hand: Hand<'_, S::Request>) {
         self.is_in_trouble = false;
         loop {
-            let Some(listener) = &self.listener else { return };
+            let Some(listener) = &self.listener else {
+                return;
+            };
             match listener.accept() {
                 Ok((stream, _)) => {
                     // An answer is one write; waiting for more would only delay it.
@@ -123,7 +134,12 @@ impl Reader {
         }
     }
 
-    fn receive<S: Service>(&mut self, stream: TcpStream, desk: &Desk<'_, S>, hand: Hand<'_, S::Request>) {
+    fn receive<S: Service>(
+        &mut self,
+        stream: TcpStream,
+        desk: &Desk<'_, S>,
+        hand: Hand<'_, S::Request>,
+    ) {
         if desk.open_connections() >= desk.limits.connections as u64 {
             match self.watch(stream, Conversation::refused(desk.service)) {
                 Ok(token) => self.refuse(token, desk, hand),
@@ -145,8 +161,9 @@ impl Reader {
         }
     }
 
-    /// Tells a client at once why it is turned away. It may stay to read that, since closing a connection with unread
-    /// input destroys what is on its way; of too many, the one who has had most time goes.
+    /// Tells a client at once why it is turned away. It may stay to read that, since closing a
+    /// connection with unread input destroys what is on its way; of too many, the one who has had
+    /// most time goes.
     fn refuse<S: Service>(&mut self, token: Token, desk: &Desk<'_, S>, hand: Hand<'_, S::Request>) {
         if self.refused.len() == REFUSED
             && let Some(first) = self.refused.pop_front()
@@ -165,14 +182,25 @@ impl Reader {
         let both = Interest::READABLE | Interest::WRITABLE;
         self.poll.registry().register(&mut stream, token, both)?;
         let conversation = Turns::new(conversation);
-        self.watched.insert(token, Arc::new(Watched { token, stream, conversation }));
+        self.watched.insert(
+            token,
+            Arc::new(Watched {
+                token,
+                stream,
+                conversation,
+            }),
+        );
         Ok(token)
     }
 
     /// Something has changed on a connection.
     fn go_on<S: Service>(&mut self, token: Token, desk: &Desk<'_, S>, hand: Hand<'_, S::Request>) {
-        let Some(connection) = self.watched.get(&token).map(Arc::clone) else { return };
-        let Some(mut conversation) = connection.conversation.try_hold() else { return };
+        let Some(connection) = self.watched.get(&token).map(Arc::clone) else {
+            return;
+        };
+        let Some(mut conversation) = connection.conversation.try_hold() else {
+            return;
+        };
         let step = desk.advance(&connection, &mut conversation);
         drop(conversation);
         match step {
@@ -207,7 +235,8 @@ impl Reader {
         });
     }
 
-    /// Lets nobody in, ends what has nothing to wait for, and tells those who are still asking to go.
+    /// Lets nobody in, ends what has nothing to wait for, and tells those who are still asking to
+    /// go.
     fn close<S: Service>(&mut self, desk: &Desk<'_, S>) {
         self.listener = None;
         self.watched.retain(|_, connection| {

@@ -29,10 +29,16 @@ impl Server {
     pub(crate) fn bind(address: SocketAddr, limits: Limits) -> io::Result<Self> {
         let poll = Poll::new()?;
         let mut listener = TcpListener::bind(address)?;
-        poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
+        poll.registry()
+            .register(&mut listener, LISTENER, Interest::READABLE)?;
         let waker = Waker::new(poll.registry(), WOKEN)?;
         let signal = Arc::new(Signal::new(waker));
-        Ok(Self { poll, listener, signal, limits })
+        Ok(Self {
+            poll,
+            listener,
+            signal,
+            limits,
+        })
     }
 
     /// Where clients find it.
@@ -48,12 +54,23 @@ impl Server {
         Stopper(Arc::clone(&self.signal))
     }
 
-    /// Serves until it is stopped and the last request is answered. The calling thread is the reader.
+    /// Serves until it is stopped and the last request is answered. The calling thread is the
+    /// reader.
     ///
     /// # Errors
     /// If the kernel gives no more threads or events.
-    pub(crate) fn run<S: Service>(self, service: &S, handlers: Handlers<'_>, unit: Unit) -> io::Result<Counts> {
-        let Self { poll, listener, signal, limits } = self;
+    pub(crate) fn run<S: Service>(
+        self,
+        service: &S,
+        handlers: Handlers<'_>,
+        unit: Unit,
+    ) -> io::Result<Counts> {
+        let Self {
+            poll,
+            listener,
+            signal,
+            limits,
+        } = self;
         let reader = Reader::new(poll, listener, unit);
         handlers::run(reader, service, &signal, limits, handlers)
     }

@@ -18,15 +18,18 @@ pub(crate) struct Stopper(pub(super) Arc<Signal>);
 
 /// What wakes the reader.
 pub(super) struct Signal {
-    /// Relaxed: it only ever turns true, and the thread that turns it wakes the reader, which looks again; others who
-    /// see it late serve one request more.
+    /// Relaxed: it only ever turns true, and the thread that turns it wakes the reader, which looks
+    /// again; others who see it late serve one request more.
     is_stopping: AtomicBool,
     waker: Waker,
 }
 
 impl Signal {
     pub(super) fn new(waker: Waker) -> Self {
-        Self { is_stopping: AtomicBool::new(false), waker }
+        Self {
+            is_stopping: AtomicBool::new(false),
+            waker,
+        }
     }
 
     pub(super) fn is_stopping(&self) -> bool {

@@ -1,8 +1,8 @@
 //! A value that handlers wait for and the reader does not.
 //!
-//! The reader serves all connections. If it waited for a handler that lost its CPU with one of them in its hands, all
-//! would wait. So it leaves word instead, and the handler looks for that once it has let go. With a fence between the
-//! two steps on either side, one of them sees the other.
+//! The reader serves all connections. If it waited for a handler that lost its CPU with one of them
+//! in its hands, all would wait. So it leaves word instead, and the handler looks for that once it
+//! has let go. With a fence between the two steps on either side, one of them sees the other.
 
 #[cfg(locks_loom)]
 use loom::sync::{
@@ -25,10 +25,14 @@ pub(super) struct Turns<T> {
 
 impl<T> Turns<T> {
     pub(super) fn new(value: T) -> Self {
-        Self { value: Mutex::new(value), has_word: AtomicBool::new(false) }
+        Self {
+            value: Mutex::new(value),
+            has_word: AtomicBool::new(false),
+        }
     }
 
-    /// Waits for the value. A holder that keeps it for longer than a moment asks [`Turns::take_word`] afterwards.
+    /// Waits for the value. A holder that keeps it for longer than a moment asks
+    /// [`Turns::take_word`] afterwards.
     pub(super) fn hold(&self) -> MutexGuard<'_, T> {
         // A thread that panicked left a whole value.
         self.value.lock().unwrap_or_else(PoisonError::into_inner)
@@ -53,22 +57,24 @@ impl<T> Turns<T> {
 
     pub(super) fn leave_word(&self) {
         self.has_word.store(true, Relaxed);
-        // ORDERING: SeqCst fence between leaving word and trying the lock once more; pairs with the one in `take_word`.
-        // Without it the lock may look taken by somebody who has looked for word already.
+        // ORDERING: SeqCst fence between leaving word and trying the lock once more; pairs with the
+        // one in `take_word`. Without it the lock may look taken by somebody who has looked for
+        // word already.
         fence(SeqCst);
     }
 
     /// Whether somebody came in vain; asked after the value was let go.
     pub(super) fn take_word(&self) -> bool {
-        // ORDERING: SeqCst fence between letting go and looking for word; pairs with the one in `leave_word`.
+        // ORDERING: SeqCst fence between letting go and looking for word; pairs with the one in
+        // `leave_word`.
         fence(SeqCst);
         self.find_word()
     }
 
     /// After the fence in `take_word`.
     pub(super) fn find_word(&self) -> bool {
-        // Relaxed: the fences order it. Word that is there though its bringer got the value after all costs one look in
-        // vain.
+        // Relaxed: the fences order it. Word that is there though its bringer got the value after
+        // all costs one look in vain.
         self.has_word.load(Relaxed) && self.has_word.swap(false, Relaxed)
     }
 }

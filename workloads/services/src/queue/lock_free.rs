@@ -16,9 +16,14 @@ pub(crate) struct LockFree<T> {
 }
 
 impl<T> LockFree<T> {
-    /// With `nap`, threads are not woken by what comes: the mistake of a study, kept for comparison.
+    /// With `nap`, threads are not woken by what comes: the mistake of a study, kept for
+    /// comparison.
     pub(crate) fn new(nap: Option<Duration>) -> Self {
-        Self { tasks: SegQueue::new(), parking: Parking::new(), nap }
+        Self {
+            tasks: SegQueue::new(),
+            parking: Parking::new(),
+            nap,
+        }
     }
 }
 

@@ -1,5 +1,5 @@
-//! The way to wait beside a queue, in every schedule of two and three threads, and broken twins that must be rejected:
-//! `cargo xtask models`
+//! The way to wait beside a queue, in every schedule of two and three threads, and broken twins
+//! that must be rejected: `cargo xtask models`
 
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering::Relaxed, Ordering::SeqCst, fence};
@@ -17,12 +17,15 @@ impl Tasks {
     }
 
     fn take(&self) -> Option<()> {
-        self.0.fetch_update(Relaxed, Relaxed, |tasks| tasks.checked_sub(1)).ok().map(drop)
+        self.0
+            .fetch_update(Relaxed, Relaxed, |tasks| tasks.checked_sub(1))
+            .ok()
+            .map(drop)
     }
 }
 
-/// A task is brought while its taker lies down: one of the two must notice the other. The steps of `wait_for` and
-/// `wake_one`, without the sleep, which in a broken twin would never end.
+/// A task is brought while its taker lies down: one of the two must notice the other. The steps of
+/// `wait_for` and `wake_one`, without the sleep, which in a broken twin would never end.
 fn one_notices_the_other(begin_wait: fn(&Parking), sees_one_waiting: fn(&Parking) -> bool) {
     loom::model(move || {
         let shared = Arc::new((Tasks::default(), Parking::new()));
@@ -36,7 +39,10 @@ fn one_notices_the_other(begin_wait: fn(&Parking), sees_one_waiting: fn(&Parking
         shared.0.put();
         let is_seen = sees_one_waiting(&shared.1);
         let has_found = taker.join().unwrap();
-        assert!(has_found || is_seen, "the taker sleeps, the task waits, nobody was told");
+        assert!(
+            has_found || is_seen,
+            "the taker sleeps, the task waits, nobody was told"
+        );
     });
 }
 

@@ -1,8 +1,8 @@
 //! Waiting beside a queue that knows no waiting.
 //!
-//! A thread that waits says so, and looks once more; one that brings something looks afterwards whether somebody waits.
-//! With a fence between the two steps on either side, one of them sees the other: no task lies there while all sleep.
-//! The lock is taken only if somebody waits.
+//! A thread that waits says so, and looks once more; one that brings something looks afterwards
+//! whether somebody waits. With a fence between the two steps on either side, one of them sees the
+//! other: no task lies there while all sleep. The lock is taken only if somebody waits.
 
 #[cfg(locks_loom)]
 use loom::sync::{
@@ -27,21 +27,28 @@ pub(super) struct Parking {
 
 impl Parking {
     pub(super) fn new() -> Self {
-        Self { waiting: AtomicUsize::new(0), is_closed: Mutex::new(false), changed: Condvar::new() }
+        Self {
+            waiting: AtomicUsize::new(0),
+            is_closed: Mutex::new(false),
+            changed: Condvar::new(),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, bool> {
-        self.is_closed.lock().unwrap_or_else(PoisonError::into_inner)
+        self.is_closed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Something was brought.
     pub(super) fn wake_one(&self) {
-        // ORDERING: SeqCst fence between bringing something and looking who waits; pairs with the one in `begin_wait`.
-        // Without it both may miss each other, and the task lies there while its only taker sleeps.
+        // ORDERING: SeqCst fence between bringing something and looking who waits; pairs with the
+        // one in `begin_wait`. Without it both may miss each other, and the task lies there while
+        // its only taker sleeps.
         fence(SeqCst);
         if self.has_waiting() {
-            // A thread that said that it waits, and has found nothing, now waits on the condition: it holds the lock
-            // from one to the other.
+            // A thread that said that it waits, and has found nothing, now waits on the condition:
+            // it holds the lock from one to the other.
             drop(self.lock());
             self.changed.notify_one();
         }
@@ -49,15 +56,16 @@ impl Parking {
 
     /// After the fence in `wake_one`.
     pub(super) fn has_waiting(&self) -> bool {
-        // Relaxed: the fences order it. If it is stale and too high, a lock was taken in vain; it cannot be too low for
-        // a thread that misses what was brought.
+        // Relaxed: the fences order it. If it is stale and too high, a lock was taken in vain; it
+        // cannot be too low for a thread that misses what was brought.
         self.waiting.load(Relaxed) > 0
     }
 
     /// Says that the calling thread waits; what it does not find from now on, it is woken for.
     pub(super) fn begin_wait(&self) {
         self.waiting.fetch_add(1, Relaxed);
-        // ORDERING: SeqCst fence between saying that one waits and looking once more; pairs with the one in `wake_one`.
+        // ORDERING: SeqCst fence between saying that one waits and looking once more; pairs with
+        // the one in `wake_one`.
         fence(SeqCst);
     }
 
@@ -70,7 +78,10 @@ impl Parking {
             if found.is_some() || *is_closed {
                 break found;
             }
-            is_closed = self.changed.wait(is_closed).unwrap_or_else(PoisonError::into_inner);
+            is_closed = self
+                .changed
+                .wait(is_closed)
+                .unwrap_or_else(PoisonError::into_inner);
         };
         self.waiting.fetch_sub(1, Relaxed);
         found
@@ -84,7 +95,9 @@ impl Parking {
     #[cfg(not(locks_loom))]
     pub(super) fn nap(&self, length: Duration) {
         let is_closed = self.lock();
-        let nap = self.changed.wait_timeout_while(is_closed, length, |is_closed| !*is_closed);
+        let nap = self
+            .changed
+            .wait_timeout_while(is_closed, length, |is_closed| !*is_closed);
         drop(nap.unwrap_or_else(PoisonError::into_inner));
     }
 

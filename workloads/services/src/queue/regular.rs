@@ -1,8 +1,9 @@
-//! The `regular` queue: a list with one lock at each end, and a semaphore that counts what is in it.
+//! The `regular` queue: a list with one lock at each end, and a semaphore that counts what is in
+//! it.
 //!
-//! After Michael and Scott's queue of two locks (PODC 1996): the list always has one node more than tasks, the first,
-//! which is spent. So pushing touches the last node under one lock, taking the first under the other, and the two meet
-//! only in the link of an empty queue's one node.
+//! After Michael and Scott's queue of two locks (PODC 1996): the list always has one node more than
+//! tasks, the first, which is spent. So pushing touches the last node under one lock, taking the
+//! first under the other, and the two meet only in the link of an empty queue's one node.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -16,8 +17,8 @@ pub(crate) struct Regular<T> {
 }
 
 struct Node<T> {
-    /// Empty in the spent node. Its lock is free whenever somebody comes: the task is put in before others see the
-    /// node, and taken out by the only one who moved `first` to it.
+    /// Empty in the spent node. Its lock is free whenever somebody comes: the task is put in before
+    /// others see the node, and taken out by the only one who moved `first` to it.
     task: Mutex<Option<T>>,
     /// Set once, by the thread that appends the next node.
     next: OnceLock<Arc<Self>>,
@@ -25,7 +26,10 @@ struct Node<T> {
 
 impl<T> Node<T> {
     fn new(task: Option<T>) -> Arc<Self> {
-        Arc::new(Self { task: Mutex::new(task), next: OnceLock::new() })
+        Arc::new(Self {
+            task: Mutex::new(task),
+            next: OnceLock::new(),
+        })
     }
 }
 
@@ -37,7 +41,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl<T: Send> Regular<T> {
     pub(crate) fn new() -> Self {
         let spent = Node::new(None);
-        Self { first: Mutex::new(Arc::clone(&spent)), last: Mutex::new(spent), tasks: Semaphore::default() }
+        Self {
+            first: Mutex::new(Arc::clone(&spent)),
+            last: Mutex::new(spent),
+            tasks: Semaphore::default(),
+        }
     }
 
     /// Takes the first task if there is one.
@@ -114,7 +122,10 @@ impl Semaphore {
             if state.is_closed {
                 return false;
             }
-            state = self.added.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self
+                .added
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
         }
         state.left -= 1;
         true

@@ -15,7 +15,10 @@ fn queues<T: Send + 'static>() -> Vec<(&'static str, Arc<dyn TaskQueue<T> + Send
     vec![
         ("regular", Arc::new(Regular::new())),
         ("lock-free", Arc::new(LockFree::new(None))),
-        ("lock-free with naps", Arc::new(LockFree::new(Some(Duration::from_micros(50))))),
+        (
+            "lock-free with naps",
+            Arc::new(LockFree::new(Some(Duration::from_micros(50)))),
+        ),
     ]
 }
 
@@ -59,8 +62,8 @@ fn many_on_both_sides_take_every_task_exactly_once() {
     }
 }
 
-/// One task to and fro, so that the taker sleeps before nearly each: a lost wake-up is a hang, which the harness of the
-/// tests reports.
+/// One task to and fro, so that the taker sleeps before nearly each: a lost wake-up is a hang,
+/// which the harness of the tests reports.
 #[test]
 fn whoever_waits_is_woken_for_each_single_task() {
     for ((name, there), (_, back)) in queues().into_iter().zip(queues()) {
@@ -83,7 +86,8 @@ fn whoever_waits_is_woken_for_each_single_task() {
 
 #[test]
 fn closing_lets_go_of_all_who_wait_and_of_those_who_nap() {
-    let naps: (&str, Arc<dyn TaskQueue<u8> + Send>) = ("long naps", Arc::new(LockFree::new(Some(NAP))));
+    let naps: (&str, Arc<dyn TaskQueue<u8> + Send>) =
+        ("long naps", Arc::new(LockFree::new(Some(NAP))));
     for (name, queue) in queues::<u8>().into_iter().chain([naps]) {
         let takers: Vec<_> = (0..3)
             .map(|_| {
@@ -104,7 +108,11 @@ fn what_is_left_when_a_queue_is_closed_is_still_given_out() {
         queue.push(1);
         queue.close();
         queue.push(2);
-        assert_eq!([queue.pop(), queue.pop(), queue.pop()], [Some(1), Some(2), None], "{name}");
+        assert_eq!(
+            [queue.pop(), queue.pop(), queue.pop()],
+            [Some(1), Some(2), None],
+            "{name}"
+        );
     }
 }
 

@@ -1,9 +1,9 @@
 //! User-level threads: many stacks on one OS thread, in turn, each for a quantum at a time.
 //!
-//! A thread gives up the OS thread when it waits ([`Mutex`], [`Condvar`]), when it asks to ([`Current::yield_now`]),
-//! and at a [`Current::safepoint`] if its quantum is used up: there is no interrupt, so work without safepoints is
-//! never preempted. Nothing here is shared between OS threads, hence cells instead of atomics. Stacks and the switch
-//! between them are `corosensei`'s.
+//! A thread gives up the OS thread when it waits ([`Mutex`], [`Condvar`]), when it asks to
+//! ([`Current::yield_now`]), and at a [`Current::safepoint`] if its quantum is used up: there is no
+//! interrupt, so work without safepoints is never preempted. Nothing here is shared between OS
+//! threads, hence cells instead of atomics. Stacks and the switch between them are `corosensei`'s.
 
 mod condvar;
 mod files;
@@ -30,8 +30,8 @@ pub use sockets::Sockets;
 pub use spin::{SpinGuard, SpinLock};
 pub use waits::Known;
 
-/// Size of each stack. The kernel gives memory only to pages that are touched, so what counts is that a panic's report
-/// fits.
+/// Size of each stack. The kernel gives memory only to pages that are touched, so what counts is
+/// that a panic's report fits.
 const STACK_BYTES: usize = 256 * 1024;
 
 /// Turns after which sockets are looked at although some threads can go on, which might never end.
@@ -90,8 +90,8 @@ pub struct Report {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("deadlock: user threads {blocked:?} wait, and no other can go on")]
 pub struct Deadlock {
-    /// Numbers of the threads in the order in which they were spawned; a thread that comes later can have the number of
-    /// one that has ended.
+    /// Numbers of the threads in the order in which they were spawned; a thread that comes later
+    /// can have the number of one that has ended.
     pub blocked: Vec<usize>,
 }
 
@@ -110,7 +110,11 @@ impl UserThreads {
             newcomers: RefCell::default(),
             switches: Cell::new(0),
         };
-        Self { shared: Rc::new(shared), threads: Vec::new(), vacant: Vec::new() }
+        Self {
+            shared: Rc::new(shared),
+            threads: Vec::new(),
+            vacant: Vec::new(),
+        }
     }
 
     /// Lets threads transfer files: [`Current::transfer`].
@@ -128,7 +132,10 @@ impl UserThreads {
     /// # Panics
     /// If they could already.
     pub fn set_sockets(&mut self, sockets: Sockets) {
-        assert!(self.shared.sockets.set(sockets).is_ok(), "sockets are given once");
+        assert!(
+            self.shared.sockets.set(sockets).is_ok(),
+            "sockets are given once"
+        );
     }
 
     /// Adds a thread, last in the queue. It begins when [`UserThreads::run`] gets to it.
@@ -147,7 +154,11 @@ impl UserThreads {
         });
         let shared = Rc::clone(&self.shared);
         let thread = Coroutine::with_stack(stack, move |yielder, ()| {
-            body(&Current { number, yielder, shared: &shared });
+            body(&Current {
+                number,
+                yielder,
+                shared: &shared,
+            });
         });
         self.threads[number] = Some(thread);
         self.shared.wake(number);
@@ -164,7 +175,9 @@ impl UserThreads {
         while let Some(number) = self.shared.next() {
             let slot = &mut self.threads[number];
             let thread = slot.as_mut().expect("a thread that has ended is not ready");
-            self.shared.slice_ends.set(Instant::now() + self.shared.quantum);
+            self.shared
+                .slice_ends
+                .set(Instant::now() + self.shared.quantum);
             self.shared.switches.set(self.shared.switches.get() + 1);
             match thread.resume(()) {
                 CoroutineResult::Yield(Pause::Ready) => self.shared.wake(number),
@@ -183,8 +196,12 @@ impl UserThreads {
         let is_alive = |(number, thread): (usize, &Option<Thread>)| thread.as_ref().map(|_| number);
         let blocked: Vec<usize> = threads.iter().enumerate().filter_map(is_alive).collect();
         if blocked.is_empty() {
-            let (switches, preemptions) = (self.shared.switches.take(), self.shared.preemptions.take());
-            Ok(Report { switches, preemptions })
+            let (switches, preemptions) =
+                (self.shared.switches.take(), self.shared.preemptions.take());
+            Ok(Report {
+                switches,
+                preemptions,
+            })
         } else {
             drop(threads);
             self.shared.ready.borrow_mut().clear();
@@ -194,7 +211,8 @@ impl UserThreads {
 }
 
 impl Shared {
-    /// The thread whose turn it is; waits for transfers and sockets if that is all that can be done.
+    /// The thread whose turn it is; waits for transfers and sockets if that is all that can be
+    /// done.
     fn next(&self) -> Option<usize> {
         self.wake_transferred(false);
         if self.ready.borrow().is_empty() {
@@ -207,14 +225,18 @@ impl Shared {
         self.ready.borrow_mut().pop_front()
     }
 
-    /// Wakes every thread whose transfer has ended; waits for one if `may_wait` and some are under way.
+    /// Wakes every thread whose transfer has ended; waits for one if `may_wait` and some are under
+    /// way.
     ///
     /// # Panics
     /// If the kernel refuses to say what has ended.
     fn wake_transferred(&self, mut may_wait: bool) {
         let mut files = self.files.borrow_mut();
         let Some(files) = files.as_mut() else { return };
-        while let Some(done) = files.next_done(may_wait).expect("what was submitted can be waited for") {
+        while let Some(done) = files
+            .next_done(may_wait)
+            .expect("what was submitted can be waited for")
+        {
             may_wait = false;
             self.outcomes.borrow_mut().insert(done.thread, done.outcome);
             self.wake(done.thread);
@@ -223,10 +245,15 @@ impl Shared {
 
     /// Wakes every thread whose socket may be ready; waits for one if no thread can go on.
     fn wake_for_sockets(&self) {
-        let Some(sockets) = self.sockets.get() else { return };
+        let Some(sockets) = self.sockets.get() else {
+            return;
+        };
         while !sockets.are_idle() {
             let may_wait = self.ready.borrow().is_empty();
-            sockets.ready(may_wait).into_iter().for_each(|number| self.wake(number));
+            sockets
+                .ready(may_wait)
+                .into_iter()
+                .for_each(|number| self.wake(number));
             if !self.ready.borrow().is_empty() {
                 break;
             }
@@ -258,7 +285,10 @@ impl Current<'_> {
     /// As [`UserThreads::spawn`].
     pub fn spawn(&self, body: impl FnOnce(&Current<'_>) + 'static) -> io::Result<()> {
         let stack = DefaultStack::new(STACK_BYTES)?;
-        self.shared.newcomers.borrow_mut().push((stack, Box::new(body)));
+        self.shared
+            .newcomers
+            .borrow_mut()
+            .push((stack, Box::new(body)));
         Ok(())
     }
 
@@ -270,7 +300,9 @@ impl Current<'_> {
     /// Lets the others have their turns if this thread's quantum is used up.
     pub fn safepoint(&self) {
         if Instant::now() >= self.shared.slice_ends.get() {
-            self.shared.preemptions.set(self.shared.preemptions.get() + 1);
+            self.shared
+                .preemptions
+                .set(self.shared.preemptions.get() + 1);
             self.yield_now();
         }
     }

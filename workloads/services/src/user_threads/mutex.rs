@@ -18,7 +18,11 @@ pub struct Mutex<T> {
 impl<T> Mutex<T> {
     /// A free lock.
     pub fn new(value: T) -> Self {
-        Self { is_held: Cell::new(false), waiting: RefCell::default(), value: RefCell::new(value) }
+        Self {
+            is_held: Cell::new(false),
+            waiting: RefCell::default(),
+            value: RefCell::new(value),
+        }
     }
 
     /// Waits for the lock.
@@ -30,7 +34,11 @@ impl<T> Mutex<T> {
         } else {
             self.is_held.set(true);
         }
-        MutexGuard { mutex: self, me, value: Some(self.value.borrow_mut()) }
+        MutexGuard {
+            mutex: self,
+            me,
+            value: Some(self.value.borrow_mut()),
+        }
     }
 
     /// The value, when no thread needs the lock any more.

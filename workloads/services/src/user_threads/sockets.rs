@@ -1,7 +1,7 @@
 //! Waiting for sockets while other user threads go on.
 //!
-//! Sockets do not block; who finds one not ready waits here until the kernel says that it may be. A notice can be about
-//! something past, so a woken thread tries again.
+//! Sockets do not block; who finds one not ready waits here until the kernel says that it may be. A
+//! notice can be about something past, so a woken thread tries again.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -48,7 +48,10 @@ impl Sockets {
     pub(super) fn register(&self, socket: &mut impl Source) -> io::Result<usize> {
         let token = self.next_token.replace(self.next_token.get() + 1);
         let interest = Interest::READABLE | Interest::WRITABLE;
-        self.poll.borrow().registry().register(socket, Token(token), interest)?;
+        self.poll
+            .borrow()
+            .registry()
+            .register(socket, Token(token), interest)?;
         Ok(token)
     }
 
@@ -61,13 +64,18 @@ impl Sockets {
         self.waiting.borrow().is_empty()
     }
 
-    /// The threads that can go on: their sockets may be ready, their time is up, or everybody was woken. Waits for the
-    /// first of them if `may_wait`.
+    /// The threads that can go on: their sockets may be ready, their time is up, or everybody was
+    /// woken. Waits for the first of them if `may_wait`.
     ///
     /// # Panics
     /// If the kernel refuses to say.
     pub(super) fn ready(&self, may_wait: bool) -> Vec<usize> {
-        let first_deadline = self.waiting.borrow().values().filter_map(|(_, deadline)| *deadline).min();
+        let first_deadline = self
+            .waiting
+            .borrow()
+            .values()
+            .filter_map(|(_, deadline)| *deadline)
+            .min();
         let left = first_deadline.map(|it| it.saturating_duration_since(Instant::now()));
         let timeout = if may_wait { left } else { Some(Duration::ZERO) };
         let events = &mut *self.events.borrow_mut();
@@ -80,10 +88,18 @@ impl Sockets {
         if events.iter().any(|event| event.token() == WAKER) {
             ready.extend(std::mem::take(&mut *waiting).into_values());
         }
-        ready.extend(events.iter().filter_map(|event| waiting.remove(&event.token().0)));
+        ready.extend(
+            events
+                .iter()
+                .filter_map(|event| waiting.remove(&event.token().0)),
+        );
         let now = Instant::now();
         let is_over = |deadline: Option<Instant>| deadline.is_some_and(|it| it <= now);
-        let expired: Vec<usize> = waiting.iter().filter(|(_, it)| is_over(it.1)).map(|(token, _)| *token).collect();
+        let expired: Vec<usize> = waiting
+            .iter()
+            .filter(|(_, it)| is_over(it.1))
+            .map(|(token, _)| *token)
+            .collect();
         ready.extend(expired.iter().filter_map(|token| waiting.remove(token)));
         ready.into_iter().map(|(thread, _)| thread).collect()
     }

@@ -6,8 +6,8 @@ use std::ops::{Deref, DerefMut};
 
 use super::Current;
 
-/// A value that one user thread at a time can reach. As all share one OS thread, a thread that finds the lock held
-/// finds it held for the rest of its quantum.
+/// A value that one user thread at a time can reach. As all share one OS thread, a thread that
+/// finds the lock held finds it held for the rest of its quantum.
 #[derive(Debug, Default)]
 pub struct SpinLock<T> {
     is_held: Cell<bool>,
@@ -18,7 +18,10 @@ pub struct SpinLock<T> {
 impl<T> SpinLock<T> {
     /// A free lock.
     pub fn new(value: T) -> Self {
-        Self { is_held: Cell::new(false), value: RefCell::new(value) }
+        Self {
+            is_held: Cell::new(false),
+            value: RefCell::new(value),
+        }
     }
 
     /// Spins until the lock is free.
@@ -27,7 +30,10 @@ impl<T> SpinLock<T> {
             spin_loop();
             me.safepoint();
         }
-        SpinGuard { is_held: &self.is_held, value: self.value.borrow_mut() }
+        SpinGuard {
+            is_held: &self.is_held,
+            value: self.value.borrow_mut(),
+        }
     }
 
     /// The value, when no thread needs the lock any more.

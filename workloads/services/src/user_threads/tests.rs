@@ -28,7 +28,9 @@ struct Whim(RefCell<Random>);
 
 impl Whim {
     fn new(seed: u64, thread: u64) -> Self {
-        Self(RefCell::new(Random::new(workloads::random::mix(seed) ^ thread)))
+        Self(RefCell::new(Random::new(
+            workloads::random::mix(seed) ^ thread,
+        )))
     }
 
     fn maybe_yield(&self, me: &Current<'_>) {
@@ -40,7 +42,13 @@ impl Whim {
 }
 
 /// Adds 1 so many times, with a yield between reading and writing, under whatever `with` locks.
-fn count_up(seed: u64, thread: u64, times: u64, me: &Current<'_>, with: impl Fn(&dyn Fn(&mut u64))) {
+fn count_up(
+    seed: u64,
+    thread: u64,
+    times: u64,
+    me: &Current<'_>,
+    with: impl Fn(&dyn Fn(&mut u64)),
+) {
     let whim = Whim::new(seed, thread);
     for _ in 0..times {
         with(&|value| {
@@ -155,7 +163,11 @@ struct Barrier {
 
 impl Barrier {
     fn new(threads: usize) -> Self {
-        Self { threads, state: Mutex::new((0, 0)), all_came: Condvar::new() }
+        Self {
+            threads,
+            state: Mutex::new((0, 0)),
+            all_came: Condvar::new(),
+        }
     }
 
     fn wait(&self, me: &Current<'_>, whim: &Whim) {
@@ -167,7 +179,10 @@ impl Barrier {
             *state = (0, round + 1);
             self.all_came.notify_all(me);
         } else {
-            drop(self.all_came.wait_while(state, |(_, current)| *current == round));
+            drop(
+                self.all_came
+                    .wait_while(state, |(_, current)| *current == round),
+            );
         }
     }
 }
@@ -194,7 +209,9 @@ impl Buffer {
     fn put(&self, me: &Current<'_>, whim: &Whim, item: (u64, u64)) {
         let state = self.state.lock(me);
         whim.maybe_yield(me);
-        let mut state = self.has_room.wait_while(state, |(items, _)| items.len() == self.places);
+        let mut state = self
+            .has_room
+            .wait_while(state, |(items, _)| items.len() == self.places);
         whim.maybe_yield(me);
         state.0.push_back(item);
         assert!(state.0.len() <= self.places);
@@ -209,7 +226,8 @@ impl Buffer {
     fn take(&self, me: &Current<'_>, whim: &Whim) -> Option<(u64, u64)> {
         let state = self.state.lock(me);
         whim.maybe_yield(me);
-        let is_pending = |(items, producers): &(VecDeque<_>, u64)| items.is_empty() && *producers > 0;
+        let is_pending =
+            |(items, producers): &(VecDeque<_>, u64)| items.is_empty() && *producers > 0;
         let mut state = self.has_items.wait_while(state, is_pending);
         whim.maybe_yield(me);
         let item = state.0.pop_front();
@@ -235,7 +253,10 @@ fn a_mutex_is_handed_to_those_who_wait_in_the_order_in_which_they_came() {
         }),
     )
     .unwrap();
-    assert_eq!(Rc::into_inner(mutex).unwrap().into_inner(), [0, 1, 2, 3].repeat(3));
+    assert_eq!(
+        Rc::into_inner(mutex).unwrap().into_inner(),
+        [0, 1, 2, 3].repeat(3)
+    );
 }
 
 #[test]
@@ -255,13 +276,22 @@ fn threads_that_yield_take_turns() {
     )
     .unwrap();
     assert_eq!(*order.borrow(), [0, 1, 2, 0, 1, 2]);
-    assert_eq!(report, Report { switches: 9, preemptions: 0 });
+    assert_eq!(
+        report,
+        Report {
+            switches: 9,
+            preemptions: 0
+        }
+    );
 }
 
 #[test]
 fn a_safepoint_ends_a_quantum_that_is_used_up_and_no_other() {
     for (quantum, preemptions) in [(Duration::ZERO, 10), (FOREVER, 0)] {
-        let report = run(quantum, [|me: &Current<'_>| (0..10).for_each(|_| me.safepoint())]);
+        let report = run(
+            quantum,
+            [|me: &Current<'_>| (0..10).for_each(|_| me.safepoint())],
+        );
         assert_eq!(report.unwrap().preemptions, preemptions);
     }
 }
@@ -272,7 +302,11 @@ fn threads_that_wait_for_each_other_are_an_error_that_names_them() {
     let take = |locks: &Rc<Locks>, is_reversed: bool| {
         let locks = Rc::clone(locks);
         move |me: &Current<'_>| {
-            let (first, second) = if is_reversed { (&locks.1, &locks.0) } else { (&locks.0, &locks.1) };
+            let (first, second) = if is_reversed {
+                (&locks.1, &locks.0)
+            } else {
+                (&locks.0, &locks.1)
+            };
             let _first = first.lock(me);
             me.yield_now();
             let _second = second.lock(me);
@@ -280,7 +314,12 @@ fn threads_that_wait_for_each_other_are_an_error_that_names_them() {
     };
     let locks = Rc::new(Locks::default());
     let outcome = run(FOREVER, [take(&locks, false), take(&locks, true)]);
-    assert_eq!(outcome, Err(Deadlock { blocked: vec![0, 1] }));
+    assert_eq!(
+        outcome,
+        Err(Deadlock {
+            blocked: vec![0, 1]
+        })
+    );
     assert_eq!(Rc::strong_count(&locks), 1, "the stacks were not unwound");
     let locks = Rc::new(Locks::default());
     assert!(run(FOREVER, [take(&locks, false), take(&locks, false)]).is_ok());

@@ -29,7 +29,8 @@ impl<S: Source> Known<S> {
 }
 
 impl Current<'_> {
-    /// Reads or writes all of `buffer` at `offset` of `file`, while others go on; also gives the buffer back.
+    /// Reads or writes all of `buffer` at `offset` of `file`, while others go on; also gives the
+    /// buffer back.
     ///
     /// # Errors
     /// Those of the kernel, and `UnexpectedEof` if the file ends first. The buffer is gone then.
@@ -46,7 +47,8 @@ impl Current<'_> {
         let length = buffer.len();
         let (count, mut buffer) = self.transfer_once(direction, file, buffer, offset)?;
         let mut done = count;
-        // The kernel may stop early, at a signal for example. Then the rest goes by a buffer of its own.
+        // The kernel may stop early, at a signal for example. Then the rest goes by a buffer of its
+        // own.
         while done < length {
             let rest = buffer[done..].to_vec();
             let (count, rest) = self.transfer_once(direction, file, rest, offset + done as u64)?;
@@ -67,7 +69,12 @@ impl Current<'_> {
         if buffer.is_empty() {
             return Ok((0, buffer));
         }
-        let transfer = Transfer { direction, file: Arc::clone(file), buffer, offset };
+        let transfer = Transfer {
+            direction,
+            file: Arc::clone(file),
+            buffer,
+            offset,
+        };
         let outcome = self.await_transfer(transfer)?;
         match outcome.result? {
             0 => Err(ErrorKind::UnexpectedEof.into()),
@@ -76,7 +83,12 @@ impl Current<'_> {
     }
 
     fn await_transfer(&self, transfer: Transfer) -> io::Result<Outcome> {
-        self.shared.files.borrow_mut().as_mut().expect("the threads were given files").submit(self.number, transfer)?;
+        self.shared
+            .files
+            .borrow_mut()
+            .as_mut()
+            .expect("the threads were given files")
+            .submit(self.number, transfer)?;
         self.block();
         let outcome = self.shared.outcomes.borrow_mut().remove(&self.number);
         Ok(outcome.expect("a thread that waits for a transfer is woken by its end"))
@@ -101,16 +113,23 @@ impl Current<'_> {
     ///
     /// # Panics
     /// If the threads were given no [`Sockets`](super::Sockets).
-    pub fn wait_for<S: Source>(&self, socket: &Known<S>, deadline: Option<Instant>) -> io::Result<()> {
+    pub fn wait_for<S: Source>(
+        &self,
+        socket: &Known<S>,
+        deadline: Option<Instant>,
+    ) -> io::Result<()> {
         if deadline.is_some_and(|it| it <= Instant::now()) {
             return Err(ErrorKind::TimedOut.into());
         }
-        self.shared.sockets().wake_when_ready(socket.token, self.number, deadline);
+        self.shared
+            .sockets()
+            .wake_when_ready(socket.token, self.number, deadline);
         self.block();
         Ok(())
     }
 
-    /// Does `operation` again and again, waiting in between, until it no longer says that it would block.
+    /// Does `operation` again and again, waiting in between, until it no longer says that it would
+    /// block.
     ///
     /// # Errors
     /// Those of `operation`, and `TimedOut` at `deadline`.

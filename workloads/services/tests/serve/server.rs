@@ -15,8 +15,22 @@ pub(crate) const ARRANGEMENTS: [&[&str]; 5] = [
     &["--set", "handlers=pool"],
     &["--set", "handlers=threads"],
     &["--set", "handlers=threads", "--set", "queue=lock-free"],
-    &["--set", "handlers=threads", "--set", "takes=connections", "--threads", "8"],
-    &["--set", "handlers=pool", "--set", "takes=connections", "--threads", "8"],
+    &[
+        "--set",
+        "handlers=threads",
+        "--set",
+        "takes=connections",
+        "--threads",
+        "8",
+    ],
+    &[
+        "--set",
+        "handlers=pool",
+        "--set",
+        "takes=connections",
+        "--threads",
+        "8",
+    ],
 ];
 
 pub(crate) fn program() -> Command {
@@ -50,7 +64,11 @@ impl Server {
         let mut out = BufReader::new(child.stdout.take().unwrap());
         let mut address = String::new();
         out.read_line(&mut address).unwrap();
-        Self { child, out, address: address.trim().to_owned() }
+        Self {
+            child,
+            out,
+            address: address.trim().to_owned(),
+        }
     }
 
     pub(crate) fn connect(&self) -> TcpStream {
@@ -71,12 +89,20 @@ impl Server {
 
     /// Entries of a folder of the kernel's about the process.
     pub(crate) fn entries(&self, folder: &str) -> usize {
-        fs::read_dir(format!("/proc/{}/{folder}", self.child.id())).unwrap().count()
+        fs::read_dir(format!("/proc/{}/{folder}", self.child.id()))
+            .unwrap()
+            .count()
     }
 
     pub(crate) fn interrupt(&self) {
         let id = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args(["-INT", &id])
+                .status()
+                .unwrap()
+                .success()
+        );
     }
 
     /// Interrupts it; its report.

@@ -10,12 +10,13 @@ use nix::sys::signal::Signal;
 use nix::unistd::{getpid, getppid};
 use protocol::Refusal;
 
-/// A program that loops in user mode. Processes of another program share no memory with the pool, so that a fence in
-/// all threads of this one does not interrupt them.
+/// A program that loops in user mode. Processes of another program share no memory with the pool,
+/// so that a fence in all threads of this one does not interrupt them.
 const SHELL: &str = "/bin/sh";
 const LOOP: &str = "while :; do :; done";
 
-/// Endless loops. They end when this is dropped, and when the thread that started them ends, whatever ends it.
+/// Endless loops. They end when this is dropped, and when the thread that started them ends,
+/// whatever ends it.
 pub(super) struct Hogs(Vec<Child>);
 
 impl Hogs {
@@ -47,7 +48,11 @@ impl Hogs {
 
     /// How many of them have not ended.
     pub(super) fn running(&mut self) -> usize {
-        self.0.iter_mut().filter_map(|hog| hog.try_wait().ok()).filter(Option::is_none).count()
+        self.0
+            .iter_mut()
+            .filter_map(|hog| hog.try_wait().ok())
+            .filter(Option::is_none)
+            .count()
     }
 }
 
@@ -65,15 +70,22 @@ impl Drop for Hogs {
 fn start(shell: &str) -> io::Result<Child> {
     let mut command = Command::new(shell);
     command.args(["-c", LOOP]);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     let parent = getpid();
     let die_with_parent = move || {
         set_pdeathsig(Signal::SIGKILL)?;
         // The parent may have died before the line above.
-        if getppid() == parent { Ok(()) } else { Err(Errno::ESRCH.into()) }
+        if getppid() == parent {
+            Ok(())
+        } else {
+            Err(Errno::ESRCH.into())
+        }
     };
-    // SAFETY: between fork and exec only async-signal-safe calls are allowed; the closure makes two system calls,
-    // allocates nothing, takes no lock, and captures a plain number.
+    // SAFETY: between fork and exec only async-signal-safe calls are allowed; the closure makes two
+    // system calls, allocates nothing, takes no lock, and captures a plain number.
     unsafe {
         command.pre_exec(die_with_parent);
     }
@@ -100,7 +112,10 @@ mod tests {
     }
 
     fn processes(hogs: &Hogs) -> Vec<String> {
-        hogs.0.iter().map(|hog| format!("/proc/{}", hog.id())).collect()
+        hogs.0
+            .iter()
+            .map(|hog| format!("/proc/{}", hog.id()))
+            .collect()
     }
 
     #[test]
@@ -117,7 +132,10 @@ mod tests {
         }
         assert_eq!((hogs.running(), hogs.count()), (2, 2));
         drop(hogs);
-        assert!(!processes.iter().any(|process| Path::new(process).exists()), "{processes:?}");
+        assert!(
+            !processes.iter().any(|process| Path::new(process).exists()),
+            "{processes:?}"
+        );
     }
 
     #[test]
@@ -140,8 +158,17 @@ mod tests {
 
     #[test]
     fn hogs_that_cannot_be_started_are_refused_with_the_remedy() {
-        let refusal = Hogs::of("/no/such/shell", 3).err().expect("refused").to_string();
-        assert!(refusal.starts_with("hogs-per-cpu: process 1 of 3, "), "{refusal}");
-        assert!(refusal.ends_with("No such file or directory (os error 2); ask for fewer, or for 0"), "{refusal}");
+        let refusal = Hogs::of("/no/such/shell", 3)
+            .err()
+            .expect("refused")
+            .to_string();
+        assert!(
+            refusal.starts_with("hogs-per-cpu: process 1 of 3, "),
+            "{refusal}"
+        );
+        assert!(
+            refusal.ends_with("No such file or directory (os error 2); ask for fewer, or for 0"),
+            "{refusal}"
+        );
     }
 }

@@ -1,7 +1,9 @@
-//! `crowded`: the loads of other workloads, on a host where endless loops of other processes want the same CPUs.
+//! `crowded`: the loads of other workloads, on a host where endless loops of other processes want
+//! the same CPUs.
 //!
-//! There a thread that gives up its CPU gets it back when its turn comes, milliseconds later, and a thread that spins
-//! takes it from whoever it waits for. Waiting should cost what blocking would have cost.
+//! There a thread that gives up its CPU gets it back when its turn comes, milliseconds later, and a
+//! thread that spins takes it from whoever it waits for. Waiting should cost what blocking would
+//! have cost.
 
 mod hogs;
 
@@ -22,7 +24,8 @@ use crate::workload::{Instance, Mismatch, Setup, Workload};
 /// What runs beside the hogs: another workload.
 struct Load {
     workload: &'static dyn Workload,
-    /// Its parameter that says how often, and how often in a round: each load then takes about as long.
+    /// Its parameter that says how often, and how often in a round: each load then takes about as
+    /// long.
     often: (&'static str, u64),
     /// Parameters that differ from size `small`.
     set: &'static [(&'static str, &'static str)],
@@ -30,12 +33,32 @@ struct Load {
 
 static LOADS: &[Load] = &[
     // Jobs of 20 us, one after the other.
-    Load { workload: &Install, often: ("installs", 20), set: &[("gap-us", "0"), ("job-steps", "6000")] },
-    Load { workload: &Inject, often: ("installs", 10), set: &[("submitters", "64")] },
+    Load {
+        workload: &Install,
+        often: ("installs", 20),
+        set: &[("gap-us", "0"), ("job-steps", "6000")],
+    },
+    Load {
+        workload: &Inject,
+        often: ("installs", 10),
+        set: &[("submitters", "64")],
+    },
     // Two regions and nothing else, as in a step of `nbody`, and the next step at once.
-    Load { workload: &Ticks, often: ("ticks", 20), set: &[("period-us", "0"), ("bursts", "2"), ("serial-steps", "0")] },
-    Load { workload: &LongLeaf, often: ("leaves", 1), set: &[("leaf-us", "50000"), ("jobs", "8")] },
-    Load { workload: &Pools, often: ("pools", 20), set: &[] },
+    Load {
+        workload: &Ticks,
+        often: ("ticks", 20),
+        set: &[("period-us", "0"), ("bursts", "2"), ("serial-steps", "0")],
+    },
+    Load {
+        workload: &LongLeaf,
+        often: ("leaves", 1),
+        set: &[("leaf-us", "50000"), ("jobs", "8")],
+    },
+    Load {
+        workload: &Pools,
+        often: ("pools", 20),
+        set: &[],
+    },
 ];
 
 static DESCRIPTION: Description = Description {
@@ -82,7 +105,10 @@ impl Workload for Crowded {
         let load = Load::find(setup.values.word("load"));
         let values = load.values(setup.values.whole("rounds"))?;
         // Known answers first, while there is room.
-        let load = load.workload.prepare(&Setup { values: &values, ..*setup })?;
+        let load = load.workload.prepare(&Setup {
+            values: &values,
+            ..*setup
+        })?;
         let hogs = Hogs::start(setup.values.count("hogs-per-cpu") * usable_cpus()?.len())?;
         Ok(Box::new(Crowd { load, hogs }))
     }
@@ -90,16 +116,25 @@ impl Workload for Crowded {
 
 impl Load {
     fn find(name: &str) -> &'static Self {
-        let found = LOADS.iter().find(|load| load.workload.description().name == name);
+        let found = LOADS
+            .iter()
+            .find(|load| load.workload.description().name == name);
         found.expect("every value of the parameter is a load")
     }
 
     /// All parameters of the other workload.
     fn values(&self, rounds: u64) -> Result<Values, Refusal> {
         let (often, a_round) = self.often;
-        let set = self.set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        let set = set.chain([(often.to_owned(), (rounds * a_round).to_string())]).collect();
-        self.workload.description().resolve(Size::Small, &set, false)
+        let set = self
+            .set
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let set = set
+            .chain([(often.to_owned(), (rounds * a_round).to_string())])
+            .collect();
+        self.workload
+            .description()
+            .resolve(Size::Small, &set, false)
     }
 }
 
@@ -133,13 +168,16 @@ impl Instance for Crowd {
         Ok(answer)
     }
 
-    /// Those of the load. Behind a leaf, what is waited for is the last job; so that each load has latencies, its are
-    /// told under both names.
+    /// Those of the load. Behind a leaf, what is waited for is the last job; so that each load has
+    /// latencies, its are told under both names.
     fn metrics(&self) -> BTreeMap<String, Metric> {
         let mut metrics = self.load.metrics();
-        let waits = metrics
-            .iter()
-            .filter_map(|(name, metric)| Some((format!("latency{}", name.strip_prefix("last_job")?), metric.clone())));
+        let waits = metrics.iter().filter_map(|(name, metric)| {
+            Some((
+                format!("latency{}", name.strip_prefix("last_job")?),
+                metric.clone(),
+            ))
+        });
         metrics.extend(waits.collect::<Vec<_>>());
         metrics
     }
@@ -154,14 +192,24 @@ mod tests {
 
     fn crowd(load: &Load) -> Crowd {
         let values = load.values(1).unwrap();
-        let setup = Setup { seed: 1, values: &values, input: None, threads: 2 };
-        Crowd { load: load.workload.prepare(&setup).unwrap(), hogs: Hogs::start(1).unwrap() }
+        let setup = Setup {
+            seed: 1,
+            values: &values,
+            input: None,
+            threads: 2,
+        };
+        Crowd {
+            load: load.workload.prepare(&setup).unwrap(),
+            hogs: Hogs::start(1).unwrap(),
+        }
     }
 
     #[test]
     fn every_value_of_the_parameter_is_a_load_and_every_load_can_be_repeated_as_often_as_allowed() {
         let accepts = |name| DESCRIPTION.parameter(name).unwrap().accepts;
-        let (Accepts::OneOf(names), Accepts::Whole { max, .. }) = (accepts("load"), accepts("rounds")) else {
+        let (Accepts::OneOf(names), Accepts::Whole { max, .. }) =
+            (accepts("load"), accepts("rounds"))
+        else {
             panic!("{DESCRIPTION:?}");
         };
         assert_eq!(names.len(), LOADS.len());
@@ -180,7 +228,9 @@ mod tests {
             assert!(crowd.check().is_err(), "{name}");
             crowd.reset();
             crowd.run_on(&pool);
-            crowd.check().unwrap_or_else(|wrong| panic!("{name}: {wrong:?}"));
+            crowd
+                .check()
+                .unwrap_or_else(|wrong| panic!("{name}: {wrong:?}"));
             assert!(crowd.metrics().contains_key("latency_p99"), "{name}");
             crowd.forget_warmup();
             assert!(!crowd.metrics().contains_key("latency_p99"), "{name}");

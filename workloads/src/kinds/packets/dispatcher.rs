@@ -23,9 +23,13 @@ pub(super) struct Report {
     pub(super) dispatched: u64,
 }
 
-/// Hands every packet, with the number of its source, to `deliver`, which waits while the source's queue is full.
-/// Returns how many there were.
-pub(super) fn dispatch(traffic: &Traffic, stop: Stop, mut deliver: impl FnMut(usize, Packet)) -> u64 {
+/// Hands every packet, with the number of its source, to `deliver`, which waits while the source's
+/// queue is full. Returns how many there were.
+pub(super) fn dispatch(
+    traffic: &Traffic,
+    stop: Stop,
+    mut deliver: impl FnMut(usize, Packet),
+) -> u64 {
     let mut number = 0;
     let mut deliver_next = || {
         let (source, packet) = traffic.in_turn(number);
@@ -85,14 +89,21 @@ mod tests {
         });
         let order = [(0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (2, 1)];
         assert_eq!(count, 6);
-        assert_eq!(delivered, order.map(|(source, index)| (source, traffic.packet(source, index))));
+        assert_eq!(
+            delivered,
+            order.map(|(source, index)| (source, traffic.packet(source, index)))
+        );
     }
 
     #[test]
     fn the_alarm_ends_the_dispatch_not_before_its_time() {
         let traffic = Traffic::new(1, 3, Generator::Uniform, 10);
         let started = Instant::now();
-        let count = dispatch(&traffic, Stop::AfterTime(Duration::from_millis(20)), |_, _| {});
+        let count = dispatch(
+            &traffic,
+            Stop::AfterTime(Duration::from_millis(20)),
+            |_, _| {},
+        );
         assert!(started.elapsed() >= Duration::from_millis(20));
         assert!(count > 0);
     }

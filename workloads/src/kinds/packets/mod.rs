@@ -1,8 +1,10 @@
-//! `packets`: a firewall that checksums packets from several sources, after a 2021 study of queues and locks.
+//! `packets`: a firewall that checksums packets from several sources, after a 2021 study of queues
+//! and locks.
 //!
-//! A dispatcher takes packets from the sources in turn and hands them on through one bounded queue per source. The
-//! threads of a trial are the dispatcher and its workers together, as in the study. Files: `traffic.rs` makes packets
-//! and says what one costs, `dispatcher.rs` stops in time, `strategies/` hands packets on, `locks/` guards queues.
+//! A dispatcher takes packets from the sources in turn and hands them on through one bounded queue
+//! per source. The threads of a trial are the dispatcher and its workers together, as in the study.
+//! Files: `traffic.rs` makes packets and says what one costs, `dispatcher.rs` stops in time,
+//! `strategies/` hands packets on, `locks/` guards queues.
 
 mod dispatcher;
 mod locks;
@@ -13,7 +15,9 @@ use std::time::Duration;
 
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 use dispatcher::{Report, Stop};
-use protocol::{Accepts, Description, Lasts, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit, Values};
+use protocol::{
+    Accepts, Description, Lasts, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit, Values,
+};
 use strategies::{Equipment, LockKind, Strategy};
 use traffic::{Generator, Tally, Traffic};
 
@@ -29,7 +33,14 @@ static DESCRIPTION: Description = Description {
         Parameter {
             name: "strategy",
             summary: "who computes the checksums; only `pool` and `pool-batch` use the scheduler",
-            accepts: Accepts::OneOf(&["pool", "pool-batch", "lock-free", "home-queue", "awesome", "serial"]),
+            accepts: Accepts::OneOf(&[
+                "pool",
+                "pool-batch",
+                "lock-free",
+                "home-queue",
+                "awesome",
+                "serial",
+            ]),
             default: "pool",
             is_replaced_by_input: false,
             uses_pool_if: None,
@@ -62,7 +73,10 @@ static DESCRIPTION: Description = Description {
         Parameter {
             name: "depth",
             summary: "packets that one queue holds",
-            accepts: Accepts::Whole { min: 1, max: 1 << 20 },
+            accepts: Accepts::Whole {
+                min: 1,
+                max: 1 << 20,
+            },
             // The study's choice; 8 reproduces its bottleneck.
             default: "32",
             is_replaced_by_input: false,
@@ -71,7 +85,10 @@ static DESCRIPTION: Description = Description {
         Parameter {
             name: "words",
             summary: "mean 16-bit words per packet (about a nanosecond each)",
-            accepts: Accepts::Whole { min: 1, max: 1 << 32 },
+            accepts: Accepts::Whole {
+                min: 1,
+                max: 1 << 32,
+            },
             // The study's smallest, where handing on costs most.
             default: "1000",
             is_replaced_by_input: false,
@@ -88,7 +105,10 @@ static DESCRIPTION: Description = Description {
         Parameter {
             name: "packets-per-source",
             summary: "packets from each source with stop = correctness",
-            accepts: Accepts::Whole { min: 1, max: 1 << 40 },
+            accepts: Accepts::Whole {
+                min: 1,
+                max: 1 << 40,
+            },
             default: "1000",
             is_replaced_by_input: false,
             uses_pool_if: None,
@@ -96,7 +116,10 @@ static DESCRIPTION: Description = Description {
         Parameter {
             name: "duration-ms",
             summary: "milliseconds until the dispatcher stops with stop = timed",
-            accepts: Accepts::Whole { min: 1, max: 3_600_000 },
+            accepts: Accepts::Whole {
+                min: 1,
+                max: 3_600_000,
+            },
             default: "2000",
             is_replaced_by_input: false,
             uses_pool_if: None,
@@ -105,11 +128,24 @@ static DESCRIPTION: Description = Description {
     sizes: &[
         SizeOverrides {
             size: Size::Tiny,
-            overrides: &[("packets-per-source", "20"), ("words", "100"), ("duration-ms", "3")],
+            overrides: &[
+                ("packets-per-source", "20"),
+                ("words", "100"),
+                ("duration-ms", "3"),
+            ],
         },
-        SizeOverrides { size: Size::Small, overrides: &[("packets-per-source", "1800"), ("duration-ms", "25")] },
-        SizeOverrides { size: Size::Medium, overrides: &[("packets-per-source", "18000"), ("duration-ms", "250")] },
-        SizeOverrides { size: Size::Large, overrides: &[("packets-per-source", "180000")] },
+        SizeOverrides {
+            size: Size::Small,
+            overrides: &[("packets-per-source", "1800"), ("duration-ms", "25")],
+        },
+        SizeOverrides {
+            size: Size::Medium,
+            overrides: &[("packets-per-source", "18000"), ("duration-ms", "250")],
+        },
+        SizeOverrides {
+            size: Size::Large,
+            overrides: &[("packets-per-source", "180000")],
+        },
     ],
 };
 
@@ -177,15 +213,28 @@ impl Firewall {
         };
         let traffic = Traffic::new(seed, sources, generator, values.whole("words"));
         let known = match stop {
-            Stop::AfterPackets(per_source) => Some(first_packets(&traffic, per_source * traffic.sources() as u64)),
+            Stop::AfterPackets(per_source) => Some(first_packets(
+                &traffic,
+                per_source * traffic.sources() as u64,
+            )),
             Stop::AfterTime(_) => None,
         };
         let depth = values.count("depth");
-        Self { traffic, strategy, stop, depth, threads, known, equipment: Equipment::None, report: None }
+        Self {
+            traffic,
+            strategy,
+            stop,
+            depth,
+            threads,
+            known,
+            equipment: Equipment::None,
+            report: None,
+        }
     }
 }
 
-/// The known answer: the first packets in the dispatcher's order, one after the other, without queues.
+/// The known answer: the first packets in the dispatcher's order, one after the other, without
+/// queues.
 fn first_packets(traffic: &Traffic, count: u64) -> Tally {
     let mut tally = Tally::default();
     for number in 0..count {
@@ -197,7 +246,9 @@ fn first_packets(traffic: &Traffic, count: u64) -> Tally {
 impl Instance for Firewall {
     fn reset(&mut self) {
         self.report = None;
-        self.equipment = self.strategy.equipment(self.traffic.sources(), self.depth, self.threads);
+        self.equipment = self
+            .strategy
+            .equipment(self.traffic.sources(), self.depth, self.threads);
     }
 
     fn run_sequential(&mut self) -> u64 {
@@ -207,16 +258,28 @@ impl Instance for Firewall {
 
     fn run_parallel(&mut self) -> u64 {
         let equipment = std::mem::replace(&mut self.equipment, Equipment::None);
-        let report = self.strategy.run(&self.traffic, self.stop, self.depth, equipment);
+        let report = self
+            .strategy
+            .run(&self.traffic, self.stop, self.depth, equipment);
         self.report.insert(report).done.packets
     }
 
     fn check(&mut self) -> Result<String, Mismatch> {
-        let describe = |tally: Tally| format!("{} packets, sum of checksums {}", tally.packets, tally.checksums);
-        let Some(report) = self.report else {
-            return Err(Mismatch { expected: "a report".to_owned(), actual: "none".to_owned() });
+        let describe = |tally: Tally| {
+            format!(
+                "{} packets, sum of checksums {}",
+                tally.packets, tally.checksums
+            )
         };
-        let expected = self.known.unwrap_or_else(|| first_packets(&self.traffic, report.dispatched));
+        let Some(report) = self.report else {
+            return Err(Mismatch {
+                expected: "a report".to_owned(),
+                actual: "none".to_owned(),
+            });
+        };
+        let expected = self
+            .known
+            .unwrap_or_else(|| first_packets(&self.traffic, report.dispatched));
         let answer = Mismatch::unless_equal(&describe(expected), &describe(report.done))?;
         Ok(match self.stop {
             Stop::AfterPackets(_) => answer,
@@ -233,8 +296,10 @@ mod tests {
     use super::*;
 
     fn firewall(explicit: &[(&str, &str)]) -> Firewall {
-        let explicit: BTreeMap<String, String> =
-            explicit.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let explicit: BTreeMap<String, String> = explicit
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
         let values = DESCRIPTION.resolve(Size::Tiny, &explicit, false).unwrap();
         Firewall::new(1, &values, 1)
     }
@@ -248,9 +313,21 @@ mod tests {
             firewall.run_sequential();
             assert!(firewall.check().is_ok());
             let good = firewall.report.unwrap();
-            firewall.report = Some(Report { done: Tally { checksums: good.done.checksums + 1, ..good.done }, ..good });
+            firewall.report = Some(Report {
+                done: Tally {
+                    checksums: good.done.checksums + 1,
+                    ..good.done
+                },
+                ..good
+            });
             assert!(firewall.check().is_err(), "wrong sum");
-            firewall.report = Some(Report { done: Tally { packets: good.done.packets - 1, ..good.done }, ..good });
+            firewall.report = Some(Report {
+                done: Tally {
+                    packets: good.done.packets - 1,
+                    ..good.done
+                },
+                ..good
+            });
             assert!(firewall.check().is_err(), "lost packet");
         }
     }
@@ -265,7 +342,10 @@ mod tests {
                 .iter()
                 .map(|word| {
                     let firewall = firewall(&[("strategy", "awesome"), (name, word)]);
-                    format!("{:?} {:?} {:?}", firewall.strategy, firewall.stop, firewall.traffic)
+                    format!(
+                        "{:?} {:?} {:?}",
+                        firewall.strategy, firewall.stop, firewall.traffic
+                    )
                 })
                 .collect()
         };

@@ -1,7 +1,7 @@
 //! Where packets come from and what one costs.
 //!
-//! A packet is a function of seed, source and index alone. So the dispatcher needs no store of packets, and the known
-//! answer can be computed for exactly the packets that a run has processed.
+//! A packet is a function of seed, source and index alone. So the dispatcher needs no store of
+//! packets, and the known answer can be computed for exactly the packets that a run has processed.
 
 use crate::machine::charge;
 use crate::random::{Random, mix};
@@ -16,13 +16,16 @@ pub(super) struct Packet {
 impl Packet {
     /// The work on a packet: the Internet checksum of its words.
     ///
-    /// The words come out of a linear congruential generator (constants of Knuth's MMIX), whose next word needs the one
-    /// before: so the cost is linear in their number, and neither memory nor wide registers change it.
+    /// The words come out of a linear congruential generator (constants of Knuth's MMIX), whose
+    /// next word needs the one before: so the cost is linear in their number, and neither memory
+    /// nor wide registers change it.
     pub(super) fn checksum(self) -> u16 {
         charge(self.words);
         let mut state = self.seed;
         let words = (0..self.words).map(|_| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (state >> 48) as u16
         });
         internet_checksum(words)
@@ -43,8 +46,9 @@ fn internet_checksum(words: impl Iterator<Item = u16>) -> u16 {
 pub(super) enum Generator {
     /// Every source draws uniformly from 1 to twice the mean less one.
     Uniform,
-    /// Every source draws from an exponential distribution with a mean of its own; these means lie on an exponential
-    /// curve themselves and average to the mean of all, so that some queues become overburdened.
+    /// Every source draws from an exponential distribution with a mean of its own; these means lie
+    /// on an exponential curve themselves and average to the mean of all, so that some queues
+    /// become overburdened.
     Exponential,
 }
 
@@ -72,7 +76,11 @@ impl Traffic {
                 means
             }
         };
-        Self { seed, generator, means }
+        Self {
+            seed,
+            generator,
+            means,
+        }
     }
 
     pub(super) fn sources(&self) -> usize {
@@ -94,7 +102,10 @@ impl Traffic {
             // At least one word: an empty packet has no checksum worth the name.
             Generator::Exponential => (-mean * random.unit().ln()).round().max(1.0) as u64,
         };
-        Packet { seed: random.word(), words }
+        Packet {
+            seed: random.word(),
+            words,
+        }
     }
 
     /// The `number`th packet that a dispatcher meets who takes one from each source in turn.
@@ -134,12 +145,17 @@ mod tests {
     #[test]
     fn the_checksum_is_that_of_the_example_in_the_rfc() {
         // RFC 1071, section 3: these words add up to ddf2.
-        assert_eq!(internet_checksum([0x0001, 0xf203, 0xf4f5, 0xf6f7].into_iter()), !0xddf2);
+        assert_eq!(
+            internet_checksum([0x0001, 0xf203, 0xf4f5, 0xf6f7].into_iter()),
+            !0xddf2
+        );
     }
 
     #[test]
     fn a_header_with_its_own_checksum_adds_up_to_zero() {
-        let mut words = [0x4500_u16, 0x0073, 0, 0x4000, 0x4011, 0, 0xc0a8, 0x0001, 0xc0a8, 0x00c7];
+        let mut words = [
+            0x4500_u16, 0x0073, 0, 0x4000, 0x4011, 0, 0xc0a8, 0x0001, 0xc0a8, 0x00c7,
+        ];
         words[5] = internet_checksum(words.into_iter());
         assert_eq!(words[5], 0xb861);
         assert_eq!(internet_checksum(words.into_iter()), 0);
@@ -183,7 +199,10 @@ mod tests {
         assert_eq!(packet, traffic.packet(0, 0));
         assert_ne!(packet, traffic.packet(0, 1));
         assert_ne!(packet, traffic.packet(1, 0));
-        assert_ne!(packet, Traffic::new(2, 2, Generator::Uniform, 1_000).packet(0, 0));
+        assert_ne!(
+            packet,
+            Traffic::new(2, 2, Generator::Uniform, 1_000).packet(0, 0)
+        );
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! `replay`: what another program did on its pool, from a recording of it, on any pool and machine.
 //!
-//! The file `cargo runner record` writes says which job forked which and how long each ran by itself. Here the same
-//! jobs fork each other in the same way, and each works for as long: on the host by steps that depend on each other, on
-//! a simulated machine by a charge. So a program that was recorded on this host shows what another scheduler, or more
-//! cores, would do to it. `recording/README.md` says what such a replay cannot know.
+//! The file `cargo runner record` writes says which job forked which and how long each ran by
+//! itself. Here the same jobs fork each other in the same way, and each works for as long: on the
+//! host by steps that depend on each other, on a simulated machine by a charge. So a program that
+//! was recorded on this host shows what another scheduler, or more cores, would do to it.
+//! `recording/README.md` says what such a replay cannot know.
 //!
 //! Without a file, a tree of joins is replayed.
 
@@ -22,7 +23,8 @@ use crate::machine::{self, Instant, Mutex};
 use crate::random::mix;
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
-/// Tasks that may lie one in the other: what replays them calls itself, on a worker's stack of 2 MiB.
+/// Tasks that may lie one in the other: what replays them calls itself, on a worker's stack of 2
+/// MiB.
 const DEEPEST: u32 = 1_000;
 
 /// What a leaf of the tree takes that is replayed without a file, in nanoseconds.
@@ -38,9 +40,19 @@ static DESCRIPTION: Description = Description {
     charge: Some("replay"),
     parameters: &[Parameter {
         is_replaced_by_input: true,
-        ..Parameter::whole("levels", "levels of joins of the tree, whose leaves take 1 us", (1, 24), "8")
+        ..Parameter::whole(
+            "levels",
+            "levels of joins of the tree, whose leaves take 1 us",
+            (1, 24),
+            "8",
+        )
     }],
-    sizes: &SizeOverrides::all(&[("levels", "6")], &[("levels", "14")], &[("levels", "18")], &[("levels", "20")]),
+    sizes: &SizeOverrides::all(
+        &[("levels", "6")],
+        &[("levels", "14")],
+        &[("levels", "18")],
+        &[("levels", "20")],
+    ),
 };
 
 /// The workload `replay`.
@@ -55,19 +67,23 @@ impl Workload for Replay {
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         let recording = match setup.input {
             None => Recording::of_joins(setup.values.whole("levels"), LEAF_NS),
-            Some(path) => {
-                Recording::read(path).map_err(|error| Refusal::new(format!("input {}: {error}", path.display())))?
-            }
+            Some(path) => Recording::read(path)
+                .map_err(|error| Refusal::new(format!("input {}: {error}", path.display())))?,
         };
         let refuse = |what: String| {
-            let name = setup.input.map(|path| path.display().to_string()).unwrap_or_default();
+            let name = setup
+                .input
+                .map(|path| path.display().to_string())
+                .unwrap_or_default();
             Refusal::new(format!("input {name}: {what}"))
         };
         let tree = Tree::of(&recording).map_err(|error| refuse(error.to_string()))?;
         let deepest = tree.tasks().iter().map(|task| task.depth).max();
         match deepest {
             None => {
-                return Err(refuse("the program gave nothing to a pool; record another run".to_owned()));
+                return Err(refuse(
+                    "the program gave nothing to a pool; record another run".to_owned(),
+                ));
             }
             Some(depth) if depth > DEEPEST => {
                 return Err(refuse(format!(
@@ -76,7 +92,11 @@ impl Workload for Replay {
             }
             Some(_) => {}
         }
-        Ok(Box::new(Arc::new(Program::new(tree, recording.head.split, setup.threads))))
+        Ok(Box::new(Arc::new(Program::new(
+            tree,
+            recording.head.split,
+            setup.threads,
+        ))))
     }
 }
 
@@ -110,13 +130,25 @@ struct Awaited {
 
 impl Program {
     fn new(tree: Tree, split: u64, threads: usize) -> Self {
-        let workers = tree.threads().iter().filter_map(|thread| thread.worker).max();
+        let workers = tree
+            .threads()
+            .iter()
+            .filter_map(|thread| thread.worker)
+            .max();
         let waits = || tree.waits().filter(|(_, wait)| !wait.jobs.is_empty());
         let program = Self {
-            awaited: waits().map(|(stretch, _)| (stretch, Awaited::default())).collect(),
-            awaited_in: waits().flat_map(|(stretch, wait)| wait.jobs.iter().map(move |job| (*job, stretch))).collect(),
+            awaited: waits()
+                .map(|(stretch, _)| (stretch, Awaited::default()))
+                .collect(),
+            awaited_in: waits()
+                .flat_map(|(stretch, wait)| wait.jobs.iter().map(move |job| (*job, stretch)))
+                .collect(),
             iterators: Iterators::of(&tree),
-            recorded_for: if split > 0 { split } else { workers.map_or(1, |last| last + 1) },
+            recorded_for: if split > 0 {
+                split
+            } else {
+                workers.map_or(1, |last| last + 1)
+            },
             threads: threads as u64,
             steps_per_ns: steps_per_ns(),
             ran: tree.tasks().iter().map(|_| AtomicU8::new(0)).collect(),
@@ -135,12 +167,14 @@ impl Program {
         }
     }
 
-    /// Works, and waits, as long as the recorded thread did in a stretch between two forks; for jobs until they have
-    /// ended.
+    /// Works, and waits, as long as the recorded thread did in a stretch between two forks; for
+    /// jobs until they have ended.
     #[inline]
     fn work(&self, stretch: u32) {
         let ns = self.tree.work_ns()[stretch as usize];
-        let Some(wait) = self.tree.wait(stretch) else { return self.spend(ns) };
+        let Some(wait) = self.tree.wait(stretch) else {
+            return self.spend(ns);
+        };
         if let Some(awaited) = self.awaited.get(&stretch) {
             self.spend(ns.saturating_sub(wait.after_ns));
             awaited.wait();
@@ -155,7 +189,11 @@ impl Program {
     fn spend(&self, ns: u64) {
         machine::charge(ns);
         if cfg!(not(manycore)) {
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small and positive")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "small and positive"
+            )]
             let steps = (ns as f64 * self.steps_per_ns) as u64;
             chain(steps);
         }
@@ -174,7 +212,8 @@ impl Program {
 
     fn begin(&self, task: u32) {
         let ran = &self.ran[task as usize];
-        // Relaxed, and not in one step: a task has one runner, and who checks has waited for all of them.
+        // Relaxed, and not in one step: a task has one runner, and who checks has waited for all of
+        // them.
         ran.store(ran.load(Relaxed).saturating_add(1), Relaxed);
     }
 
@@ -203,15 +242,22 @@ impl Awaited {
     fn end_one(&self) {
         // ORDERING: release, pairs with the acquire in `wait`.
         if self.left.fetch_sub(1, atomic::Ordering::AcqRel) == 1 {
-            let waiter = self.waiter.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let waiter = self
+                .waiter
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
             waiter.iter().for_each(Thread::unpark);
         }
     }
 
     fn wait(&self) {
         // Before the first look, so that the last job either sees it or was seen.
-        *self.waiter.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(thread::current());
-        // ORDERING: acquire, pairs with the release in `end_one`: what the jobs did is seen by who waited for them.
+        *self
+            .waiter
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner) = Some(thread::current());
+        // ORDERING: acquire, pairs with the release in `end_one`: what the jobs did is seen by who
+        // waited for them.
         while self.left.load(atomic::Ordering::Acquire) > 0 {
             thread::park();
         }
@@ -252,13 +298,28 @@ struct Open<'a, 'scope> {
 
 impl Scopes for Open<'_, '_> {
     fn spawn(&self, scope: u32, job: u32) -> bool {
-        let &Self { number, program, around, .. } = self;
+        let &Self {
+            number,
+            program,
+            around,
+            ..
+        } = self;
         if scope != number {
             return around.is_some_and(|around| around.spawn(scope, job));
         }
         self.scope.spawn(move |scope| {
-            let open = Open { number, scope, program, around };
-            Place { program, outside: None, scopes: Some(&open) }.run(job, None);
+            let open = Open {
+                number,
+                scope,
+                program,
+                around,
+            };
+            Place {
+                program,
+                outside: None,
+                scopes: Some(&open),
+            }
+            .run(job, None);
         });
         true
     }
@@ -273,8 +334,8 @@ struct Splits {
 }
 
 impl Splits {
-    /// What each half has left if the iterator splits here on a pool of so many threads. It does as often as there are
-    /// threads, and anew wherever a piece was stolen.
+    /// What each half has left if the iterator splits here on a pool of so many threads. It does as
+    /// often as there are threads, and anew wherever a piece was stolen.
     fn halved(self, threads: u64) -> Option<u64> {
         match (self.migrated, self.left / 2) {
             (true, half) => Some(half.max(threads)),
@@ -303,7 +364,11 @@ impl<'a> Place<'a> {
             // The first thing that a piece of an iterator does is to split.
             let splits = splits.take();
             match step.what {
-                What::Join { first, second, site } => {
+                What::Join {
+                    first,
+                    second,
+                    site,
+                } => {
                     let splits = site.map(|site| self.splits(number, site, splits));
                     match self.outside {
                         None => self.join(first, second, splits),
@@ -329,26 +394,46 @@ impl<'a> Place<'a> {
     }
 
     fn inside(self) -> Self {
-        Self { outside: None, ..self }
+        Self {
+            outside: None,
+            ..self
+        }
     }
 
     /// What the iterator has left at this step, where `before` is what it had above.
     fn splits(self, step: u32, site: u32, before: Option<Splits>) -> Splits {
-        before.filter(|before| before.site == site).unwrap_or_else(|| {
-            let Program { iterators, threads, recorded_for, .. } = &**self.program;
-            let left = iterators.first_splits(step, *threads, *recorded_for);
-            Splits { site, left, migrated: false }
-        })
+        before
+            .filter(|before| before.site == site)
+            .unwrap_or_else(|| {
+                let Program {
+                    iterators,
+                    threads,
+                    recorded_for,
+                    ..
+                } = &**self.program;
+                let left = iterators.first_splits(step, *threads, *recorded_for);
+                Splits {
+                    site,
+                    left,
+                    migrated: false,
+                }
+            })
     }
 
-    /// Both halves of a join; if they are pieces of an iterator, in parallel only if it would split on this pool, and
-    /// never farther than recorded.
+    /// Both halves of a join; if they are pieces of an iterator, in parallel only if it would split
+    /// on this pool, and never farther than recorded.
     fn join(self, first: u32, second: u32, splits: Option<Splits>) {
         let Some(splits) = splits else {
             rayon::join(|| self.run(first, None), || self.run(second, None));
             return;
         };
-        let piece = |left, migrated| Some(Splits { left, migrated, ..splits });
+        let piece = |left, migrated| {
+            Some(Splits {
+                left,
+                migrated,
+                ..splits
+            })
+        };
         if let Some(left) = splits.halved(self.program.threads) {
             rayon::join_context(
                 |context| self.run(first, piece(left, context.migrated())),
@@ -361,10 +446,24 @@ impl<'a> Place<'a> {
     }
 
     fn scope(self, body: u32, number: u32) {
-        let Self { program, outside, scopes: around } = self;
+        let Self {
+            program,
+            outside,
+            scopes: around,
+        } = self;
         let call = move |scope: &Scope<'a>| {
-            let open = Open { number, scope, program, around };
-            Place { program, outside, scopes: Some(&open) }.run(body, None);
+            let open = Open {
+                number,
+                scope,
+                program,
+                around,
+            };
+            Place {
+                program,
+                outside,
+                scopes: Some(&open),
+            }
+            .run(body, None);
         };
         match outside {
             None => rayon::scope(call),
@@ -404,10 +503,16 @@ impl<'a> Place<'a> {
     /// Spawns a job that no scope waits for.
     fn detach(self, job: u32) {
         let program = Arc::clone(self.program);
-        // Relaxed: whoever waits for the number to be 0 is the thread that made it grow, or waits for a job that did.
+        // Relaxed: whoever waits for the number to be 0 is the thread that made it grow, or waits
+        // for a job that did.
         program.detached.left.fetch_add(1, Relaxed);
         let call = move || {
-            Place { program: &program, outside: None, scopes: None }.run(job, None);
+            Place {
+                program: &program,
+                outside: None,
+                scopes: None,
+            }
+            .run(job, None);
             program.detached.end_one();
         };
         match self.outside {
@@ -424,15 +529,24 @@ impl Instance for Arc<Program> {
     }
 
     fn run_sequential(&mut self) -> u64 {
-        self.tree.roots().iter().for_each(|root| self.alone(root.task));
+        self.tree
+            .roots()
+            .iter()
+            .for_each(|root| self.alone(root.task));
         self.ran.len() as u64
     }
 
     fn run_on(&mut self, pool: &ThreadPool) -> u64 {
         let program = &*self;
         let begun = Instant::now();
-        let place = Place { program, outside: Some(pool), scopes: None };
-        let [first, others @ ..] = program.tree.roots() else { return 0 };
+        let place = Place {
+            program,
+            outside: Some(pool),
+            scopes: None,
+        };
+        let [first, others @ ..] = program.tree.roots() else {
+            return 0;
+        };
         if others.is_empty() {
             place.run(first.task, None);
         } else {

@@ -2,8 +2,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use recording::layout::Event::{
-    self, Await, Begin, Broadcast, Close, Cpu, Delay, End, Install, Into, Join, Scope, Second, Spawn, Split, Wall,
-    Worker,
+    self, Await, Begin, Broadcast, Close, Cpu, Delay, End, Install, Into, Join, Scope, Second,
+    Spawn, Split, Wall, Worker,
 };
 use recording::layout::TIME_BITS;
 use recording::{Head, Recording, Thread, Tree};
@@ -11,7 +11,8 @@ use recording::{Head, Recording, Thread, Tree};
 use super::{DEEPEST, Program, Splits};
 use crate::workload::Instance as _;
 
-/// What two threads outside a pool and its worker did: each event with its time in nanoseconds and its word.
+/// What two threads outside a pool and its worker did: each event with its time in nanoseconds and
+/// its word.
 const THREADS: [&[(Event, u64, u64)]; 3] = [
     &[
         (Install, 1_000, 1),
@@ -75,10 +76,20 @@ fn program(threads: usize) -> Arc<Program> {
 }
 
 fn program_of(recorded: &[&[(Event, u64, u64)]], threads: usize) -> Arc<Program> {
-    let event = |&(event, time, word): &(Event, u64, u64)| [(event as u64) << TIME_BITS | time, word];
-    let thread = |events: &&[(Event, u64, u64)]| Thread { events: events.iter().map(event).collect() };
-    let head = Head { began_ns: 1, ticks_per_s: 1_000_000_000, ..Head::default() };
-    let recording = Recording { head, threads: recorded.iter().map(thread).collect() };
+    let event =
+        |&(event, time, word): &(Event, u64, u64)| [(event as u64) << TIME_BITS | time, word];
+    let thread = |events: &&[(Event, u64, u64)]| Thread {
+        events: events.iter().map(event).collect(),
+    };
+    let head = Head {
+        began_ns: 1,
+        ticks_per_s: 1_000_000_000,
+        ..Head::default()
+    };
+    let recording = Recording {
+        head,
+        threads: recorded.iter().map(thread).collect(),
+    };
     Program::new(Tree::of(&recording).unwrap(), 64, threads).into()
 }
 
@@ -87,7 +98,10 @@ fn every_kind_of_fork_runs_each_of_its_tasks_once_on_any_pool_again_and_again() 
     for threads in [1, 2, 3, 8] {
         let mut program = program(threads);
         assert_eq!(program.tree.roots().len(), 2);
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap();
         for _ in 0..20 {
             program.reset();
             assert_eq!(program.run_on(&pool), 20);
@@ -100,7 +114,11 @@ fn every_kind_of_fork_runs_each_of_its_tasks_once_on_any_pool_again_and_again() 
 
 #[test]
 fn an_iterator_splits_as_often_as_there_are_threads_and_anew_where_a_piece_was_stolen() {
-    let pieces = |left, migrated| Splits { site: 1, left, migrated };
+    let pieces = |left, migrated| Splits {
+        site: 1,
+        left,
+        migrated,
+    };
     assert_eq!(pieces(8, false).halved(8), Some(4));
     assert_eq!(pieces(1, false).halved(8), Some(0));
     assert_eq!(pieces(0, false).halved(8), None);
@@ -111,14 +129,29 @@ fn an_iterator_splits_as_often_as_there_are_threads_and_anew_where_a_piece_was_s
 #[test]
 fn as_many_tasks_as_may_lie_one_in_the_other_fit_the_stack_of_a_worker() {
     let joins = (0..u64::from(DEEPEST) - 1).map(|level| (Join, 20 + level, level));
-    let ends =
-        (0..u64::from(DEEPEST) - 1).flat_map(|level| [(Second, 5_000 + 2 * level, 0), (Close, 5_001 + 2 * level, 0)]);
+    let ends = (0..u64::from(DEEPEST) - 1).flat_map(|level| {
+        [
+            (Second, 5_000 + 2 * level, 0),
+            (Close, 5_001 + 2 * level, 0),
+        ]
+    });
     let begin = [(Worker, 1, 0), (Begin, 10, DEEPEST.into())];
-    let events: Vec<_> = begin.into_iter().chain(joins).chain(ends).chain([(End, 9_000, 0)]).collect();
+    let events: Vec<_> = begin
+        .into_iter()
+        .chain(joins)
+        .chain(ends)
+        .chain([(End, 9_000, 0)])
+        .collect();
     let outside = [(Install, 1, DEEPEST.into()), (Close, 10_000, 0)];
     let mut program = program_of(&[&outside, &events], 2);
-    assert_eq!(program.tree.tasks().iter().map(|task| task.depth).max(), Some(DEEPEST));
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    assert_eq!(
+        program.tree.tasks().iter().map(|task| task.depth).max(),
+        Some(DEEPEST)
+    );
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(2)
+        .build()
+        .unwrap();
     program.run_on(&pool);
     program.check().unwrap();
 }
@@ -131,7 +164,11 @@ fn a_thread_that_waited_for_its_jobs_goes_on_when_they_have_ended_and_not_when_i
         outside.extend([(Into, 1_000, 0), (Spawn, 1_000, job)]);
     }
     outside.extend([(Wall, 900_020_000, 900_020_001), (Cpu, 900_020_000, 0)]);
-    outside.extend([(Delay, 900_020_000, 0), (Into, 900_020_000, 0), (Spawn, 900_020_000, 3)]);
+    outside.extend([
+        (Delay, 900_020_000, 0),
+        (Into, 900_020_000, 0),
+        (Spawn, 900_020_000, 3),
+    ]);
     let worker = [
         (Worker, 1, 0),
         (Begin, 900_000_000, 1),
@@ -143,7 +180,10 @@ fn a_thread_that_waited_for_its_jobs_goes_on_when_they_have_ended_and_not_when_i
     ];
     let mut program = program_of(&[&outside, &worker], 2);
     assert_eq!(program.awaited_in.len(), 2);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(2)
+        .build()
+        .unwrap();
     let begun = Instant::now();
     for _ in 0..20 {
         program.reset();
@@ -152,5 +192,9 @@ fn a_thread_that_waited_for_its_jobs_goes_on_when_they_have_ended_and_not_when_i
         program.reset();
         program.run_sequential();
     }
-    assert!(begun.elapsed() < Duration::from_millis(900), "{:?}", begun.elapsed());
+    assert!(
+        begun.elapsed() < Duration::from_millis(900),
+        "{:?}",
+        begun.elapsed()
+    );
 }

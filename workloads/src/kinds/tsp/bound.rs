@@ -1,14 +1,16 @@
 //! Lower bounds: minimum spanning trees over prices that were adjusted once, at the root.
 //!
-//! Every round trip enters and leaves each city once. So adding a penalty to both ends of every road at a city makes
-//! all round trips longer by twice that penalty, and changes nothing about which is shortest; but it does change the
-//! cheapest *tree*, which is what a lower bound is made of. Held and Karp (1970, 1971) choose penalties that drive the
-//! cheapest tree towards two roads at each city, where the bound comes within about one per cent of the optimum. The
-//! search works in the adjusted prices alone.
+//! Every round trip enters and leaves each city once. So adding a penalty to both ends of every
+//! road at a city makes all round trips longer by twice that penalty, and changes nothing about
+//! which is shortest; but it does change the cheapest *tree*, which is what a lower bound is made
+//! of. Held and Karp (1970, 1971) choose penalties that drive the cheapest tree towards two roads
+//! at each city, where the bound comes within about one per cent of the optimum. The search works
+//! in the adjusted prices alone.
 
 use super::cities::Cities;
 
-/// Prices are whole numbers, this many to a unit of length, so that penalties may be fractions and bounds exact.
+/// Prices are whole numbers, this many to a unit of length, so that penalties may be fractions and
+/// bounds exact.
 const SCALE: i64 = 1 << 8;
 
 /// Steps of the ascent. A guess: some milliseconds for 64 cities, once, and not timed.
@@ -33,7 +35,8 @@ impl Prices {
     fn with_penalties(cities: &Cities, penalties: &[i64]) -> Self {
         let count = cities.len();
         let price = |from, to| {
-            let distance = i64::try_from(cities.distance(from, to)).expect("coordinates are limited");
+            let distance =
+                i64::try_from(cities.distance(from, to)).expect("coordinates are limited");
             distance * SCALE + penalties[from] + penalties[to]
         };
         let pairs = (0..count).flat_map(|from| (0..count).map(move |to| (from, to)));
@@ -46,9 +49,9 @@ impl Prices {
 
     /// Prices with penalties from a subgradient ascent towards round trips shorter than `target`.
     ///
-    /// A step moves each penalty by how many roads too many (or too few) the cheapest one-tree has there. Its length
-    /// follows Held, Wolfe and Crowder (1974): proportional to the gap that remains, halved when the bound stops
-    /// improving.
+    /// A step moves each penalty by how many roads too many (or too few) the cheapest one-tree has
+    /// there. Its length follows Held, Wolfe and Crowder (1974): proportional to the gap that
+    /// remains, halved when the bound stops improving.
     pub(super) fn ascended(cities: &Cities, start: usize, target: u64) -> Self {
         let count = cities.len();
         let mut penalties = vec![0.0_f64; count];
@@ -64,7 +67,10 @@ impl Prices {
             if bound > best_bound {
                 (best, best_bound, steps_without_gain) = (prices, bound, 0);
             }
-            let excess: Vec<f64> = degrees.iter().map(|&degree| f64::from(degree) - 2.0).collect();
+            let excess: Vec<f64> = degrees
+                .iter()
+                .map(|&degree| f64::from(degree) - 2.0)
+                .collect();
             let norm: f64 = excess.iter().map(|excess| excess * excess).sum();
             if norm == 0.0 {
                 break; // the tree is a round trip: the bound is the optimum
@@ -80,12 +86,15 @@ impl Prices {
         best
     }
 
-    /// The cheapest one-tree at `start` (a spanning tree of the others and two roads to `start`): its price less the
-    /// surcharge, which no round trip undercuts, and the roads at each city.
+    /// The cheapest one-tree at `start` (a spanning tree of the others and two roads to `start`):
+    /// its price less the surcharge, which no round trip undercuts, and the roads at each city.
     fn one_tree(&self, start: usize) -> (i64, Vec<u32>) {
         let mut degrees = vec![0; self.count];
         let mut outside: Vec<usize> = (0..self.count).filter(|&city| city != start).collect();
-        let mut to_start: Vec<(i64, usize)> = outside.iter().map(|&city| (self.between(start, city), city)).collect();
+        let mut to_start: Vec<(i64, usize)> = outside
+            .iter()
+            .map(|&city| (self.between(start, city), city))
+            .collect();
         to_start.sort_unstable();
         let mut price = 0;
         for &(road, city) in &to_start[..2] {
@@ -143,7 +152,10 @@ impl Prices {
 }
 
 /// Penalties stay far below what an `i64` holds: steps are bounded by the tour's length.
-#[expect(clippy::cast_possible_truncation, reason = "saturates, and any penalty gives a valid bound")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "saturates, and any penalty gives a valid bound"
+)]
 fn whole(penalty: f64) -> i64 {
     penalty.round() as i64
 }
@@ -159,9 +171,17 @@ mod tests {
             let cities = Cities::random(12, map);
             let optimum = i64::try_from(shortest_length(&cities)).unwrap() * SCALE;
             let plain = Prices::plain(&cities).one_tree(0).0;
-            let ascended = Prices::ascended(&cities, 0, shortest_length(&cities) * 11 / 10).one_tree(0).0;
-            assert!(plain <= ascended && ascended <= optimum, "{plain} {ascended} {optimum}");
-            assert!(ascended * 100 >= optimum * 95, "map {map}: {ascended} is far below {optimum}");
+            let ascended = Prices::ascended(&cities, 0, shortest_length(&cities) * 11 / 10)
+                .one_tree(0)
+                .0;
+            assert!(
+                plain <= ascended && ascended <= optimum,
+                "{plain} {ascended} {optimum}"
+            );
+            assert!(
+                ascended * 100 >= optimum * 95,
+                "map {map}: {ascended} is far below {optimum}"
+            );
         }
     }
 
@@ -170,10 +190,15 @@ mod tests {
         let cities = Cities::random(6, 3);
         let prices = Prices::ascended(&cities, 2, 40_000);
         let order = [3, 1, 5, 0, 2, 4];
-        let price: i64 = (0..6).map(|i| prices.between(order[i], order[(i + 1) % 6])).sum();
+        let price: i64 = (0..6)
+            .map(|i| prices.between(order[i], order[(i + 1) % 6]))
+            .sum();
         let length = cities.round_trip_length(&order).unwrap();
         assert_eq!(prices.to_length(price), length);
         assert_eq!(prices.of_length(length), price);
-        assert_eq!(prices.to_length(prices.just_below_length(length)), length - 1);
+        assert_eq!(
+            prices.to_length(prices.just_below_length(length)),
+            length - 1
+        );
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::random::Random;
 
-/// Coordinates beyond this are refused: sums of scaled distances must fit 64 bits with room to spare.
+/// Coordinates beyond this are refused: sums of scaled distances must fit 64 bits with room to
+/// spare.
 pub(super) const MAX_COORDINATE: f64 = 1e9;
 
 /// Random cities lie on whole points of a square with this side, corners included.
@@ -19,8 +20,10 @@ pub(super) struct Cities {
 impl Cities {
     /// Cities at these points, each coordinate finite and at most [`MAX_COORDINATE`] from 0.
     pub(super) fn new(points: Vec<(f64, f64)>) -> Self {
-        let distances =
-            points.iter().flat_map(|&from| points.iter().map(move |&to| rounded_distance(from, to))).collect();
+        let distances = points
+            .iter()
+            .flat_map(|&from| points.iter().map(move |&to| rounded_distance(from, to)))
+            .collect();
         Self { points, distances }
     }
 
@@ -47,7 +50,10 @@ impl Cities {
     /// The city farthest from the centre of all: a corner, where few ways lead on.
     pub(super) fn outermost(&self) -> usize {
         let count = self.len() as f64;
-        let (sum_x, sum_y) = self.points.iter().fold((0.0, 0.0), |sum, p| (sum.0 + p.0, sum.1 + p.1));
+        let (sum_x, sum_y) = self
+            .points
+            .iter()
+            .fold((0.0, 0.0), |sum, p| (sum.0 + p.0, sum.1 + p.1));
         let from_centre = |&(x, y): &(f64, f64)| (x - sum_x / count).hypot(y - sum_y / count);
         let farthest = self
             .points
@@ -65,7 +71,13 @@ impl Cities {
             return None;
         }
         let next = order.iter().cycle().skip(1);
-        Some(order.iter().zip(next).map(|(&from, &to)| self.distance(from, to)).sum())
+        Some(
+            order
+                .iter()
+                .zip(next)
+                .map(|(&from, &to)| self.distance(from, to))
+                .sum(),
+        )
     }
 }
 

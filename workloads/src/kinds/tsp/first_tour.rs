@@ -3,15 +3,20 @@
 use super::cities::Cities;
 use super::search::Tour;
 
-/// A tour to begin with: from every city, always the nearest next, then no two roads that cross; the shortest of these.
+/// A tour to begin with: from every city, always the nearest next, then no two roads that cross;
+/// the shortest of these.
 pub(super) fn first_tour(cities: &Cities) -> Tour {
     let tours = (0..cities.len()).map(|start| {
         let mut order = nearest_first(cities, start);
         while improve_by_two_exchange(cities, &mut order) {}
-        let length = cities.round_trip_length(&order).expect("every city was taken once");
+        let length = cities
+            .round_trip_length(&order)
+            .expect("every city was taken once");
         Tour { length, order }
     });
-    tours.min_by_key(|tour| tour.length).expect("three cities or more")
+    tours
+        .min_by_key(|tour| tour.length)
+        .expect("three cities or more")
 }
 
 fn nearest_first(cities: &Cities, start: usize) -> Vec<usize> {
@@ -25,8 +30,8 @@ fn nearest_first(cities: &Cities, start: usize) -> Vec<usize> {
     order
 }
 
-/// Replaces two roads by two shorter ones, turning the part between them round, wherever that helps; returns whether it
-/// did.
+/// Replaces two roads by two shorter ones, turning the part between them round, wherever that
+/// helps; returns whether it did.
 fn improve_by_two_exchange(cities: &Cities, order: &mut [usize]) -> bool {
     let count = order.len();
     let mut has_improved = false;
@@ -57,7 +62,11 @@ mod tests {
             assert_eq!(cities.round_trip_length(&tour.order), Some(tour.length));
             let optimum = shortest_length(&cities);
             assert!(tour.length >= optimum);
-            assert!(tour.length * 10 <= optimum * 11, "map {map}: {} {optimum}", tour.length);
+            assert!(
+                tour.length * 10 <= optimum * 11,
+                "map {map}: {} {optimum}",
+                tour.length
+            );
         }
     }
 

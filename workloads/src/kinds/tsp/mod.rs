@@ -1,8 +1,9 @@
 //! `tsp`: the shortest round trip through a set of cities, exact, by branch and bound.
 //!
-//! Irregular tasks, spawned in bulk down to a depth, which one shared bound prunes. Files: `tsplib.rs` reads instances,
-//! `cities.rs` holds distances, `bound.rs` makes lower bounds, `first_tour.rs` finds a tour to begin with, `search.rs`
-//! searches over the paths of `partial.rs`, `subsets.rs` proves small answers by another method.
+//! Irregular tasks, spawned in bulk down to a depth, which one shared bound prunes. Files:
+//! `tsplib.rs` reads instances, `cities.rs` holds distances, `bound.rs` makes lower bounds,
+//! `first_tour.rs` finds a tour to begin with, `search.rs` searches over the paths of `partial.rs`,
+//! `subsets.rs` proves small answers by another method.
 
 mod bound;
 mod cities;
@@ -42,7 +43,10 @@ static DESCRIPTION: Description = Description {
         Parameter {
             name: "cities",
             summary: "number of random cities",
-            accepts: Accepts::Whole { min: 3, max: MAX_CITIES as u64 },
+            accepts: Accepts::Whole {
+                min: 3,
+                max: MAX_CITIES as u64,
+            },
             default: "20",
             is_replaced_by_input: true,
             uses_pool_if: None,
@@ -50,7 +54,10 @@ static DESCRIPTION: Description = Description {
         Parameter {
             name: "map",
             summary: "number of the random map, independent of the trial's seed",
-            accepts: Accepts::Whole { min: 0, max: u64::MAX },
+            accepts: Accepts::Whole {
+                min: 0,
+                max: u64::MAX,
+            },
             default: "1",
             is_replaced_by_input: true,
             uses_pool_if: None,
@@ -58,9 +65,12 @@ static DESCRIPTION: Description = Description {
         Parameter {
             name: "spawn-depth",
             summary: "length of a partial tour from which a task searches alone",
-            accepts: Accepts::Whole { min: 1, max: MAX_CITIES as u64 },
-            // Measured: the largest task of the small map has 1/65 of all nodes (1/13 with 12), so that 64 threads can
-            // be busy, for 7 % more CPU time on one thread.
+            accepts: Accepts::Whole {
+                min: 1,
+                max: MAX_CITIES as u64,
+            },
+            // Measured: the largest task of the small map has 1/65 of all nodes (1/13 with 12), so
+            // that 64 threads can be busy, for 7 % more CPU time on one thread.
             default: "16",
             is_replaced_by_input: false,
             uses_pool_if: None,
@@ -77,19 +87,35 @@ static DESCRIPTION: Description = Description {
         Parameter {
             name: "max-cities",
             summary: "refuse input files of more cities: the time may grow exponentially",
-            accepts: Accepts::Whole { min: 3, max: MAX_CITIES as u64 },
+            accepts: Accepts::Whole {
+                min: 3,
+                max: MAX_CITIES as u64,
+            },
             default: "40",
             is_replaced_by_input: false,
             uses_pool_if: None,
         },
     ],
-    // How long a random map takes varies a thousandfold, whatever the number of cities. These maps were chosen for
-    // their time, and because the schedule changes the nodes visited little (by some per cent).
+    // How long a random map takes varies a thousandfold, whatever the number of cities. These maps
+    // were chosen for their time, and because the schedule changes the nodes visited little (by
+    // some per cent).
     sizes: &[
-        SizeOverrides { size: Size::Tiny, overrides: &[("cities", "14"), ("map", "47"), ("spawn-depth", "6")] },
-        SizeOverrides { size: Size::Small, overrides: &[("cities", "40"), ("map", "16")] },
-        SizeOverrides { size: Size::Medium, overrides: &[("cities", "36"), ("map", "13")] },
-        SizeOverrides { size: Size::Large, overrides: &[("cities", "44"), ("map", "13")] },
+        SizeOverrides {
+            size: Size::Tiny,
+            overrides: &[("cities", "14"), ("map", "47"), ("spawn-depth", "6")],
+        },
+        SizeOverrides {
+            size: Size::Small,
+            overrides: &[("cities", "40"), ("map", "16")],
+        },
+        SizeOverrides {
+            size: Size::Medium,
+            overrides: &[("cities", "36"), ("map", "13")],
+        },
+        SizeOverrides {
+            size: Size::Large,
+            overrides: &[("cities", "44"), ("map", "13")],
+        },
     ],
 };
 
@@ -113,7 +139,14 @@ impl Workload for Tsp {
             "optimum" => search.for_tours_below(known_length + 1),
             _ => search,
         };
-        Ok(Box::new(RoundTrip { cities, search, known_length, found: None, runs: 0, nodes: 0 }))
+        Ok(Box::new(RoundTrip {
+            cities,
+            search,
+            known_length,
+            found: None,
+            runs: 0,
+            nodes: 0,
+        }))
     }
 }
 
@@ -123,7 +156,9 @@ fn read(path: &Path, max_cities: usize) -> Result<Cities, Refusal> {
     // Asked before it is opened: a pipe would wait for its other end.
     let facts = std::fs::metadata(path).map_err(unreadable)?;
     if !facts.is_file() {
-        return Err(refuse("is no regular file; expected a TSPLIB file".to_owned()));
+        return Err(refuse(
+            "is no regular file; expected a TSPLIB file".to_owned(),
+        ));
     }
     if facts.len() > MAX_FILE_BYTES {
         return Err(refuse(format!(
@@ -133,8 +168,10 @@ fn read(path: &Path, max_cities: usize) -> Result<Cities, Refusal> {
         )));
     }
     let bytes = std::fs::read(path).map_err(unreadable)?;
-    // Old files hold comments in Latin-1; what counts is ASCII, and elsewhere the parser names the line.
-    let points = tsplib::parse(&String::from_utf8_lossy(&bytes)).map_err(|error| refuse(error.to_string()))?;
+    // Old files hold comments in Latin-1; what counts is ASCII, and elsewhere the parser names the
+    // line.
+    let points = tsplib::parse(&String::from_utf8_lossy(&bytes))
+        .map_err(|error| refuse(error.to_string()))?;
     // Before there are distances, which are as many as the square of the cities.
     if points.len() > max_cities {
         let remedy = if points.len() > MAX_CITIES {
@@ -142,14 +179,18 @@ fn read(path: &Path, max_cities: usize) -> Result<Cities, Refusal> {
         } else {
             format!("set max-cities={} if hours are acceptable", points.len())
         };
-        return Err(refuse(format!("{} cities are more than max-cities = {max_cities}; {remedy}", points.len())));
+        return Err(refuse(format!(
+            "{} cities are more than max-cities = {max_cities}; {remedy}",
+            points.len()
+        )));
     }
     Ok(Cities::new(points))
 }
 
-/// The optimum, found in another way than by the run that is checked: for few cities by a method that shares no code
-/// with the search, otherwise by a sequential search of the cities numbered in reverse: it finds each tour in the other
-/// direction, under other penalties, and so proves optimality with a different tree.
+/// The optimum, found in another way than by the run that is checked: for few cities by a method
+/// that shares no code with the search, otherwise by a sequential search of the cities numbered in
+/// reverse: it finds each tour in the other direction, under other penalties, and so proves
+/// optimality with a different tree.
 fn known_length(cities: &Cities) -> u64 {
     if cities.len() <= SUBSETS_CITIES {
         subsets::shortest_length(cities)
@@ -170,8 +211,8 @@ struct RoundTrip {
 }
 
 impl RoundTrip {
-    /// One tour is one unit of work, however many nodes the schedule made the search visit: a time per node would hide
-    /// the work that a parallel search does in vain.
+    /// One tour is one unit of work, however many nodes the schedule made the search visit: a time
+    /// per node would hide the work that a parallel search does in vain.
     fn keep(&mut self, result: Found) -> u64 {
         self.found = result.best;
         self.runs += 1;
@@ -196,8 +237,18 @@ impl Instance for RoundTrip {
     }
 
     fn metrics(&self) -> BTreeMap<String, Metric> {
-        let value = if self.runs == 0 { 0.0 } else { self.nodes as f64 / self.runs as f64 };
-        BTreeMap::from([("nodes".to_owned(), Metric { value, unit: "nodes/tour".to_owned() })])
+        let value = if self.runs == 0 {
+            0.0
+        } else {
+            self.nodes as f64 / self.runs as f64
+        };
+        BTreeMap::from([(
+            "nodes".to_owned(),
+            Metric {
+                value,
+                unit: "nodes/tour".to_owned(),
+            },
+        )])
     }
 
     fn check(&mut self) -> Result<String, Mismatch> {

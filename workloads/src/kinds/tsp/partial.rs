@@ -20,7 +20,12 @@ impl Partial {
     pub(super) fn new(start: usize) -> Self {
         let mut cities = [0; MAX_CITIES];
         cities[0] = u8::try_from(start).expect("below MAX_CITIES");
-        Self { visited: 1 << start, price: 0, visited_count: 1, cities }
+        Self {
+            visited: 1 << start,
+            price: 0,
+            visited_count: 1,
+            cities,
+        }
     }
 
     pub(super) fn push(&mut self, city: u8, price: i64) {
@@ -50,8 +55,8 @@ impl Partial {
         self.cities[..self.visited_count].iter().copied()
     }
 
-    /// Each round trip is found in one of its two directions only: that in which the second city has a lower number
-    /// than the last.
+    /// Each round trip is found in one of its two directions only: that in which the second city
+    /// has a lower number than the last.
     pub(super) fn may_end_in(&self, city: u8) -> bool {
         self.visited_count < 2 || city > self.cities[1]
     }

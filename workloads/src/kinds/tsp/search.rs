@@ -39,18 +39,26 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// Makes ready a search from the outermost city, in which partial tours of `spawn_depth` cities and more are
-    /// searched by one task alone.
+    /// Makes ready a search from the outermost city, in which partial tours of `spawn_depth` cities
+    /// and more are searched by one task alone.
     pub(super) fn new(cities: &Cities, spawn_depth: usize) -> Self {
         let start = cities.outermost();
         let first = first_tour(cities);
         let prices = Prices::ascended(cities, start, first.length);
-        Self { prices, start, first: Ok(first), spawn_depth }
+        Self {
+            prices,
+            start,
+            first: Ok(first),
+            spawn_depth,
+        }
     }
 
     /// The same search for tours shorter than `length`, without a tour to begin with.
     pub(super) fn for_tours_below(self, length: u64) -> Self {
-        Self { first: Err(length), ..self }
+        Self {
+            first: Err(length),
+            ..self
+        }
     }
 
     /// Searches on the calling thread.
@@ -69,10 +77,17 @@ impl Search {
     }
 
     /// Spawns a task for every promising way to go on.
-    fn expand<'s>(&'s self, scope: &Scope<'s>, best: &'s Best<'s>, nodes: &'s AtomicU64, mut partial: Partial) {
+    fn expand<'s>(
+        &'s self,
+        scope: &Scope<'s>,
+        best: &'s Best<'s>,
+        nodes: &'s AtomicU64,
+        mut partial: Partial,
+    ) {
         if partial.visited_count >= self.spawn_depth {
             let below = self.descend(best, &mut partial);
-            // Relaxed: a plain sum, read after the scope has ended, which orders everything before it.
+            // Relaxed: a plain sum, read after the scope has ended, which orders everything before
+            // it.
             nodes.fetch_add(below, Relaxed);
             return;
         }
@@ -104,8 +119,8 @@ impl Search {
         nodes
     }
 
-    /// Whether nothing below `partial` can improve on the best tour. A partial tour of all cities is closed here, and
-    /// is then the best tour if it improves on it.
+    /// Whether nothing below `partial` can improve on the best tour. A partial tour of all cities
+    /// is closed here, and is then the best tour if it improves on it.
     fn is_hopeless_or_done(&self, best: &Best<'_>, partial: &Partial) -> bool {
         if partial.visited_count < self.prices.count() {
             return partial.price + self.cheapest_completion(partial) > best.highest_useful_price();
@@ -117,12 +132,16 @@ impl Search {
         true
     }
 
-    /// A price that no completion undercuts: the cheapest spanning tree over the cities to come, and the cheapest road
-    /// to each of the two ends of the partial tour. A path through those cities is such a tree.
+    /// A price that no completion undercuts: the cheapest spanning tree over the cities to come,
+    /// and the cheapest road to each of the two ends of the partial tour. A path through those
+    /// cities is such a tree.
     fn cheapest_completion(&self, partial: &Partial) -> i64 {
         let mut cities = [0_u8; MAX_CITIES];
         let mut nearest = [i64::MAX; MAX_CITIES];
-        let (from_last, from_start) = (self.prices.from(partial.last()), self.prices.from(self.start));
+        let (from_last, from_start) = (
+            self.prices.from(partial.last()),
+            self.prices.from(self.start),
+        );
         let (mut to_last, mut to_start) = (i64::MAX, i64::MAX);
         let mut count = 0;
         for city in partial.unvisited(self.prices.count()) {
@@ -184,8 +203,8 @@ impl<'a> Best<'a> {
 
     /// What a round trip may cost at most to be shorter than the best.
     fn highest_useful_price(&self) -> i64 {
-        // Relaxed: the value only falls, so a stale one is too high; then a task looks at a few nodes in vain, or
-        // offers a tour that `offer` turns down under the lock.
+        // Relaxed: the value only falls, so a stale one is too high; then a task looks at a few
+        // nodes in vain, or offers a tour that `offer` turns down under the lock.
         self.highest_useful_price.load(Relaxed)
     }
 
@@ -194,13 +213,23 @@ impl<'a> Best<'a> {
         // A poisoned lock means that another task panicked; the scope will pass its panic on.
         let mut tour = self.tour.lock().unwrap_or_else(PoisonError::into_inner);
         if tour.as_ref().is_none_or(|best| length < best.length) {
-            *tour = Some(Tour { length, order: partial.order().map(usize::from).collect() });
-            self.highest_useful_price.store(self.prices.just_below_length(length), Relaxed);
+            *tour = Some(Tour {
+                length,
+                order: partial.order().map(usize::from).collect(),
+            });
+            self.highest_useful_price
+                .store(self.prices.just_below_length(length), Relaxed);
         }
     }
 
     fn into_found(self, nodes: u64) -> Found {
-        Found { best: self.tour.into_inner().unwrap_or_else(PoisonError::into_inner), nodes }
+        Found {
+            best: self
+                .tour
+                .into_inner()
+                .unwrap_or_else(PoisonError::into_inner),
+            nodes,
+        }
     }
 }
 
@@ -221,7 +250,11 @@ impl Children {
             to += 1;
         }
         sorted[..to].sort_unstable();
-        Self { sorted, from: 0, to }
+        Self {
+            sorted,
+            from: 0,
+            to,
+        }
     }
 
     fn pop_best(&mut self) -> Option<(i64, u8)> {
@@ -290,7 +323,10 @@ mod tests {
             orders = orders
                 .into_iter()
                 .flat_map(|order: Vec<usize>| {
-                    (0..7).filter(|c| !order.contains(c)).map(|c| [&order[..], &[c]].concat()).collect::<Vec<_>>()
+                    (0..7)
+                        .filter(|c| !order.contains(c))
+                        .map(|c| [&order[..], &[c]].concat())
+                        .collect::<Vec<_>>()
                 })
                 .collect();
         }

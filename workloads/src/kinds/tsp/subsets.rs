@@ -8,7 +8,11 @@ use super::cities::Cities;
 /// # Panics
 /// If there are fewer than two cities.
 pub(super) fn shortest_length(cities: &Cities) -> u64 {
-    let others = cities.len().checked_sub(1).filter(|&others| others > 0).expect("two cities or more");
+    let others = cities
+        .len()
+        .checked_sub(1)
+        .filter(|&others| others > 0)
+        .expect("two cities or more");
     // shortest[subset][last]: from the last city of all through `subset`, ending in `last` of it.
     let start = others;
     let mut shortest = vec![vec![u64::MAX; others]; 1 << others];
@@ -28,7 +32,10 @@ pub(super) fn shortest_length(cities: &Cities) -> u64 {
         }
     }
     let all = &shortest[(1 << others) - 1];
-    (0..others).map(|last| all[last] + cities.distance(last, start)).min().expect("two cities or more")
+    (0..others)
+        .map(|last| all[last] + cities.distance(last, start))
+        .min()
+        .expect("two cities or more")
 }
 
 #[cfg(test)]
@@ -58,7 +65,11 @@ mod tests {
     fn the_programme_agrees_with_trying_every_order() {
         for (map, count) in (0..20).zip((3..8).cycle()) {
             let cities = Cities::random(count, map);
-            assert_eq!(shortest_length(&cities), by_trying_all(&cities), "map {map}");
+            assert_eq!(
+                shortest_length(&cities),
+                by_trying_all(&cities),
+                "map {map}"
+            );
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Reads the part of the TSPLIB format that describes cities in the plane (`EUC_2D`).
 //!
-//! Format: G. Reinelt, "TSPLIB 95", Heidelberg 1995: `KEYWORD: value` lines, then `NODE_COORD_SECTION` with one `number
-//! x y` line a city, then `EOF` or the end of the file.
+//! Format: G. Reinelt, "TSPLIB 95", Heidelberg 1995: `KEYWORD: value` lines, then
+//! `NODE_COORD_SECTION` with one `number x y` line a city, then `EOF` or the end of the file.
 
 use std::collections::HashMap;
 
@@ -11,8 +11,11 @@ use super::cities::MAX_COORDINATE;
 const IGNORED: [&str; 4] = ["NAME", "COMMENT", "DISPLAY_DATA_TYPE", "CAPACITY"];
 
 /// Keywords, all values of which but one mean another problem than ours.
-const REQUIRED: [(&str, &str); 3] =
-    [("TYPE", "TSP"), ("EDGE_WEIGHT_TYPE", "EUC_2D"), ("NODE_COORD_TYPE", "TWOD_COORDS")];
+const REQUIRED: [(&str, &str); 3] = [
+    ("TYPE", "TSP"),
+    ("EDGE_WEIGHT_TYPE", "EUC_2D"),
+    ("NODE_COORD_TYPE", "TWOD_COORDS"),
+];
 
 /// A round trip needs three cities.
 const MIN_CITIES: usize = 3;
@@ -92,7 +95,9 @@ pub enum Problem {
         number: usize,
     },
     /// Fewer cities than announced.
-    #[error("{found} cities, but DIMENSION is {dimension}; add the missing ones or correct DIMENSION")]
+    #[error(
+        "{found} cities, but DIMENSION is {dimension}; add the missing ones or correct DIMENSION"
+    )]
     TooFew {
         /// Cities in the file.
         found: usize,
@@ -115,12 +120,14 @@ fn quoted(text: &str) -> String {
 /// A city: x and y.
 pub(super) type Point = (f64, f64);
 
-/// The cities of an instance, in the order of their numbers. Takes memory in proportion to the text.
+/// The cities of an instance, in the order of their numbers. Takes memory in proportion to the
+/// text.
 ///
 /// # Errors
 /// At the first line that is wrong.
 pub(super) fn parse(text: &str) -> Result<Vec<Point>, TsplibError> {
-    // Some editors put a byte-order mark first, which nobody sees in a message about the first keyword.
+    // Some editors put a byte-order mark first, which nobody sees in a message about the first
+    // keyword.
     let mut lines = Lines::new(text.trim_start_matches('\u{feff}'));
     let dimension = parse_keywords(&mut lines)?;
     parse_cities(&mut lines, dimension)
@@ -135,7 +142,10 @@ struct Lines<'a> {
 
 impl<'a> Lines<'a> {
     fn new(text: &'a str) -> Self {
-        Self { rest: text.lines().enumerate(), number: 1 }
+        Self {
+            rest: text.lines().enumerate(),
+            number: 1,
+        }
     }
 
     fn next(&mut self) -> Option<&'a str> {
@@ -151,7 +161,10 @@ impl<'a> Lines<'a> {
     }
 
     fn error(&self, problem: Problem) -> TsplibError {
-        TsplibError { line: self.number, problem }
+        TsplibError {
+            line: self.number,
+            problem,
+        }
     }
 }
 
@@ -179,16 +192,24 @@ fn parse_keywords(lines: &mut Lines<'_>) -> Result<usize, TsplibError> {
         if let Some(&(keyword, supported)) = REQUIRED.iter().find(|(known, _)| *known == keyword) {
             if value != supported {
                 let value = quoted(value);
-                return Err(lines.error(Problem::Unsupported { keyword, value, supported }));
+                return Err(lines.error(Problem::Unsupported {
+                    keyword,
+                    value,
+                    supported,
+                }));
             }
         } else if keyword == "DIMENSION" {
-            let count = value.parse().ok().filter(|&count: &usize| count >= MIN_CITIES);
+            let count = value
+                .parse()
+                .ok()
+                .filter(|&count: &usize| count >= MIN_CITIES);
             dimension = Some(count.ok_or_else(|| lines.error(Problem::Dimension(quoted(value))))?);
         } else {
             return Err(lines.error(Problem::UnknownKeyword(quoted(keyword))));
         }
     }
-    // A file without EDGE_WEIGHT_TYPE could mean any distance; a missing TYPE can only mean a TSP here.
+    // A file without EDGE_WEIGHT_TYPE could mean any distance; a missing TYPE can only mean a TSP
+    // here.
     if !values.contains_key("EDGE_WEIGHT_TYPE") {
         return Err(lines.error(Problem::Missing("EDGE_WEIGHT_TYPE: EUC_2D")));
     }
@@ -204,15 +225,26 @@ fn parse_cities(lines: &mut Lines<'_>, dimension: usize) -> Result<Vec<Point>, T
         let [number, x, y] = fields[..] else {
             return Err(lines.error(Problem::Fields(quoted(line))));
         };
-        let Some(number) = number.parse().ok().filter(|number| (1..=dimension).contains(number)) else {
+        let Some(number) = number
+            .parse()
+            .ok()
+            .filter(|number| (1..=dimension).contains(number))
+        else {
             let number = quoted(number);
             return Err(lines.error(Problem::Number { number, dimension }));
         };
         let coordinate = |axis, value: &str| {
-            let parsed = value.parse().ok().filter(|number: &f64| number.abs() <= MAX_COORDINATE);
+            let parsed = value
+                .parse()
+                .ok()
+                .filter(|number: &f64| number.abs() <= MAX_COORDINATE);
             parsed.ok_or_else(|| {
                 let value = quoted(value);
-                lines.error(Problem::Coordinate { axis, value, number })
+                lines.error(Problem::Coordinate {
+                    axis,
+                    value,
+                    number,
+                })
             })
         };
         let point = (coordinate("x", x)?, coordinate("y", y)?);
@@ -221,7 +253,10 @@ fn parse_cities(lines: &mut Lines<'_>, dimension: usize) -> Result<Vec<Point>, T
         }
     }
     if cities.len() < dimension {
-        return Err(lines.error(Problem::TooFew { found: cities.len(), dimension }));
+        return Err(lines.error(Problem::TooFew {
+            found: cities.len(),
+            dimension,
+        }));
     }
     Ok((1..=dimension).map(|number| cities[&number].1).collect())
 }

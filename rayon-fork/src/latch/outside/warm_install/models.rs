@@ -9,7 +9,10 @@ use crate::sleep::models::{Bounds, must_fail, must_hold};
 use crate::sync::modelled::Ordering;
 
 /// Every schedule.
-const ALL: Bounds = Bounds { fast: None, deep: None };
+const ALL: Bounds = Bounds {
+    fast: None,
+    deep: None,
+};
 
 const SUBJECT: &str = "warm-install";
 
@@ -33,7 +36,9 @@ fn wait_for_a_result(set: fn(&LockLatch)) {
 
 #[test]
 fn a_thread_that_waits_outside_goes_on_and_sees_the_result() {
-    must_hold(SUBJECT, ALL, || wait_for_a_result(LockLatch::set_and_notify));
+    must_hold(SUBJECT, ALL, || {
+        wait_for_a_result(LockLatch::set_and_notify)
+    });
 }
 
 fn set_and_notify_without_lock(latch: &LockLatch) {
@@ -63,15 +68,21 @@ const DEADLOCK: &str = "deadlock; threads";
 
 #[test]
 fn notifying_without_the_lock_is_caught() {
-    must_fail(SUBJECT, DEADLOCK, ALL, || wait_for_a_result(set_and_notify_without_lock));
+    must_fail(SUBJECT, DEADLOCK, ALL, || {
+        wait_for_a_result(set_and_notify_without_lock)
+    });
 }
 
 #[test]
 fn setting_in_two_steps_is_caught() {
-    must_fail(SUBJECT, DEADLOCK, ALL, || wait_for_a_result(set_in_two_steps));
+    must_fail(SUBJECT, DEADLOCK, ALL, || {
+        wait_for_a_result(set_in_two_steps)
+    });
 }
 
 #[test]
 fn setting_without_order_is_caught() {
-    must_fail(SUBJECT, "Causality violation", ALL, || wait_for_a_result(set_without_order));
+    must_fail(SUBJECT, "Causality violation", ALL, || {
+        wait_for_a_result(set_without_order)
+    });
 }

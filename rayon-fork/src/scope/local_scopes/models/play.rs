@@ -34,10 +34,11 @@ pub(super) enum Job {
     Parent(usize, usize),
     /// Of no scope: goes on until the scope has ended.
     Other,
-    /// Of no scope, but runs code that was lent the scope: spawns a leaf into it, then goes on until the scope has
-    /// ended.
+    /// Of no scope, but runs code that was lent the scope: spawns a leaf into it, then goes on
+    /// until the scope has ended.
     OtherThatSpawns(usize),
-    /// Of no scope: waits for something, runs a job meanwhile, then goes on until the scope has ended.
+    /// Of no scope: waits for something, runs a job meanwhile, then goes on until the scope has
+    /// ended.
     OtherThatWaits,
 }
 
@@ -59,8 +60,8 @@ pub(super) struct Scope<T> {
     has_begun: (Mutex<bool>, Condvar),
     has_ended: (Mutex<bool>, Condvar),
     marks: Vec<UnsafeCell<bool>>,
-    /// Read where the scope is used and written where it is freed, so that loom finds uses that are not ordered before
-    /// the end.
+    /// Read where the scope is used and written where it is freed, so that loom finds uses that are
+    /// not ordered before the end.
     is_freed: UnsafeCell<bool>,
     twin: PhantomData<T>,
 }
@@ -108,7 +109,11 @@ impl<T: Twin> Scope<T> {
         Self {
             count: Count::new(1),
             latch: CoreLatch::new(),
-            queues: Mutex::new(Queues { jobs: Vec::new(), other, is_closed: false }),
+            queues: Mutex::new(Queues {
+                jobs: Vec::new(),
+                other,
+                is_closed: false,
+            }),
             news: Condvar::new(),
             has_begun: (Mutex::new(false), Condvar::new()),
             has_ended: (Mutex::new(false), Condvar::new()),
@@ -180,14 +185,24 @@ impl<T: Twin> Scope<T> {
     fn take(&self, may_be_other: bool) -> Option<Job> {
         let mut queues = self.queues.lock();
         let job = queues.jobs.pop();
-        job.or_else(|| if may_be_other { queues.other.pop() } else { None })
+        job.or_else(|| {
+            if may_be_other {
+                queues.other.pop()
+            } else {
+                None
+            }
+        })
     }
 
     /// Searches and sleeps: a job, or nothing if what is waited for has happened.
     fn search(&self, is_owner: bool) -> Option<Job> {
         let mut queues = self.queues.lock();
         loop {
-            if if is_owner { self.latch.probe() } else { queues.is_closed } {
+            if if is_owner {
+                self.latch.probe()
+            } else {
+                queues.is_closed
+            } {
                 return None;
             }
             let job = queues.jobs.pop();
@@ -222,8 +237,8 @@ impl<T: Twin> Scope<T> {
     }
 }
 
-/// `workers` workers beside the owner of a scope, whose closure spawns `jobs`; `other` jobs wait from the start, and
-/// may have to begin before.
+/// `workers` workers beside the owner of a scope, whose closure spawns `jobs`; `other` jobs wait
+/// from the start, and may have to begin before.
 fn play<T: Twin>(workers: usize, marks: usize, jobs: Vec<Job>, other: Vec<Job>) {
     let is_other_first = other.iter().any(|job| !matches!(job, Job::Other));
     let scope = Arc::new(Scope::<T>::new(marks, other));
@@ -244,10 +259,15 @@ fn play<T: Twin>(workers: usize, marks: usize, jobs: Vec<Job>, other: Vec<Job>) 
     held.end_job(&*scope);
     scope.work(&held, true);
     // SAFETY: loom fails if another thread may be here.
-    scope.is_freed.with_mut(|is_freed| unsafe { *is_freed = true });
+    scope
+        .is_freed
+        .with_mut(|is_freed| unsafe { *is_freed = true });
     for mark in &scope.marks {
         // SAFETY: loom fails if another thread may be here.
-        assert!(mark.with(|mark| unsafe { *mark }), "a scope ended before a job of it");
+        assert!(
+            mark.with(|mark| unsafe { *mark }),
+            "a scope ended before a job of it"
+        );
     }
 
     open(&scope.has_ended);

@@ -6,7 +6,10 @@ use crate::sleep::models::{Bounds, TRIO, must_fail, must_hold};
 use crate::sync::modelled::Ordering;
 
 /// Few steps, so that every schedule can be explored.
-const SMALL: Bounds = Bounds { fast: Some(4), deep: None };
+const SMALL: Bounds = Bounds {
+    fast: Some(4),
+    deep: None,
+};
 
 const SUBJECT: &str = "local-scopes";
 

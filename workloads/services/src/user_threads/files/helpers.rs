@@ -12,8 +12,9 @@ use crate::queue::{LockFree, TaskQueue};
 /// More helpers than this do not make a disk faster. A guess.
 const MOST_HELPERS: usize = 16;
 
-/// Transfers that helpers wait for, each with the number of its user thread. A channel of the standard library has one
-/// receiver: under a lock for many of them, each transfer would wake two helpers.
+/// Transfers that helpers wait for, each with the number of its user thread. A channel of the
+/// standard library has one receiver: under a lock for many of them, each transfer would wake two
+/// helpers.
 type Inbox = LockFree<(usize, Transfer)>;
 
 /// Threads that wait for transfers to make.
@@ -34,18 +35,30 @@ impl Helpers {
                 thread::spawn(move || help(&inbox, &outbox))
             })
             .collect();
-        Self { to_do, done, threads }
+        Self {
+            to_do,
+            done,
+            threads,
+        }
     }
 }
 
 fn help(inbox: &Inbox, outbox: &Sender<Done>) {
     while let Some((thread, mut transfer)) = inbox.pop() {
-        let Transfer { direction, file, buffer, offset } = &mut transfer;
+        let Transfer {
+            direction,
+            file,
+            buffer,
+            offset,
+        } = &mut transfer;
         let result = match direction {
             Direction::Read => file.read_at(buffer, *offset),
             Direction::Write => file.write_at(buffer, *offset),
         };
-        let outcome = Outcome { result, buffer: transfer.buffer };
+        let outcome = Outcome {
+            result,
+            buffer: transfer.buffer,
+        };
         if outbox.send(Done { thread, outcome }).is_err() {
             return;
         }

@@ -1,7 +1,7 @@
 //! Reading and writing files while other user threads go on.
 //!
-//! A thread hands file and buffer over and blocks; the backend gives them back with the result. So nothing that the
-//! kernel still writes to can go away with the stack of a thread.
+//! A thread hands file and buffer over and blocks; the backend gives them back with the result. So
+//! nothing that the kernel still writes to can go away with the stack of a thread.
 
 mod helpers;
 #[cfg(test)]
@@ -30,13 +30,18 @@ pub struct Files {
 pub const BACKENDS: &[&str] = &["auto", "io-uring", "threads"];
 
 impl Files {
-    /// The backend called `name`, one of [`BACKENDS`], for at most `transfers` at a time. `auto` is `io_uring` if the
-    /// kernel lets this process have it, and helper threads otherwise.
+    /// The backend called `name`, one of [`BACKENDS`], for at most `transfers` at a time. `auto` is
+    /// `io_uring` if the kernel lets this process have it, and helper threads otherwise.
     ///
     /// # Errors
     /// If `io_uring` is asked for by name and cannot be had.
     pub fn new(name: &str, transfers: usize) -> Result<Self, Refusal> {
-        let with = |backend: Box<dyn Backend>, is_uring| Self { backend, is_uring, under_way: 0, most_under_way: 0 };
+        let with = |backend: Box<dyn Backend>, is_uring| Self {
+            backend,
+            is_uring,
+            under_way: 0,
+            most_under_way: 0,
+        };
         let helpers = || with(Box::new(helpers::Helpers::start(transfers)), false);
         if name == "threads" {
             return Ok(helpers());

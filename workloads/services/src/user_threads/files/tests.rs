@@ -24,7 +24,9 @@ fn backends() -> Vec<&'static str> {
 
 /// Bytes that differ between threads and between places.
 fn pattern(thread: usize, length: usize) -> Vec<u8> {
-    (0..length).map(|place| ((place * 31 + thread * 7) % 251).try_into().unwrap()).collect()
+    (0..length)
+        .map(|place| ((place * 31 + thread * 7) % 251).try_into().unwrap())
+        .collect()
 }
 
 #[test]
@@ -40,8 +42,11 @@ fn what_threads_write_at_once_each_reads_back() {
             threads
                 .spawn(move |me| {
                     let (bytes, offset) = (pattern(number, length), (number * length) as u64);
-                    me.transfer(Direction::Write, &file, bytes.clone(), offset).unwrap();
-                    let read = me.transfer(Direction::Read, &file, vec![0; length], offset).unwrap();
+                    me.transfer(Direction::Write, &file, bytes.clone(), offset)
+                        .unwrap();
+                    let read = me
+                        .transfer(Direction::Read, &file, vec![0; length], offset)
+                        .unwrap();
                     assert!(read == bytes, "{number}");
                     finished.set(finished.get() + 1);
                 })
@@ -56,7 +61,9 @@ fn what_threads_write_at_once_each_reads_back() {
 #[test]
 fn a_thread_that_reads_a_pipe_waits_while_another_writes_to_it() {
     // Helper threads transfer at an offset, which a pipe has none of.
-    let Ok(files) = Files::new("io-uring", 2) else { return eprintln!("SKIPPED: no io_uring") };
+    let Ok(files) = Files::new("io-uring", 2) else {
+        return eprintln!("SKIPPED: no io_uring");
+    };
     let (reader, writer) = io::pipe().unwrap();
     let reader = Arc::new(File::from(std::os::fd::OwnedFd::from(reader)));
     let writer = Arc::new(File::from(std::os::fd::OwnedFd::from(writer)));
@@ -66,7 +73,9 @@ fn a_thread_that_reads_a_pipe_waits_while_another_writes_to_it() {
     let seen = Rc::clone(&order);
     threads
         .spawn(move |me| {
-            let bytes = me.transfer(Direction::Read, &reader, vec![0; 3], 0).unwrap();
+            let bytes = me
+                .transfer(Direction::Read, &reader, vec![0; 3], 0)
+                .unwrap();
             assert_eq!(bytes, b"abc");
             seen.borrow_mut().push("read");
         })
@@ -75,7 +84,8 @@ fn a_thread_that_reads_a_pipe_waits_while_another_writes_to_it() {
     threads
         .spawn(move |me| {
             seen.borrow_mut().push("writes");
-            me.transfer(Direction::Write, &writer, b"abc".to_vec(), 0).unwrap();
+            me.transfer(Direction::Write, &writer, b"abc".to_vec(), 0)
+                .unwrap();
         })
         .unwrap();
     threads.run().unwrap();
@@ -134,7 +144,12 @@ fn transfers_that_nobody_waits_for_any_more_end_before_their_buffers_go() {
         for thread in 0..3 {
             let buffer = vec![1; 1 << 16];
             let (direction, offset) = (Direction::Write, thread << 16);
-            let transfer = Transfer { direction, file: Arc::clone(&file), buffer, offset };
+            let transfer = Transfer {
+                direction,
+                file: Arc::clone(&file),
+                buffer,
+                offset,
+            };
             files.submit(0, transfer).unwrap();
         }
         assert_eq!(files.most_under_way(), 3);

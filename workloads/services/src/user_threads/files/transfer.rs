@@ -40,7 +40,7 @@ pub(in super::super) trait Backend: Send {
     /// Begins a transfer for a thread.
     fn submit(&mut self, thread: usize, transfer: Transfer) -> io::Result<()>;
 
-    /// One transfer that has ended; waits for it if there is none yet and `may_wait`. The caller knows that something
-    /// is under way.
+    /// One transfer that has ended; waits for it if there is none yet and `may_wait`. The caller
+    /// knows that something is under way.
     fn next_done(&mut self, may_wait: bool) -> io::Result<Option<Done>>;
 }

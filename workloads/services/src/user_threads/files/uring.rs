@@ -37,19 +37,31 @@ impl Ring {
         let ring = IoUring::new(u32::try_from(entries).expect("few"))?;
         let mut probe = Probe::new();
         ring.submitter().register_probe(&mut probe)?;
-        if [opcode::Read::CODE, opcode::Write::CODE].iter().all(|code| probe.is_supported(*code)) {
-            Ok(Self { ring, flights: Vec::new() })
+        if [opcode::Read::CODE, opcode::Write::CODE]
+            .iter()
+            .all(|code| probe.is_supported(*code))
+        {
+            Ok(Self {
+                ring,
+                flights: Vec::new(),
+            })
         } else {
-            Err(io::Error::new(io::ErrorKind::Unsupported, "this io_uring cannot read and write"))
+            Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                "this io_uring cannot read and write",
+            ))
         }
     }
 
     /// A number for one more transfer.
     fn vacancy(&mut self) -> usize {
-        self.flights.iter().position(Option::is_none).unwrap_or_else(|| {
-            self.flights.push(None);
-            self.flights.len() - 1
-        })
+        self.flights
+            .iter()
+            .position(Option::is_none)
+            .unwrap_or_else(|| {
+                self.flights.push(None);
+                self.flights.len() - 1
+            })
     }
 
     /// Tells the kernel of what is queued, and waits until so many have ended.
@@ -65,34 +77,56 @@ impl Ring {
     fn ended(&mut self) -> Option<Done> {
         let entry = self.ring.completion().next()?;
         let number = usize::try_from(entry.user_data()).expect("a number that we gave");
-        let Flight { thread, buffer, .. } = self.flights[number].take().expect("a transfer ends once");
-        let result = usize::try_from(entry.result()).map_err(|_| io::Error::from_raw_os_error(-entry.result()));
-        Some(Done { thread, outcome: Outcome { result, buffer } })
+        let Flight { thread, buffer, .. } =
+            self.flights[number].take().expect("a transfer ends once");
+        let result = usize::try_from(entry.result())
+            .map_err(|_| io::Error::from_raw_os_error(-entry.result()));
+        Some(Done {
+            thread,
+            outcome: Outcome { result, buffer },
+        })
     }
 }
 
 impl Backend for Ring {
     fn submit(&mut self, thread: usize, transfer: Transfer) -> io::Result<()> {
-        let Transfer { direction, file, mut buffer, offset } = transfer;
+        let Transfer {
+            direction,
+            file,
+            mut buffer,
+            offset,
+        } = transfer;
         let number = self.vacancy();
         let descriptor = types::Fd(file.as_raw_fd());
         // A longer buffer is transferred in several goes.
         let length = u32::try_from(buffer.len()).unwrap_or(u32::MAX);
         let entry = match direction {
-            Direction::Read => opcode::Read::new(descriptor, buffer.as_mut_ptr(), length).offset(offset).build(),
-            Direction::Write => opcode::Write::new(descriptor, buffer.as_ptr(), length).offset(offset).build(),
+            Direction::Read => opcode::Read::new(descriptor, buffer.as_mut_ptr(), length)
+                .offset(offset)
+                .build(),
+            Direction::Write => opcode::Write::new(descriptor, buffer.as_ptr(), length)
+                .offset(offset)
+                .build(),
         };
-        self.flights[number] = Some(Flight { thread, buffer, _file: file });
+        self.flights[number] = Some(Flight {
+            thread,
+            buffer,
+            _file: file,
+        });
         let entry = entry.user_data(number as u64);
-        // SAFETY: buffer and file are owned by `flights[number]`, which nobody touches before the kernel has reported
-        // the end of this transfer: `ended` takes it out then, and `drop` waits. Moving the flight moves neither the
-        // file nor the buffer's bytes, which are on the heap.
+        // SAFETY: buffer and file are owned by `flights[number]`, which nobody touches before the
+        // kernel has reported the end of this transfer: `ended` takes it out then, and `drop`
+        // waits. Moving the flight moves neither the file nor the buffer's bytes, which are on the
+        // heap.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         if pushed.is_err() {
             self.flights[number] = None;
-            return Err(io::Error::other("more transfers at a time than the ring has places"));
+            return Err(io::Error::other(
+                "more transfers at a time than the ring has places",
+            ));
         }
-        // What the kernel does not take now, it takes with the next call; if it never does, waiting for it is an error.
+        // What the kernel does not take now, it takes with the next call; if it never does, waiting
+        // for it is an error.
         let _ = self.enter(0);
         Ok(())
     }

@@ -1,8 +1,9 @@
-//! The queue lock of Mellor-Crummey and Scott (1991): each thread that waits spins on a node of its own, and the
-//! threads are served in the order in which they came.
+//! The queue lock of Mellor-Crummey and Scott (1991): each thread that waits spins on a node of its
+//! own, and the threads are served in the order in which they came.
 //!
-//! `tail` points to the node of the last comer, or nowhere if the lock is free. A comer swaps itself in, and, if
-//! somebody was there, links itself behind and waits. Who leaves wakes the successor.
+//! `tail` points to the node of the last comer, or nowhere if the lock is free. A comer swaps
+//! itself in, and, if somebody was there, links itself behind and waits. Who leaves wakes the
+//! successor.
 //!
 //! | word | written by | waited for by |
 //! |---|---|---|
@@ -26,7 +27,10 @@ struct Node {
 
 impl Node {
     fn new() -> CachePadded<Self> {
-        CachePadded::new(Self { next: AtomicPtr::new(ptr::null_mut()), must_wait: AtomicBool::new(true) })
+        CachePadded::new(Self {
+            next: AtomicPtr::new(ptr::null_mut()),
+            must_wait: AtomicBool::new(true),
+        })
     }
 }
 
@@ -35,37 +39,43 @@ pub(in super::super) struct Mcs {
     tail: CachePadded<AtomicPtr<CachePadded<Node>>>,
 }
 
-// SAFETY: a thread enters when its swap (or exchange) found no predecessor, or when its predecessor, leaving, told its
-// node. A node has one successor, since each swap returns a different tail; so the right to be inside is passed from
-// one thread to one other, or, by the exchange in `Held::drop`, given back while nobody waits. Each of these steps is a
-// Release that the next holder acquires.
+// SAFETY: a thread enters when its swap (or exchange) found no predecessor, or when its
+// predecessor, leaving, told its node. A node has one successor, since each swap returns a
+// different tail; so the right to be inside is passed from one thread to one other, or, by the
+// exchange in `Held::drop`, given back while nobody waits. Each of these steps is a Release that
+// the next holder acquires.
 unsafe impl Lock for Mcs {
     fn new(_: usize) -> Self {
-        Self { tail: CachePadded::new(AtomicPtr::new(ptr::null_mut())) }
+        Self {
+            tail: CachePadded::new(AtomicPtr::new(ptr::null_mut())),
+        }
     }
 
     fn hold<R>(&self, section: impl FnOnce() -> R) -> R {
         let node = Node::new();
         let own = ptr::from_ref(&node).cast_mut();
-        // ORDERING: AcqRel. Acquire pairs with the Release of `Held::drop`'s exchange, if the lock was free: we see
-        // what its last holder wrote. It also pairs with the Release here in the swap of our predecessor, so that we
-        // see its node initialised before we write into it.
+        // ORDERING: AcqRel. Acquire pairs with the Release of `Held::drop`'s exchange, if the lock
+        // was free: we see what its last holder wrote. It also pairs with the Release here in the
+        // swap of our predecessor, so that we see its node initialised before we write into it.
         let predecessor = self.tail.swap(own, AcqRel);
         if !predecessor.is_null() {
-            // SAFETY: the predecessor's node lives until its owner has left, and that waits for the link which we are
-            // about to write: its exchange of `tail` fails, since we replaced it.
+            // SAFETY: the predecessor's node lives until its owner has left, and that waits for the
+            // link which we are about to write: its exchange of `tail` fails, since we replaced it.
             let predecessor = unsafe { &*predecessor };
-            // ORDERING: Release, pairs with the Acquire loads in `Held::drop`: who finds our node there finds it
-            // initialised.
+            // ORDERING: Release, pairs with the Acquire loads in `Held::drop`: who finds our node
+            // there finds it initialised.
             predecessor.next.store(own, Release);
             let patience = Patience::new();
-            // ORDERING: Acquire, pairs with the Release store in `Held::drop`: we see what our predecessor wrote
-            // inside.
+            // ORDERING: Acquire, pairs with the Release store in `Held::drop`: we see what our
+            // predecessor wrote inside.
             while node.must_wait.load(Acquire) {
                 patience.wait();
             }
         }
-        let _held = Held { lock: self, node: &node };
+        let _held = Held {
+            lock: self,
+            node: &node,
+        };
         section()
     }
 
@@ -73,8 +83,13 @@ unsafe impl Lock for Mcs {
         let node = Node::new();
         let own = ptr::from_ref(&node).cast_mut();
         // ORDERING: AcqRel as in `hold`. On failure nothing is read, so Relaxed.
-        self.tail.compare_exchange(ptr::null_mut(), own, AcqRel, Relaxed).ok()?;
-        let _held = Held { lock: self, node: &node };
+        self.tail
+            .compare_exchange(ptr::null_mut(), own, AcqRel, Relaxed)
+            .ok()?;
+        let _held = Held {
+            lock: self,
+            node: &node,
+        };
         Some(section())
     }
 }
@@ -91,9 +106,14 @@ impl Drop for Held<'_> {
         let mut successor = self.node.next.load(Acquire);
         if successor.is_null() {
             let own = ptr::from_ref(self.node).cast_mut();
-            // ORDERING: Release, pairs with the Acquire of the next comer's swap: it sees what we wrote inside. On
-            // failure nothing is read, so Relaxed.
-            if self.lock.tail.compare_exchange(own, ptr::null_mut(), Release, Relaxed).is_ok() {
+            // ORDERING: Release, pairs with the Acquire of the next comer's swap: it sees what we
+            // wrote inside. On failure nothing is read, so Relaxed.
+            if self
+                .lock
+                .tail
+                .compare_exchange(own, ptr::null_mut(), Release, Relaxed)
+                .is_ok()
+            {
                 return;
             }
             // Somebody came between, and is about to link itself behind us.
@@ -104,8 +124,8 @@ impl Drop for Held<'_> {
                 successor = self.node.next.load(Acquire);
             }
         }
-        // SAFETY: the successor's node lives while it waits, and it waits until the store below, after which we do not
-        // touch it.
+        // SAFETY: the successor's node lives while it waits, and it waits until the store below,
+        // after which we do not touch it.
         let successor = unsafe { &*successor };
         // ORDERING: Release, pairs with the Acquire of the successor's loop: it sees what we wrote.
         successor.must_wait.store(false, Release);
@@ -115,7 +135,8 @@ impl Drop for Held<'_> {
 #[cfg(test)]
 impl super::FirstComeFirstServed for Mcs {
     fn last_comer(&self) -> Option<usize> {
-        // ORDERING: Acquire, so that the test which sees a thread come also knows it came after those before.
+        // ORDERING: Acquire, so that the test which sees a thread come also knows it came after
+        // those before.
         let last = self.tail.load(Acquire);
         (!last.is_null()).then_some(last as usize)
     }

@@ -1,8 +1,8 @@
 //! The locks under comparison, one per file, and the value that one of them guards.
 //!
-//! A lock is a pair of functions that run a critical section: so whatever an acquisition needs (a queue node, a slot)
-//! lives on the caller's stack, and a lock cannot be left by accident. Each yields the processor after some spinning: a
-//! sweep also runs more threads than there are CPUs.
+//! A lock is a pair of functions that run a critical section: so whatever an acquisition needs (a
+//! queue node, a slot) lives on the caller's stack, and a lock cannot be left by accident. Each
+//! yields the processor after some spinning: a sweep also runs more threads than there are CPUs.
 
 mod anderson;
 mod mcs;
@@ -20,8 +20,8 @@ pub(super) use tas::Tas;
 /// Lets one thread at a time into its critical sections.
 ///
 /// # Safety
-/// Two critical sections of one lock never overlap, and each sees everything that the ones before it
-/// wrote. [`Locked`] hands out exclusive references on that promise.
+/// Two critical sections of one lock never overlap, and each sees everything that the ones before
+/// it wrote. [`Locked`] hands out exclusive references on that promise.
 pub(super) unsafe trait Lock: Send + Sync {
     /// A free lock that at most `threads` threads will use at a time.
     fn new(threads: usize) -> Self;
@@ -39,22 +39,25 @@ pub(super) struct Locked<T, L> {
     value: UnsafeCell<T>,
 }
 
-// SAFETY: a shared `Locked` gives out `&mut T` to one thread at a time, which the lock promises, and never `&T` beside
-// it; so threads pass the value on to each other, which `T: Send` allows.
+// SAFETY: a shared `Locked` gives out `&mut T` to one thread at a time, which the lock promises,
+// and never `&T` beside it; so threads pass the value on to each other, which `T: Send` allows.
 unsafe impl<T: Send, L: Lock> Sync for Locked<T, L> {}
 
 impl<T, L: Lock> Locked<T, L> {
     /// The value behind a free lock, for at most `threads` threads.
     pub(super) fn new(value: T, threads: usize) -> Self {
-        Self { lock: L::new(threads), value: UnsafeCell::new(value) }
+        Self {
+            lock: L::new(threads),
+            value: UnsafeCell::new(value),
+        }
     }
 
     /// Waits for the lock and works on the value.
     pub(super) fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
         self.lock.hold(|| {
             self.value.with_mut(|value| {
-                // SAFETY: inside a critical section of the lock, of which there is one at a time; nothing else reaches
-                // the value, so this is the only reference to it.
+                // SAFETY: inside a critical section of the lock, of which there is one at a time;
+                // nothing else reaches the value, so this is the only reference to it.
                 work(unsafe { &mut *value })
             })
         })

@@ -29,10 +29,13 @@ fn rejection(model: impl Fn() + Sync + Send + 'static) -> String {
     }
 }
 
-/// So many threads count in turn; loom itself reports two of them inside at once, or one that does not see what another
-/// wrote.
+/// So many threads count in turn; loom itself reports two of them inside at once, or one that does
+/// not see what another wrote.
 fn counting<L: Lock + 'static>(lock: L, threads: usize, rounds: usize) {
-    let count = Arc::new(Locked { lock, value: super::UnsafeCell::new(0) });
+    let count = Arc::new(Locked {
+        lock,
+        value: super::UnsafeCell::new(0),
+    });
     let work = move |count: &Locked<usize, L>| {
         for _ in 0..rounds {
             count.with(|count| *count += 1);
@@ -54,7 +57,10 @@ fn trying<L: Lock + 'static>() {
     let count = Arc::new(Locked::<usize, L>::new(0, 2));
     let other = Arc::clone(&count);
     let trier = thread::spawn(move || {
-        let tries = [other.try_with(|count| *count += 1), other.try_with(|count| *count += 1)];
+        let tries = [
+            other.try_with(|count| *count += 1),
+            other.try_with(|count| *count += 1),
+        ];
         tries.iter().flatten().count()
     });
     for _ in 0..2 {
@@ -64,10 +70,13 @@ fn trying<L: Lock + 'static>() {
     assert_eq!(count.with(|count| *count), 2 + succeeded);
 }
 
-/// While the lock is held, a second thread comes, and a third that looks whether the second is there before it comes
-/// itself: if it was, it enters after it.
+/// While the lock is held, a second thread comes, and a third that looks whether the second is
+/// there before it comes itself: if it was, it enters after it.
 fn ordered<L: Lock + 'static>(lock: L, last_comer: fn(&L) -> Option<usize>) {
-    let entered = Arc::new(Locked { lock, value: super::UnsafeCell::new(Vec::new()) });
+    let entered = Arc::new(Locked {
+        lock,
+        value: super::UnsafeCell::new(Vec::new()),
+    });
     let comers = entered.with(|_| {
         let holder = last_comer(&entered.lock);
         let comer = Arc::clone(&entered);
@@ -83,7 +92,10 @@ fn ordered<L: Lock + 'static>(lock: L, last_comer: fn(&L) -> Option<usize>) {
     });
     comers.0.join().unwrap();
     if comers.1.join().unwrap() {
-        assert_eq!(entered.with(|order| std::mem::take(order)), ["second", "third"]);
+        assert_eq!(
+            entered.with(|order| std::mem::take(order)),
+            ["second", "third"]
+        );
     }
 }
 

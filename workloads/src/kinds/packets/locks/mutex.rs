@@ -6,8 +6,8 @@ use super::sync::{Mutex as Platform, PoisonError, TryLockError};
 /// The standard library's mutex (a futex on Linux).
 pub(in super::super) struct Mutex(Platform<()>);
 
-// SAFETY: the standard library promises both. A poisoned lock is taken all the same: a panic ends the trial anyway, and
-// mutual exclusion holds as before.
+// SAFETY: the standard library promises both. A poisoned lock is taken all the same: a panic ends
+// the trial anyway, and mutual exclusion holds as before.
 unsafe impl Lock for Mutex {
     fn new(_: usize) -> Self {
         Self(Platform::new(()))

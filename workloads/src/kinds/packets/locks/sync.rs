@@ -1,5 +1,5 @@
-//! Where the locks get atomics, the guarded cell and waiting from: the standard library, or, with `--cfg locks_loom`,
-//! the model checker.
+//! Where the locks get atomics, the guarded cell and waiting from: the standard library, or, with
+//! `--cfg locks_loom`, the model checker.
 
 #[cfg(not(locks_loom))]
 mod chosen {
@@ -52,11 +52,12 @@ mod chosen {
 
     use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
-    /// As in the other build. Loom forgets that a store cannot come before a swap which did not see it, so a swap that
-    /// changes nothing is a mere load here, as it is in effect.
+    /// As in the other build. Loom forgets that a store cannot come before a swap which did not see
+    /// it, so a swap that changes nothing is a mere load here, as it is in effect.
     pub(in super::super) fn test_and_set(flag: &AtomicBool) -> bool {
         // ORDERING: Acquire, as in the other build.
-        flag.compare_exchange(false, true, Acquire, Relaxed).is_err()
+        flag.compare_exchange(false, true, Acquire, Relaxed)
+            .is_err()
     }
 
     /// Tells the model checker that nothing happens here until another thread has run.

@@ -1,7 +1,8 @@
 //! Ways to hand packets from one dispatcher to the other threads of the pool.
 //!
-//! `queued.rs` has the study's: their workers are jobs that stay on their thread until the dispatcher closes, so they
-//! use the pool as a mere set of threads. `pooled.rs` has those that give the scheduler something to do.
+//! `queued.rs` has the study's: their workers are jobs that stay on their thread until the
+//! dispatcher closes, so they use the pool as a mere set of threads. `pooled.rs` has those that
+//! give the scheduler something to do.
 
 mod pooled;
 mod queued;
@@ -80,12 +81,20 @@ impl Strategy {
                 LockKind::Mcs => Box::new(UnderLock::<Mcs>::new(queues(), threads)),
                 LockKind::Anderson => Box::new(UnderLock::<Anderson>::new(queues(), threads)),
             }),
-            Self::Pool | Self::PoolBatch => Equipment::Counters(PoolCounters::new(sources, threads)),
+            Self::Pool | Self::PoolBatch => {
+                Equipment::Counters(PoolCounters::new(sources, threads))
+            }
         }
     }
 
     /// Runs on the pool that the calling thread belongs to.
-    pub(super) fn run(self, traffic: &Traffic, stop: Stop, depth: usize, equipment: Equipment) -> Report {
+    pub(super) fn run(
+        self,
+        traffic: &Traffic,
+        stop: Stop,
+        depth: usize,
+        equipment: Equipment,
+    ) -> Report {
         match equipment {
             Equipment::None => serial(traffic, stop),
             Equipment::Queues(queues) => queued::lock_free(traffic, stop, queues),
@@ -108,7 +117,12 @@ mod tests {
     use super::super::traffic::Generator;
     use super::*;
 
-    const LOCKS: [LockKind; 4] = [LockKind::Tas, LockKind::Mutex, LockKind::Mcs, LockKind::Anderson];
+    const LOCKS: [LockKind; 4] = [
+        LockKind::Tas,
+        LockKind::Mutex,
+        LockKind::Mcs,
+        LockKind::Anderson,
+    ];
 
     fn all_strategies() -> Vec<Strategy> {
         let mut all = vec![Strategy::LockFree, Strategy::Pool, Strategy::PoolBatch];
@@ -118,8 +132,17 @@ mod tests {
     }
 
     /// Runs a strategy as the workload does, on a pool of its own.
-    fn run(strategy: Strategy, threads: usize, traffic: &Traffic, depth: usize, stop: Stop) -> Report {
-        let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    fn run(
+        strategy: Strategy,
+        threads: usize,
+        traffic: &Traffic,
+        depth: usize,
+        stop: Stop,
+    ) -> Report {
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap();
         let equipment = strategy.equipment(traffic.sources(), depth, threads);
         pool.install(|| strategy.run(traffic, stop, depth, equipment))
     }
@@ -132,7 +155,8 @@ mod tests {
                 let expected = serial(&traffic, Stop::AfterPackets(60));
                 for strategy in all_strategies() {
                     for (threads, depth) in [(1, 1), (1, 32), (2, 1), (3, 2), (3, 32), (6, 2)] {
-                        let report = run(strategy, threads, &traffic, depth, Stop::AfterPackets(60));
+                        let report =
+                            run(strategy, threads, &traffic, depth, Stop::AfterPackets(60));
                         assert_eq!(report, expected, "{strategy:?} {threads} {depth} {sources}");
                     }
                 }

@@ -38,10 +38,11 @@ impl PoolCounters {
         checksums.fetch_add(own.checksums, Relaxed);
     }
 
-    /// Waits until so few packets of the source wait, and works off jobs meanwhile, as a thread of a pool should rather
-    /// than spin.
+    /// Waits until so few packets of the source wait, and works off jobs meanwhile, as a thread of
+    /// a pool should rather than spin.
     fn wait_until_below(&self, source: usize, limit: usize) {
-        // Relaxed: only the dispatcher counts up, so a stale value is too high: it waits a moment more.
+        // Relaxed: only the dispatcher counts up, so a stale value is too high: it waits a moment
+        // more.
         while self.waiting[source].load(Relaxed) >= limit {
             if rayon::yield_now() != Some(rayon::Yield::Executed) {
                 // All jobs have been taken up, and the count will fall at once.
@@ -54,7 +55,10 @@ impl PoolCounters {
         let mut total = Tally::default();
         for line in &self.done {
             let (packets, checksums) = &**line;
-            total.add(Tally { packets: packets.load(Relaxed), checksums: checksums.load(Relaxed) });
+            total.add(Tally {
+                packets: packets.load(Relaxed),
+                checksums: checksums.load(Relaxed),
+            });
         }
         total
     }
@@ -70,12 +74,20 @@ pub(super) fn pool(traffic: &Traffic, stop: Stop, depth: usize, counters: &PoolC
             scope.spawn(move |_| counters.process(source, &[packet]));
         });
     });
-    Report { done: counters.total(), dispatched }
+    Report {
+        done: counters.total(),
+        dispatched,
+    }
 }
 
-/// A source's packets are collected until they fill half its queue, and then are one job: so the other half can be
-/// worked off meanwhile.
-pub(super) fn pool_batch(traffic: &Traffic, stop: Stop, depth: usize, counters: &PoolCounters) -> Report {
+/// A source's packets are collected until they fill half its queue, and then are one job: so the
+/// other half can be worked off meanwhile.
+pub(super) fn pool_batch(
+    traffic: &Traffic,
+    stop: Stop,
+    depth: usize,
+    counters: &PoolCounters,
+) -> Report {
     let size = depth.div_ceil(2);
     let mut batches = vec![Vec::with_capacity(size); traffic.sources()];
     let mut dispatched = 0;
@@ -99,7 +111,10 @@ pub(super) fn pool_batch(traffic: &Traffic, stop: Stop, depth: usize, counters: 
             }
         }
     });
-    Report { done: counters.total(), dispatched }
+    Report {
+        done: counters.total(),
+        dispatched,
+    }
 }
 
 #[cfg(test)]
@@ -111,7 +126,8 @@ mod tests {
 
     type Run = fn(&Traffic, Stop, usize, &PoolCounters) -> Report;
 
-    /// Watches the fill of the queues while the dispatcher, who alone adds, works on another thread.
+    /// Watches the fill of the queues while the dispatcher, who alone adds, works on another
+    /// thread.
     fn stays_bounded(run: Run, depth: usize) {
         let sources = 3;
         let traffic = Traffic::new(4, sources, Generator::Uniform, 2_000);
@@ -123,7 +139,12 @@ mod tests {
                     run(&traffic, Stop::AfterPackets(200), depth, &counters);
                 });
                 while counters.total().packets < 600 {
-                    assert!(counters.waiting.iter().all(|fill| fill.load(Relaxed) <= depth));
+                    assert!(
+                        counters
+                            .waiting
+                            .iter()
+                            .all(|fill| fill.load(Relaxed) <= depth)
+                    );
                 }
             });
         });

@@ -22,20 +22,32 @@ pub(in super::super) struct Queues {
 impl Queues {
     pub(super) fn new(sources: usize, depth: usize) -> Self {
         let (producers, consumers) = (0..sources).map(|_| RingBuffer::new(depth)).unzip();
-        Self { producers, consumers }
+        Self {
+            producers,
+            consumers,
+        }
     }
 }
 
 /// One worker per queue, without any lock.
 pub(super) fn lock_free(traffic: &Traffic, stop: Stop, queues: Queues) -> Report {
-    let Queues { producers, mut consumers } = queues;
+    let Queues {
+        producers,
+        mut consumers,
+    } = queues;
     let workers = workers();
     if workers == 0 {
-        return without_workers(traffic, stop, producers, |queue| consumers[queue].pop().ok());
+        return without_workers(traffic, stop, producers, |queue| {
+            consumers[queue].pop().ok()
+        });
     }
-    with_workers(traffic, stop, producers, deal(consumers.into_iter(), workers), |mut own, is_closed| {
-        work_until_closed(is_closed, own.len(), |queue| own[queue].pop().ok())
-    })
+    with_workers(
+        traffic,
+        stop,
+        producers,
+        deal(consumers.into_iter(), workers),
+        |mut own, is_closed| work_until_closed(is_closed, own.len(), |queue| own[queue].pop().ok()),
+    )
 }
 
 /// Queues whose far ends are under a lock of some kind.
@@ -58,14 +70,19 @@ impl<L: Lock> UnderLock<L> {
         let consumers = queues.consumers.into_iter();
         Self {
             producers: queues.producers,
-            consumers: consumers.map(|consumer| CachePadded::new(Locked::new(consumer, threads))).collect(),
+            consumers: consumers
+                .map(|consumer| CachePadded::new(Locked::new(consumer, threads)))
+                .collect(),
         }
     }
 }
 
 impl<L: Lock> LockedQueues for UnderLock<L> {
     fn home_queue(self: Box<Self>, traffic: &Traffic, stop: Stop) -> Report {
-        let Self { producers, consumers } = *self;
+        let Self {
+            producers,
+            consumers,
+        } = *self;
         let take = |from: &Locked<Consumer<Packet>, L>| from.with(|queue| queue.pop().ok());
         let workers = workers();
         if workers == 0 {
@@ -78,20 +95,35 @@ impl<L: Lock> LockedQueues for UnderLock<L> {
     }
 
     fn awesome(self: Box<Self>, traffic: &Traffic, stop: Stop) -> Report {
-        let Self { producers, consumers } = *self;
-        // A worker that finds the lock taken moves on: its holder either takes a packet, and then will look again, or
-        // finds the queue empty.
-        let try_take = |queue: usize| consumers[queue].try_with(|queue| queue.pop().ok()).flatten();
+        let Self {
+            producers,
+            consumers,
+        } = *self;
+        // A worker that finds the lock taken moves on: its holder either takes a packet, and then
+        // will look again, or finds the queue empty.
+        let try_take = |queue: usize| {
+            consumers[queue]
+                .try_with(|queue| queue.pop().ok())
+                .flatten()
+        };
         let workers = workers();
         if workers == 0 {
             return without_workers(traffic, stop, producers, try_take);
         }
         // Each worker begins at another queue, so that they do not all try the same locks at first.
         let first_queues = (0..workers).collect();
-        with_workers(traffic, stop, producers, first_queues, |first, is_closed| {
-            let queues = consumers.len();
-            work_until_closed(is_closed, queues, |queue| try_take((first + queue) % queues))
-        })
+        with_workers(
+            traffic,
+            stop,
+            producers,
+            first_queues,
+            |first, is_closed| {
+                let queues = consumers.len();
+                work_until_closed(is_closed, queues, |queue| {
+                    try_take((first + queue) % queues)
+                })
+            },
+        )
     }
 }
 
@@ -111,7 +143,8 @@ fn deal<Q>(queues: impl ExactSizeIterator<Item = Q>, workers: usize) -> Vec<Vec<
     shares
 }
 
-/// One thread only: the dispatcher works off a queue whenever it is full, and all of them at the end.
+/// One thread only: the dispatcher works off a queue whenever it is full, and all of them at the
+/// end.
 fn without_workers(
     traffic: &Traffic,
     stop: Stop,
@@ -162,27 +195,34 @@ fn with_workers<S: Send>(
             }
         });
     });
-    Report { done: done.into_inner().unwrap_or_else(PoisonError::into_inner), dispatched }
+    Report {
+        done: done.into_inner().unwrap_or_else(PoisonError::into_inner),
+        dispatched,
+    }
 }
 
 struct CloseOnDrop<'a>(&'a AtomicBool);
 
 impl Drop for CloseOnDrop<'_> {
     fn drop(&mut self) {
-        // ORDERING: Release, pairs with the Acquire in `work_until_closed`: a worker that sees the queues closed also
-        // sees every packet in them; otherwise it could leave some behind.
+        // ORDERING: Release, pairs with the Acquire in `work_until_closed`: a worker that sees the
+        // queues closed also sees every packet in them; otherwise it could leave some behind.
         self.0.store(true, Release);
     }
 }
 
 /// A worker: takes a packet from each queue in turn, and leaves after a round without any
 /// that began when the dispatcher had closed.
-fn work_until_closed(is_closed: &AtomicBool, queues: usize, mut take: impl FnMut(usize) -> Option<Packet>) -> Tally {
+fn work_until_closed(
+    is_closed: &AtomicBool,
+    queues: usize,
+    mut take: impl FnMut(usize) -> Option<Packet>,
+) -> Tally {
     let mut done = Tally::default();
     let backoff = Backoff::new();
     loop {
-        // ORDERING: Acquire, pairs with the Release in `CloseOnDrop`; see there. Read before the round: packets may
-        // come in, and the dispatcher close, behind the worker's back.
+        // ORDERING: Acquire, pairs with the Release in `CloseOnDrop`; see there. Read before the
+        // round: packets may come in, and the dispatcher close, behind the worker's back.
         let was_closed = is_closed.load(Acquire);
         let before = done.packets;
         for queue in 0..queues {
@@ -219,7 +259,10 @@ mod tests {
         let traffic = Traffic::new(3, 1, Generator::Uniform, 5);
         let count = if cfg!(miri) { 50 } else { 20_000 };
         for depth in [1, 2, 32] {
-            let Queues { mut producers, mut consumers } = Queues::new(1, depth);
+            let Queues {
+                mut producers,
+                mut consumers,
+            } = Queues::new(1, depth);
             std::thread::scope(|scope| {
                 scope.spawn(|| {
                     for index in 0..count {

@@ -27,7 +27,10 @@ anything after the end
 fn error_with(from: &str, to: &str) -> String {
     let text = GOOD.replacen(from, to, 1);
     assert_ne!(text, GOOD, "nothing was replaced");
-    parse(&text).map(|_| ()).expect_err("the file is broken").to_string()
+    parse(&text)
+        .map(|_| ())
+        .expect_err("the file is broken")
+        .to_string()
 }
 
 #[test]
@@ -52,7 +55,10 @@ fn a_byte_order_mark_is_no_part_of_the_first_keyword() {
 #[test]
 fn another_kind_of_distance_is_refused_with_its_line() {
     let error = error_with("EUC_2D", "GEO");
-    assert_eq!(error, "line 6: EDGE_WEIGHT_TYPE `GEO` is not supported; only EUC_2D is");
+    assert_eq!(
+        error,
+        "line 6: EDGE_WEIGHT_TYPE `GEO` is not supported; only EUC_2D is"
+    );
     assert!(error_with("TYPE: TSP", "TYPE: CVRP").starts_with("line 4: TYPE `CVRP`"));
 }
 
@@ -68,30 +74,50 @@ fn a_wrong_or_missing_dimension_is_refused() {
     assert!(error_with(": 4", ": four").starts_with("line 5: DIMENSION `four`"));
     assert!(error_with(": 4", ": 2").contains("at least 3"));
     assert!(error_with("DIMENSION : 4\n", "").contains("line 6: DIMENSION is missing"));
-    assert!(error_with("EDGE_WEIGHT_TYPE : EUC_2D\n", "").contains("EDGE_WEIGHT_TYPE: EUC_2D is missing"));
+    assert!(
+        error_with("EDGE_WEIGHT_TYPE : EUC_2D\n", "")
+            .contains("EDGE_WEIGHT_TYPE: EUC_2D is missing")
+    );
 }
 
 #[test]
 fn a_wrong_number_of_cities_is_refused() {
     let few = error_with(": 4", ": 5");
-    assert!(few.starts_with("line 13: 4 cities, but DIMENSION is 5"), "{few}");
+    assert!(
+        few.starts_with("line 13: 4 cities, but DIMENSION is 5"),
+        "{few}"
+    );
     let many = error_with(": 4", ": 3");
-    assert!(many.starts_with("line 12: city number `4` is not"), "{many}");
+    assert!(
+        many.starts_with("line 12: city number `4` is not"),
+        "{many}"
+    );
     assert!(error_with("NODE_COORD_SECTION", "EOF").contains("without NODE_COORD_SECTION"));
-    assert!(parse("").unwrap_err().to_string().starts_with("line 1: the file ends"));
+    assert!(
+        parse("")
+            .unwrap_err()
+            .to_string()
+            .starts_with("line 1: the file ends")
+    );
 }
 
 #[test]
 fn a_city_twice_names_both_lines() {
     let error = error_with("2 10 0", "3 10 0");
-    assert_eq!(error, "line 10: city 3 is already on line 9; give each city its own number");
+    assert_eq!(
+        error,
+        "line 10: city 3 is already on line 9; give each city its own number"
+    );
 }
 
 #[test]
 fn coordinates_that_are_no_place_are_refused() {
     for bad in ["ten", "NaN", "inf", "-inf", "1e10", "1,5"] {
         let error = error_with("2 10 0", &format!("2 {bad} 0"));
-        assert!(error.starts_with(&format!("line 10: x coordinate `{bad}` of city 2")), "{error}");
+        assert!(
+            error.starts_with(&format!("line 10: x coordinate `{bad}` of city 2")),
+            "{error}"
+        );
     }
     assert!(error_with("2 10 0", "2 10 y").contains("y coordinate `y` of city 2"));
     assert!(error_with("2 10 0", "2 10").contains("line 10: expected `number x y`"));
@@ -104,13 +130,17 @@ fn a_message_repeats_no_more_of_a_file_than_fits_a_line() {
     assert!(error.len() < 200 && error.contains("xxx…`"), "{error}");
 }
 
-/// Reads whatever it is: no panic, and no more memory than the text is worth. A city of six bytes takes a place of 40
-/// bytes in a table that doubles.
+/// Reads whatever it is: no panic, and no more memory than the text is worth. A city of six bytes
+/// takes a place of 40 bytes in a table that doubles.
 fn survives(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (_, peak) = peak_bytes(|| parse(&text).map_err(|error| error.to_string()));
     let bound = 40 * text.len() + 4_096;
-    assert!(peak <= bound, "{peak} bytes for a text of {}: {text:?}", text.len());
+    assert!(
+        peak <= bound,
+        "{peak} bytes for a text of {}: {text:?}",
+        text.len()
+    );
 }
 
 /// What a file holds, and numbers that lie.
@@ -122,7 +152,12 @@ fn lines() -> impl Strategy<Value = Vec<u8>> {
 
 /// A good file of so many cities, damaged in some places: bytes overwritten, cut out, put in twice.
 fn damaged() -> impl Strategy<Value = Vec<u8>> {
-    let damage = (any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..4, any::<u8>());
+    let damage = (
+        any::<prop::sample::Index>(),
+        any::<prop::sample::Index>(),
+        0..4,
+        any::<u8>(),
+    );
     (3..200_usize, prop::collection::vec(damage, 0..6)).prop_map(|(cities, damages)| {
         let cities: Vec<String> = (1..=cities).map(|n| format!("{n} {n} {n}\n")).collect();
         let header = "TYPE: TSP\nDIMENSION: 100\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n";
