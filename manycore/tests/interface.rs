@@ -14,7 +14,7 @@ static HEAP: manycore::Heap = manycore::Heap;
 
 fn simulate<R: 'static>(cores: usize, main: impl FnOnce() -> R + 'static) -> R {
     let mut machine = Machine::free(cores);
-    machine.prices.transfer = [0, 20_000, 20_000, 20_000];
+    machine.prices.set_transfers(20_000);
     machine.prices.hit = 1_000;
     run(&machine, FrequencyMode::Fixed, 1, main).unwrap().result
 }

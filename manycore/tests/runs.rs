@@ -28,7 +28,7 @@ fn a_busy_run(seed: u64, hardware_threads: usize) -> String {
     machine.topology.hardware_threads = hardware_threads;
     machine.prices.shared_speed = 0.6;
     machine.prices.hit = 1_000;
-    machine.prices.transfer = [0, 20_000, 20_000, 20_000];
+    machine.prices.set_transfers(20_000);
     machine.prices.resume = 2_000_000;
     machine.prices.jitter = 0.5;
     let finished = run(&machine, FrequencyMode::Dynamic, seed, || {
@@ -72,7 +72,7 @@ fn one_seed_gives_one_result_and_another_seed_another() {
 #[test]
 fn waits_name_the_line_of_source_and_the_one_that_wrote() {
     let mut machine = Machine::free(2);
-    machine.prices.transfer = [0, 20_000, 20_000, 20_000];
+    machine.prices.set_transfers(20_000);
     let waits = run(&machine, FrequencyMode::Fixed, 1, || {
         let word = Arc::new(Padded::default());
         let reader = Arc::clone(&word);
@@ -83,7 +83,7 @@ fn waits_name_the_line_of_source_and_the_one_that_wrote() {
         manycore::waits()
     });
     let waits = waits.unwrap().result;
-    let (reads, writes) = (line!() - 4, line!() - 5);
+    let (reads, writes) = (line!() - 6, line!() - 7);
     let wait = waits
         .iter()
         .find(|wait| wait.at.line() == reads)
@@ -165,7 +165,7 @@ fn a_deadlock_is_an_error_with_every_cores_place() {
     for part in [
         "other",
         "main",
-        &format!("{}:{}", file!(), line!() - 9),
+        &format!("{}:{}", file!(), line!() - 8),
         "core    0",
     ] {
         assert!(text.contains(part), "no `{part}` in {text}");

@@ -352,7 +352,7 @@ impl Engine {
         let prices = &self.machine.prices;
         let from = miss
             .from
-            .map_or(prices.memory, |distance| prices.transfer[distance as usize]);
+            .map_or(prices.memory, |distance| prices.transfer(distance));
         from + prices.invalidation * miss.losers.saturating_sub(1)
     }
 

@@ -1,6 +1,5 @@
 //! `machines/NAME.toml`: a machine as people write it, each price with its source.
 
-use std::cell::RefCell;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
@@ -8,24 +7,11 @@ use serde::Deserialize;
 use serde_spanned::Spanned;
 
 use super::hardware_threads::{Derived, HardwareThreads};
-use super::{Frequency, MAX_CORES, Machine, NANOSECOND, Picoseconds, Prices, Topology};
+use super::prices::PriceTables;
+use super::{Frequency, MAX_CORES, Machine, Topology};
 
 /// What a core may run at, in MHz: what is outside is a slip of the unit.
 const MHZ: RangeInclusive<u32> = 100..=10_000;
-
-/// Stands, where a price is scaled, for what blocking, waking and yielding cost, all together:
-/// guesses that hang together, as all are ways through one scheduler.
-pub const SYSTEM: &str = "system";
-
-/// The prices of which [`SYSTEM`] stands for.
-const SYSTEM_PRICES: [&str; 6] = [
-    "block-ns",
-    "wake-ns",
-    "wake-polling-ns",
-    "resume-ns",
-    "resume-polling-ns",
-    "yield-ns",
-];
 
 /// What is wrong with a machine's file: where, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -77,52 +63,6 @@ struct FrequencyTable {
     source: Spanned<String>,
 }
 
-/// One price: its value, and where the value is from.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Price {
-    value: Spanned<f64>,
-    source: Spanned<String>,
-}
-
-/// Every price by its key; the unit is in the key. A machine has them all: a default would be a
-/// guess that nobody signed.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct PriceTables {
-    hit_ns: Price,
-    read_modify_write_ns: Price,
-    fence_ns: Price,
-    pause_ns: Price,
-    allocation_ns: Price,
-    transfer_cluster_ns: Price,
-    transfer_socket_ns: Price,
-    transfer_far_ns: Price,
-    occupancy: Price,
-    invalidation_ns: Price,
-    memory_ns: Price,
-    store_buffer: Price,
-    call_ns: Price,
-    block_ns: Price,
-    wake_ns: Price,
-    wake_polling_ns: Price,
-    resume_ns: Price,
-    poll_ns: Price,
-    resume_polling_ns: Price,
-    deep_after_ns: Price,
-    deep_resume_ns: Price,
-    switch_ns: Price,
-    slice_ns: Price,
-    jitter: Price,
-    yield_ns: Price,
-    spawn_ns: Price,
-    heavy_fence_ns: Price,
-    heavy_fence_per_core_ns: Price,
-    interrupt_ns: Price,
-    core_gigabytes_per_second: Price,
-    socket_gigabytes_per_second: Price,
-}
-
 impl Machine {
     /// Reads and checks a machine's file. Its name is the file's, without `.toml`.
     ///
@@ -133,7 +73,7 @@ impl Machine {
         Self::read_scaled(path, None)
     }
 
-    /// [`Machine::read`], with one price, by its key, or [`SYSTEM`], so many times as high: as far
+    /// [`Machine::read`], with one price, by its key, or [`SYSTEM`](super::SYSTEM), so many times as high: as far
     /// as it may go.
     ///
     /// # Errors
@@ -171,7 +111,7 @@ impl Machine {
             title: written.title,
             topology,
             frequency: frequency(&written.frequency, &fault)?,
-            prices: prices(&written.price, scaled, &fault)?,
+            prices: written.price.read(scaled, &fault)?,
         };
         match written.hardware_threads {
             Some(threads) => threads.given_to(machine, &fault),
@@ -306,25 +246,25 @@ fn ordered(
     for (key, price, is_there) in [
         (
             "transfer-cluster-ns",
-            &tables.transfer_cluster_ns,
+            &tables.transfer_cluster,
             topology.cores_per_cluster > 1,
         ),
         (
             "transfer-socket-ns",
-            &tables.transfer_socket_ns,
+            &tables.transfer_socket,
             topology.clusters_per_socket > 1,
         ),
         (
             "transfer-far-ns",
-            &tables.transfer_far_ns,
+            &tables.transfer_far,
             topology.sockets > 1,
         ),
     ] {
         transfers.extend(is_there.then_some((key, price)));
     }
     let resumes = [
-        ("resume-ns", &tables.resume_ns),
-        ("deep-resume-ns", &tables.deep_resume_ns),
+        ("resume-ns", &tables.resume),
+        ("deep-resume-ns", &tables.deep_resume),
     ];
     for pair in transfers.windows(2).chain(resumes.windows(2)) {
         let [(less, low), (key, high)] = pair else {
@@ -341,124 +281,9 @@ fn ordered(
     Ok(())
 }
 
-fn prices(
-    tables: &PriceTables,
-    scaled: Option<(&str, f64)>,
-    fault: &impl Fn(usize, String) -> MachineError,
-) -> Result<Prices, MachineError> {
-    let known = RefCell::new(Vec::new());
-    // The largest price is a second: what is longer is a slip of the unit, and sums stay far from
-    // overflow.
-    let within = |key: &str, price: &Price, most: f64| {
-        sourced(&price.source, key, fault)?;
-        let value = *price.value.get_ref();
-        if !(0.0..=most).contains(&value) {
-            return Err(fault(
-                price.value.span().start,
-                format!("{key} = {value}: write a number from 0 to {most}"),
-            ));
-        }
-        known.borrow_mut().push(key.to_owned());
-        let is_meant =
-            |wanted: &str| wanted == key || (wanted == SYSTEM && SYSTEM_PRICES.contains(&key));
-        let factor = scaled
-            .filter(|(wanted, _)| is_meant(wanted))
-            .map_or(1.0, |(_, factor)| factor);
-        Ok((value * factor).min(most))
-    };
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "within 0 and a second"
-    )]
-    let time = |key: &str, price: &Price| -> Result<Picoseconds, MachineError> {
-        within(key, price, 1e9).map(|ns| (ns * NANOSECOND as f64).round() as Picoseconds)
-    };
-    let picoseconds_per_byte = |key: &str, price: &Price| {
-        let rate = within(key, price, 1e6)?;
-        if rate == 0.0 {
-            let at = price.value.span().start;
-            return Err(fault(
-                at,
-                format!("{key} = 0: memory would never answer; write more"),
-            ));
-        }
-        Ok(1e3 / rate)
-    };
-    let written = &tables.store_buffer.value;
-    if written.get_ref().fract() != 0.0 || *written.get_ref() < 1.0 {
-        let told = format!(
-            "store-buffer = {}: write how many stores it holds, 1 to 1000",
-            written.get_ref()
-        );
-        return Err(fault(written.span().start, told));
-    }
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "within 0 and 1000"
-    )]
-    let store_buffer = within("store-buffer", &tables.store_buffer, 1_000.0)?
-        .round()
-        .max(1.0) as usize;
-    let prices = Prices {
-        hit: time("hit-ns", &tables.hit_ns)?,
-        read_modify_write: time("read-modify-write-ns", &tables.read_modify_write_ns)?,
-        fence: time("fence-ns", &tables.fence_ns)?,
-        pause: time("pause-ns", &tables.pause_ns)?,
-        allocation: time("allocation-ns", &tables.allocation_ns)?,
-        transfer: [
-            0,
-            time("transfer-cluster-ns", &tables.transfer_cluster_ns)?,
-            time("transfer-socket-ns", &tables.transfer_socket_ns)?,
-            time("transfer-far-ns", &tables.transfer_far_ns)?,
-        ],
-        occupancy: within("occupancy", &tables.occupancy, 1.0)?,
-        invalidation: time("invalidation-ns", &tables.invalidation_ns)?,
-        memory: time("memory-ns", &tables.memory_ns)?,
-        store_buffer,
-        call: time("call-ns", &tables.call_ns)?,
-        block: time("block-ns", &tables.block_ns)?,
-        wake: time("wake-ns", &tables.wake_ns)?,
-        wake_polling: time("wake-polling-ns", &tables.wake_polling_ns)?,
-        resume: time("resume-ns", &tables.resume_ns)?,
-        poll: time("poll-ns", &tables.poll_ns)?,
-        resume_polling: time("resume-polling-ns", &tables.resume_polling_ns)?,
-        deep_after: time("deep-after-ns", &tables.deep_after_ns)?,
-        deep_resume: time("deep-resume-ns", &tables.deep_resume_ns)?,
-        switch: time("switch-ns", &tables.switch_ns)?,
-        slice: time("slice-ns", &tables.slice_ns)?,
-        jitter: within("jitter", &tables.jitter, 1.0)?,
-        yielding: time("yield-ns", &tables.yield_ns)?,
-        spawn: time("spawn-ns", &tables.spawn_ns)?,
-        heavy_fence: time("heavy-fence-ns", &tables.heavy_fence_ns)?,
-        heavy_fence_per_core: time("heavy-fence-per-core-ns", &tables.heavy_fence_per_core_ns)?,
-        interrupt: time("interrupt-ns", &tables.interrupt_ns)?,
-        shared_speed: 1.0,
-        byte: picoseconds_per_byte(
-            "core-gigabytes-per-second",
-            &tables.core_gigabytes_per_second,
-        )?,
-        socket_byte: picoseconds_per_byte(
-            "socket-gigabytes-per-second",
-            &tables.socket_gigabytes_per_second,
-        )?,
-    };
-    let known = known.into_inner();
-    if let Some((key, _)) =
-        scaled.filter(|(key, _)| *key != SYSTEM && !known.iter().any(|it| it == key))
-    {
-        let known = known.join(", ");
-        return Err(fault(
-            0,
-            format!("{key}: no price has this key; known: {known}"),
-        ));
-    }
-    Ok(prices)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::{Prices, SYSTEM};
     use super::*;
 
     fn machines() -> std::path::PathBuf {
@@ -594,16 +419,12 @@ mod tests {
             (of(&both), both.hit),
             (of(&plain).map(|price| 2 * price), plain.hit)
         );
-        assert!(
-            SYSTEM_PRICES
-                .iter()
-                .all(|key| read(Some((key, 2.0))).is_ok())
-        );
         let most = read(Some(("occupancy", 1e3))).unwrap().prices;
         assert!((most.occupancy - 1.0).abs() < f64::EPSILON);
         let message = read(Some(("fences-ns", 2.0))).unwrap_err().to_string();
         assert!(
-            message.contains("fences-ns: no price has this key; known: store-buffer, hit-ns,"),
+            message
+                .contains("fences-ns: no price has this key; known: hit-ns, read-modify-write-ns,"),
             "{message}"
         );
     }

@@ -4,8 +4,10 @@
 
 mod file;
 mod hardware_threads;
+mod prices;
 
-pub use file::{MachineError, SYSTEM};
+pub use file::MachineError;
+pub use prices::{Prices, SYSTEM};
 
 /// Time on a simulated machine, in picoseconds.
 pub type Picoseconds = u64;
@@ -111,114 +113,6 @@ pub enum Distance {
     Socket,
     /// Another socket.
     Far,
-}
-
-/// What things cost, in picoseconds where nothing else is said.
-///
-/// Those of a core hold at [`Frequency::reference_mhz`] and scale with the frequency; transfers and
-/// what the operating system does do not.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Prices {
-    /// Of a core: a read of a line that it has, or a store, and the instructions around it.
-    pub hit: Picoseconds,
-    /// Of a core: a read-modify-write of a line that it owns, above a hit.
-    pub read_modify_write: Picoseconds,
-    /// Of a core: a sequentially consistent fence whose store buffer is empty.
-    pub fence: Picoseconds,
-    /// Of a core: one spin hint.
-    pub pause: Picoseconds,
-    /// Of a core: an allocation, or freeing what it allocated itself.
-    pub allocation: Picoseconds,
-    /// A line from another core, by [`Distance`]; of oneself, nothing.
-    pub transfer: [Picoseconds; 4],
-    /// The part of a transfer during which nobody else can have the line, from 0 to 1.
-    pub occupancy: f64,
-    /// Each sharer of a line beyond the farthest, when it is written.
-    pub invalidation: Picoseconds,
-    /// The first access to a line that no cache has.
-    pub memory: Picoseconds,
-    /// Stores that a core's buffer holds.
-    pub store_buffer: usize,
-    /// A system call that finds nobody to wake, or that it need not block.
-    pub call: Picoseconds,
-    /// Going to sleep, above the call, until the core is idle.
-    pub block: Picoseconds,
-    /// Waking a thread, above the call, if an idle core must be interrupted for it.
-    pub wake: Picoseconds,
-    /// Waking a thread, above the call, if its core polls, or has another thread.
-    pub wake_polling: Picoseconds,
-    /// From the end of waking until the thread runs on a core that was idle for a short time.
-    pub resume: Picoseconds,
-    /// A core that becomes idle polls for so long for a thread.
-    pub poll: Picoseconds,
-    /// From the end of waking until the thread runs on a core that polls.
-    pub resume_polling: Picoseconds,
-    /// A core that has been idle for longer than this is in deep idle.
-    pub deep_after: Picoseconds,
-    /// From the end of waking until the thread runs on a core in deep idle.
-    pub deep_resume: Picoseconds,
-    /// From one thread to the next on a core.
-    pub switch: Picoseconds,
-    /// How long a thread has a core for which another waits.
-    pub slice: Picoseconds,
-    /// Resuming takes up to this part more, by the seed, from 0 to 1.
-    pub jitter: f64,
-    /// A yield, above changing to another thread.
-    pub yielding: Picoseconds,
-    /// Starting a thread, for the one that starts it; the thread runs after as long as resuming
-    /// takes.
-    pub spawn: Picoseconds,
-    /// A heavy fence, for the core that makes it, if no other core runs.
-    pub heavy_fence: Picoseconds,
-    /// A heavy fence, for each other running core, for the core that makes it.
-    pub heavy_fence_per_core: Picoseconds,
-    /// A heavy fence, for each core that it interrupts.
-    pub interrupt: Picoseconds,
-    /// Of a core: how fast each of its two hardware threads is while both run, of what it is alone.
-    pub shared_speed: f64,
-    /// One byte to or from memory by one core.
-    pub byte: f64,
-    /// One byte to or from a socket's memory by all of its cores together.
-    pub socket_byte: f64,
-}
-
-impl Prices {
-    /// Nothing costs anything: for tests of what follows from order alone.
-    #[must_use]
-    pub fn free() -> Self {
-        Self {
-            hit: 0,
-            read_modify_write: 0,
-            fence: 0,
-            pause: 0,
-            allocation: 0,
-            transfer: [0; 4],
-            occupancy: 1.0,
-            invalidation: 0,
-            memory: 0,
-            store_buffer: 56,
-            call: 0,
-            block: 0,
-            wake: 0,
-            wake_polling: 0,
-            resume: 0,
-            poll: 0,
-            resume_polling: 0,
-            deep_after: Picoseconds::MAX,
-            deep_resume: 0,
-            switch: 0,
-            slice: Picoseconds::MAX,
-            jitter: 0.0,
-            yielding: 0,
-            spawn: 0,
-            heavy_fence: 0,
-            heavy_fence_per_core: 0,
-            interrupt: 0,
-            shared_speed: 1.0,
-            byte: 0.0,
-            socket_byte: 0.0,
-        }
-    }
 }
 
 /// How fast cores run.

@@ -221,7 +221,7 @@ fn a_value_of_a_thread_is_its_own_and_dropped_at_its_end() {
 #[test]
 fn a_visit_to_a_cell_that_another_core_wrote_pays_for_the_transfer() {
     let mut machine = Machine::free(2);
-    machine.prices.transfer = [0, 50_000, 50_000, 50_000];
+    machine.prices.set_transfers(50_000);
     let visits = |is_other: bool| {
         let body = move || {
             let cell = Box::leak(Box::new(UnsafeCell::new([0u64; 8])));

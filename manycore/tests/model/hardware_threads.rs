@@ -107,7 +107,7 @@ fn a_sibling_that_is_being_woken_costs_nothing_before_it_runs() {
 #[test]
 fn siblings_have_one_cache_and_other_cores_have_others() {
     let elapsed = |mut machine: Machine| {
-        machine.prices.transfer = [0, 50 * NS, 50 * NS, 50 * NS];
+        machine.prices.set_transfers(50 * NS);
         machine.prices.hit = NS;
         let body = || {
             #[repr(align(128))]

@@ -53,7 +53,7 @@ fn threads_on_cores_of_their_own_work_at_the_same_time() {
 /// Accesses that `threads` threads make to one word, in the time of a transfer of its line.
 fn accesses_per_transfer(threads: usize, occupancy: f64) -> f64 {
     let mut machine = machine(threads);
-    machine.prices.transfer = [0, 50 * NS, 50 * NS, 50 * NS];
+    machine.prices.set_transfers(50 * NS);
     machine.prices.hit = NS;
     machine.prices.occupancy = occupancy;
     let ((), elapsed) = simulate(&machine, move || {
@@ -111,7 +111,7 @@ fn two_words(machine: &Machine, are_apart: bool) -> Picoseconds {
 #[test]
 fn two_words_on_one_line_cost_what_one_hot_word_does_and_apart_nothing() {
     let mut machine = machine(2);
-    machine.prices.transfer = [0, 50 * NS, 50 * NS, 50 * NS];
+    machine.prices.set_transfers(50 * NS);
     machine.prices.hit = NS;
     let together = two_words(&machine, false);
     let apart = two_words(&machine, true);
@@ -122,7 +122,7 @@ fn two_words_on_one_line_cost_what_one_hot_word_does_and_apart_nothing() {
 #[test]
 fn readers_of_a_line_that_nobody_writes_pay_for_it_once() {
     let mut machine = machine(4);
-    machine.prices.transfer = [0, 50 * NS, 50 * NS, 50 * NS];
+    machine.prices.set_transfers(50 * NS);
     machine.prices.hit = NS;
     let ((), elapsed) = simulate(&machine, || {
         let word = Arc::new(Padded::default());
@@ -138,7 +138,7 @@ fn readers_of_a_line_that_nobody_writes_pay_for_it_once() {
 #[test]
 fn a_store_is_buffered_and_a_fence_waits_for_it() {
     let mut machine = machine(2);
-    machine.prices.transfer = [0, 80 * NS, 80 * NS, 80 * NS];
+    machine.prices.set_transfers(80 * NS);
     let ((store, with_fence), _) = simulate(&machine, || {
         let word = Arc::new(Padded::default());
         let write = |with_fence: bool| {
@@ -232,7 +232,7 @@ fn time_is_accounted_for_to_the_last_picosecond() {
     let mut machine = machine(3);
     machine.prices.resume = 3_000 * NS;
     machine.prices.hit = NS;
-    machine.prices.transfer = [0, 20 * NS, 20 * NS, 20 * NS];
+    machine.prices.set_transfers(20 * NS);
     let (spent, elapsed) = simulate(&machine, || {
         let word = Arc::new(Padded::default());
         on_threads(3, move |i| {

@@ -85,7 +85,7 @@ fn simulated(host: &Host, operation: Loop, threads: usize) -> f64 {
     let mut machine = Machine::free(threads);
     machine.prices.hit = NANOSECOND;
     machine.prices.read_modify_write = host.read_modify_write;
-    machine.prices.transfer = [0, host.transfer, host.transfer, host.transfer];
+    machine.prices.set_transfers(host.transfer);
     let body = move || {
         let word = Arc::new(AtomicU64::new(0));
         let threads: Vec<_> = (0..threads)

@@ -1,0 +1,255 @@
+//! What things cost on a machine: one table of all prices, and how a machine's file gives them.
+
+use serde::Deserialize;
+use serde_spanned::Spanned;
+
+use super::file::sourced;
+use super::{Distance, MachineError, NANOSECOND, Picoseconds};
+
+/// Stands, where a price is scaled, for what blocking, waking and yielding cost, all together:
+/// guesses that hang together, as all are ways through one scheduler.
+pub const SYSTEM: &str = "system";
+
+/// The largest price in nanoseconds, a second: what is longer is a slip of the unit, and sums stay
+/// far from overflow.
+const MOST_NS: f64 = 1e9;
+
+/// One price as written: its value, and where the value is from.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Price {
+    pub(super) value: Spanned<f64>,
+    source: Spanned<String>,
+}
+
+/// Declares [`Prices`] and the table `[price]` of a machine's file from one list. A row has what
+/// the price is for, its name and type, its key (with the unit), how a written value is read (a
+/// method of [`Reader`]), and its value where nothing costs anything. `system` says that the price
+/// is one of those for which [`SYSTEM`] stands.
+macro_rules! prices {
+    ($(
+        $(#[doc = $doc:literal])*
+        $name:ident: $type:ty = $key:literal, $read:ident, $free:expr $(, $system:ident)?;
+    )*) => {
+        /// What things cost, in picoseconds where nothing else is said.
+        ///
+        /// Those of a core hold at [`Frequency::reference_mhz`](super::Frequency::reference_mhz)
+        /// and scale with the frequency; transfers and what the operating system does do not.
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct Prices {
+            $($(#[doc = $doc])* pub $name: $type,)*
+            /// Of a core: how fast each of its two hardware threads is while both run, of what it
+            /// is alone. Not a price of its own in a machine's file.
+            pub shared_speed: f64,
+        }
+
+        impl Prices {
+            /// Nothing costs anything: for tests of what follows from order alone.
+            #[must_use]
+            pub fn free() -> Self {
+                Self { $($name: $free,)* shared_speed: 1.0 }
+            }
+        }
+
+        /// Every price as written. A machine has them all: a default would be a guess that nobody
+        /// signed.
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub(super) struct PriceTables {
+            $(#[serde(rename = $key)] pub(super) $name: Price,)*
+        }
+
+        /// Each price's key, and whether [`SYSTEM`] stands for it.
+        const KEYS: &[(&str, bool)] = &[$(($key, prices!(@is_system $($system)?))),*];
+
+        impl PriceTables {
+            /// The prices, checked.
+            pub(super) fn read(
+                &self,
+                scaled: Option<(&str, f64)>,
+                fault: &impl Fn(usize, String) -> MachineError,
+            ) -> Result<Prices, MachineError> {
+                if let Some((wanted, _)) = scaled {
+                    known(wanted).map_err(|message| fault(0, message))?;
+                }
+                let reader = Reader { scaled, fault };
+                Ok(Prices {
+                    $($name: reader.$read($key, &self.$name)?,)*
+                    shared_speed: 1.0,
+                })
+            }
+        }
+    };
+    (@is_system system) => { true };
+    (@is_system) => { false };
+}
+
+prices! {
+    /// Of a core: a read of a line that it has, or a store, and the instructions around it.
+    hit: Picoseconds = "hit-ns", time, 0;
+    /// Of a core: a read-modify-write of a line that it owns, above a hit.
+    read_modify_write: Picoseconds = "read-modify-write-ns", time, 0;
+    /// Of a core: a sequentially consistent fence whose store buffer is empty.
+    fence: Picoseconds = "fence-ns", time, 0;
+    /// Of a core: one spin hint.
+    pause: Picoseconds = "pause-ns", time, 0;
+    /// Of a core: an allocation, or freeing what it allocated itself.
+    allocation: Picoseconds = "allocation-ns", time, 0;
+    /// A line from another core of the cluster.
+    transfer_cluster: Picoseconds = "transfer-cluster-ns", time, 0;
+    /// A line from another cluster of the socket.
+    transfer_socket: Picoseconds = "transfer-socket-ns", time, 0;
+    /// A line from another socket.
+    transfer_far: Picoseconds = "transfer-far-ns", time, 0;
+    /// The part of a transfer during which no other core can have the line, from 0 to 1.
+    occupancy: f64 = "occupancy", share, 1.0;
+    /// Each sharer of a line beyond the farthest, when it is written.
+    invalidation: Picoseconds = "invalidation-ns", time, 0;
+    /// The first access to a line that no cache has.
+    memory: Picoseconds = "memory-ns", time, 0;
+    /// Stores that a core's buffer holds.
+    store_buffer: usize = "store-buffer", stores, 56;
+    /// A system call that finds no thread to wake, or that it need not block.
+    call: Picoseconds = "call-ns", time, 0;
+    /// Going to sleep, above the call, until the core is idle.
+    block: Picoseconds = "block-ns", time, 0, system;
+    /// Waking a thread, above the call, if an idle core must be interrupted for it.
+    wake: Picoseconds = "wake-ns", time, 0, system;
+    /// Waking a thread, above the call, if its core polls, or has another thread.
+    wake_polling: Picoseconds = "wake-polling-ns", time, 0, system;
+    /// From the end of waking until the thread runs on a core that was idle for a short time.
+    resume: Picoseconds = "resume-ns", time, 0, system;
+    /// A core that becomes idle polls for so long for a thread.
+    poll: Picoseconds = "poll-ns", time, 0;
+    /// From the end of waking until the thread runs on a core that polls.
+    resume_polling: Picoseconds = "resume-polling-ns", time, 0, system;
+    /// A core that has been idle for longer than this is in deep idle.
+    deep_after: Picoseconds = "deep-after-ns", time, Picoseconds::MAX;
+    /// From the end of waking until the thread runs on a core in deep idle.
+    deep_resume: Picoseconds = "deep-resume-ns", time, 0;
+    /// From one thread to the next on a core.
+    switch: Picoseconds = "switch-ns", time, 0;
+    /// How long a thread has a core for which another waits.
+    slice: Picoseconds = "slice-ns", time, Picoseconds::MAX;
+    /// Resuming takes up to this part more, by the seed, from 0 to 1.
+    jitter: f64 = "jitter", share, 0.0;
+    /// A yield, above changing to another thread.
+    yielding: Picoseconds = "yield-ns", time, 0, system;
+    /// Starting a thread, for the one that starts it; the thread runs after as long as resuming
+    /// takes.
+    spawn: Picoseconds = "spawn-ns", time, 0;
+    /// A heavy fence, for the core that makes it, if no other core runs.
+    heavy_fence: Picoseconds = "heavy-fence-ns", time, 0;
+    /// A heavy fence, for each other running core, for the core that makes it.
+    heavy_fence_per_core: Picoseconds = "heavy-fence-per-core-ns", time, 0;
+    /// A heavy fence, for each core that it interrupts.
+    interrupt: Picoseconds = "interrupt-ns", time, 0;
+    /// One byte to or from memory by one core.
+    byte: f64 = "core-gigabytes-per-second", picoseconds_per_byte, 0.0;
+    /// One byte to or from a socket's memory by all of its cores together.
+    socket_byte: f64 = "socket-gigabytes-per-second", picoseconds_per_byte, 0.0;
+}
+
+impl Prices {
+    /// A line from another core; from the own one, nothing.
+    #[must_use]
+    pub fn transfer(&self, distance: Distance) -> Picoseconds {
+        match distance {
+            Distance::Own => 0,
+            Distance::Cluster => self.transfer_cluster,
+            Distance::Socket => self.transfer_socket,
+            Distance::Far => self.transfer_far,
+        }
+    }
+
+    /// Makes a line from every other core cost the same.
+    pub fn set_transfers(&mut self, price: Picoseconds) {
+        self.transfer_cluster = price;
+        self.transfer_socket = price;
+        self.transfer_far = price;
+    }
+}
+
+/// Refuses a key that neither names a price nor stands for some.
+fn known(wanted: &str) -> Result<(), String> {
+    if wanted == SYSTEM || KEYS.iter().any(|(key, _)| *key == wanted) {
+        return Ok(());
+    }
+    let known: Vec<_> = KEYS.iter().map(|(key, _)| *key).collect();
+    Err(format!(
+        "{wanted}: no price has this key; known: {}",
+        known.join(", ")
+    ))
+}
+
+/// Reads written prices, and scales those that are meant.
+struct Reader<'a, F> {
+    scaled: Option<(&'a str, f64)>,
+    fault: &'a F,
+}
+
+impl<F: Fn(usize, String) -> MachineError> Reader<'_, F> {
+    /// A number from 0 to `most`, scaled as far as it may go.
+    fn within(&self, key: &str, price: &Price, most: f64) -> Result<f64, MachineError> {
+        sourced(&price.source, key, self.fault)?;
+        let value = *price.value.get_ref();
+        if !(0.0..=most).contains(&value) {
+            return Err((self.fault)(
+                price.value.span().start,
+                format!("{key} = {value}: write a number from 0 to {most}"),
+            ));
+        }
+        let is_meant =
+            |wanted: &str| wanted == key || (wanted == SYSTEM && KEYS.contains(&(key, true)));
+        let factor = self
+            .scaled
+            .filter(|(wanted, _)| is_meant(wanted))
+            .map_or(1.0, |(_, factor)| factor);
+        Ok((value * factor).min(most))
+    }
+
+    /// Nanoseconds, as picoseconds.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "within 0 and a second"
+    )]
+    fn time(&self, key: &str, price: &Price) -> Result<Picoseconds, MachineError> {
+        let ns = self.within(key, price, MOST_NS)?;
+        Ok((ns * NANOSECOND as f64).round() as Picoseconds)
+    }
+
+    /// A part of 1.
+    fn share(&self, key: &str, price: &Price) -> Result<f64, MachineError> {
+        self.within(key, price, 1.0)
+    }
+
+    /// A whole number of stores, at least 1.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "within 0 and 1000"
+    )]
+    fn stores(&self, key: &str, price: &Price) -> Result<usize, MachineError> {
+        let value = *price.value.get_ref();
+        if value.fract() != 0.0 || value < 1.0 {
+            return Err((self.fault)(
+                price.value.span().start,
+                format!("{key} = {value}: write how many stores it holds, 1 to 1000"),
+            ));
+        }
+        Ok(self.within(key, price, 1_000.0)?.round().max(1.0) as usize)
+    }
+
+    /// Gigabytes a second, as picoseconds for a byte.
+    fn picoseconds_per_byte(&self, key: &str, price: &Price) -> Result<f64, MachineError> {
+        let rate = self.within(key, price, 1e6)?;
+        if rate == 0.0 {
+            return Err((self.fault)(
+                price.value.span().start,
+                format!("{key} = 0: memory would never answer; write more"),
+            ));
+        }
+        Ok(1e3 / rate)
+    }
+}
