@@ -18,9 +18,8 @@ mod shared {
 }
 
 mod machine {
-    pub(crate) use std::sync::OnceLock;
+    pub(crate) use std::hint;
     pub(crate) use std::time::Instant;
-    pub(crate) use std::{hint, thread};
 
     pub(crate) use super::shared::asymmetric::{
         prepare_heavy_fences, registers_at_once, try_heavy_fence,

@@ -269,6 +269,19 @@ pub(crate) mod modelled {
             Self { is_heavy: false }
         }
 
+        /// As `cheapest`.
+        pub(crate) fn cheapest_in_time() -> Self {
+            Self::cheapest()
+        }
+
+        /// A model's fences are there from the start.
+        pub(crate) fn is_register_called_for(self) -> bool {
+            false
+        }
+
+        /// Nothing to do.
+        pub(crate) fn register(self) {}
+
         /// For people.
         pub(crate) fn name(self) -> &'static str {
             "modelled"

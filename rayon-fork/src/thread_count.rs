@@ -1,10 +1,9 @@
 //! How many workers a pool gets: by its builder, by the environment, or by the machine.
 
 use std::env;
-use std::sync::OnceLock;
 
 use crate::sleep;
-use crate::sync::thread;
+use crate::sync::{AtomicUsize, Ordering, thread};
 
 /// The number of workers for a builder that asked for `requested` (0: unspecified).
 pub(crate) fn settle(requested: usize) -> usize {
@@ -22,9 +21,23 @@ fn cpus() -> usize {
 
 /// Threads that could run at once when this was first asked. To ask the system takes it some file
 /// accesses, too many for each worker that starts.
+///
+/// Without a lock, since a child of `fork` would wait for ever for the thread that holds it. Who
+/// comes at the same time asks, too.
 pub(crate) fn cpus_at_first() -> usize {
-    static CPUS: OnceLock<usize> = OnceLock::new();
-    *CPUS.get_or_init(cpus)
+    const UNKNOWN: usize = 0;
+    static CPUS: AtomicUsize = AtomicUsize::new(UNKNOWN);
+    // Relaxed: the number is all that there is to it.
+    let known = CPUS.load(Ordering::Relaxed);
+    if known != UNKNOWN {
+        return known;
+    }
+    let asked = cpus();
+    // All get what the first one found.
+    match CPUS.compare_exchange(UNKNOWN, asked, Ordering::Relaxed, Ordering::Relaxed) {
+        Ok(_) => asked,
+        Err(first) => first,
+    }
 }
 
 /// The number of workers that the environment asks for, if it does.

@@ -387,6 +387,7 @@ impl Worker {
     #[inline(never)]
     fn search(&self, latch: &CoreLatch) -> Option<JobRef> {
         let sleep = &self.registry.sleep;
+        let mut registers = false;
         let mut idle = sleep.begin_search(self.index, Some(&self.patience));
         let job = loop {
             if latch.probe() {
@@ -398,6 +399,11 @@ impl Worker {
             if let Some(job) = self.look_closer(&idle) {
                 break Some(job);
             }
+            // Nothing waits for the main loop, so the kernel may take its time.
+            if self.is_in_main_loop(latch) && sleep.try_begin_registering(&idle) {
+                registers = true;
+                break None;
+            }
             sleep.found_nothing(&mut idle, latch, self);
         };
         // Also when the latch ended the search: somebody may have counted on this searcher for a
@@ -406,7 +412,15 @@ impl Worker {
         if job.is_some() {
             job_found(&self.patience);
         }
+        if registers {
+            sleep.register();
+        }
         job
+    }
+
+    /// Whether the worker that waits for `latch` has no job below that goes on when it is set.
+    fn is_in_main_loop(&self, latch: &CoreLatch) -> bool {
+        ptr::eq(latch, &*self.registry.terminate[self.index])
     }
 }
 

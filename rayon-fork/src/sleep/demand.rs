@@ -8,8 +8,10 @@ use std::fmt;
 use super::Sleep;
 use super::counters::counts::Counts;
 use super::parking::ParkingSlot;
+use super::{IdlePeriod, Phase};
 use crate::deque::terms::Answer;
 use crate::hooks::{self, Event};
+use crate::sync::AtomicUsize as UnmodelledUsize;
 use crate::sync::modelled::{AtomicUsize, Fences, Ordering, fence};
 
 /// Of what use it is to a pool.
@@ -31,6 +33,10 @@ pub(crate) struct Demand {
     /// Also those of the deques.
     pub(super) fences: Fences,
     jobs: Jobs,
+    /// 1 as soon as a worker has gone to register the process for the fences. Of the pool, not of
+    /// the process: a child of `fork` has none of its parent's threads, and builds pools of its
+    /// own. No part of any model.
+    registrar: UnmodelledUsize,
     /// What a broken twin does in the place of [`before_scan`](Sleep::before_scan).
     #[cfg(all(test, fork_loom))]
     pub(super) before_scan: Option<fn(&Self)>,
@@ -43,6 +49,7 @@ impl Demand {
             word: AtomicUsize::new(0),
             fences,
             jobs,
+            registrar: UnmodelledUsize::new(0),
             #[cfg(all(test, fork_loom))]
             before_scan: None,
         }
@@ -90,6 +97,28 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
     /// The fences of deques whose jobs are private.
     pub(crate) fn fences(&self) -> Option<Fences> {
         self.demand.first().map(|demand| demand.fences)
+    }
+
+    /// Whether the calling worker, which would block next and for which nobody waits, shall
+    /// [register](Self::register) the process instead, after the end of this search. `true` to one
+    /// worker of a pool: the others stay awake for jobs.
+    pub(crate) fn try_begin_registering(&self, idle: &IdlePeriod<'_>) -> bool {
+        let Some(demand) = self.demand.first() else {
+            return false;
+        };
+        matches!(idle.phase, Phase::Sleepy(_))
+            && demand.fences.is_register_called_for()
+            // Relaxed: nothing but the system call depends on it.
+            && demand.registrar.swap(1, Ordering::Relaxed) == 0
+    }
+
+    /// Registers the process for the fences of deques. The kernel may take milliseconds over it; to
+    /// all others, the calling worker is in a job meanwhile.
+    #[cold]
+    pub(crate) fn register(&self) {
+        self.demand
+            .iter()
+            .for_each(|demand| demand.fences.register());
     }
 
     /// Whether a push must be [answered](Self::answer).

@@ -152,7 +152,17 @@ impl Sleep {
             _ if is_fifo => Jobs::Public,
             _ => Jobs::Private,
         };
-        Self::with_demand(workers, || Demand::new(jobs, Fences::cheapest()))
+        // Asked here, or all workers would ask as they start.
+        thread_count::cpus_at_first();
+        Self::with_demand(workers, || {
+            let fences = if jobs == Jobs::Private {
+                Fences::cheapest_in_time()
+            } else {
+                // Nobody makes any.
+                Fences::full()
+            };
+            Demand::new(jobs, fences)
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Pairs of fences for those who can do without the kernel's.
 
-use super::machine::{OnceLock, prepare_heavy_fences, registers_at_once, thread, try_heavy_fence};
+use super::machine::{prepare_heavy_fences, registers_at_once, try_heavy_fence};
 use super::registration::Registration;
 use super::rounds::Rounds;
 
@@ -22,32 +22,49 @@ pub(crate) struct Fences {
 }
 
 impl Fences {
-    /// The cheapest that there are. The kernel may still be about to register the process when this
-    /// returns.
+    /// The cheapest that there are, when this returns: the kernel may take milliseconds to register
+    /// the process, once in its life.
     pub(crate) fn cheapest() -> Self {
-        static ASKED: OnceLock<()> = OnceLock::new();
-        ASKED.get_or_init(|| {
-            if registers_at_once() {
-                register();
-            } else {
-                // Without a thread for it, fences stay full.
-                let _ = thread::Builder::new()
-                    .name("rayon fences".to_owned())
-                    .spawn(register);
-            }
-        });
-        Self {
+        let fences = Self {
             registration: &PROCESS,
+        };
+        if fences.is_register_called_for() {
+            fences.register();
         }
+        fences
+    }
+
+    /// The same without a wait: if the kernel would take a while, the process is registered when
+    /// somebody who has the time calls [`register`](Self::register).
+    pub(crate) fn cheapest_in_time() -> Self {
+        let fences = Self {
+            registration: &PROCESS,
+        };
+        if fences.is_register_called_for() && registers_at_once() {
+            fences.register();
+        }
+        fences
     }
 
     /// Full ones, as where the kernel refuses.
-    // Where nobody has the choice, for tests.
-    #[allow(dead_code)]
     pub(crate) fn full() -> Self {
-        static NOTHING: Registration = Registration::new();
+        static REFUSED: Registration = Registration::refused();
         Self {
-            registration: &NOTHING,
+            registration: &REFUSED,
+        }
+    }
+
+    /// Whether both sides are full fences for want of a call of [`register`](Self::register).
+    pub(crate) fn is_register_called_for(self) -> bool {
+        self.registration.is_open()
+    }
+
+    /// Asks the kernel to register the process, which may take milliseconds. May be called again,
+    /// and by several threads.
+    pub(crate) fn register(self) {
+        match prepare_heavy_fences() {
+            Ok(()) => self.registration.complete(),
+            Err(_) => self.registration.decline(),
         }
     }
 
@@ -73,12 +90,5 @@ impl Fences {
         } else {
             self.registration.heavy();
         }
-    }
-}
-
-/// Asks the kernel, which may take a while, or refuse.
-fn register() {
-    if prepare_heavy_fences().is_ok() {
-        PROCESS.complete();
     }
 }

@@ -2,7 +2,7 @@
 //! that has threads.
 //!
 //! Until it is done, both sides of a pair are full fences. The change is safe at any moment, and
-//! nobody waits for it:
+//! no other thread waits for it:
 //!
 //! 1. The kernel registers the process.
 //! 2. [`Registration`] says that it knows. From here on a heavy side asks the kernel.
@@ -13,6 +13,15 @@
 //! is registered, then its fence precedes that of step 3, and a light side that is free comes after
 //! step 3: it sees what the caller of the heavy side did before. If it reads anything else, it asks
 //! the kernel, and the kernel fences for everybody.
+//!
+//! Several threads may do all four steps at once: nobody holds a lock here, since a child of `fork`
+//! would wait for ever for a thread that it does not have. The second one may find that the first
+//! is between steps 2 and 4, or was there when the process was copied. It executes a fence of its
+//! own behind that read, and does step 4: whoever reads the earlier state has fenced before.
+//!
+//! A child of `fork` inherits this state with the memory, and what the kernel has registered.
+//! A child that was copied while another thread registered may read that light sides are free, and
+//! the kernel does not know the child: then it refuses the first heavy side, as below.
 //!
 //! A kernel that serves may refuse later: a program may enter a sandbox. Then the state goes back,
 //! again in two steps:
@@ -64,15 +73,38 @@ impl Registration {
         }
     }
 
-    /// The kernel has registered the process. May be called again.
+    /// The kernel refuses for good: both sides are full fences, and nobody need ask it.
+    #[cfg(not(fork_loom))]
+    pub(crate) const fn refused() -> Self {
+        Self {
+            state: AtomicUsize::new(REFUSED),
+        }
+    }
+
+    /// Whether the kernel has yet to be asked to register the process.
+    ///
+    /// Relaxed: who reads an older state asks once more than need be.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self.state.load(Ordering::Relaxed), NONE | BY_KERNEL)
+    }
+
+    /// The kernel does not register the process.
+    pub(crate) fn decline(&self) {
+        // Relaxed: no light side is free before, and none after. If one is, the kernel has
+        // registered the process for another thread, and the state stays.
+        let _ = self
+            .state
+            .compare_exchange(NONE, REFUSED, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// The kernel has registered the process. May be called again, and by several threads.
     pub(crate) fn complete(&self) {
         // ORDERING: Release, pairs with the load in `heavy`: who asks the kernel asks after it
         // registered.
-        if self
-            .state
-            .compare_exchange(NONE, BY_KERNEL, Ordering::Release, Ordering::Relaxed)
-            .is_ok()
-        {
+        let begun =
+            self.state
+                .compare_exchange(NONE, BY_KERNEL, Ordering::Release, Ordering::Relaxed);
+        if matches!(begun, Ok(_) | Err(BY_KERNEL)) {
             // ORDERING: SeqCst fence, pairs with that in `heavy`: see the head of this file.
             fence(Ordering::SeqCst);
             // ORDERING: Release, pairs with the load in `are_light_ones_free`: the fence comes

@@ -54,10 +54,10 @@ impl Rounds {
 
     /// Returns when round `wanted` has ended, or after a `fence` of the caller.
     pub(super) fn wait_for(&self, wanted: usize, fence: impl FnOnce() -> bool) -> bool {
-        let mut begun = None;
-        for look in 1.. {
+        let (mut begun, mut looks) = (None, 0);
+        loop {
             // ORDERING: Acquire, pairs with the end of a round: what its fence has made visible is
-            // read next.
+            // read next. And with `join`, as in `try_begin`, if the caller ends this round.
             let number = self.number.load(Ordering::Acquire);
             // Also if it has gone round.
             if number.wrapping_sub(wanted) <= usize::MAX / 2 {
@@ -65,40 +65,52 @@ impl Rounds {
             }
             if number & 1 == 0 && self.try_begin(number) {
                 let is_served = fence();
-                self.end(is_served);
+                self.end(number.wrapping_add(1), is_served);
                 return is_served;
             }
+            looks += 1;
             let is_over = if cfg!(fork_loom) {
-                look == LOOKS
+                looks == LOOKS
             } else {
                 begun.get_or_insert_with(Instant::now).elapsed() > PATIENCE
             };
             if is_over {
-                break;
+                // It began after this round, so it does for the round, too. Whose round it is may
+                // have lost more than its CPU: a child of `fork` has the number, but not the
+                // thread, and nobody else would ever end the round.
+                let is_served = fence();
+                if number & 1 == 1 && is_served {
+                    self.end(number, is_served);
+                }
+                return is_served;
             }
             hint::spin_loop();
         }
-        fence()
     }
 
     fn try_begin(&self, number: usize) -> bool {
+        let next = number.wrapping_add(1);
         // ORDERING: AcqRel. Acquire: pairs with `join`, for whose callers the next fence is.
         // Release: every change of the number is a read-modify-write, and so passes on what came
         // before an earlier one.
         self.number
-            .compare_exchange(number, number + 1, Ordering::AcqRel, Ordering::Relaxed)
+            .compare_exchange(number, next, Ordering::AcqRel, Ordering::Relaxed)
             .is_ok()
     }
 
-    /// Ends the round that the caller began. One without a fence was none.
-    fn end(&self, is_served: bool) {
+    /// Ends round `number`, after a fence that began after it did; one that the kernel refused
+    /// was none. Or somebody else has ended it.
+    fn end(&self, number: usize, is_served: bool) {
+        let next = if is_served {
+            number.wrapping_add(1)
+        } else {
+            number - 1
+        };
         // ORDERING: AcqRel. Release: pairs with the load in `wait_for`. Acquire, for the next
         // round: as in `try_begin`.
-        if is_served {
-            self.number.fetch_add(1, Ordering::AcqRel);
-        } else {
-            self.number.fetch_sub(1, Ordering::AcqRel);
-        }
+        let _ = self
+            .number
+            .compare_exchange(number, next, Ordering::AcqRel, Ordering::Relaxed);
     }
 }
 
@@ -146,6 +158,24 @@ mod tests {
             true
         }));
         assert!(has_fenced.get());
+        assert_eq!(
+            rounds.number.load(Ordering::Relaxed) & 1,
+            0,
+            "the next one would wait, too"
+        );
+    }
+
+    #[test]
+    fn who_ends_a_round_late_does_not_end_the_next_one() {
+        let rounds = Rounds::new();
+        assert!(rounds.try_begin(0));
+        // Another thread gives up waiting, and a third begins a round.
+        rounds.end(1, true);
+        assert!(rounds.try_begin(2));
+        for is_served in [true, false] {
+            rounds.end(1, is_served);
+            assert_eq!(rounds.number.load(Ordering::Relaxed), 3);
+        }
     }
 
     #[test]

@@ -15,4 +15,6 @@ mod global_start;
 mod migrated_from_outside;
 #[cfg(target_os = "linux")]
 mod sandbox;
+#[cfg(target_os = "linux")]
+mod traces;
 mod watchdog;

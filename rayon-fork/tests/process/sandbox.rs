@@ -12,18 +12,18 @@ use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter_all_thr
 use crate::child::{self, is_child};
 use crate::common::{PATIENCE, patiently};
 
-fn pool_of_two() -> ThreadPool {
+pub(crate) fn pool_of_two() -> ThreadPool {
     ThreadPoolBuilder::new().num_threads(2).build().unwrap()
 }
 
 /// What a pool says of its fences, if it has any that are not full.
-fn say_fences(pool: &ThreadPool) -> bool {
+pub(crate) fn say_fences(pool: &ThreadPool) -> bool {
     format!("{pool:?}").contains("fences: membarrier")
 }
 
 /// Jobs that wait for each other, after gaps in which workers fall asleep, some of them beside a
 /// busy one.
-fn meet(pool: &ThreadPool) {
+pub(crate) fn meet(pool: &ThreadPool) {
     for round in 0..100 {
         sleep(Duration::from_micros(round * 7));
         let is_there = AtomicBool::new(false);
@@ -90,19 +90,28 @@ fn forking_child() {
         return;
     }
     meet(&pool_of_two());
-    // SAFETY: the copy builds a pool, uses it and exits: it needs no lock that another thread may
+    fork_and_wait(|| meet(&pool_of_two()));
+}
+
+/// Runs `deed`, which uses pools of its own, in a copy of this process, and waits for it.
+pub(crate) fn fork_and_wait(deed: impl FnOnce()) {
+    // SAFETY: the copy builds pools, uses them and exits: it needs no lock that another thread may
     // hold, but the allocator's, of which the C library takes care.
     let copy = unsafe { libc::fork() };
     if copy == 0 {
-        meet(&pool_of_two());
+        let is_done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(deed)).is_ok();
         // SAFETY: always safe; nothing of the original is to be run down.
-        unsafe { libc::_exit(0) };
+        unsafe { libc::_exit(i32::from(!is_done)) };
     }
     let start = std::time::Instant::now();
     let mut status = -1;
     // SAFETY: `status` is a valid place.
     while unsafe { libc::waitpid(copy, &raw mut status, libc::WNOHANG) } == 0 {
-        assert!(start.elapsed() < PATIENCE, "the copy hangs");
+        if start.elapsed() > PATIENCE {
+            // SAFETY: always safe; the copy is this process's child.
+            unsafe { libc::kill(copy, libc::SIGKILL) };
+            panic!("the copy hangs");
+        }
         sleep(Duration::from_millis(1));
     }
     assert_eq!(status, 0, "the copy has failed");

@@ -15,6 +15,12 @@ const TRIO: Bounds = Bounds {
     deep: None,
 };
 
+/// The same, with two that register.
+const QUARTET: Bounds = Bounds {
+    fast: Some(2),
+    deep: Some(3),
+};
+
 /// A light side, and two heavy ones.
 const REFUSED_TRIO: Bounds = Bounds {
     fast: Some(2),
@@ -90,16 +96,62 @@ impl Steps for IsFreeTooEarly {
     }
 }
 
-/// A pair of sides, while a third thread registers: at least one side sees what the other did
-/// before.
+/// Who finds that another thread registers frees the light sides at once.
+enum LeavesTheFenceToTheFirst {}
+
+impl Steps for LeavesTheFenceToTheFirst {
+    fn complete(registration: &Registration) {
+        let exchange = |from, to| {
+            let state = &registration.state;
+            state.compare_exchange(from, to, Ordering::Release, Ordering::Relaxed)
+        };
+        if exchange(NONE, BY_KERNEL).is_ok() {
+            fence(Ordering::SeqCst);
+        }
+        let _ = exchange(BY_KERNEL, FREE);
+    }
+}
+
+/// The kernel refuses to register what it has registered for another thread just before.
+enum IsDeclined {}
+
+impl Steps for IsDeclined {
+    fn complete(registration: &Registration) {
+        registration.complete();
+        registration.decline();
+    }
+}
+
+/// The same, and the refusal counts although light sides are free.
+enum DeclinesWhatIsFree {}
+
+impl Steps for DeclinesWhatIsFree {
+    fn complete(registration: &Registration) {
+        registration.complete();
+        registration.state.store(REFUSED, Ordering::Relaxed);
+    }
+}
+
+/// A pair of sides, while a third thread registers.
 fn pair_while_registering<S: Steps>() {
+    pair_while_so_many_register::<S>(1);
+}
+
+/// The same, while two do.
+fn pair_while_two_register<S: Steps>() {
+    pair_while_so_many_register::<S>(2);
+}
+
+/// At least one side of the pair sees what the other did before.
+fn pair_while_so_many_register<S: Steps>(registrars: usize) {
     modelled::prepare_heavy_fences().expect("a model has fences");
     let registration = Arc::new(Registration::new());
     let [job, demand] = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
-    let registrar = thread::spawn({
+    let register = |_| {
         let registration = Arc::clone(&registration);
-        move || S::complete(&registration)
-    });
+        thread::spawn(move || S::complete(&registration))
+    };
+    let registrars: Vec<_> = (0..registrars).map(register).collect();
     let pusher = thread::spawn({
         let (registration, job, demand) = (
             Arc::clone(&registration),
@@ -116,7 +168,9 @@ fn pair_while_registering<S: Steps>() {
     S::heavy(&registration);
     let saw_job = job.load(Ordering::Relaxed) == 1;
     let saw_demand = pusher.join().unwrap();
-    registrar.join().unwrap();
+    for registrar in registrars {
+        registrar.join().unwrap();
+    }
     assert!(saw_job || saw_demand, "{SEEN}");
 }
 
@@ -235,6 +289,44 @@ fn models_catch_a_refusal_that_is_told_early() {
 #[test]
 fn models_of_a_pair_while_the_process_registers() {
     must_hold("fences, registering", TRIO, pair_while_registering::<Right>);
+}
+
+#[test]
+fn models_of_a_pair_while_two_threads_register_the_process() {
+    must_hold(
+        "fences, registering twice",
+        QUARTET,
+        pair_while_two_register::<Right>,
+    );
+}
+
+#[test]
+fn models_catch_who_leaves_the_fence_to_the_first_that_registers() {
+    must_fail(
+        "fences, the first's fence",
+        SEEN,
+        QUARTET,
+        pair_while_two_register::<LeavesTheFenceToTheFirst>,
+    );
+}
+
+#[test]
+fn models_of_a_pair_while_the_kernel_declines_after_it_registered() {
+    must_hold(
+        "fences, declined",
+        TRIO,
+        pair_while_registering::<IsDeclined>,
+    );
+}
+
+#[test]
+fn models_catch_a_decline_of_what_is_free() {
+    must_fail(
+        "fences, declined though free",
+        SEEN,
+        TRIO,
+        pair_while_registering::<DeclinesWhatIsFree>,
+    );
 }
 
 #[test]

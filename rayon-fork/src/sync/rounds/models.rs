@@ -66,6 +66,39 @@ impl Steps for CountsARefusedRound {
     }
 }
 
+/// Who ends a round whose thread does not ends it before the fence.
+enum EndsFirst {}
+
+impl Steps for EndsFirst {
+    fn join(rounds: &Rounds) {
+        // Of no effect unless the first round runs. Without a look before, behind which loom would
+        // not find the schedule.
+        rounds.end(1, true);
+        rounds.join(try_heavy_fence);
+    }
+}
+
+/// Two heavy sides, of which one waits for a round that nobody runs: its thread is lost to a `fork`,
+/// or has no CPU.
+fn pairs_beside_an_abandoned_round<S: Steps>() {
+    modelled::prepare_heavy_fences().expect("a model has fences");
+    let rounds = Arc::new(Rounds::new());
+    let of_first = Arc::clone(&rounds);
+    let first = move |demand: &dyn Fn()| {
+        demand();
+        S::join(&of_first);
+    };
+    of_each_pair_one_sees(light_fence, first, |demand| {
+        demand();
+        // The caller joins, and in the same step the first round begins, on a thread that has gone.
+        if rounds.try_begin(0) {
+            rounds.wait_for(after(0), try_heavy_fence);
+        } else {
+            Right::join(&rounds);
+        }
+    });
+}
+
 /// One heavy side as it is, and one that does the steps `S`.
 fn pairs<S: Steps>() {
     modelled::prepare_heavy_fences().expect("a model has fences");
@@ -91,6 +124,25 @@ fn models_of_two_that_share_a_heavy_fence() {
 #[test]
 fn models_of_a_shared_fence_that_the_kernel_refuses() {
     must_hold("shared fences, refused", TRIO, pairs::<IsRefused>);
+}
+
+#[test]
+fn models_of_an_abandoned_round() {
+    must_hold(
+        "shared fences, abandoned",
+        TRIO,
+        pairs_beside_an_abandoned_round::<Right>,
+    );
+}
+
+#[test]
+fn models_catch_who_ends_an_abandoned_round_before_it_fences() {
+    must_fail(
+        "shared fences, ended first",
+        SEEN,
+        TRIO,
+        pairs_beside_an_abandoned_round::<EndsFirst>,
+    );
 }
 
 #[test]

@@ -1,0 +1,295 @@
+//! A pool leaves no trace: no thread but its workers at any time, none at all when they are joined,
+//! and no lock that a child of `fork` would wait for.
+//!
+//! A library with a pool of its own may be unloaded as soon as it has joined the workers, and a
+//! thread limit need be no higher than the number of workers.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle, sleep};
+use std::time::Duration;
+
+use rayon_core::{ThreadBuilder, ThreadPool, ThreadPoolBuilder, join, rayon_fork_variant};
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter_all_threads};
+
+use crate::child::{self, is_child};
+use crate::common::patiently;
+use crate::sandbox::{fork_and_wait, meet, pool_of_two, say_fences};
+
+/// What the kernel calls the threads of this process.
+fn threads() -> BTreeSet<String> {
+    let name = |task: io::Result<fs::DirEntry>| {
+        // A thread may have ended meanwhile.
+        fs::read_to_string(task.ok()?.path().join("comm")).ok()
+    };
+    let tasks = fs::read_dir("/proc/self/task").unwrap();
+    tasks
+        .filter_map(name)
+        .map(|it| it.trim().to_owned())
+        .collect()
+}
+
+/// Another thread, for as long as the process lives.
+fn bystander() {
+    thread::spawn(|| sleep(Duration::from_secs(600)));
+}
+
+/// From now on `action` happens to a thread of this process that makes one of these calls.
+fn watch_for(calls: &[libc::c_long], action: SeccompAction) {
+    let rules = calls.iter().map(|&call| (call, Vec::new())).collect();
+    let arch = std::env::consts::ARCH.try_into().unwrap();
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, action, arch).unwrap();
+    apply_filter_all_threads(&BpfProgram::try_from(filter).unwrap()).unwrap();
+}
+
+/// Until an idle worker has done what is to be done once in a process.
+fn settle(pool: &ThreadPool) {
+    while rayon_fork_variant().contains("demand") && !say_fences(pool) {
+        sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_pool_has_no_thread_but_its_workers() {
+    child::run_well("traces::counting_child", &[]);
+}
+
+#[test]
+#[ignore = "run in a process of its own by the test above"]
+fn counting_child() {
+    if !is_child() {
+        return;
+    }
+    bystander();
+    patiently("pools whose threads are counted", || {
+        let before = threads();
+        let assert_no_others = |when: &str| {
+            let others: Vec<_> = threads()
+                .into_iter()
+                .filter(|name| name != "a worker" && !before.contains(name))
+                .collect();
+            assert!(others.is_empty(), "{when}: {others:?}");
+        };
+        for _ in 0..3 {
+            let mut waiting = Vec::new();
+            let pool = ThreadPoolBuilder::new()
+                .num_threads(2)
+                .spawn_handler(|worker| {
+                    waiting.push(worker);
+                    Ok(())
+                })
+                .build()
+                .unwrap();
+            assert_no_others("built, and no worker started");
+            let start = |worker: ThreadBuilder| {
+                let builder = thread::Builder::new().name("a worker".to_owned());
+                builder.spawn(|| worker.run()).unwrap()
+            };
+            let workers: Vec<JoinHandle<()>> = waiting.into_iter().map(start).collect();
+            assert_eq!(pool.install(|| join(|| 1, || 2)), (1, 2));
+            assert_no_others("in use");
+            drop(pool);
+            for worker in workers {
+                worker.join().unwrap();
+            }
+            assert_no_others("dropped, and the workers joined");
+        }
+    });
+}
+
+#[test]
+fn a_pool_starts_no_thread_where_that_is_deadly() {
+    child::run_well("traces::threadless_child", &[]);
+}
+
+#[test]
+#[ignore = "run in a process of its own by the test above"]
+fn threadless_child() {
+    if !is_child() {
+        return;
+    }
+    bystander();
+    patiently("a pool that may start no thread", || {
+        let start = |_| {
+            let (sender, receiver) = mpsc::channel::<ThreadBuilder>();
+            let run = move || receiver.recv().unwrap().run();
+            (sender, thread::spawn(run))
+        };
+        let (senders, threads): (Vec<_>, Vec<_>) = (0..2).map(start).unzip();
+        let calls = [
+            libc::SYS_clone,
+            libc::SYS_clone3,
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_fork,
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_vfork,
+        ];
+        watch_for(&calls, SeccompAction::KillProcess);
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(2)
+            .spawn_handler(|worker| {
+                senders[worker.index()].send(worker).unwrap();
+                Ok(())
+            })
+            .build()
+            .unwrap();
+        meet(&pool);
+        settle(&pool);
+        drop(pool);
+        for thread in threads {
+            thread.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_thread_limit_need_leave_room_for_the_workers_alone() {
+    child::run_well("traces::limited_child", &[]);
+}
+
+#[test]
+#[ignore = "run in a process of its own by the test above"]
+fn limited_child() {
+    if !is_child() {
+        return;
+    }
+    bystander();
+    patiently("a pool under a limit", || {
+        // The limit is on threads of a user, and none on the superuser's: it takes a user who has
+        // no other process.
+        let user = 1_900_000_000 + std::process::id();
+        // SAFETY: always safe.
+        if unsafe { libc::setresuid(user, user, user) } != 0 {
+            eprintln!("not tested: it takes a superuser to become a user with no other process");
+            return;
+        }
+        let most = fs::read_dir("/proc/self/task").unwrap().count() + 2;
+        let limit = libc::rlimit {
+            rlim_cur: most as libc::rlim_t,
+            rlim_max: most as libc::rlim_t,
+        };
+        // SAFETY: the limit is a valid place.
+        assert_eq!(0, unsafe { libc::setrlimit(libc::RLIMIT_NPROC, &limit) });
+        let pool = pool_of_two();
+        let other = thread::Builder::new().spawn(|| ());
+        assert!(other.is_err(), "the limit of {most} threads limits nothing");
+        meet(&pool);
+        settle(&pool);
+    });
+}
+
+/// How many calls more until one is held, and whether one is.
+static CALLS_LEFT: AtomicI64 = AtomicI64::new(-1);
+static IS_HELD: AtomicBool = AtomicBool::new(false);
+
+/// Holds the thread in whose place the signal's call is, for good.
+extern "C" fn hold(_signal: libc::c_int) {
+    if CALLS_LEFT.fetch_sub(1, Ordering::SeqCst) == 0 {
+        IS_HELD.store(true, Ordering::SeqCst);
+        loop {
+            // SAFETY: always safe, also in a signal handler.
+            unsafe { libc::sched_yield() };
+        }
+    }
+}
+
+#[test]
+fn a_child_that_is_forked_in_the_middle_of_the_first_build_may_build_pools() {
+    // In the middle is any place where the build asks the system about files: after so many calls.
+    for calls_before in 0.. {
+        let calls = calls_before.to_string();
+        let answer = child::answer_of("traces::held_child", &[("CALLS", &calls)]);
+        if answer == "built" {
+            assert!(calls_before > 0, "nobody was held");
+            return;
+        }
+    }
+}
+
+#[test]
+#[ignore = "run in a process of its own by the test above"]
+fn held_child() {
+    if !is_child() {
+        return;
+    }
+    let calls = std::env::var("CALLS").unwrap().parse().unwrap();
+    bystander();
+    let handler: extern "C" fn(libc::c_int) = hold;
+    // SAFETY: the handler makes one call that is safe there, and touches atomics.
+    unsafe { libc::signal(libc::SIGSYS, handler as libc::sighandler_t) };
+    // Who comes back from the handler finds the call done, and zeros in what it should have
+    // written: files without a length, and a folder without subfolders.
+    watch_for(&[libc::SYS_statx], SeccompAction::Trap);
+    CALLS_LEFT.store(calls, Ordering::SeqCst);
+    let build = thread::spawn(|| {
+        let pool = pool_of_two();
+        pool.broadcast(|_| ());
+        pool
+    });
+    while !IS_HELD.load(Ordering::SeqCst) && !build.is_finished() {
+        sleep(Duration::from_micros(100));
+    }
+    if IS_HELD.load(Ordering::SeqCst) {
+        fork_and_wait(|| meet(&pool_of_two()));
+        child::answer("held");
+    } else {
+        child::answer("built");
+    }
+}
+
+#[test]
+fn a_child_that_is_forked_while_a_worker_registers_has_the_same_fences() {
+    if rayon_fork_variant().contains("demand") {
+        child::run_well("traces::registering_child", &[]);
+    }
+}
+
+#[test]
+#[ignore = "run in a process of its own by the test above"]
+fn registering_child() {
+    if !is_child() {
+        return;
+    }
+    bystander();
+    // The first one mostly comes in the middle, and whenever it comes, this must hold.
+    let pools = [(); 3].map(|()| {
+        let pool = pool_of_two();
+        sleep(Duration::from_millis(2));
+        fork_and_wait(|| {
+            let pool = pool_of_two();
+            settle(&pool);
+            meet(&pool);
+        });
+        pool
+    });
+    patiently("the fences of the original", || {
+        pools.iter().for_each(settle);
+        pools.iter().for_each(meet);
+    });
+}
+
+#[test]
+fn an_idle_worker_registers_where_the_caller_is_a_worker_too() {
+    child::run_well("traces::adopted_child", &[]);
+}
+
+#[test]
+#[ignore = "run in a process of its own by the test above"]
+fn adopted_child() {
+    if !is_child() {
+        return;
+    }
+    bystander();
+    patiently("a pool with the calling thread", || {
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(2)
+            .use_current_thread()
+            .build()
+            .unwrap();
+        settle(&pool);
+        meet(&pool);
+    });
+}
