@@ -19,7 +19,7 @@ use rustix::time::{ClockId, clock_gettime};
 use super::layout::{
     Event, FOLDER_VARIABLE, LIMIT_VARIABLE, MARK, SPLIT_VARIABLE, TIME_BITS, VERSION,
 };
-use crate::sync::{AtomicUsize, OnceLock, Ordering, cell_of_thread};
+use crate::sync::{AtomicPtr, AtomicUsize, Ordering, cell_of_thread, thread};
 
 /// Bytes of an event.
 const EVENT: usize = 16;
@@ -101,7 +101,11 @@ struct Recording {
     threads: AtomicUsize,
 }
 
-static RECORDING: OnceLock<Option<Recording>> = OnceLock::new();
+/// Null until somebody has begun; never freed.
+static RECORDING: AtomicPtr<Option<Recording>> = AtomicPtr::new(ptr::null_mut());
+
+/// The process of which one thread begins, or 0.
+static BEGINS: AtomicUsize = AtomicUsize::new(0);
 
 /// How many threads a pool of `real` workers says it has: parallel iterators split into pieces for
 /// so many.
@@ -110,7 +114,27 @@ pub(crate) fn threads_to_split_for(real: usize) -> usize {
 }
 
 fn recording() -> Option<&'static Recording> {
-    RECORDING.get_or_init(Recording::begin).as_ref()
+    loop {
+        // ORDERING: Acquire, pairs with the store below: the recording was written before.
+        let recording = RECORDING.load(Ordering::Acquire);
+        // SAFETY: null, or from a box that is never freed; threads may share what is in it.
+        if let Some(recording) = unsafe { recording.as_ref() } {
+            return recording.as_ref();
+        }
+        let process = std::process::id() as usize;
+        // Relaxed: the pointer is what others read.
+        match BEGINS.compare_exchange(0, process, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => {
+                let begun = Box::into_raw(Box::new(Recording::begin()));
+                // ORDERING: Release, pairs with the load above.
+                RECORDING.store(begun, Ordering::Release);
+            }
+            // Another thread begins. No lock: a child of `fork` would wait for a thread that it
+            // does not have.
+            Err(begins) if begins == process => thread::yield_now(),
+            Err(_) => return None,
+        }
+    }
 }
 
 /// The clock: not in order with what stands around it to some ten instructions, and cheap.
