@@ -22,8 +22,8 @@ fn cpus() -> usize {
 /// Threads that could run at once when this was first asked. To ask the system takes it some file
 /// accesses, too many for each worker that starts.
 ///
-/// Without a lock, since a child of `fork` would wait for ever for the thread that holds it. Who
-/// comes at the same time asks, too.
+/// Without a lock: a child of `fork` would wait for ever for the thread that holds it. Threads that
+/// come at the same time each ask.
 pub(crate) fn cpus_at_first() -> usize {
     const UNKNOWN: usize = 0;
     static CPUS: AtomicUsize = AtomicUsize::new(UNKNOWN);
@@ -33,7 +33,7 @@ pub(crate) fn cpus_at_first() -> usize {
         return known;
     }
     let asked = cpus();
-    // All get what the first one found.
+    // Each gets what the first one found.
     match CPUS.compare_exchange(UNKNOWN, asked, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => asked,
         Err(first) => first,

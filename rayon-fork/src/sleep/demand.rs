@@ -99,9 +99,9 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
         self.demand.first().map(|demand| demand.fences)
     }
 
-    /// Whether the calling worker, which would block next and for which nobody waits, shall
-    /// [register](Self::register) the process instead, after the end of this search. `true` to one
-    /// worker of a pool: the others stay awake for jobs.
+    /// Whether the calling worker, which is in its main loop and may block next, shall end this
+    /// search and [register](Self::register) the process. `true` to one worker of a pool: the
+    /// others stay ready for jobs.
     pub(crate) fn try_begin_registering(&self, idle: &IdlePeriod<'_>) -> bool {
         let Some(demand) = self.demand.first() else {
             return false;

@@ -152,7 +152,7 @@ impl Sleep {
             _ if is_fifo => Jobs::Public,
             _ => Jobs::Private,
         };
-        // Asked here, or all workers would ask as they start.
+        // Asked here once, or each worker would ask when it starts.
         thread_count::cpus_at_first();
         Self::with_demand(workers, || {
             let fences = if jobs == Jobs::Private {

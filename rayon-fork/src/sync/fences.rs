@@ -34,8 +34,8 @@ impl Fences {
         fences
     }
 
-    /// The same without a wait: if the kernel would take a while, the process is registered when
-    /// somebody who has the time calls [`register`](Self::register).
+    /// The same without a wait: if the kernel would take a while, the process is registered when a
+    /// thread that has the time calls [`register`](Self::register).
     pub(crate) fn cheapest_in_time() -> Self {
         let fences = Self {
             registration: &PROCESS,

@@ -14,14 +14,15 @@
 //! step 3: it sees what the caller of the heavy side did before. If it reads anything else, it asks
 //! the kernel, and the kernel fences for everybody.
 //!
-//! Several threads may do all four steps at once: nobody holds a lock here, since a child of `fork`
-//! would wait for ever for a thread that it does not have. The second one may find that the first
-//! is between steps 2 and 4, or was there when the process was copied. It executes a fence of its
-//! own behind that read, and does step 4: whoever reads the earlier state has fenced before.
+//! Several threads may do all four steps at once. There is no lock, because a child of `fork` would
+//! wait for ever for a thread that it does not have. A second thread may find that the first is
+//! between steps 2 and 4, or was there when the process was copied. It executes a fence of its own
+//! behind that read, and does step 4: a heavy side that reads an earlier state has fenced before.
 //!
-//! A child of `fork` inherits this state with the memory, and what the kernel has registered.
-//! A child that was copied while another thread registered may read that light sides are free, and
-//! the kernel does not know the child: then it refuses the first heavy side, as below.
+//! A child of `fork` inherits this state with the memory, and what the kernel has registered. If
+//! the process was copied while another thread registered, the child may read that light sides are
+//! free, although the kernel does not know the child. Then the kernel refuses the child's first
+//! heavy side, as below.
 //!
 //! A kernel that serves may refuse later: a program may enter a sandbox. Then the state goes back,
 //! again in two steps:
@@ -83,7 +84,7 @@ impl Registration {
 
     /// Whether the kernel has yet to be asked to register the process.
     ///
-    /// Relaxed: who reads an older state asks once more than need be.
+    /// Relaxed: a thread that reads an older state asks once more than needed.
     pub(crate) fn is_open(&self) -> bool {
         matches!(self.state.load(Ordering::Relaxed), NONE | BY_KERNEL)
     }

@@ -75,9 +75,8 @@ impl Rounds {
                 begun.get_or_insert_with(Instant::now).elapsed() > PATIENCE
             };
             if is_over {
-                // It began after this round, so it does for the round, too. Whose round it is may
-                // have lost more than its CPU: a child of `fork` has the number, but not the
-                // thread, and nobody else would ever end the round.
+                // This fence begins after the round did, so it may end the round. Otherwise nobody
+                // might: a child of `fork` has the number, but not the thread that began the round.
                 let is_served = fence();
                 if number & 1 == 1 && is_served {
                     self.end(number, is_served);

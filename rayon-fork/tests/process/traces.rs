@@ -158,8 +158,8 @@ fn limited_child() {
     }
     bystander();
     patiently("a pool under a limit", || {
-        // The limit is on threads of a user, and none on the superuser's: it takes a user who has
-        // no other process.
+        // The limit counts the threads of a user, and does not bind the superuser: the test becomes
+        // a user who has no other process.
         let user = 1_900_000_000 + std::process::id();
         // SAFETY: always safe.
         if unsafe { libc::setresuid(user, user, user) } != 0 {
@@ -220,8 +220,8 @@ fn held_child() {
     let handler: extern "C" fn(libc::c_int) = hold;
     // SAFETY: the handler makes one call that is safe there, and touches atomics.
     unsafe { libc::signal(libc::SIGSYS, handler as libc::sighandler_t) };
-    // Who comes back from the handler finds the call done, and zeros in what it should have
-    // written: files without a length, and a folder without subfolders.
+    // Behind the handler the call seems done, and has written nothing: files have no length, and a
+    // folder no subfolders.
     watch_for(&[libc::SYS_statx], SeccompAction::Trap);
     CALLS_LEFT.store(calls, Ordering::SeqCst);
     let build = thread::spawn(|| {

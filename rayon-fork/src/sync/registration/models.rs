@@ -96,7 +96,7 @@ impl Steps for IsFreeTooEarly {
     }
 }
 
-/// Who finds that another thread registers frees the light sides at once.
+/// A thread that finds another one registering frees the light sides without a fence.
 enum LeavesTheFenceToTheFirst {}
 
 impl Steps for LeavesTheFenceToTheFirst {

@@ -66,7 +66,7 @@ impl Steps for CountsARefusedRound {
     }
 }
 
-/// Who ends a round whose thread does not ends it before the fence.
+/// The side that ends an abandoned round ends it before its fence.
 enum EndsFirst {}
 
 impl Steps for EndsFirst {
