@@ -1,14 +1,15 @@
 //! One closure, once on every worker of a pool.
 
 use std::fmt;
-use std::ptr;
 use std::sync::Arc;
 
 use crate::hooks;
-use crate::job::{SharedJob, StackJob};
+use crate::job::StackJob;
 use crate::latch::CountLatch;
 use crate::registry::{self, Registry, Worker};
 use crate::scope::local_scopes::Awaited;
+use crate::spawn;
+use crate::unwind;
 
 /// What a broadcast closure is told about the worker it runs on.
 ///
@@ -78,7 +79,8 @@ impl fmt::Debug for BroadcastContext<'_> {
 ///
 /// # Panics
 ///
-/// With the panic of one of the shares, after all have ended.
+/// With the panic of one of the shares, after all have ended. As in [`scope()`](crate::scope()), the
+/// other payloads are dropped, and may panic.
 pub fn broadcast<OP, R>(op: OP) -> Vec<R>
 where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
@@ -90,7 +92,8 @@ where
 
 /// Runs `op` once on every worker of the current pool, some time, and returns at once.
 ///
-/// Each panicking share goes to the pool's panic handler, or aborts the process.
+/// Each panicking share goes to the pool's panic handler, or aborts the process. So does a panic of
+/// what `op` captured when it is dropped, which the last share does.
 ///
 /// ```
 /// use std::sync::mpsc;
@@ -129,23 +132,32 @@ where
     }));
     hooks::await_others();
     latch.wait(caller, Awaited::NONE);
-    jobs.into_iter().map(StackJob::into_result).collect()
+    let mut first = None;
+    let mut keep_if_first = |payload| match &first {
+        None => first = Some(payload),
+        Some(_) => unwind::discard(payload),
+    };
+    let outcomes = jobs.into_iter().map(StackJob::into_outcome);
+    let results = outcomes
+        .filter_map(|outcome| outcome.map_err(&mut keep_if_first).ok())
+        .collect();
+    match first {
+        None => results,
+        Some(payload) => unwind::resume(payload),
+    }
 }
 
 pub(crate) fn spawn_broadcast_in<OP>(op: OP, registry: &Arc<Registry>)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    registry.add_reasons_to_live(registry.num_threads());
-    let pool = Arc::clone(registry);
-    let job = SharedJob::new(move || {
-        pool.run_detached(|| BroadcastContext::with(&op));
-        pool.drop_reason_to_live();
-    });
-    registry.submit_to_each((0..registry.num_threads()).map(|_| {
-        // SAFETY: `op` is 'static, and `run_detached` lets no panic out.
-        let share = unsafe { SharedJob::new_ref(&job) };
-        hooks::spawned(&share, ptr::null::<()>());
-        share
-    }));
+    // A job each, not one that all share: who drops what `op` captured is then one of the shares,
+    // inside of what its panics are taken from.
+    let op = Arc::new(op);
+    let ops = vec![op; registry.num_threads()];
+    let share = |op: Arc<OP>| {
+        let share = move || BroadcastContext::with(&*op);
+        spawn::detached(share, registry)
+    };
+    registry.submit_to_each(ops.into_iter().map(share));
 }

@@ -2,7 +2,6 @@
 
 use std::cell::UnsafeCell;
 use std::ptr;
-use std::sync::Arc;
 
 use crate::deque::{Injector, settle};
 use crate::hooks::{self, Event};
@@ -163,10 +162,35 @@ where
     /// The result, after the latch was seen set. Resumes the panic of a job that panicked.
     #[inline]
     pub(crate) fn into_result(self) -> R {
+        match self.into_outcome() {
+            Ok(result) => result,
+            Err(payload) => unwind::resume(payload),
+        }
+    }
+
+    /// The result, or the panic, after the latch was seen set.
+    #[inline]
+    pub(crate) fn into_outcome(self) -> Result<R, Payload> {
         match self.progress.into_inner() {
-            Progress::Returned(result) => result,
-            Progress::Panicked(payload) => unwind::resume(payload),
+            Progress::Returned(result) => Ok(result),
+            Progress::Panicked(payload) => Err(payload),
             Progress::Waiting => unreachable!("the latch is set after the result was stored"),
+        }
+    }
+
+    /// Drops the panic of a job that panicked, as another one comes out. The result of a job that
+    /// returned stays where it is.
+    ///
+    /// # Safety
+    ///
+    /// The latch was seen set.
+    pub(crate) unsafe fn discard_panic(&self) {
+        // SAFETY: who ran the job does not touch it any more, and here is its owner.
+        let progress = unsafe { &mut *self.progress.get() };
+        if let Progress::Panicked(_) = progress {
+            if let Progress::Panicked(payload) = std::mem::replace(progress, Progress::Waiting) {
+                unwind::discard(payload);
+            }
         }
     }
 }
@@ -213,7 +237,8 @@ impl<F: FnOnce() + Send> HeapJob<F> {
     /// # Safety
     ///
     /// What `work` borrows outlives its execution. `work` does not unwind: the scheduler has
-    /// nowhere to take a panic from here.
+    /// nowhere to take a panic from here. If it does, the process aborts, since the frames below
+    /// may be those of a join or a scope, which others point into.
     pub(crate) unsafe fn new_ref(work: F) -> JobRef {
         let job: *const Self = Box::into_raw(Box::new(Self { work }));
         // SAFETY: the box is leaked until `execute` takes it back; our caller vouches for borrows.
@@ -227,39 +252,9 @@ impl<F: FnOnce() + Send> Job for HeapJob<F> {
         let job = unsafe { Box::from_raw(this.cast::<Self>().cast_mut()) };
         hooks::count(Event::JobExecuted);
         hooks::job_begins(this);
+        let fatal = Fatal::unless_done("a job");
         (job.work)();
-        hooks::job_ended();
-    }
-}
-
-/// A closure that is run once through each of its references and dropped after the last.
-pub(crate) struct SharedJob<F> {
-    work: F,
-}
-
-assert_size!(SharedJob<usize>: 8);
-
-impl<F: Fn() + Send + Sync> SharedJob<F> {
-    pub(crate) fn new(work: F) -> Arc<Self> {
-        Arc::new(Self { work })
-    }
-
-    /// # Safety
-    ///
-    /// As [`HeapJob::new_ref`], for each reference.
-    pub(crate) unsafe fn new_ref(this: &Arc<Self>) -> JobRef {
-        // SAFETY: the raw reference keeps the count up until `execute` takes it back.
-        unsafe { JobRef::new(Arc::into_raw(Arc::clone(this))) }
-    }
-}
-
-impl<F: Fn() + Send + Sync> Job for SharedJob<F> {
-    unsafe fn execute(this: *const ()) {
-        // SAFETY: `new_ref` gave away one count of this very allocation for this execution.
-        let job = unsafe { Arc::from_raw(this.cast::<Self>()) };
-        hooks::count(Event::JobExecuted);
-        hooks::job_begins(this);
-        (job.work)();
+        fatal.disarm();
         hooks::job_ended();
     }
 }

@@ -4,7 +4,6 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ptr;
 
-use crate::core_latch::CoreLatch;
 use crate::hooks;
 use crate::job::StackJob;
 use crate::latch::SpinLatch;
@@ -104,6 +103,7 @@ impl fmt::Debug for FnContext {
 /// # Panics
 ///
 /// With the panic of either closure, after both have ended; if both panic, with that of the first.
+/// The other payload is dropped; if that panics, too, the first panic comes out none the less.
 pub fn join<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,
@@ -157,7 +157,7 @@ where
 
         let result_a = match unwind::capture(|| oper_a(FnContext::new(injected))) {
             Ok(result) => result,
-            Err(payload) => wait_before_unwinding(worker, &job_b.latch, payload),
+            Err(payload) => wait_before_unwinding(worker, &job_b, payload),
         };
 
         // Mostly the second job is still where we put it. Above it lie jobs that the first closure
@@ -193,8 +193,18 @@ where
 
 /// The first closure panicked, but the second job may be running and use this frame.
 #[cold]
-fn wait_before_unwinding(worker: &Worker, latch: &CoreLatch, payload: Payload) -> ! {
+fn wait_before_unwinding<F, R>(
+    worker: &Worker,
+    job_b: &StackJob<SpinLatch<'_>, F, R>,
+    payload: Payload,
+) -> !
+where
+    F: FnOnce(bool) -> R + Send,
+    R: Send,
+{
     hooks::await_others();
-    worker.wait_until(latch, Awaited::NONE);
+    worker.wait_until(&job_b.latch, Awaited::NONE);
+    // SAFETY: the latch is set. Left to the unwinding, a panic of this drop would abort.
+    unsafe { job_b.discard_panic() };
     unwind::resume(payload)
 }

@@ -72,8 +72,9 @@ where
     });
 }
 
-/// A job that keeps its pool alive until it has run.
-fn detached<F>(func: F, registry: &Arc<Registry>) -> JobRef
+/// A job that keeps its pool alive until it has run, and `func` is dropped. A panic of either goes to
+/// the panic handler.
+pub(crate) fn detached<F>(func: F, registry: &Arc<Registry>) -> JobRef
 where
     F: FnOnce() + Send + 'static,
 {

@@ -21,6 +21,19 @@ pub(crate) fn resume(payload: Payload) -> ! {
     resume_unwind(payload)
 }
 
+/// Drops a panic that loses against another one, or against a result that nobody takes any more.
+///
+/// The payload is a user's, so its drop may panic, too. That panic ends here: the hook has reported
+/// it, as it has reported the one that loses, and neither may take the place of the panic that the
+/// caller keeps, or end the wait that the caller is in. What the second panic carries is leaked,
+/// since its drop may panic in turn.
+#[cold]
+pub(crate) fn discard(payload: Payload) {
+    if let Err(of_its_drop) = capture(|| drop(payload)) {
+        std::mem::forget(of_its_drop);
+    }
+}
+
 /// Ends the process if it is dropped by unwinding out of a place that must not unwind.
 ///
 /// Other threads hold pointers into the frames of such places, so unwinding would leave those

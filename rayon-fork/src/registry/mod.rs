@@ -267,7 +267,9 @@ impl Registry {
     fn handle_panic(&self, payload: unwind::Payload) {
         match &self.handlers.panic {
             Some(handler) => {
-                if unwind::capture(|| handler(payload)).is_err() {
+                if let Err(payload) = unwind::capture(|| handler(payload)) {
+                    // Its drop could panic before the process has died.
+                    std::mem::forget(payload);
                     unwind::die("the panic handler");
                 }
             }

@@ -13,7 +13,7 @@ use crate::latch::CountLatch;
 use crate::registry::{Registry, Worker};
 use crate::scope::local_scopes;
 use crate::sync::{AtomicPtr, Ordering};
-use crate::unwind::{self, Payload};
+use crate::unwind::{self, Fatal, Payload};
 
 /// What both kinds of scope do alike.
 pub(super) struct ScopeBase<'scope> {
@@ -42,6 +42,8 @@ impl<'scope> ScopeBase<'scope> {
     /// Runs the scope's own closure, waits for all jobs, and resumes the first panic.
     pub(super) fn run<R>(&self, owner: Option<&Worker>, op: impl FnOnce() -> R) -> R {
         let _frame = hooks::open_scope(self);
+        // Jobs may use what lies around this frame: it must not be unwound before they have ended.
+        let fatal = Fatal::unless_done("a scope's wait");
         let result = match unwind::capture(op) {
             Ok(result) => Some(result),
             Err(payload) => {
@@ -53,6 +55,7 @@ impl<'scope> ScopeBase<'scope> {
         let awaited = local_scopes::end_closure(&self.unfinished, &self.registry, owner);
         self.unfinished.wait(owner, awaited);
         local_scopes::assert_ended(&self.unfinished);
+        fatal.disarm();
         // If there is a result, unwinding drops it, as in the published crate.
         self.resume_first_panic();
         result.expect("the closure of a scope without a panic has returned")
@@ -88,10 +91,12 @@ impl<'scope> ScopeBase<'scope> {
         }
     }
 
+    /// Does not unwind: jobs still run, and the caller has not waited for them, or has not yet said
+    /// that its own has ended.
     fn keep_if_first(&self, payload: Payload) {
         // Relaxed: a stale null is corrected by the exchange.
         if !self.panic.load(Ordering::Relaxed).is_null() {
-            return;
+            return unwind::discard(payload);
         }
         let boxed = Box::into_raw(Box::new(payload));
         // ORDERING: Release publishes the payload to the swap in `run`; a loser reads nothing.
@@ -103,7 +108,7 @@ impl<'scope> ScopeBase<'scope> {
         );
         if won.is_err() {
             // SAFETY: leaked two lines above and not stored.
-            drop(unsafe { Box::from_raw(boxed) });
+            unwind::discard(*unsafe { Box::from_raw(boxed) });
         }
     }
 
@@ -146,12 +151,13 @@ impl<'scope> ScopeBase<'scope> {
     ) {
         // SAFETY: the caller has the scope by reference.
         let registry = unsafe { &(*S::base(scope)).registry };
-        let body = Arc::new(body);
         // A job of the scope each, not one that all share: a share gives up its part of `body`
         // before the scope stops waiting for it. What `body` captured may refer, in its destructor
-        // too, to what lives no longer than the scope.
-        let shares = (0..registry.num_threads()).map(|_| {
-            let body = Arc::clone(&body);
+        // too, to what lives no longer than the scope; and a panic of that destructor is one of the
+        // share that was the last, since the caller keeps none.
+        let body = Arc::new(body);
+        let bodies = vec![body; registry.num_threads()];
+        let shares = bodies.into_iter().map(|body| {
             Self::job(scope, move |scope: &S| {
                 BroadcastContext::with(|context| body(scope, context));
             })

@@ -78,7 +78,8 @@ pub struct ScopeFifo<'scope> {
 ///
 /// # Panics
 ///
-/// With the first panic among `op` and its jobs, after all have ended.
+/// With the first panic among `op` and its jobs, after all have ended. The payloads of the others are
+/// dropped; a payload that panics when it is dropped changes nothing for the scope.
 pub fn scope<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R + Send,

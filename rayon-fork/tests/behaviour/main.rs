@@ -17,6 +17,7 @@ mod join;
 mod migrated;
 mod order;
 mod order_mixed;
+mod payload_drops;
 mod pool;
 mod pool_threads;
 mod scope;

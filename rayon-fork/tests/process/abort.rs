@@ -101,6 +101,34 @@ fn panic_handler_child() {
     }
 }
 
+/// A payload that would panic again where the pool looks at it.
+struct PanicsInDrop;
+
+impl Drop for PanicsInDrop {
+    fn drop(&mut self) {
+        panic!("dropped before the process died");
+    }
+}
+
+#[test]
+fn a_panic_of_the_panic_handler_aborts_before_its_payload_is_dropped() {
+    dies("panic_handler_with_a_bomb_child", "nowhere to go in the panic handler");
+}
+
+#[test]
+#[ignore = "run in a process of its own by the test above"]
+fn panic_handler_with_a_bomb_child() {
+    if is_child() {
+        let builder = ThreadPoolBuilder::new().num_threads(1);
+        let pool = builder
+            .panic_handler(|_| std::panic::panic_any(PanicsInDrop))
+            .build()
+            .unwrap();
+        pool.spawn(|| panic!("the job"));
+        await_death();
+    }
+}
+
 #[test]
 fn a_panic_of_a_start_or_exit_handler_without_a_panic_handler_aborts() {
     dies("start_handler_child", "nobody takes start");

@@ -1,0 +1,315 @@
+//! Payloads, and what closures captured, that panic when the pool drops them: nobody is left early,
+//! and the first panic comes out.
+
+use std::hint::black_box;
+use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use rayon_core::{Scope, ScopeFifo, ThreadPool, ThreadPoolBuilder, join, yield_now};
+
+use crate::common::{Count, Tally, panic_text, patiently, pool, rounds};
+
+/// Panics when it is dropped, with a payload of the same kind: so often.
+struct Bomb {
+    drops_left: usize,
+    /// Says that it was dropped.
+    is_dropped: Arc<AtomicBool>,
+}
+
+impl Bomb {
+    fn new() -> Self {
+        Self {
+            drops_left: 2,
+            is_dropped: Arc::default(),
+        }
+    }
+}
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        self.is_dropped.store(true, Ordering::Release);
+        if let Some(drops_left) = self.drops_left.checked_sub(1) {
+            panic_any(Self {
+                drops_left,
+                is_dropped: Arc::clone(&self.is_dropped),
+            });
+        }
+    }
+}
+
+fn wait_until(happened: impl Fn() -> bool) {
+    while !happened() {
+        thread::yield_now();
+    }
+}
+
+/// A job that ends some time after the bomb was dropped. It owns all that it uses, so that a scope
+/// which does not wait for it only fails the test.
+fn slow_job(bomb: &Bomb) -> (impl FnOnce() + Send, Arc<AtomicBool>) {
+    let (is_dropped, has_ended) = (
+        Arc::clone(&bomb.is_dropped),
+        Arc::new(AtomicBool::new(false)),
+    );
+    let ended = Arc::clone(&has_ended);
+    let job = move || {
+        wait_until(|| is_dropped.load(Ordering::Acquire));
+        thread::sleep(Duration::from_millis(20));
+        ended.store(true, Ordering::Release);
+    };
+    (job, has_ended)
+}
+
+/// Whether some job of the scope has panicked, and its payload was kept.
+fn has_kept_one(scope: &impl std::fmt::Debug) -> bool {
+    format!("{scope:?}").contains("has_panicked: true")
+}
+
+/// Both kinds of scope.
+trait AnyScope<'scope>: std::fmt::Debug + Sync + Sized {
+    fn add(&self, job: impl FnOnce(&Self) + Send + 'scope);
+}
+
+impl<'scope> AnyScope<'scope> for Scope<'scope> {
+    fn add(&self, job: impl FnOnce(&Self) + Send + 'scope) {
+        self.spawn(job);
+    }
+}
+
+impl<'scope> AnyScope<'scope> for ScopeFifo<'scope> {
+    fn add(&self, job: impl FnOnce(&Self) + Send + 'scope) {
+        self.spawn_fifo(job);
+    }
+}
+
+/// The closure of the scope loses against a job while another one runs.
+fn loses_by_the_closure<'scope>(
+    scope: &impl AnyScope<'scope>,
+    slow: impl FnOnce() + Send + 'scope,
+    bomb: Bomb,
+) {
+    scope.add(|_| slow());
+    scope.add(|_| panic!("first"));
+    wait_until(|| has_kept_one(scope));
+    panic_any(bomb);
+}
+
+/// One job loses against another while a third one runs.
+fn loses_by_a_job<'scope>(
+    scope: &impl AnyScope<'scope>,
+    slow: impl FnOnce() + Send + 'scope,
+    bomb: Bomb,
+) {
+    scope.add(|_| slow());
+    scope.add(|_| panic!("first"));
+    wait_until(|| has_kept_one(scope));
+    scope.add(move |_| panic_any(bomb));
+}
+
+/// `with_scope` makes a scope of a pool and calls one of the above in it.
+fn is_not_left_early(
+    what: &str,
+    with_scope: impl FnOnce(&ThreadPool, Box<dyn FnOnce() + Send>, Bomb),
+) {
+    patiently(what, || {
+        let pool = pool(3);
+        let bomb = Bomb::new();
+        let (slow, has_ended) = slow_job(&bomb);
+        let text = panic_text(|| with_scope(&pool, Box::new(slow), bomb));
+        assert!(
+            has_ended.load(Ordering::Acquire),
+            "{what} was left while a job ran"
+        );
+        assert_eq!(text, "first", "{what}");
+        assert_eq!(pool.install(|| join(|| 1, || 2)), (1, 2), "{what}");
+    });
+}
+
+#[test]
+fn a_scope_is_not_left_before_its_jobs_end_if_a_losing_payload_of_its_closure_panics_in_drop() {
+    is_not_left_early("a scope", |pool, slow, bomb| {
+        pool.scope(|scope| loses_by_the_closure(scope, slow, bomb));
+    });
+    is_not_left_early("a FIFO scope", |pool, slow, bomb| {
+        pool.scope_fifo(|scope| loses_by_the_closure(scope, slow, bomb));
+    });
+    is_not_left_early("a scope in place", |pool, slow, bomb| {
+        pool.in_place_scope(|scope| loses_by_the_closure(scope, slow, bomb));
+    });
+    is_not_left_early("a FIFO scope in place", |pool, slow, bomb| {
+        pool.in_place_scope_fifo(|scope| loses_by_the_closure(scope, slow, bomb));
+    });
+}
+
+#[test]
+fn a_scope_is_not_left_before_its_jobs_end_if_a_losing_payload_of_a_job_panics_in_drop() {
+    is_not_left_early("a scope", |pool, slow, bomb| {
+        pool.scope(|scope| loses_by_a_job(scope, slow, bomb));
+    });
+    is_not_left_early("a FIFO scope", |pool, slow, bomb| {
+        pool.scope_fifo(|scope| loses_by_a_job(scope, slow, bomb));
+    });
+    is_not_left_early("a scope in place", |pool, slow, bomb| {
+        pool.in_place_scope(|scope| loses_by_a_job(scope, slow, bomb));
+    });
+    is_not_left_early("a FIFO scope in place", |pool, slow, bomb| {
+        pool.in_place_scope_fifo(|scope| loses_by_a_job(scope, slow, bomb));
+    });
+}
+
+#[test]
+fn payloads_that_lose_at_the_same_time_and_panic_in_drop_leave_the_scope_whole() {
+    patiently("scopes of many bombs", || {
+        let pool = pool(3);
+        for _ in 0..rounds(200, 2) {
+            let ran = Count::new();
+            let outcome = catch_unwind(AssertUnwindSafe(|| {
+                pool.scope(|scope| {
+                    for _ in 0..8 {
+                        scope.spawn(|_| {
+                            ran.add(1);
+                            panic_any(Bomb::new());
+                        });
+                    }
+                });
+            }));
+            std::mem::forget(outcome.unwrap_err());
+            assert_eq!(ran.get(), 8);
+        }
+    });
+}
+
+/// The only worker runs a job of an outer scope while it waits in a join, whose second job would
+/// otherwise be left behind.
+#[test]
+fn a_join_is_not_left_if_a_job_that_it_runs_meanwhile_loses_a_payload_that_panics_in_drop() {
+    patiently("a join above a bomb", || {
+        let ran = Count::new();
+        let text = panic_text(|| {
+            pool(1).scope(|scope| {
+                scope.spawn(|_| panic!("first"));
+                yield_now();
+                assert!(has_kept_one(scope));
+                let second = || ran.add(1);
+                join(|| scope.spawn(|_| panic_any(Bomb::new())), second);
+                ran.add(1);
+            });
+        });
+        assert_eq!((text.as_str(), ran.get()), ("first", 2));
+    });
+}
+
+#[test]
+fn a_yield_returns_if_the_job_that_it_runs_loses_a_payload_that_panics_in_drop() {
+    patiently("a yield to a bomb", || {
+        let ran = Count::new();
+        let text = panic_text(|| {
+            pool(1).scope(|scope| {
+                scope.spawn(|_| panic!("first"));
+                yield_now();
+                scope.spawn(|_| panic_any(Bomb::new()));
+                yield_now();
+                ran.add(1);
+            });
+        });
+        assert_eq!((text.as_str(), ran.get()), ("first", 1));
+    });
+}
+
+#[test]
+fn the_panic_of_the_first_closure_of_a_join_comes_out_if_that_of_the_second_panics_in_drop() {
+    patiently("joins of two panics", || {
+        for workers in 1..=2 {
+            let pool = pool(workers);
+            for _ in 0..rounds(100, 2) {
+                let text = panic_text(|| {
+                    pool.install(|| join(|| panic!("first"), || panic_any(Bomb::new())))
+                });
+                assert_eq!(text, "first");
+            }
+        }
+    });
+}
+
+#[test]
+fn one_panic_of_a_broadcast_comes_out_if_the_others_panic_in_drop() {
+    patiently("a broadcast of bombs", || {
+        let pool = pool(3);
+        let text = panic_text(|| {
+            pool.broadcast(|context| {
+                assert!(context.index() != 0, "first");
+                panic_any(Bomb::new());
+            })
+        });
+        assert_eq!(text, "first");
+        assert_eq!(pool.broadcast(|context| context.index()), [0, 1, 2]);
+    });
+}
+
+/// A pool whose panic handler counts the bombs that it gets.
+fn counting_pool(workers: usize) -> (ThreadPool, Tally) {
+    let bombs = Tally::new();
+    let seen = bombs.clone();
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(workers)
+        .panic_handler(move |payload| {
+            assert!(payload.is::<Bomb>());
+            std::mem::forget(payload);
+            seen.add_one();
+        })
+        .build()
+        .unwrap();
+    (pool, bombs)
+}
+
+#[test]
+fn what_a_detached_closure_captured_goes_to_the_panic_handler_if_it_panics_in_drop() {
+    patiently("detached closures with a bomb", || {
+        let (pool, bombs) = counting_pool(2);
+        for seen in 1..=rounds(50, 2) {
+            let bomb = Bomb::new();
+            pool.spawn(move || {
+                black_box(&bomb);
+            });
+            bombs.wait_for(3 * seen - 2);
+            let bomb = Bomb::new();
+            pool.spawn_fifo(move || {
+                black_box(&bomb);
+            });
+            bombs.wait_for(3 * seen - 1);
+            let bomb = Bomb::new();
+            pool.spawn_broadcast(move |_| {
+                black_box(&bomb);
+            });
+            bombs.wait_for(3 * seen);
+        }
+        assert_eq!(pool.install(|| join(|| 1, || 2)), (1, 2));
+    });
+}
+
+#[test]
+fn what_the_broadcast_of_a_scope_captured_comes_out_of_the_scope_if_it_panics_in_drop() {
+    patiently("scopes with a broadcast that has a bomb", || {
+        let pool = pool(2);
+        for _ in 0..rounds(50, 2) {
+            let ran = Count::new();
+            let outcome = catch_unwind(AssertUnwindSafe(|| {
+                pool.in_place_scope(|scope| {
+                    let bomb = Bomb::new();
+                    scope.spawn_broadcast(|_, _| ran.add(1));
+                    let counts = &ran;
+                    scope.spawn_broadcast(move |_, _| {
+                        black_box(&bomb);
+                        counts.add(1);
+                    });
+                });
+            }));
+            let payload = outcome.unwrap_err();
+            assert!(payload.is::<Bomb>());
+            std::mem::forget(payload);
+            assert_eq!(ran.get(), 4);
+        }
+    });
+}
