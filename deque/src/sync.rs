@@ -30,6 +30,10 @@ pub(crate) mod modelled {
     pub(crate) use std::sync::atomic::{
         AtomicPtr, AtomicU64, AtomicU64 as Unmodelled, AtomicUsize, Ordering, fence,
     };
+    /// Nothing, as in the scheduler without its models.
+    #[inline]
+    pub(crate) fn fence_for_loom() {}
+
     use std::sync::{MutexGuard, TryLockError};
 
     pub(crate) use super::shared::asymmetric::{

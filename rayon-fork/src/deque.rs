@@ -125,6 +125,12 @@ impl<T: TwoWords> JobDeque<T> {
         whichever! { self, deque => deque.take_oldest(), else _ => None }
     }
 
+    /// Its owner has nothing to do, and is about to block: gives memory back that only many jobs
+    /// need. A public deque does so by itself when jobs are taken.
+    pub(crate) fn give_back(&self) {
+        whichever! { self, deque => deque.give_back(), else _ => () }
+    }
+
     /// Somebody asks for jobs.
     pub(crate) fn answer(&self) -> Answer {
         whichever! { self, deque => deque.answer(), else _ => Answer::HasPublic }

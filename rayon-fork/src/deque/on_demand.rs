@@ -53,6 +53,15 @@
 //! one so: that one it takes as a thief would, by stepping the tail. The tail itself has 40 bits,
 //! so it comes again after a thief slept through 10¹² thefts from one deque, hours at full speed.
 //! To copy *after* the exchange would not do: the owner may reuse the slot at once.
+//!
+//! **Rings that are freed.** The first ring stays; a larger one is freed when a still larger one
+//! takes its place, and when the deque is empty and its owner about to block, so that a burst of
+//! jobs leaves nothing behind. A thief that finds the first ring in use just reads it. Any other it
+//! reads only while it is counted, in `readers`: it counts itself, then reads which ring is in use.
+//! The owner puts another ring into use, then reads the count. One of the two is first. So either
+//! the owner finds the thief, and keeps what it has put out of use until it comes here again; or
+//! the thief finds the ring that is in use by then. The first ring is in use again only when the
+//! deque is empty: no job is public that a thief could have looked for in it before.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -65,7 +74,9 @@ use self::ring::{MOST_PUBLIC, Public, Ring, Slot, TAIL_SHIFT};
 use super::Steal;
 use super::terms::{Answer, TwoWords};
 use crate::hooks::{self, Event};
-use crate::sync::modelled::{AtomicPtr, AtomicU64, Fences, Mutex, Ordering, Unmodelled};
+use crate::sync::modelled::{
+    AtomicPtr, AtomicU64, AtomicUsize, Fences, Mutex, Ordering, Unmodelled, fence_for_loom,
+};
 
 #[cfg(all(test, fork_loom))]
 mod models;
@@ -75,8 +86,13 @@ mod ring;
 #[cfg(all(test, not(fork_loom)))]
 mod tests;
 
-/// Jobs for which a deque has room at first. A guess.
-const FIRST_CAPACITY: usize = if cfg!(fork_loom) { 4 } else { 64 };
+/// Jobs for which a deque has room at first, and for good: 4 KiB. A guess: where joins nest and
+/// iterators split, fewer jobs wait at a time, so their thieves need not be counted.
+const FIRST_CAPACITY: usize = if cfg!(fork_loom) { 4 } else { 256 };
+
+/// So often an owner finds its deque empty until it gives room back that it had for more jobs, if it
+/// does not block before. A guess.
+const EMPTY_UNTIL_SMALL: u32 = 1024;
 
 /// Pushes in a row for which the owner was asked, had public jobs, and nobody came, until it
 /// believes that nobody wants any. Those that show all are not counted. A guess.
@@ -99,8 +115,12 @@ struct OwnersLine {
 /// What thieves read.
 struct ThievesLine {
     public: AtomicU64,
-    /// The ring in use, and through it the smaller ones before: together those are smaller than it.
+    /// The ring in use.
     ring: AtomicPtr<Ring>,
+    /// The first, which is freed with the whole.
+    first: *mut Ring,
+    /// Thieves that read a ring which is not the first.
+    readers: AtomicUsize,
     /// Held by the thief that exposes for the owner. Nobody waits for it.
     exposing: Mutex<()>,
     /// The head when that was last done: a hint, which carries nothing.
@@ -114,8 +134,8 @@ struct Shared<T> {
     jobs: PhantomData<T>,
 }
 
-// SAFETY: jobs go from one thread to another, never to two. The rest is atomics and a lock; rings
-// are only freed with the whole.
+// SAFETY: jobs go from one thread to another, never to two. The rest is atomics and a lock, and
+// rings, which are freed when nobody reads them; what of them is no atomic only the owner writes.
 unsafe impl<T: Send> Send for Shared<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Shared<T> {}
@@ -127,6 +147,8 @@ pub(crate) struct Deque<T> {
     slots: Cell<*const Slot>,
     /// One less than their number, which is a power of two.
     mask: Cell<usize>,
+    /// So often the deque was found empty since it last grew.
+    empties: Cell<u32>,
     /// The head at which the ring may be full: the tail may have moved since this was found out.
     full_at: Cell<u64>,
     /// The tail when it was last seen to move because of a thief, or one that the owner itself has
@@ -141,7 +163,8 @@ pub(crate) struct Deque<T> {
     fences: Fences,
 }
 
-// SAFETY: the pointer leads into a ring that lives as long as `shared`, which moves along.
+// SAFETY: the pointer leads into the ring in use, which lives until the owner replaces it, or as
+// long as `shared`, which moves along.
 unsafe impl<T: Send> Send for Deque<T> {}
 
 /// The thieves' end.
@@ -159,7 +182,7 @@ impl<T: TwoWords> Deque<T> {
     /// it for a moment.
     fn starting_at(start: u64, capacity: usize, fences: Fences) -> Self {
         assert!(capacity.is_power_of_two());
-        let ring = Ring::leak(capacity, ptr::null_mut());
+        let ring = Ring::leak(capacity);
         let shared = Shared {
             owners: CachePadded::new(OwnersLine {
                 head: AtomicU64::new(start),
@@ -168,6 +191,8 @@ impl<T: TwoWords> Deque<T> {
             thieves: CachePadded::new(ThievesLine {
                 public: AtomicU64::new(start << TAIL_SHIFT),
                 ring: AtomicPtr::new(ring),
+                first: ring,
+                readers: AtomicUsize::new(0),
                 exposing: Mutex::new(()),
                 exposed_at: Unmodelled::new(0),
             }),
@@ -179,6 +204,7 @@ impl<T: TwoWords> Deque<T> {
             // SAFETY: it is not freed before `shared`.
             slots: Cell::new(unsafe { &*ring }.slots.as_ptr()),
             mask: Cell::new(capacity - 1),
+            empties: Cell::new(0),
             full_at: Cell::new(start + capacity as u64),
             seen_tail: Cell::new(start),
             unanswered: Cell::new(0),
@@ -213,7 +239,7 @@ impl<T: TwoWords> Deque<T> {
     #[allow(clippy::cast_possible_truncation)]
     #[inline]
     fn slot(&self, index: u64) -> &Slot {
-        // SAFETY: the ring lives as long as `shared`, and masked indices are those of its slots.
+        // SAFETY: the ring in use lives, and masked indices are those of its slots.
         unsafe { &*self.slots.get().add(index as usize & self.mask.get()) }
     }
 
@@ -298,6 +324,7 @@ impl<T: TwoWords> Deque<T> {
             let is_gone = public.tail(head) == head;
             if is_gone && !is_limit_set {
                 self.set_head(head);
+                self.was_found_empty();
                 return None;
             }
             let next = if count == 0 {
@@ -354,19 +381,83 @@ impl<T: TwoWords> Deque<T> {
         let mut capacity = self.mask.get() + 1;
         if head - tail == capacity as u64 {
             capacity *= 2;
-            // Relaxed: nobody else writes it.
-            let new = Ring::leak(capacity, self.shared.thieves.ring.load(Ordering::Relaxed));
-            // SAFETY: it is not freed before `shared`.
+            let new = Ring::leak(capacity);
+            // SAFETY: it has just been made.
             let ring = unsafe { &*new };
             for index in tail..head {
                 ring.slot(index).write(self.slot(index).read());
             }
-            // ORDERING: Release, pairs with the load in `steal`, which must find the copies.
-            self.shared.thieves.ring.store(new, Ordering::Release);
-            self.slots.set(ring.slots.as_ptr());
-            self.mask.set(capacity - 1);
+            self.empties.set(0);
+            self.use_ring(new);
+            self.try_free_outgrown();
         }
         self.full_at.set(tail + capacity as u64);
+    }
+
+    /// Puts `new`, which holds all jobs, in the place of the ring in use.
+    fn use_ring(&self, new: *mut Ring) {
+        let thieves = &*self.shared.thieves;
+        // Relaxed: nobody else writes it.
+        let old = thieves.ring.load(Ordering::Relaxed);
+        // SAFETY: neither has been freed, and only the owner touches `outgrown`.
+        let (old_ring, ring) = unsafe { (&*old, &*new) };
+        ring.outgrown.set(if ptr::eq(old, thieves.first) {
+            old_ring.outgrown.replace(ptr::null_mut())
+        } else {
+            old
+        });
+        // ORDERING: SeqCst. Release pairs with the loads in `steal`, which must find the copies of
+        // jobs. For the rest see `try_free_outgrown`.
+        thieves.ring.store(new, Ordering::SeqCst);
+        self.slots.set(ring.slots.as_ptr());
+        self.mask.set(ring.slots.len() - 1);
+    }
+
+    /// Frees the rings that are not in use any more, unless a thief may read one. Else they stay
+    /// until the next call, or the end of the deque: thieves are counted for some ten instructions.
+    fn try_free_outgrown(&self) {
+        let thieves = &*self.shared.thieves;
+        // SAFETY: the ring in use lives.
+        let outgrown = &unsafe { &*thieves.ring.load(Ordering::Relaxed) }.outgrown;
+        if outgrown.get().is_null() {
+            return;
+        }
+        // ORDERING: SeqCst, pairs with `copy_counted`. Another ring was put into use, the count is
+        // read next: a thief that this misses counts itself later, and reads then which ring is in
+        // use. Acquire: what others read of the old rings comes before they are freed.
+        fence_for_loom();
+        if thieves.readers.load(Ordering::SeqCst) == 0 {
+            // SAFETY: they came from `leak`, are not in use, and by the count nobody has them.
+            unsafe { Ring::free(outgrown.replace(ptr::null_mut())) };
+        }
+    }
+
+    /// The owner has nothing to do, and is about to block: if no job is left, gives the room back
+    /// for more jobs than there was room for at first.
+    pub(crate) fn give_back(&self) {
+        let (head, first) = (self.head(), self.shared.thieves.first);
+        // SAFETY: the first ring lives as long as `shared`.
+        let capacity = unsafe { &*first }.slots.len();
+        if self.mask.get() + 1 > capacity {
+            // ORDERING: Acquire, as in `make_room`: slots will be written again that thieves have
+            // read.
+            let public = Public(self.shared.thieves.public.load(Ordering::Acquire));
+            if public.tail(head) != head {
+                return;
+            }
+            self.use_ring(first);
+            self.full_at.set(head + capacity as u64);
+        }
+        self.try_free_outgrown();
+    }
+
+    /// The deque was found empty.
+    fn was_found_empty(&self) {
+        let empties = self.empties.get() + 1;
+        self.empties.set(empties % EMPTY_UNTIL_SMALL);
+        if empties == EMPTY_UNTIL_SMALL {
+            self.give_back();
+        }
     }
 
     /// Somebody asks for jobs: makes the older half of the private ones public, at least one, if
@@ -477,6 +568,25 @@ impl<T: TwoWords> Deque<T> {
     }
 }
 
+impl ThievesLine {
+    /// What lies at this index in the ring in use, which may be freed as soon as it is not.
+    #[inline]
+    fn copy_counted(&self, index: u64) -> [*mut (); 2] {
+        // ORDERING: SeqCst, pairs with `try_free_outgrown`. The thief is counted, the ring in use
+        // is read next: an owner that misses the thief in its count has put another ring into use
+        // before, and this reads that one, or a later one.
+        self.readers.fetch_add(1, Ordering::SeqCst);
+        fence_for_loom();
+        let ring = self.ring.load(Ordering::SeqCst);
+        // SAFETY: it was in use after this thief was counted, so the owner does not free it before
+        // the thief is not counted any more.
+        let words = unsafe { Ring::copy(ring, index) };
+        // ORDERING: Release, pairs with the load in `try_free_outgrown`.
+        self.readers.fetch_sub(1, Ordering::Release);
+        words
+    }
+}
+
 impl<T> Shared<T> {
     /// Whether no job is in it, be it public or private.
     fn is_empty(&self) -> bool {
@@ -527,11 +637,17 @@ impl<T: TwoWords> Stealer<T> {
         if public.count() == 0 {
             return Steal::Empty;
         }
-        // ORDERING: Acquire, pairs with the store in `make_room`.
-        let ring = thieves.ring.load(Ordering::Acquire);
-        // SAFETY: rings live as long as `shared`. In every ring that was in use since the job is
-        // public, the slot at the tail holds it for as long as the tail stays.
-        let words = unsafe { &*ring }.slot(public.0 >> TAIL_SHIFT).read();
+        let tail = public.0 >> TAIL_SHIFT;
+        // In every ring that was in use since the job is public, the slot at the tail holds it for
+        // as long as the tail stays.
+        //
+        // ORDERING: Acquire, pairs with the store in `use_ring`.
+        let words = if ptr::eq(thieves.ring.load(Ordering::Acquire), thieves.first) {
+            // SAFETY: the first ring lives as long as `shared`.
+            unsafe { Ring::copy(thieves.first, tail) }
+        } else {
+            thieves.copy_counted(tail)
+        };
         match self.shared.exchange(public, public.without_oldest()) {
             // SAFETY: the step of the tail made the job ours, and says that the words are those of
             // the job.
@@ -648,10 +764,17 @@ impl<T> Drop for Shared<T> {
         }
         // Relaxed: nobody else is left. Jobs that are left are dropped by nobody; a pool ends after
         // its last job.
-        let mut ring = self.thieves.ring.load(Ordering::Relaxed);
-        while !ring.is_null() {
-            // SAFETY: it came from a box, and nobody else is left to read it.
-            ring = unsafe { Box::from_raw(ring) }.outgrown;
+        let (ring, first) = (
+            self.thieves.ring.load(Ordering::Relaxed),
+            self.thieves.first,
+        );
+        // SAFETY: they came from `leak`, and nobody else is left to read them. The first is in no
+        // list of outgrown ones.
+        unsafe {
+            Ring::free(ring);
+            if !ptr::eq(ring, first) {
+                Ring::free(first);
+            }
         }
     }
 }

@@ -425,6 +425,10 @@ impl Worker {
 }
 
 impl Queues for Worker {
+    fn give_back(&self) {
+        self.deque.give_back();
+    }
+
     fn has_broadcasts(&self) -> bool {
         !self.broadcasts.is_empty()
     }

@@ -60,6 +60,9 @@ pub(crate) trait Queues {
     /// there; `at_most` if it is more.
     fn stealable(&self, at_most: usize) -> usize;
 
+    /// The worker is about to block: gives memory back that it needs only for many jobs.
+    fn give_back(&self) {}
+
     /// Whether a job waits on the deque of any other worker.
     fn has_stealable(&self) -> bool {
         self.stealable(1) > 0
@@ -395,6 +398,8 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
         queues: &impl Queues,
     ) {
         let _attempt = hooks::SleepAttempt::begin();
+        // Not while the worker is counted as asleep: to free takes a while.
+        queues.give_back();
         if !latch.try_get_sleepy() {
             return;
         }

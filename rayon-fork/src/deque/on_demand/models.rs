@@ -2,12 +2,12 @@
 //! never.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use loom::thread;
 
 use super::numbered::Numbered;
-use super::{Deque, Fences, Ordering, Public, Ring, Steal, Stealer, TAIL_SHIFT};
+use super::{Deque, Fences, Ordering, Public, Ring, Steal, Stealer, TAIL_SHIFT, fence_for_loom};
 use crate::deque::terms::TwoWords;
 use crate::sleep::models::{Bounds, must_fail, must_hold};
 
@@ -33,6 +33,39 @@ const SEEN: &str = "times out of the deque";
 const OVERTAKEN: &str = "jobs are public that the owner has taken";
 /// The same, found out by the thief.
 const TORN: &str = "words of two jobs";
+/// A thief reads a ring that was freed before.
+const FREED: &str = "a ring is read that was freed";
+
+/// Whether a ring may still be read. In a model freed rings stay, so that this can be told.
+pub(super) struct Life {
+    has_ended: AtomicBool,
+    /// For loom, to which the end is a write: those that read before must be ordered before it.
+    reads: loom::cell::UnsafeCell<()>,
+}
+
+// SAFETY: loom itself checks the accesses to the cell.
+unsafe impl Sync for Life {}
+
+impl Life {
+    pub(super) fn new() -> Self {
+        Self {
+            has_ended: AtomicBool::new(false),
+            reads: loom::cell::UnsafeCell::new(()),
+        }
+    }
+
+    /// A thief reads the ring.
+    pub(super) fn touch(&self) {
+        assert!(!self.has_ended.load(Ordering::Relaxed), "{FREED}");
+        self.reads.with(|_| ());
+    }
+
+    /// The ring is freed.
+    pub(super) fn end(&self) {
+        self.has_ended.store(true, Ordering::Relaxed);
+        self.reads.with_mut(|_| ());
+    }
+}
 
 /// How owner and thieves of a model do their steps.
 trait Steps: 'static {
@@ -62,6 +95,10 @@ trait Steps: 'static {
 
     fn take_oldest(deque: &Deque<Numbered>) -> Option<Numbered> {
         deque.take_oldest()
+    }
+
+    fn give_back(deque: &Deque<Numbered>) {
+        deque.give_back();
     }
 }
 
@@ -263,8 +300,102 @@ impl Steps for SetsTheLimitLate {
 
 /// The job at the tail, in a ring that was in use before or after `public` was read.
 fn copy(ring: *const Ring, public: Public) -> [*mut (); 2] {
-    // SAFETY: rings live as long as the deque.
-    unsafe { &*ring }.slot(public.0 >> TAIL_SHIFT).read()
+    // SAFETY: in models freed rings stay.
+    unsafe { Ring::copy(ring, public.0 >> TAIL_SHIFT) }
+}
+
+/// A thief that finds jobs and copies the oldest in this way, from a ring that is not the first.
+fn steal_by(
+    stealer: &Stealer<Numbered>,
+    copied: fn(&Stealer<Numbered>, Public) -> [*mut (); 2],
+) -> Steal<Numbered> {
+    let public = Public(stealer.shared.thieves.public.load(Ordering::Acquire));
+    if public.count() == 0 {
+        return Steal::Empty;
+    }
+    let words = copied(stealer, public);
+    match stealer.shared.exchange(public, public.without_oldest()) {
+        // SAFETY: as in the real one.
+        Ok(()) => Steal::Success(unsafe { Numbered::from_words(words) }),
+        Err(_) => Steal::Retry,
+    }
+}
+
+/// A thief finds the ring before it is counted.
+enum CountsItselfLate {}
+
+impl Steps for CountsItselfLate {
+    fn steal(stealer: &Stealer<Numbered>) -> Steal<Numbered> {
+        steal_by(stealer, |stealer, public| {
+            let thieves = &*stealer.shared.thieves;
+            let ring = thieves.ring.load(Ordering::SeqCst);
+            thieves.readers.fetch_add(1, Ordering::SeqCst);
+            let words = copy(ring, public);
+            thieves.readers.fetch_sub(1, Ordering::Release);
+            words
+        })
+    }
+}
+
+/// The count and the ring may be read in either order.
+enum CountsItselfWithoutAFence {}
+
+impl Steps for CountsItselfWithoutAFence {
+    fn steal(stealer: &Stealer<Numbered>) -> Steal<Numbered> {
+        steal_by(stealer, |stealer, public| {
+            let thieves = &*stealer.shared.thieves;
+            thieves.readers.fetch_add(1, Ordering::Relaxed);
+            let ring = thieves.ring.load(Ordering::Acquire);
+            let words = copy(ring, public);
+            thieves.readers.fetch_sub(1, Ordering::Release);
+            words
+        })
+    }
+}
+
+/// What a thief read is not ordered before it is not counted any more.
+enum LeavesRelaxed {}
+
+impl Steps for LeavesRelaxed {
+    fn steal(stealer: &Stealer<Numbered>) -> Steal<Numbered> {
+        steal_by(stealer, |stealer, public| {
+            let thieves = &*stealer.shared.thieves;
+            thieves.readers.fetch_add(1, Ordering::Relaxed);
+            fence_for_loom();
+            let ring = thieves.ring.load(Ordering::SeqCst);
+            let words = copy(ring, public);
+            thieves.readers.fetch_sub(1, Ordering::Relaxed);
+            words
+        })
+    }
+}
+
+/// An owner that is about to block frees its rings without a look at who reads them.
+enum FreesUnasked {}
+
+impl Steps for FreesUnasked {
+    fn give_back(deque: &Deque<Numbered>) {
+        let thieves = &*deque.shared.thieves;
+        let public = Public(thieves.public.load(Ordering::Acquire));
+        if deque.mask.get() == 0 || public.tail(deque.head()) != deque.head() {
+            return;
+        }
+        deque.use_ring(thieves.first);
+        deque.full_at.set(deque.head() + 1);
+        // SAFETY: that others may read them is the mistake; in models they stay.
+        unsafe { Ring::free((*thieves.first).outgrown.replace(std::ptr::null_mut())) };
+    }
+}
+
+/// The first ring is in use again while jobs are left, of which it has copies.
+enum GivesBackTooEarly {}
+
+impl Steps for GivesBackTooEarly {
+    fn give_back(deque: &Deque<Numbered>) {
+        deque.use_ring(deque.shared.thieves.first);
+        deque.full_at.set(deque.head() + 1);
+        deque.try_free_outgrown();
+    }
 }
 
 /// A thief copies the job after it has stepped the tail.
@@ -714,6 +845,69 @@ fn growth_and_reuse<S: Steps>() {
     });
 }
 
+/// The ring is not the first, and a larger one takes its place while a thief steals.
+fn growth_of_a_larger_ring<S: Steps>() {
+    play::<S>(3, 1, &[steal::<S>], |push, _, answer| {
+        answer();
+        push(2);
+        answer();
+    });
+}
+
+/// The same. The thief is the first thread here, as in `theft_and_reuse`.
+fn theft_and_growth_of_a_larger_ring<S: Steps>() {
+    let deque = Deque::starting_at(1, 1, S::fences());
+    let tally = Tally::new(3);
+    let stealer = deque.stealer();
+    for job in 0..2 {
+        deque.push(Numbered(job));
+    }
+    S::answer(&deque);
+    let owner = thread::spawn(move || {
+        deque.push(Numbered(2));
+        deque
+    });
+    tally.add(steal::<S>(&stealer));
+    let deque = owner.join().expect("a failed thread has failed the model");
+    while tally.add(S::pop(&deque)) {}
+    tally.check();
+}
+
+/// The owner takes its jobs back, gives the ring back, and goes on with the first one.
+fn owner_gives_back<S: Steps>() {
+    play_with::<S>(2, 3, 1, &[steal::<S>], |deque, tally| {
+        S::answer(deque);
+        tally.add(S::pop(deque));
+        tally.add(S::pop(deque));
+        S::give_back(deque);
+        deque.push(Numbered(2));
+        S::answer(deque);
+    });
+}
+
+/// The same, and it needs a larger one again.
+fn owner_gives_back_and_grows<S: Steps>() {
+    play_with::<S>(2, 4, 1, &[steal::<S>], |deque, tally| {
+        S::answer(deque);
+        while tally.add(S::pop(deque)) {}
+        S::give_back(deque);
+        deque.push(Numbered(2));
+        deque.push(Numbered(3));
+        S::answer(deque);
+    });
+}
+
+/// Two thieves steal all jobs, of which the owner finds none, and gives the ring back.
+fn owner_gives_back_what_is_all_stolen<S: Steps>() {
+    play_with::<S>(2, 3, 1, &[steal::<S>, steal::<S>], |deque, tally| {
+        deque.shows_all.set(1);
+        S::answer(deque);
+        S::give_back(deque);
+        deque.push(Numbered(2));
+        tally.add(S::pop(deque));
+    });
+}
+
 /// One test for each row: a scenario that must hold.
 macro_rules! holds {
     ($($name:ident: $bounds:ident, $scenario:ident, $steps:ident;)*) => {
@@ -759,6 +953,11 @@ holds! {
     jobs_that_are_all_stolen_while_the_owner_deals_come_out_once: LONG_PAIR, owner_deals_what_is_all_stolen, Right;
     jobs_that_the_owner_shows_and_deals_come_out_once: PAIR, owner_shows_and_deals, Right;
     jobs_of_a_helped_owner_of_a_ring_that_grows_come_out_once: PAIR, growth_and_reuse, Helped;
+    jobs_of_a_ring_that_is_freed_for_a_larger_one_come_out_once: PAIR, growth_of_a_larger_ring, Right;
+    jobs_of_a_ring_that_is_freed_behind_a_thief_come_out_once: PAIR, theft_and_growth_of_a_larger_ring, Right;
+    jobs_of_a_ring_that_is_given_back_come_out_once: PAIR, owner_gives_back, Right;
+    jobs_of_a_ring_that_is_given_back_and_grows_again_come_out_once: PAIR, owner_gives_back_and_grows, Right;
+    jobs_of_a_ring_that_is_given_back_when_all_are_stolen_come_out_once: TRIO, owner_gives_back_what_is_all_stolen, Right;
 }
 
 is_caught! {
@@ -776,4 +975,9 @@ is_caught! {
     leaving_a_limit_below_jobs_that_are_all_stolen_is_caught: LONG_PAIR, OVERTAKEN, owner_deals_what_is_all_stolen, LeavesTheLimit;
     showing_more_above_the_limit_is_caught: PAIR, OVERTAKEN, owner_shows_more, ShowsMoreAboveTheLimit;
     finding_the_ring_before_its_jobs_is_caught: PAIR, SEEN, growth_and_reuse, FindsTheRingFirst;
+    finding_the_ring_before_one_is_counted_is_caught: PAIR, FREED, growth_of_a_larger_ring, CountsItselfLate;
+    being_counted_without_a_fence_is_caught: PAIR, FREED, theft_and_growth_of_a_larger_ring, CountsItselfWithoutAFence;
+    reading_on_when_one_is_not_counted_any_more_is_caught: PAIR, "Causality violation", growth_of_a_larger_ring, LeavesRelaxed;
+    freeing_rings_unasked_is_caught: PAIR, FREED, owner_gives_back, FreesUnasked;
+    giving_back_before_the_deque_is_empty_is_caught: PAIR, SEEN, owner_gives_back_what_is_all_stolen, GivesBackTooEarly;
 }

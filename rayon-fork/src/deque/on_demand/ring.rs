@@ -1,5 +1,6 @@
 //! Where jobs lie, and the word that says which are public.
 
+use std::cell::Cell;
 use std::ptr;
 
 use crate::sync::modelled::{AtomicPtr, Ordering};
@@ -59,13 +60,16 @@ pub(super) struct Slot([AtomicPtr<()>; 2]);
 /// A ring of slots, a power of two of them.
 pub(super) struct Ring {
     pub(super) slots: Box<[Slot]>,
-    /// The one that became too small, or null. Thieves may still read it.
-    pub(super) outgrown: *mut Ring,
+    /// Rings that were in use before, if thieves may still read them, or null. Only the owner of the
+    /// deque touches it.
+    pub(super) outgrown: Cell<*mut Ring>,
+    #[cfg(all(test, fork_loom))]
+    pub(super) life: super::models::Life,
 }
 
 impl Ring {
-    /// Leaks a ring that takes the place of another, or of none.
-    pub(super) fn leak(capacity: usize, outgrown: *mut Self) -> *mut Self {
+    /// Leaks an empty ring.
+    pub(super) fn leak(capacity: usize) -> *mut Self {
         let empty = || {
             Slot([
                 AtomicPtr::new(ptr::null_mut()),
@@ -73,7 +77,42 @@ impl Ring {
             ])
         };
         let slots = (0..capacity).map(|_| empty()).collect();
-        Box::into_raw(Box::new(Self { slots, outgrown }))
+        Box::into_raw(Box::new(Self {
+            slots,
+            outgrown: Cell::new(ptr::null_mut()),
+            #[cfg(all(test, fork_loom))]
+            life: super::models::Life::new(),
+        }))
+    }
+
+    /// Frees a ring, and those that were in use before it.
+    ///
+    /// # Safety
+    ///
+    /// They came from [`leak`](Self::leak), and nobody reads them any more.
+    pub(super) unsafe fn free(mut ring: *mut Self) {
+        while !ring.is_null() {
+            // SAFETY: the caller's promise.
+            let freed = unsafe { Box::from_raw(ring) };
+            ring = freed.outgrown.get();
+            // A model says so, and goes on, so that it can tell who reads it none the less.
+            #[cfg(all(test, fork_loom))]
+            Box::leak(freed).life.end();
+        }
+    }
+
+    /// The job at this index, or another.
+    ///
+    /// # Safety
+    ///
+    /// The ring has not been freed.
+    #[inline]
+    pub(super) unsafe fn copy(ring: *const Self, index: u64) -> [*mut (); 2] {
+        // SAFETY: the caller's promise.
+        let ring = unsafe { &*ring };
+        #[cfg(all(test, fork_loom))]
+        ring.life.touch();
+        ring.slot(index).read()
     }
 
     // The mask fits into a `usize`.

@@ -8,7 +8,9 @@ use std::thread;
 use fastrand::Rng;
 
 use super::numbered::Numbered;
-use super::{ANSWERS_AFTER_HELP, Deque, Fences, PUSHES_UNTIL_UNWANTED, Steal, Stealer};
+use super::{
+    ANSWERS_AFTER_HELP, Deque, EMPTY_UNTIL_SMALL, Fences, PUSHES_UNTIL_UNWANTED, Steal, Stealer,
+};
 use crate::deque::terms::Answer;
 
 /// Both kinds of fences: those that this system has, and full ones.
@@ -281,6 +283,156 @@ fn under_thieves_every_job_comes_out_once() {
             all.sort_unstable();
             assert!(all.iter().copied().eq(0..all.len()), "exposers: {exposers}");
         }
+    }
+}
+
+/// Slots in all rings of the deque.
+fn slots(deque: &Deque<Numbered>) -> usize {
+    let thieves = &*deque.shared.thieves;
+    let in_use = thieves.ring.load(Ordering::Relaxed);
+    let mut of_all = 0;
+    let mut ring = in_use;
+    while !ring.is_null() {
+        // SAFETY: rings live until the owner, who is here, frees them.
+        let one = unsafe { &*ring };
+        of_all += one.slots.len();
+        ring = one.outgrown.get();
+    }
+    if in_use != thieves.first {
+        // SAFETY: the first one lives as long as the deque.
+        of_all += unsafe { &*thieves.first }.slots.len();
+    }
+    of_all
+}
+
+#[test]
+fn a_deque_that_grows_frees_all_rings_but_the_first() {
+    let deque = small(Fences::cheapest());
+    (0..1000).for_each(|job| {
+        deque.push(Numbered(job));
+    });
+    assert_eq!(slots(&deque), 1024 + 1);
+}
+
+#[test]
+fn an_owner_about_to_block_gives_all_rings_back_but_the_first() {
+    let deque = small(Fences::cheapest());
+    let stealer = deque.stealer();
+    for round in 0..3 {
+        (0..1000).for_each(|job| {
+            deque.push(Numbered(job));
+        });
+        assert_eq!(deque.answer(), Answer::Exposed);
+        assert!((0..10).all(|job| steal(&stealer) == Some(job)));
+        deque.give_back();
+        assert!(slots(&deque) > 1000, "jobs are left in round {round}");
+        assert!((10..1000).rev().all(|job| pop(&deque) == Some(job)));
+        deque.give_back();
+        assert_eq!(slots(&deque), 1, "round {round}");
+        assert_eq!(pop(&deque), None);
+    }
+}
+
+#[test]
+fn an_owner_that_never_blocks_gives_rings_back_when_it_has_found_no_job_many_times() {
+    let deque = small(Fences::cheapest());
+    let until_small = || {
+        (0..1000).for_each(|job| {
+            deque.push(Numbered(job));
+        });
+        while pop(&deque).is_some() {}
+        (1..10_000).find(|_| {
+            assert_eq!(pop(&deque), None);
+            slots(&deque) == 1
+        })
+    };
+    let empties = usize::try_from(EMPTY_UNTIL_SMALL).unwrap();
+    assert_eq!(
+        until_small(),
+        Some(empties - 1),
+        "counted from the last job"
+    );
+    assert_eq!(until_small(), Some(empties - 1));
+}
+
+#[test]
+fn a_ring_that_a_thief_reads_is_kept_until_the_owner_comes_again() {
+    let deque = small(Fences::cheapest());
+    let readers = &deque.shared.thieves.readers;
+    readers.fetch_add(1, Ordering::Relaxed);
+    (0..5).for_each(|job| {
+        deque.push(Numbered(job));
+    });
+    assert_eq!(slots(&deque), 1 + 2 + 4 + 8);
+    while pop(&deque).is_some() {}
+    deque.give_back();
+    assert_eq!(slots(&deque), 1 + 2 + 4 + 8);
+    deque.push(Numbered(0));
+    deque.push(Numbered(1));
+    assert_eq!(
+        slots(&deque),
+        1 + 2 + 4 + 8 + 2,
+        "it goes on with the first"
+    );
+    readers.fetch_sub(1, Ordering::Relaxed);
+    assert_eq!([0; 3].map(|_| pop(&deque)), [Some(1), Some(0), None]);
+    deque.give_back();
+    assert_eq!(slots(&deque), 1);
+}
+
+/// Bursts of jobs under thieves, each of which ends with rings that are given back.
+#[test]
+fn under_thieves_jobs_of_rings_that_come_and_go_come_out_once() {
+    const ROUNDS: usize = if cfg!(miri) { 10 } else { 20_000 };
+    for fences in every_kind_of_fences() {
+        let deque = small(fences);
+        let mut rng = Rng::with_seed(11);
+        let sizes: Vec<usize> = iter::repeat_with(|| rng.usize(..20)).take(ROUNDS).collect();
+        let jobs = sizes.iter().sum();
+        let times: Vec<AtomicUsize> = (0..jobs).map(|_| AtomicUsize::new(0)).collect();
+        let run = |job: usize| {
+            assert_eq!(
+                times[job].fetch_add(1, Ordering::Relaxed),
+                0,
+                "job {job} came out twice"
+            );
+        };
+        let is_over = AtomicBool::new(false);
+        let stealers = [0; 3].map(|_| deque.stealer());
+        thread::scope(|scope| {
+            for stealer in &stealers {
+                scope.spawn(|| {
+                    while !is_over.load(Ordering::Relaxed) {
+                        match stealer.steal() {
+                            Steal::Success(job) => run(job.0),
+                            Steal::Retry => {}
+                            Steal::Empty => thread::yield_now(),
+                        }
+                    }
+                });
+            }
+            let mut next = 0;
+            for size in sizes {
+                for job in next..next + size {
+                    deque.push(Numbered(job));
+                    if rng.bool() {
+                        deque.answer();
+                    }
+                }
+                next += size;
+                while let Some(job) = pop(&deque) {
+                    run(job);
+                }
+                deque.give_back();
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+        assert!(
+            times.iter().all(|times| times.load(Ordering::Relaxed) == 1),
+            "a job never came out"
+        );
+        deque.give_back();
+        assert_eq!(slots(&deque), 1);
     }
 }
 
