@@ -253,6 +253,22 @@ impl<T: TwoWords> Worker<T> {
         self.deque.answer()
     }
 
+    /// Gives back the memory of a queue that was long, if no value is left; also what thieves were
+    /// reading from when the owner put it out of use. Else does nothing. By itself an owner does so
+    /// when it has found no value in a thousand times that it popped.
+    ///
+    /// ```
+    /// let worker = on_demand_deque::Worker::new_lifo();
+    /// (0..100_000).for_each(|value| worker.push(Box::new(value)));
+    /// while worker.pop().is_some() {}
+    /// worker.shrink_if_empty();
+    /// worker.push(Box::new(1));
+    /// assert_eq!(worker.pop(), Some(Box::new(1)));
+    /// ```
+    pub fn shrink_if_empty(&self) {
+        self.deque.give_back();
+    }
+
     /// Whether no value is in it.
     #[must_use]
     pub fn is_empty(&self) -> bool {

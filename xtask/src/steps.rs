@@ -139,6 +139,7 @@ fn fork(sh: &Shell, variants: &[Variant]) -> Result<()> {
         let features = variant.features();
         let mut targets = vec!["--lib", "--test", "behaviour", "--test", "process"];
         targets.extend(["--test", "stress", "--test", "threadless"]);
+        targets.extend(["--test", "memory"]);
         if variant.is_instrumented() {
             targets.extend(["--test", "instrument"]);
         }

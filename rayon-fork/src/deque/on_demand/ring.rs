@@ -70,15 +70,8 @@ pub(super) struct Ring {
 impl Ring {
     /// Leaks an empty ring.
     pub(super) fn leak(capacity: usize) -> *mut Self {
-        let empty = || {
-            Slot([
-                AtomicPtr::new(ptr::null_mut()),
-                AtomicPtr::new(ptr::null_mut()),
-            ])
-        };
-        let slots = (0..capacity).map(|_| empty()).collect();
         Box::into_raw(Box::new(Self {
-            slots,
+            slots: empty(capacity),
             outgrown: Cell::new(ptr::null_mut()),
             #[cfg(all(test, fork_loom))]
             life: super::models::Life::new(),
@@ -121,6 +114,26 @@ impl Ring {
     pub(super) fn slot(&self, index: u64) -> &Slot {
         &self.slots[index as usize & (self.slots.len() - 1)]
     }
+}
+
+/// So many slots. Memory that comes from the system as zeros is not written, so of a large ring only
+/// what jobs have lain in takes pages.
+#[cfg(not(fork_loom))]
+fn empty(capacity: usize) -> Box<[Slot]> {
+    const {
+        assert!(size_of::<Slot>() == size_of::<[usize; 2]>());
+        assert!(align_of::<Slot>() == align_of::<[usize; 2]>());
+    }
+    let zeros = vec![[0_usize; 2]; capacity].into_boxed_slice();
+    // SAFETY: slots are pairs of pointers, with the size and the alignment of pairs of `usize`, and
+    // zero is the null pointer.
+    unsafe { Box::from_raw(Box::into_raw(zeros) as *mut [Slot]) }
+}
+
+#[cfg(fork_loom)]
+fn empty(capacity: usize) -> Box<[Slot]> {
+    let null = || AtomicPtr::new(ptr::null_mut());
+    (0..capacity).map(|_| Slot([null(), null()])).collect()
 }
 
 impl Slot {
