@@ -283,7 +283,7 @@ fn charged(outcome: &Outcome, machine: &Machine) -> f64 {
 /// What a source says if others want the CPUs, too.
 fn while_busy(host: &Host) -> &'static str {
     // This program is one.
-    if host.load().is_some_and(|load| load > 1.5) {
+    if host.load().is_ok_and(|load| load > 1.5) {
         ", while the host was busy"
     } else {
         ""

@@ -9,8 +9,8 @@ use crate::host::doctor::{self, Circumstances, Diagnosis};
 use crate::host::frequency::Setup;
 use crate::host::frequency::backend::Choice;
 use crate::host::{CPUS, Host};
-use crate::options::ListFormat;
 use crate::options::project::Project;
+use crate::options::{ListFormat, host_folder};
 use crate::stop::Exit;
 
 /// What `--help` says below the options.
@@ -32,7 +32,7 @@ pub(crate) struct DoctorArgs {
     #[arg(long, value_enum, default_value = "table")]
     format: ListFormat,
     /// Folder to use instead of /, for tests
-    #[arg(long, value_name = "DIR", hide = true)]
+    #[arg(long, value_name = "DIR", hide = true, value_parser = host_folder)]
     host: Option<PathBuf>,
 }
 
@@ -57,9 +57,9 @@ pub(super) fn diagnose(project: &Project, host: &Host) -> Diagnosis {
     // folder.
     let setup = Setup::new((!host.is_system()).then_some(&*sysfs), Choice::Auto, None);
     let cpus = if host.is_system() {
-        Host::usable_cpus()
+        Ok(Host::usable_cpus())
     } else {
-        host.allowed_cpus().len()
+        host.allowed_cpus().map(|cpus| cpus.len())
     };
     doctor::examine(host, &Circumstances::of(&project.checkout, &setup, cpus))
 }

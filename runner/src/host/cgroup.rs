@@ -1,6 +1,6 @@
 //! The control groups that this process is in, and what they allow it: CPU time, CPUs, memory.
 
-use super::Host;
+use super::{Fact, Host, start_of};
 
 /// A limit of the CPU time of a group of processes.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,6 +11,8 @@ pub struct Quota {
     pub printed: String,
     /// File that says so, without the leading slash.
     pub file: String,
+    /// File that counts how often it was used up.
+    pub counts: String,
 }
 
 /// How often and how long a group was kept from running because its quota was used up.
@@ -23,69 +25,126 @@ pub struct Throttled {
 }
 
 impl Host {
-    /// The tightest CPU quota of the groups that this process is in; `None` if none has one.
-    pub(crate) fn cpu_quota(&self) -> Option<Quota> {
-        let quotas = self.groups("cpu").into_iter().filter_map(|folder| {
-            let file = format!("{folder}/cpu.max");
-            if let Ok(printed) = self.read(&file) {
-                return quota(printed, file);
-            }
-            let file = format!("{folder}/cpu.cfs_quota_us");
-            let period = self.read(&format!("{folder}/cpu.cfs_period_us")).ok()?;
-            quota(format!("{} {period}", self.read(&file).ok()?), file)
-        });
-        quotas.min_by(|a, b| a.cpus.total_cmp(&b.cpus))
+    /// The CPU quotas of the groups that this process is in, as far as it can see them, the
+    /// tightest first.
+    pub(crate) fn cpu_quotas(&self) -> Fact<Vec<Quota>> {
+        let mut quotas = Vec::new();
+        for folder in self.groups("cpu")? {
+            let (new, old) = (
+                format!("{folder}/cpu.max"),
+                format!("{folder}/cpu.cfs_quota_us"),
+            );
+            let (file, printed) = if self.path(&new).exists() {
+                let printed = self.read(&new)?;
+                (new, printed)
+            } else if self.path(&old).exists() {
+                let period = self.read(&format!("{folder}/cpu.cfs_period_us"))?;
+                let printed = format!("{} {period}", self.read(&old)?);
+                (old, printed)
+            } else {
+                // The outermost group has neither, nor has one without the controller.
+                continue;
+            };
+            let cpus = quota(&file, &printed)?;
+            quotas.extend(cpus.map(|cpus| Quota {
+                cpus,
+                printed,
+                file,
+                counts: format!("{folder}/cpu.stat"),
+            }));
+        }
+        quotas.sort_by(|a, b| a.cpus.total_cmp(&b.cpus));
+        Ok(quotas)
     }
 
     /// The tightest limit of memory in bytes; `None` if no group has one.
     pub(crate) fn memory_limit(&self) -> Option<u64> {
-        let limits = self.groups("memory").into_iter().filter_map(|folder| {
+        let groups = self.groups("memory").unwrap_or_default().into_iter();
+        let limits = groups.filter_map(|folder| {
             let new = self.number(&format!("{folder}/memory.max"));
-            new.or_else(|| self.number(&format!("{folder}/memory.limit_in_bytes")))
+            new.or_else(|_| self.number(&format!("{folder}/memory.limit_in_bytes")))
+                .ok()
         });
         // The older interface prints a number near 2⁶³ where there is no limit.
         limits.filter(|bytes| *bytes < 1 << 60).min()
     }
 
     /// The CPUs that this process's group may use, as the system prints them.
-    pub(crate) fn group_cpus(&self) -> Option<String> {
+    pub(crate) fn group_cpus(&self) -> Fact<String> {
         let names = ["cpuset.cpus.effective", "cpuset.effective_cpus"];
-        let mut folders = self.groups("cpuset").into_iter();
-        folders.find_map(|folder| {
+        let mut folders = self.groups("cpuset")?.into_iter();
+        let cpus = folders.find_map(|folder| {
             names
                 .iter()
                 .find_map(|it| self.read(&format!("{folder}/{it}")).ok())
-        })
+        });
+        cpus.ok_or_else(|| format!("no control group has {}", names[0]))
     }
 
-    /// File that counts how often this process's group used its quota up.
-    pub(crate) fn throttle_file(&self) -> Option<String> {
-        let mut files = self
-            .groups("cpu")
+    /// What keeps the scheduler from balancing threads over the CPUs of this process's group;
+    /// `None` if nothing does.
+    pub(crate) fn unbalanced_group(&self) -> Fact<Option<String>> {
+        let groups = self.groups("cpuset")?;
+        // Only the innermost partition counts: a root partition may lie in an isolated one. One that
+        // is `isolated invalid (…)` has no effect.
+        let partition = groups.iter().find_map(|folder| {
+            let file = format!("{folder}/cpuset.cpus.partition");
+            let kind = self.read(&file).ok().filter(|kind| kind != "member")?;
+            Some((file, kind))
+        });
+        if let Some((file, kind)) = partition
+            && kind == "isolated"
+        {
+            return Ok(Some(format!("/{file} = {kind}")));
+        }
+        // In the older interface CPUs are balanced as soon as one group around says so.
+        let says: Vec<(String, String)> = groups
             .into_iter()
-            .map(|folder| format!("{folder}/cpu.stat"));
-        files.find(|file| self.throttled(file).is_some())
+            .map(|folder| format!("{folder}/cpuset.sched_load_balance"))
+            .filter_map(|file| Some((file.clone(), self.read(&file).ok()?)))
+            .collect();
+        Ok(says
+            .first()
+            .filter(|_| says.iter().all(|(_, value)| value == "0"))
+            .map(|(file, value)| format!("/{file} = {value}")))
+    }
+
+    /// Files that count how often the quotas of this process's groups were used up; that of its own
+    /// group where there is no quota yet.
+    pub(crate) fn throttle_files(&self) -> Fact<Vec<String>> {
+        let quotas = self.cpu_quotas()?;
+        if !quotas.is_empty() {
+            return Ok(quotas.into_iter().map(|quota| quota.counts).collect());
+        }
+        let groups = self.groups("cpu")?.into_iter();
+        let mut files = groups.map(|folder| format!("{folder}/cpu.stat"));
+        let own = files.find(|file| self.throttled(file).is_ok());
+        own.map(|file| vec![file])
+            .ok_or_else(|| "no control group counts it in cpu.stat".to_owned())
     }
 
     /// What such a file counts, since the group exists.
-    pub(crate) fn throttled(&self, file: &str) -> Option<Throttled> {
-        let text = self.read(file).ok()?;
-        let field = |name: &str| -> Option<u64> {
+    pub(crate) fn throttled(&self, file: &str) -> Fact<Throttled> {
+        let text = self.read(file)?;
+        let field = |name: &str| -> Fact<u64> {
             let line = text.lines().find_map(|line| line.strip_prefix(name));
-            line?.trim().parse().ok()
+            let number = line.and_then(|number| number.trim().parse().ok());
+            number.ok_or_else(|| format!("/{file} has no number `{}`", name.trim()))
         };
-        let ns = field("throttled_usec ")
-            .map(|us| us * 1000)
-            .or(field("throttled_time "))?;
-        Some(Throttled {
+        let us = field("throttled_usec ").and_then(|us| {
+            us.checked_mul(1000)
+                .ok_or_else(|| format!("/{file} says {us} us, which is no time"))
+        });
+        Ok(Throttled {
             periods: field("nr_throttled ")?,
-            ns,
+            ns: us.or_else(|_| field("throttled_time "))?,
         })
     }
 
-    /// Folders of this process's group and of those around it, for one controller, innermost first.
-    fn groups(&self, controller: &str) -> Vec<String> {
-        let text = self.read("proc/self/cgroup").unwrap_or_default();
+    /// Folders of this process's group and of those around it, for one controller, innermost first;
+    /// at least one.
+    fn groups(&self, controller: &str) -> Fact<Vec<String>> {
+        let text = self.read("proc/self/cgroup")?;
         let base = "sys/fs/cgroup";
         let folders = text.lines().filter_map(|line| {
             let (_, line) = line.split_once(':')?;
@@ -104,33 +163,46 @@ impl Host {
             )
         });
         // A path may be one that this process cannot see, as in a container.
-        folders
+        let seen: Vec<String> = folders
             .flatten()
             .filter(|folder| self.path(folder).is_dir())
-            .collect()
+            .collect();
+        if seen.is_empty() {
+            return Err(format!("/{base} shows no control group for `{controller}`"));
+        }
+        Ok(seen)
     }
 }
 
 /// `mount/a/b`, `mount/a`, `mount`.
 fn up_from(mount: &str, path: &str) -> Vec<String> {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+    // A group outside of what a container sees.
+    let depth = if parts.contains(&"..") {
+        0
+    } else {
+        parts.len()
+    };
     let inside = |count| format!("{mount}/{}", parts[..count].join("/"));
-    (1..=parts.len())
+    (1..=depth)
         .rev()
         .map(inside)
         .chain([mount.to_owned()])
         .collect()
 }
 
-/// `50000 100000` is half a CPU; `max 100000` and `-1 100000` are no limit.
-fn quota(printed: String, file: String) -> Option<Quota> {
-    let (quota, period) = printed.split_once(' ')?;
-    let (quota, period): (f64, f64) = (quota.parse().ok()?, period.parse().ok()?);
-    (quota > 0.0 && period > 0.0).then(|| Quota {
-        cpus: quota / period,
-        printed,
-        file,
-    })
+/// CPUs' time: `50000 100000` is half a CPU's; `max 100000` and `-1 100000` are no limit.
+fn quota(file: &str, printed: &str) -> Fact<Option<f64>> {
+    let (quota, period) = printed.split_once(' ').unwrap_or((printed, ""));
+    if matches!(quota, "max" | "-1") {
+        return Ok(None);
+    }
+    let us = |text: &str| text.parse::<u64>().ok().filter(|us| *us > 0);
+    let cpus = us(quota)
+        .zip(us(period))
+        .map(|(quota, period)| quota as f64 / period as f64);
+    cpus.map(Some)
+        .ok_or_else(|| format!("/{file} says `{}`, which is no quota", start_of(printed)))
 }
 
 #[cfg(test)]
@@ -146,7 +218,7 @@ mod tests {
             ("sys/fs/cgroup/user/cpu.max", "150000 100000"),
             ("sys/fs/cgroup/cpu.max", "400000 100000"),
         ]);
-        let quota = root.host().cpu_quota().unwrap();
+        let quota = root.host().cpu_quotas().unwrap().remove(0);
         assert_eq!((quota.cpus, quota.printed.as_str()), (1.5, "150000 100000"));
         assert_eq!(quota.file, "sys/fs/cgroup/user/cpu.max");
     }
@@ -172,11 +244,13 @@ mod tests {
             ("sys/fs/cgroup/cpuset/cpuset.effective_cpus", "0-3"),
         ]);
         let host = root.host();
-        assert_eq!(host.cpu_quota().unwrap().printed, "50000 100000");
+        assert_eq!(host.cpu_quotas().unwrap()[0].printed, "50000 100000");
         assert_eq!(host.memory_limit(), Some(1 << 20));
-        assert_eq!(host.group_cpus().as_deref(), Some("0-3"));
-        let file = host.throttle_file().unwrap();
-        assert_eq!(host.throttled(&file), Some(Throttled { periods: 4, ns: 7 }));
+        assert_eq!(host.group_cpus().as_deref(), Ok("0-3"));
+        let files = host.throttle_files().unwrap();
+        let own = "sys/fs/cgroup/cpu,cpuacct/job/cpu.stat";
+        assert_eq!(files, [own]);
+        assert_eq!(host.throttled(own), Ok(Throttled { periods: 4, ns: 7 }));
     }
 
     #[test]
@@ -188,8 +262,91 @@ mod tests {
             ("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000"),
         ]);
         assert_eq!(
-            (root.host().cpu_quota(), root.host().memory_limit()),
-            (None, None)
+            (root.host().cpu_quotas(), root.host().memory_limit()),
+            (Ok(Vec::new()), None)
         );
+    }
+
+    #[test]
+    fn a_quota_that_cannot_be_read_is_unknown_and_not_absent() {
+        let reason = |files: &[(&str, &str)]| MadeUp::new(files).host().cpu_quotas().unwrap_err();
+        assert_eq!(reason(&[]), "/proc/self/cgroup is not there");
+        let group = ("proc/self/cgroup", "0::/");
+        assert_eq!(
+            reason(&[group]),
+            "/sys/fs/cgroup shows no control group for `cpu`"
+        );
+        for text in ["", "garbage", "-5 100000", "50000 0", "50000"] {
+            let reason = reason(&[group, ("sys/fs/cgroup/cpu.max", text)]);
+            assert!(
+                reason.starts_with("/sys/fs/cgroup/cpu.max says "),
+                "{reason}"
+            );
+        }
+        let old = ("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "50000");
+        let reason = reason(&[("proc/self/cgroup", "1:cpu:/"), old]);
+        assert!(
+            reason.contains("cpu.cfs_period_us is not there"),
+            "{reason}"
+        );
+    }
+
+    #[test]
+    fn the_group_that_has_the_quota_counts_how_often_it_was_used_up() {
+        let root = MadeUp::new(&[
+            ("proc/self/cgroup", "0::/team/run:1.scope"),
+            ("sys/fs/cgroup/team/run:1.scope/cpu.max", "max 100000"),
+            (
+                "sys/fs/cgroup/team/run:1.scope/cpu.stat",
+                "nr_throttled 0\nthrottled_usec 0",
+            ),
+            ("sys/fs/cgroup/team/cpu.max", "250000 100000"),
+            (
+                "sys/fs/cgroup/team/cpu.stat",
+                "nr_throttled 8\nthrottled_usec 9",
+            ),
+        ]);
+        let host = root.host();
+        assert_eq!(
+            host.throttle_files().unwrap(),
+            ["sys/fs/cgroup/team/cpu.stat"]
+        );
+        // The wait of every group with a quota is this process's.
+        root.write("sys/fs/cgroup/team/run:1.scope/cpu.max", "300000 100000");
+        assert_eq!(host.throttle_files().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn only_an_isolated_partition_that_is_valid_turns_balancing_off() {
+        let root = MadeUp::new(&[("proc/self/cgroup", "0::/bench/inner")]);
+        let partition = |folder: &str, kind: &str| {
+            root.write(
+                &format!("sys/fs/cgroup/{folder}/cpuset.cpus.partition"),
+                kind,
+            );
+        };
+        partition("bench/inner", "member");
+        partition("bench", "isolated");
+        let seen = root.host().unbalanced_group().unwrap().unwrap();
+        assert_eq!(
+            seen,
+            "/sys/fs/cgroup/bench/cpuset.cpus.partition = isolated"
+        );
+        partition(
+            "bench",
+            "isolated invalid (Cpu list in cpuset.cpus not exclusive)",
+        );
+        assert_eq!(root.host().unbalanced_group(), Ok(None));
+        partition("bench", "isolated");
+        partition("bench/inner", "root");
+        assert_eq!(root.host().unbalanced_group(), Ok(None));
+        let old = MadeUp::new(&[
+            ("proc/self/cgroup", "4:cpuset:/a"),
+            ("sys/fs/cgroup/cpuset/a/cpuset.sched_load_balance", "0"),
+            ("sys/fs/cgroup/cpuset/cpuset.sched_load_balance", "1"),
+        ]);
+        assert_eq!(old.host().unbalanced_group(), Ok(None));
+        old.write("sys/fs/cgroup/cpuset/cpuset.sched_load_balance", "0");
+        assert!(old.host().unbalanced_group().unwrap().is_some());
     }
 }

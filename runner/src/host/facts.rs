@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{CPUS, Host};
+use super::{CPUS, Fact, Host, kernel_options};
 
 /// Facts as they are collected; what the system does not show is `null`, with the reason beside it.
 struct Facts<'a> {
@@ -22,7 +22,7 @@ impl Host {
         let mut all = json!({
             "id": self.id(),
             "cpus_usable": Self::usable_cpus(),
-            "cores": self.cores(),
+            "cores": facts.note("cores", self.cores()),
             "cpu": facts.cpu(),
             "topology": facts.topology(),
             "frequency": facts.frequency(),
@@ -38,9 +38,9 @@ impl Host {
 
 impl Facts<'_> {
     /// The fact, or `null` and a note why.
-    fn note(&mut self, name: &str, fact: Result<String, String>) -> Value {
+    fn note<T: Into<Value>>(&mut self, name: &str, fact: Fact<T>) -> Value {
         match fact {
-            Ok(text) => Value::String(text),
+            Ok(fact) => fact.into(),
             Err(reason) => {
                 self.missing.insert(name.to_owned(), Value::String(reason));
                 Value::Null
@@ -77,23 +77,22 @@ impl Facts<'_> {
         Value::Object(names.filter_map(text).collect())
     }
 
+    /// A CPU that stands for all in what is the same for all: the first that is online.
+    fn first_cpu(&self) -> usize {
+        let online = self.host.cpus().unwrap_or_default();
+        online.first().copied().unwrap_or(0)
+    }
+
     fn cpu(&mut self) -> Value {
         let mut cpu = Map::new();
-        for name in [
-            "vendor_id",
-            "model name",
-            "cpu family",
-            "model",
-            "stepping",
-            "microcode",
-            "flags",
-        ] {
+        for name in self.host.processor_fields() {
             let fact = self.host.cpu_field(name);
-            let key = name.replace(' ', "_");
+            let key = name.to_lowercase().replace(' ', "_");
             let fact = self.note(&format!("cpu.{key}"), fact);
             cpu.insert(key, fact);
         }
-        cpu.insert("is_virtual".to_owned(), Value::Bool(self.host.is_virtual()));
+        let is_virtual = self.note("cpu.is_virtual", self.host.is_virtual());
+        cpu.insert("is_virtual".to_owned(), is_virtual);
         for (key, path) in [
             ("system_vendor", "sys/class/dmi/id/sys_vendor"),
             ("system_product", "sys/class/dmi/id/product_name"),
@@ -118,7 +117,7 @@ impl Facts<'_> {
             &["control", "active"],
         );
         let mut cpus = Map::new();
-        for cpu in self.host.cpus() {
+        for cpu in self.host.cpus().unwrap_or_default() {
             let folder = format!("{base}/cpu{cpu}");
             let names = [
                 "physical_package_id",
@@ -149,8 +148,9 @@ impl Facts<'_> {
         }
         topology["cpus"] = Value::Object(cpus);
         let mut caches = Map::new();
+        let first = self.first_cpu();
         for index in 0..8 {
-            let folder = format!("{base}/cpu0/cache/index{index}");
+            let folder = format!("{base}/cpu{first}/cache/index{index}");
             if self.host.read(&format!("{folder}/level")).is_err() {
                 break; // the caches are numbered without gaps
             }
@@ -166,7 +166,7 @@ impl Facts<'_> {
                 self.files("topology.cache", &folder, &names),
             );
         }
-        topology["caches_of_cpu0"] = Value::Object(caches);
+        topology[format!("caches_of_cpu{first}")] = Value::Object(caches);
         topology["numa_nodes"] = self.file("topology.numa", "sys/devices/system/node/online");
         topology["numa_distances"] = self.all_in("sys/devices/system/node", "/distance");
         topology
@@ -174,10 +174,10 @@ impl Facts<'_> {
 
     fn frequency(&mut self) -> Value {
         let base = CPUS;
-        let policy = format!("{base}/cpu0/cpufreq");
+        let policy = format!("{base}/cpu{}/cpufreq", self.first_cpu());
         if !self.host.path(&policy).exists() {
             let reason = format!("/{policy} does not exist: the host shows no frequency control");
-            return self.note("frequency", Err(reason));
+            return self.note("frequency", Fact::<String>::Err(reason));
         }
         let mut frequency = self.files("frequency", &policy, &OF_POLICY);
         frequency["policies"] = self.policies();
@@ -233,15 +233,16 @@ impl Facts<'_> {
         let names = ["current_driver", "current_governor"];
         let mut idle = self.files("idle", &format!("{base}/cpuidle"), &names);
         let mut states = Map::new();
+        let first = self.first_cpu();
         for state in 0..16 {
-            let folder = format!("{base}/cpu0/cpuidle/state{state}");
+            let folder = format!("{base}/cpu{first}/cpuidle/state{state}");
             let Ok(name) = self.host.read(&format!("{folder}/name")) else {
                 break;
             };
             let names = ["desc", "latency", "residency", "disable"];
             states.insert(name, self.files("idle.state", &folder, &names));
         }
-        idle["states_of_cpu0"] = Value::Object(states);
+        idle[format!("states_of_cpu{first}")] = Value::Object(states);
         idle
     }
 
@@ -286,7 +287,7 @@ impl Facts<'_> {
         let command_line = self
             .host
             .read("proc/cmdline")
-            .map(|line| kernel_arguments(&line));
+            .map(|line| kernel_options::timing(&line));
         kernel["command_line"] = self.note("kernel.command_line", command_line);
         let clock = "sys/devices/system/clocksource/clocksource0";
         kernel["clocksource"] = self.file(
@@ -302,25 +303,27 @@ impl Facts<'_> {
     }
 
     fn limits(&mut self) -> Value {
-        let none = || "no control group that this process can see limits it".to_owned();
-        let quota = self.host.cpu_quota();
-        let throttled = self
-            .host
-            .throttle_file()
-            .and_then(|file| self.host.throttled(&file));
-        let cpus = self.host.allowed_cpus();
+        let host = self.host;
+        let quota = host.cpu_quotas().and_then(|quotas| {
+            let none = || "no control group that this process can see limits it".to_owned();
+            quotas.into_iter().next().ok_or_else(none)
+        });
+        let throttled = host.throttle_files().and_then(|files| {
+            let tightest = files.first().ok_or("no control group counts it")?;
+            host.throttled(tightest)
+        });
         json!({
-            "cpu_max": self.note("limits.cpu_max", quota.clone().map(|it| it.printed).ok_or_else(none)),
-            "quota_cpus": quota.map(|it| it.cpus),
-            "throttled_periods": throttled.map(|it| it.periods),
-            "throttled_ns": throttled.map(|it| it.ns),
-            "memory_max": self.host.memory_limit(),
-            "cpuset": self.note("limits.cpuset", self.host.group_cpus().ok_or_else(none)),
-            "cpus_allowed": cpus,
+            "cpu_max": self.note("limits.cpu_max", quota.clone().map(|it| it.printed)),
+            "quota_cpus": quota.ok().map(|it| it.cpus),
+            "throttled_periods": throttled.as_ref().ok().map(|it| it.periods),
+            "throttled_ns": self.note("limits.throttled_ns", throttled.map(|it| it.ns)),
+            "memory_max": host.memory_limit(),
+            "cpuset": self.note("limits.cpuset", host.group_cpus()),
+            "cpus_allowed": self.note("limits.cpus_allowed", host.allowed_cpus()),
             "load_average": self.file("limits.load_average", "proc/loadavg"),
             "uptime": self.file("limits.uptime", "proc/uptime"),
-            "steal_share": self.host.steal_share(),
-            "on_battery": self.host.is_on_battery(),
+            "steal_share": self.note("limits.steal_share", host.steal_share()),
+            "on_battery": self.note("limits.on_battery", host.is_on_battery()),
             "libc": self.note("limits.libc", libc_version()),
         })
     }
@@ -354,34 +357,6 @@ fn libc_version() -> Result<String, String> {
     }
 }
 
-/// Words of the kernel's command line that say which disk, network or name a machine has.
-const WHOSE: [&str; 14] = [
-    "init=",
-    "rdinit=",
-    "root=",
-    "BOOT_IMAGE=",
-    "initrd=",
-    "resume=",
-    "ip=",
-    "nfsroot=",
-    "rd.",
-    "luks.",
-    "cryptdevice=",
-    "systemd.",
-    "ostree=",
-    "netdev=",
-];
-
-/// The kernel's own words of its command line: which program it starts first, with what arguments
-/// and from which disk, says nothing about time and may be nobody's business.
-fn kernel_arguments(command_line: &str) -> String {
-    let words = command_line
-        .split_whitespace()
-        .take_while(|word| *word != "--");
-    let own = words.filter(|word| !WHOSE.iter().any(|start| word.starts_with(start)));
-    own.collect::<Vec<_>>().join(" ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -389,9 +364,47 @@ mod tests {
 
     #[test]
     fn whose_machine_it_is_is_not_recorded() {
-        let line = "BOOT_IMAGE=/boot/mine root=UUID=12-34 quiet mitigations=off init=/sbin/start \
-                    systemd.hostname=mine -- --token secret";
-        assert_eq!(kernel_arguments(line), "quiet mitigations=off");
+        let root = MadeUp::new(&[("proc/cmdline", "root=UUID=12-34 quiet mitigations=off")]);
+        let kernel = root.host().facts()["kernel"].take();
+        assert_eq!(kernel["command_line"], "mitigations=off");
+    }
+
+    #[test]
+    fn facts_that_cannot_be_read_are_null_with_the_reason() {
+        let root = MadeUp::new(&[
+            ("proc/self/status", "Name:\tx"),
+            ("proc/stat", "cpu  1 0 1 1 0 0 0 18446744073709551610 0 0"),
+            ("proc/cpuinfo", "processor\t: 0\nFeatures\t: fp"),
+        ]);
+        let facts = root.host().facts();
+        for place in [
+            "/cores",
+            "/cpu/is_virtual",
+            "/limits/cpus_allowed",
+            "/limits/steal_share",
+            "/limits/on_battery",
+            "/limits/throttled_ns",
+            "/limits/cpu_max",
+        ] {
+            assert!(facts.pointer(place).unwrap().is_null(), "{place}: {facts}");
+            let name = place[1..].replace('/', ".");
+            assert!(facts["missing"][&name].is_string(), "{name}: {facts}");
+        }
+    }
+
+    #[test]
+    fn a_host_whose_cpu_0_is_offline_shows_what_another_cpu_shows() {
+        let cpu = |file: &str| format!("sys/devices/system/cpu/cpu2/{file}");
+        let root = MadeUp::new(&[
+            ("sys/devices/system/cpu/online", "2-3"),
+            (&cpu("cpufreq/scaling_driver"), "acpi-cpufreq"),
+            (&cpu("cache/index0/level"), "1"),
+            (&cpu("cpuidle/state0/name"), "POLL"),
+        ]);
+        let facts = root.host().facts();
+        assert_eq!(facts["frequency"]["scaling_driver"], "acpi-cpufreq");
+        assert_eq!(facts["topology"]["caches_of_cpu2"]["0"]["level"], "1");
+        assert!(facts["idle"]["states_of_cpu2"]["POLL"].is_object());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use probes::core_to_core;
 
-use super::{CPUS, Host};
+use super::{CPUS, Fact, Host};
 use crate::affinity::allowed_cpus;
 
 /// The files to look into beside every trial, found once: a look must not take long.
@@ -13,8 +13,9 @@ pub struct Gauges {
     temperatures: Vec<String>,
     /// Counts of how often heat slowed a CPU or a package down.
     throttles: Vec<String>,
-    /// Where the control group counts how often its quota was used up.
-    quota: Option<String>,
+    /// Where the control groups count how long their used-up quotas kept them from running; `None`
+    /// if that cannot be read.
+    quotas: Option<Vec<String>>,
     /// The first and the last CPU that trials may use.
     first_and_last: Option<[usize; 2]>,
 }
@@ -41,7 +42,7 @@ impl Gauges {
         Self {
             temperatures: host.temperature_files(),
             throttles: host.throttle_counts(),
-            quota: host.throttle_file(),
+            quotas: host.throttle_files().ok(),
             first_and_last: match allowed_cpus()[..] {
                 [first, .., last] => Some([first, last]),
                 _ => None,
@@ -59,31 +60,35 @@ impl Gauges {
     /// Reads all of them.
     pub(crate) fn look(&self) -> Readings {
         let host = &self.host;
-        let hottest = self
+        let celsius = self
             .temperatures
             .iter()
-            .filter_map(|file| host.number(file))
-            .max();
-        let throttles = self.throttles.iter().filter_map(|file| host.number(file));
+            .filter_map(|file| host.celsius(file));
         Readings {
-            load: host.load(),
-            steal_ns: host.steal_ns(),
-            celsius: hottest.map(|thousandths| thousandths as f64 / 1e3),
-            throttles: throttles.reduce(|sum, count| sum + count),
-            quota_throttled_ns: self
-                .quota
-                .as_ref()
-                .and_then(|file| host.throttled(file))
-                .map(|throttled| throttled.ns),
+            load: host.load().ok(),
+            steal_ns: host.steal_ns().ok(),
+            celsius: celsius.reduce(f64::max),
+            throttles: sum(self.throttles.iter().map(|file| host.number(file))),
+            quota_throttled_ns: self.quotas.as_ref().and_then(|files| {
+                let waits = files.iter().map(|file| host.throttled(file));
+                sum(waits.map(|throttled| throttled.map(|it| it.ns)))
+            }),
         }
     }
 }
 
-/// What happened between two looks.
+/// `None` if there is no count, or one of them is unknown.
+fn sum(counts: impl Iterator<Item = Fact<u64>>) -> Option<u64> {
+    let mut counts = counts.peekable();
+    counts.peek()?;
+    counts.try_fold(0_u64, |sum, count| sum.checked_add(count.ok()?))
+}
+
+/// What happened between two looks; `None` if the count went back, since it then tells nothing.
 pub(crate) fn since(before: Option<u64>, after: Option<u64>) -> Option<u64> {
     before
         .zip(after)
-        .map(|(before, after)| after.saturating_sub(before))
+        .and_then(|(before, after)| after.checked_sub(before))
 }
 
 impl Host {
@@ -118,18 +123,25 @@ impl Host {
         zones
             .filter(|name| name.starts_with("thermal_zone"))
             .map(|name| format!("sys/class/thermal/{name}/temp"))
-            .filter(|file| self.number(file).is_some())
+            .filter(|file| self.celsius(file).is_some())
             .collect()
+    }
+
+    /// What a sensor shows, which gives thousandths; one that shows what no CPU survives is broken.
+    fn celsius(&self, file: &str) -> Option<f64> {
+        let celsius = self.read(file).ok()?.parse::<i32>().ok()?;
+        let celsius = f64::from(celsius) / 1e3;
+        (-100.0..200.0).contains(&celsius).then_some(celsius)
     }
 
     /// Files that count how often heat slowed a CPU or a package down since boot.
     pub(crate) fn throttle_counts(&self) -> Vec<String> {
-        let cpus = self.cpus().into_iter();
+        let cpus = self.cpus().unwrap_or_default().into_iter();
         let files = cpus.flat_map(|cpu| {
             ["core", "package"]
                 .map(|what| format!("{CPUS}/cpu{cpu}/thermal_throttle/{what}_throttle_count"))
         });
-        files.filter(|file| self.number(file).is_some()).collect()
+        files.filter(|file| self.path(file).exists()).collect()
     }
 }
 
@@ -185,5 +197,36 @@ mod tests {
         let nothing = Gauges::of(&MadeUp::new(&[]).host()).look();
         assert_eq!(nothing, Readings::default());
         assert_eq!(since(None, Some(1)), None);
+    }
+
+    #[test]
+    fn a_count_that_went_back_or_cannot_be_one_is_unknown_and_not_zero() {
+        assert_eq!(since(Some(5), Some(4)), None);
+        let steal = |columns: &str| {
+            let stat = format!("cpu  {columns}");
+            let look = Gauges::of(&MadeUp::new(&[("proc/stat", &stat)]).host()).look();
+            look.steal_ns
+        };
+        assert!(steal("1 2 3 4 5 6 7 8 9 10").is_some());
+        for columns in [
+            "85 30 94 32 30 0 63 18446744073709551610 0 0", // a guest that was moved
+            "10 0 90 11732815868058135187 0 0 0 5 0 0",
+            "1 2 3 4 5 6 7 -8 0 0",
+            "0 0 0 0 0 0 0 0 0 0", // a sandbox
+            "1 2 3 4",
+            "",
+        ] {
+            assert_eq!(steal(columns), None, "{columns}");
+        }
+    }
+
+    #[test]
+    fn sensors_may_be_below_zero_and_broken_ones_do_not_count() {
+        let root = MadeUp::new(&[
+            ("sys/class/hwmon/hwmon1/name", "k10temp"),
+            ("sys/class/hwmon/hwmon1/temp1_input", "-2500"),
+            ("sys/class/hwmon/hwmon1/temp2_input", "2147483647"),
+        ]);
+        assert_eq!(Gauges::of(&root.host()).look().celsius, Some(-2.5));
     }
 }

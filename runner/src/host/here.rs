@@ -12,7 +12,7 @@ use probes::{Cpu, Price};
 use toml::{Table, Value};
 
 use crate::host::frequency::clock;
-use crate::host::{CPUS, Host, cpu_list};
+use crate::host::{CPUS, Host};
 
 /// Name of the machine.
 pub(crate) const NAME: &str = "here";
@@ -57,7 +57,10 @@ pub(crate) fn title(host: &Host, cpus: &[Cpu]) -> String {
     let model = host
         .cpu_field("model name")
         .unwrap_or_else(|_| "an unknown processor".to_owned());
-    let is_virtual = if host.is_virtual() { ", virtual" } else { "" };
+    let is_virtual = match host.is_virtual() {
+        Ok(true) => ", virtual",
+        Ok(false) | Err(_) => "",
+    };
     format!(
         "host {}: {} cores of {model}{is_virtual}",
         host.id(),
@@ -69,7 +72,7 @@ pub(crate) fn title(host: &Host, cpus: &[Cpu]) -> String {
 pub(crate) fn cpus(host: &Host) -> Vec<Cpu> {
     let mut seen = BTreeSet::new();
     let mut cpus = Vec::new();
-    for number in host.allowed_cpus() {
+    for number in host.allowed_cpus().unwrap_or_default() {
         let folder = format!("{CPUS}/cpu{number}");
         let socket = host
             .number(&format!("{folder}/topology/physical_package_id"))
@@ -96,12 +99,10 @@ pub(crate) fn cpus(host: &Host) -> Vec<Cpu> {
 fn last_cache(host: &Host, folder: &str) -> Option<usize> {
     let caches = host.names_in(&format!("{folder}/cache")).into_iter();
     let caches = caches.filter(|name| name.starts_with("index"));
-    let level = |name: &String| host.number(&format!("{folder}/cache/{name}/level"));
+    let level = |name: &String| host.number(&format!("{folder}/cache/{name}/level")).ok();
     let last = caches.max_by_key(level)?;
-    let shared = host
-        .read(&format!("{folder}/cache/{last}/shared_cpu_list"))
-        .ok()?;
-    cpu_list(&shared).into_iter().min()
+    let shared = host.cpus_in(&format!("{folder}/cache/{last}/shared_cpu_list"));
+    shared.ok()?.into_iter().min()
 }
 
 /// The shipped machine whose prices stand for those that cannot be measured.

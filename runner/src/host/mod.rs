@@ -8,17 +8,24 @@ mod facts;
 pub mod frequency;
 pub mod gauges;
 pub(crate) mod here;
+mod kernel_options;
 pub(crate) mod stacking;
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
 use rustix::thread::{MembarrierCommand, membarrier_query};
 
+use crate::affinity;
 use crate::plan::id::Id;
 
-/// Reads facts below a root folder: `/` in a sweep, a made-up tree in tests.
+/// A fact of the host, or why it is unknown: a clause that names the file. Whoever cannot read a
+/// fact says so, and takes no default for it.
+pub(crate) type Fact<T> = Result<T, String>;
+
+/// Reads facts below a root folder: `/` in a sweep, a mock host's folder in tests.
 #[derive(Clone, Debug)]
 pub struct Host {
     root: PathBuf,
@@ -29,6 +36,31 @@ pub(crate) const CPUS: &str = "sys/devices/system/cpu";
 
 /// Place of the stolen time among those of `/proc/stat`.
 const STEAL: usize = 7;
+
+/// Longest file that is read as a fact. `/proc/cpuinfo` of a thousand CPUs has about 2 MiB; a longer
+/// file is none of the kernel's.
+const LONGEST: u64 = 16 << 20;
+
+/// CPU numbers in lists are below this: more than any kernel supports.
+const CPU_NUMBERS: usize = 1 << 16;
+
+/// Names that firmware gives to machines that a hypervisor makes up.
+const VIRTUAL_VENDORS: [&str; 14] = [
+    "Amazon EC2",
+    "Apple Virtualization",
+    "Bochs",
+    "BHYVE",
+    "Google Compute Engine",
+    "Hyper-V",
+    "KubeVirt",
+    "KVM",
+    "OpenStack",
+    "Parallels",
+    "QEMU",
+    "VirtualBox",
+    "VMware",
+    "Xen",
+];
 
 impl Default for Host {
     fn default() -> Self {
@@ -47,7 +79,7 @@ impl Host {
         }
     }
 
-    /// Whether files are read of the running system, and not of a made-up tree.
+    /// Whether files are read of the running system, and not of a mock host.
     pub(crate) fn is_system(&self) -> bool {
         self.root == Path::new("/")
     }
@@ -57,17 +89,27 @@ impl Host {
         self.root.join(path)
     }
 
-    /// What a file says, without white space around it; else a message with its path.
-    pub(crate) fn read(&self, path: &str) -> Result<String, String> {
-        match fs::read_to_string(self.path(path)) {
-            Ok(text) => Ok(text.trim().to_owned()),
-            Err(error) => Err(format!("/{path}: {error}")),
-        }
+    /// What a file says, without white space around it.
+    pub(crate) fn read(&self, path: &str) -> Fact<String> {
+        read_text(&self.path(path)).map_err(|reason| format!("/{path} {reason}"))
     }
 
-    /// A number that a file says; `None` if it says none.
-    pub(crate) fn number(&self, path: &str) -> Option<u64> {
-        self.read(path).ok()?.parse().ok()
+    /// A number that a file says.
+    pub(crate) fn number(&self, path: &str) -> Fact<u64> {
+        let text = self.read(path)?;
+        text.parse()
+            .map_err(|_| format!("/{path} says `{}`, which is no number", start_of(&text)))
+    }
+
+    /// The CPUs that a file lists.
+    pub(crate) fn cpus_in(&self, path: &str) -> Fact<Vec<usize>> {
+        let text = self.read(path)?;
+        cpu_list(&text).ok_or_else(|| {
+            format!(
+                "/{path} says `{}`, which is no list of CPUs",
+                start_of(&text)
+            )
+        })
     }
 
     /// Names in a folder, sorted; none if it does not exist.
@@ -84,29 +126,92 @@ impl Host {
     }
 
     /// Numbers and names of all processes; the kernel shows fifteen characters of a name.
-    pub(crate) fn processes(&self) -> impl Iterator<Item = (String, String)> {
+    ///
+    /// Unknown in a container that does not see the host's processes: only the host's process 2 is
+    /// `kthreadd`.
+    pub(crate) fn processes(&self) -> Fact<Vec<(String, String)>> {
+        let file = "proc/2/comm";
+        let second = self.read(file)?;
+        if second != "kthreadd" {
+            return Err(format!(
+                "/{file} is `{}`, as in a container that does not see the host's processes",
+                start_of(&second)
+            ));
+        }
         let numbers = self.names_in("proc").into_iter();
-        numbers
+        Ok(numbers
             .filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
             .filter_map(|number| {
                 let name = self.read(&format!("proc/{number}/comm")).ok()?;
                 Some((number, name))
             })
+            .collect())
+    }
+
+    /// What shows that a hypervisor runs beneath; `None` where the CPU says that there is none.
+    pub(crate) fn hypervisor(&self) -> Fact<Option<String>> {
+        let flags = self.cpu_field("flags");
+        if flags
+            .as_ref()
+            .is_ok_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor"))
+        {
+            return Ok(Some("/proc/cpuinfo: `flags` has `hypervisor`".to_owned()));
+        }
+        let product = "sys/class/dmi/id/product_name";
+        // Clouds rent machines without a hypervisor, too, and say so in this name.
+        let is_metal = self.read(product).is_ok_and(|name| name.contains("metal"));
+        for file in ["sys/class/dmi/id/sys_vendor", product] {
+            if let Ok(name) = self.read(file)
+                && !is_metal
+                && VIRTUAL_VENDORS.iter().any(|vendor| name.contains(vendor))
+            {
+                return Ok(Some(format!("/{file} = {name}")));
+            }
+        }
+        let file = "sys/hypervisor/type";
+        if let Ok(name) = self.read(file) {
+            return Ok(Some(format!("/{file} = {name}")));
+        }
+        let folder = "sys/firmware/devicetree/base/hypervisor";
+        if self.path(folder).is_dir() {
+            return Ok(Some(format!("/{folder} is there")));
+        }
+        // Only x86 has these flags, and there every hypervisor sets the one above.
+        flags.map(|_| None).map_err(|_| {
+            "/proc/cpuinfo has no `flags`, in which x86 shows it, and firmware names none"
+                .to_owned()
+        })
     }
 
     /// Whether a hypervisor runs beneath.
-    pub(crate) fn is_virtual(&self) -> bool {
-        let flags = self.cpu_field("flags").unwrap_or_default();
-        flags.split(' ').any(|flag| flag == "hypervisor")
+    pub(crate) fn is_virtual(&self) -> Fact<bool> {
+        self.hypervisor().map(|sign| sign.is_some())
     }
 
-    /// CPUs that the scheduler gives to this process.
-    pub(crate) fn allowed_cpus(&self) -> Vec<usize> {
-        let status = self.read("proc/self/status").unwrap_or_default();
-        let list = status
-            .lines()
-            .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-        list.map(cpu_list).unwrap_or_default()
+    /// CPUs that are online and that the scheduler gives to this process.
+    pub(crate) fn allowed_cpus(&self) -> Fact<Vec<usize>> {
+        if self.is_system() {
+            let allowed = affinity::allowed_cpus();
+            if !allowed.is_empty() {
+                return Ok(allowed);
+            }
+        }
+        let (file, field) = ("/proc/self/status", "Cpus_allowed_list:");
+        let status = self.read(&file[1..])?;
+        let list = status.lines().find_map(|line| line.strip_prefix(field));
+        let list = list.ok_or_else(|| format!("{file} has no `{field}`"))?;
+        let mut allowed =
+            cpu_list(list).ok_or_else(|| format!("{file}: `{field}{}`", start_of(list)))?;
+        // The list may name CPUs that are offline, or that this machine does not have.
+        if let Ok(online) = self.cpus() {
+            allowed.retain(|cpu| online.contains(cpu));
+        }
+        if allowed.is_empty() {
+            return Err(format!(
+                "{file}: `{field}{list}` names no CPU that is online"
+            ));
+        }
+        Ok(allowed)
     }
 
     /// Short hash that stands for this machine in folder names; tells nothing about it.
@@ -117,9 +222,43 @@ impl Host {
             .unwrap_or_default();
         // A virtual machine may be moved to another generation of processors that bear the same
         // name.
-        let processor = ["model name", "cpu family", "model"]
-            .map(|field| self.cpu_field(field).unwrap_or_default());
+        let fields = if self.is_named_as_on_x86() {
+            ["model name", "cpu family", "model"]
+        } else {
+            ["CPU implementer", "CPU part", "CPU variant"]
+        };
+        let processor = fields.map(|field| self.cpu_field(field).unwrap_or_default());
         Id::of(&("sweep-host", machine, processor)).to_string()[..6].to_owned()
+    }
+
+    /// Whether `/proc/cpuinfo` names the processor as x86 does, and not by numbers as ARM does.
+    fn is_named_as_on_x86(&self) -> bool {
+        self.cpu_field("CPU implementer").is_err()
+    }
+
+    /// The fields of `/proc/cpuinfo` that say which processor this is.
+    pub(crate) fn processor_fields(&self) -> &'static [&'static str] {
+        if self.is_named_as_on_x86() {
+            &[
+                "vendor_id",
+                "model name",
+                "cpu family",
+                "model",
+                "stepping",
+                "microcode",
+                "flags",
+            ]
+        } else {
+            &[
+                "model name",
+                "CPU implementer",
+                "CPU architecture",
+                "CPU variant",
+                "CPU part",
+                "CPU revision",
+                "Features",
+            ]
+        }
     }
 
     /// CPUs this process may use, by affinity and CPU quota; at least 1.
@@ -133,92 +272,127 @@ impl Host {
         membarrier_query().contains_command(MembarrierCommand::PrivateExpedited)
     }
 
-    /// Physical cores; the number of usable CPUs where the topology is not shown.
-    pub(crate) fn cores(&self) -> usize {
-        let cores: BTreeSet<(String, String)> = self
-            .cpus()
+    /// Physical cores of the CPUs that may be used.
+    pub(crate) fn cores(&self) -> Fact<usize> {
+        let cores: Fact<BTreeSet<String>> = self
+            .allowed_cpus()?
             .into_iter()
-            .filter_map(|cpu| {
+            .map(|cpu| {
                 let topology = format!("{CPUS}/cpu{cpu}/topology");
-                let package = self.read(&format!("{topology}/physical_package_id")).ok()?;
-                Some((package, self.read(&format!("{topology}/core_id")).ok()?))
+                // Numbers of cores may repeat from die to die; some kernels know none and say -1.
+                let siblings = ["core_cpus_list", "thread_siblings_list"];
+                let mut siblings = siblings.iter().filter_map(|file| {
+                    let list = self.read(&format!("{topology}/{file}")).ok()?;
+                    (!list.is_empty()).then_some(list)
+                });
+                siblings.next().map_or_else(
+                    || {
+                        let number = |file| self.number(&format!("{topology}/{file}"));
+                        let package = number("physical_package_id")?;
+                        Ok(format!("{package}: {}", number("core_id")?))
+                    },
+                    Ok,
+                )
             })
             .collect();
-        if cores.is_empty() {
-            Self::usable_cpus()
-        } else {
-            cores.len()
-        }
+        cores.map(|cores| cores.len())
     }
 
     /// CPUs that are online.
-    pub(crate) fn cpus(&self) -> Vec<usize> {
-        let online = self.read(&format!("{CPUS}/online")).unwrap_or_default();
-        cpu_list(&online)
+    pub(crate) fn cpus(&self) -> Fact<Vec<usize>> {
+        self.cpus_in(&format!("{CPUS}/online"))
     }
 
     /// One-minute load average.
-    pub(crate) fn load(&self) -> Option<f64> {
-        self.read("proc/loadavg")
-            .ok()?
-            .split_whitespace()
-            .next()?
-            .parse()
-            .ok()
+    pub(crate) fn load(&self) -> Fact<f64> {
+        let file = "proc/loadavg";
+        let text = self.read(file)?;
+        let mut words = text.split_whitespace();
+        let load: Option<f64> = words.next().and_then(|word| word.parse().ok());
+        // Whoever reads this is a process: a sandbox that counts none does not count.
+        let counts_nobody = words.nth(2).is_some_and(|tasks| tasks.ends_with("/0"));
+        load.filter(|load| load.is_finite() && *load >= 0.0 && !counts_nobody)
+            .ok_or_else(|| format!("/{file} says `{}`, which is no load", start_of(&text)))
     }
 
     /// Time stolen by the hypervisor from all CPUs since boot, in nanoseconds.
-    pub(crate) fn steal_ns(&self) -> Option<u64> {
-        let ticks = *self.cpu_ticks()?.get(STEAL)?;
-        Some(ticks * (1_000_000_000 / rustix::param::clock_ticks_per_second()))
+    pub(crate) fn steal_ns(&self) -> Fact<u64> {
+        Ok(self.cpu_ns()?[STEAL])
     }
 
     /// Share of the CPUs' time since boot that the hypervisor gave to others.
-    pub(crate) fn steal_share(&self) -> Option<f64> {
-        let ticks = self.cpu_ticks()?;
-        // What follows is guests' time, which `user` and `nice` contain already.
-        let all: u64 = ticks.get(..=STEAL)?.iter().sum();
-        (all > 0).then(|| ticks[STEAL] as f64 / all as f64)
-    }
-
-    /// user nice system idle iowait irq softirq steal …, of all CPUs since boot, in clock ticks.
-    fn cpu_ticks(&self) -> Option<Vec<u64>> {
-        let stat = self.read("proc/stat").ok()?;
-        let words = stat
-            .lines()
-            .next()?
-            .strip_prefix("cpu ")?
-            .split_whitespace();
-        words.map(|word| word.parse().ok()).collect()
-    }
-
-    /// Whether the machine runs from its battery; `None` if it shows no power supply.
-    pub(crate) fn is_on_battery(&self) -> Option<bool> {
-        let folder = "sys/class/power_supply";
-        let says = |name: &String, file: &str, what: &str| {
-            self.read(&format!("{folder}/{name}/{file}"))
-                .is_ok_and(|text| text == what)
-        };
-        let supplies = self.names_in(folder);
-        // A mouse has a battery, too.
-        let of_machine = |name: &&String| !says(name, "scope", "Device");
-        let mains: Vec<&String> = supplies
-            .iter()
-            .filter(|name| says(name, "type", "Mains"))
-            .collect();
-        if !mains.is_empty() {
-            return Some(!mains.into_iter().any(|name| says(name, "online", "1")));
+    pub(crate) fn steal_share(&self) -> Fact<f64> {
+        let ns = self.cpu_ns()?;
+        let all: f64 = ns.iter().map(|ns| *ns as f64).sum();
+        let share = ns[STEAL] as f64 / all;
+        if share == 0.0 && self.is_virtual() != Ok(false) {
+            return Err(
+                "/proc/stat counts none, as it does where a hypervisor does not report it"
+                    .to_owned(),
+            );
         }
-        let mut batteries = supplies
-            .iter()
-            .filter(of_machine)
-            .filter(|name| says(name, "type", "Battery"))
-            .peekable();
-        batteries.peek()?;
-        Some(batteries.any(|name| says(name, "status", "Discharging")))
+        Ok(share)
     }
 
-    pub(crate) fn cpu_field(&self, name: &str) -> Result<String, String> {
+    /// user nice system idle iowait irq softirq steal of all CPUs since boot, in nanoseconds. What
+    /// follows is guests' time, which `user` and `nice` contain already.
+    fn cpu_ns(&self) -> Fact<[u64; STEAL + 1]> {
+        let file = "proc/stat";
+        let text = self.read(file)?;
+        let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second();
+        let line = text.lines().find_map(|line| line.strip_prefix("cpu "));
+        let line = line.ok_or_else(|| format!("/{file} has no line `cpu`"))?;
+        // The kernel adds nanoseconds up in 64 bits: more cannot have been counted. Counters that
+        // went below zero look so.
+        let ns = |word: &str| word.parse::<u64>().ok()?.checked_mul(tick_ns);
+        let counts: Option<Vec<u64>> = line.split_whitespace().take(STEAL + 1).map(ns).collect();
+        let counts = counts.ok_or_else(|| {
+            format!(
+                "/{file} says `{}`, which counts no time",
+                start_of(line.trim())
+            )
+        })?;
+        if counts.iter().all(|count| *count == 0) {
+            return Err(format!("/{file} counts no time at all"));
+        }
+        counts
+            .try_into()
+            .map_err(|_| format!("/{file} does not count stolen time"))
+    }
+
+    /// Whether the machine runs from its battery.
+    pub(crate) fn is_on_battery(&self) -> Fact<bool> {
+        let folder = "sys/class/power_supply";
+        if !self.path(folder).is_dir() {
+            return Err(format!("/{folder} is not there"));
+        }
+        let says = |name: &String, file: &str| {
+            self.read(&format!("{folder}/{name}/{file}"))
+                .unwrap_or_default()
+        };
+        let supplies = self.names_in(folder).into_iter();
+        // A mouse has a battery, too. A laptop may be fed by USB while its own supply is unplugged.
+        let (batteries, others): (Vec<String>, Vec<String>) = supplies
+            .filter(|name| says(name, "scope") != "Device")
+            .partition(|name| says(name, "type") == "Battery");
+        if others.iter().any(|name| says(name, "online") == "1") {
+            return Ok(false);
+        }
+        let status = |status| batteries.iter().any(|name| says(name, "status") == status);
+        let is_unplugged = others
+            .iter()
+            .any(|name| says(name, "type") == "Mains" && says(name, "online") == "0");
+        if is_unplugged || status("Discharging") {
+            return Ok(true);
+        }
+        let is_fed = ["Charging", "Full", "Not charging"].into_iter().any(status);
+        if is_fed || (batteries.is_empty() && others.is_empty()) {
+            return Ok(false);
+        }
+        Err(format!("/{folder} does not tell"))
+    }
+
+    pub(crate) fn cpu_field(&self, name: &str) -> Fact<String> {
         let text = self.read("proc/cpuinfo")?;
         text.lines()
             .filter_map(|line| line.split_once(':'))
@@ -227,16 +401,72 @@ impl Host {
     }
 }
 
-/// `0-2,5` as numbers; what cannot be read is left out.
-pub(crate) fn cpu_list(text: &str) -> Vec<usize> {
+/// What a file says, without white space around it; or why it says nothing, as a clause that goes
+/// on after the file's name.
+pub(crate) fn read_text(path: &Path) -> Fact<String> {
+    let cannot = |error: std::io::Error| match error.kind() {
+        ErrorKind::NotFound => "is not there".to_owned(),
+        _ => format!("cannot be read: {error}"),
+    };
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(cannot)?;
+    file.take(LONGEST + 1)
+        .read_to_end(&mut bytes)
+        .map_err(cannot)?;
+    if bytes.len() as u64 > LONGEST {
+        return Err("is too long for a file of the kernel".to_owned());
+    }
+    let text = String::from_utf8(bytes).ok();
+    let is_text = |text: &String| !text.contains(|it: char| it.is_control() && !it.is_whitespace());
+    let text = text.filter(is_text).ok_or("is no text")?;
+    Ok(text.trim().to_owned())
+}
+
+/// As much of a file's text as a message has room for.
+fn start_of(text: &str) -> String {
+    const ROOM: usize = 60;
+    let line = text.lines().next().unwrap_or_default();
+    let mut start: String = line.chars().take(ROOM).collect();
+    if start.len() < text.len() {
+        start.push('…');
+    }
+    start
+}
+
+/// `0-2,5` as numbers; `None` if it is anything else.
+pub(crate) fn cpu_list(text: &str) -> Option<Vec<usize>> {
     let mut cpus = Vec::new();
-    for part in text.split(',') {
+    for part in text.split(',').map(str::trim) {
+        if part.is_empty() && text.trim().is_empty() {
+            break;
+        }
         let (first, last) = part.split_once('-').unwrap_or((part, part));
-        if let (Ok(first), Ok(last)) = (first.trim().parse(), last.trim().parse::<usize>()) {
-            cpus.extend(first..=last);
+        let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+        if last < first || last >= CPU_NUMBERS {
+            return None;
+        }
+        cpus.extend(first..=last);
+        if cpus.len() > CPU_NUMBERS {
+            return None;
         }
     }
-    cpus
+    Some(cpus)
+}
+
+/// Numbers as `0-2,5`.
+pub(crate) fn show_cpus(cpus: &[usize]) -> String {
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    for &cpu in cpus {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == cpu => *last = cpu,
+            _ => runs.push((cpu, cpu)),
+        }
+    }
+    let runs = runs.into_iter().map(|(first, last)| match last - first {
+        0 => first.to_string(),
+        _ => format!("{first}-{last}"),
+    });
+    runs.collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]
@@ -256,6 +486,7 @@ mod tests {
                 "model name\t: Made Up 9000\nflags\t\t: fpu hypervisor",
             ),
             ("proc/17/comm", "tuned"),
+            ("proc/self/status", "Cpus_allowed_list:\t0-3"),
             ("sys/devices/system/cpu/online", "0-3"),
         ]);
         for cpu in 0..4 {
@@ -268,17 +499,53 @@ mod tests {
 
     #[test]
     fn siblings_count_as_one_core() {
-        assert_eq!(made_up().host().cores(), 2);
+        assert_eq!(made_up().host().cores(), Ok(2));
+    }
+
+    #[test]
+    fn cores_are_those_of_the_cpus_that_may_be_used_and_are_online() {
+        let root = made_up();
+        root.write("proc/self/status", "Cpus_allowed_list:\t2-63");
+        assert_eq!(root.host().allowed_cpus(), Ok(vec![2, 3]));
+        assert_eq!(root.host().cores(), Ok(1));
+    }
+
+    #[test]
+    fn cores_are_unknown_where_the_kernel_numbers_none_but_lists_of_siblings_count() {
+        let root = made_up();
+        for cpu in 0..4 {
+            root.write(&format!("{CPUS}/cpu{cpu}/topology/core_id"), "-1");
+        }
+        assert!(root.host().cores().unwrap_err().contains("says `-1`"));
+        for cpu in 0..4 {
+            let siblings = format!("{CPUS}/cpu{cpu}/topology/thread_siblings_list");
+            root.write(&siblings, &cpu.to_string());
+        }
+        assert_eq!(root.host().cores(), Ok(4));
+    }
+
+    #[test]
+    fn cpus_that_may_be_used_are_unknown_if_the_status_does_not_list_them() {
+        let root = made_up();
+        for status in [
+            "Name:\tx",
+            "Cpus_allowed_list:\tall",
+            "Cpus_allowed_list:\t9",
+        ] {
+            root.write("proc/self/status", status);
+            assert!(root.host().allowed_cpus().is_err(), "{status}");
+            assert!(root.host().cores().is_err(), "{status}");
+        }
     }
 
     #[test]
     fn load_and_steal_are_read_in_their_units() {
         let root = made_up();
         let host = root.host();
-        assert_eq!(host.load(), Some(0.75));
+        assert_eq!(host.load(), Ok(0.75));
         let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second();
-        assert_eq!(host.steal_ns(), Some(250 * tick_ns));
-        assert_eq!(host.steal_share(), Some(250.0 / 278.0));
+        assert_eq!(host.steal_ns(), Ok(250 * tick_ns));
+        assert_eq!(host.steal_share(), Ok(250.0 / 278.0));
     }
 
     #[test]
@@ -301,12 +568,12 @@ mod tests {
     }
 
     #[test]
-    fn a_host_without_files_still_has_an_identity_and_cpus() {
+    fn a_host_without_files_has_an_identity_and_nothing_else_is_known() {
         let empty = MadeUp::new(&[]);
         let host = empty.host();
         assert_eq!(host.id().len(), 6);
-        assert!(host.cores() >= 1);
-        assert_eq!((host.load(), host.steal_ns()), (None, None));
+        assert!(host.cores().is_err());
+        assert!(host.load().is_err() && host.steal_ns().is_err());
     }
 
     #[test]
@@ -324,8 +591,49 @@ mod tests {
     }
 
     #[test]
+    fn processors_that_are_named_by_numbers_tell_hosts_apart_too() {
+        let of_part = |part: &str| {
+            let root = made_up();
+            let text = format!("CPU implementer\t: 0x41\nCPU part\t: {part}");
+            root.write("proc/cpuinfo", &text);
+            root.host().id()
+        };
+        assert_ne!(of_part("0xd0c"), of_part("0xd40"));
+    }
+
+    #[test]
     fn cpu_lists_have_ranges_and_single_numbers() {
-        assert_eq!(cpu_list("0-2,5"), [0, 1, 2, 5]);
-        assert_eq!(cpu_list(""), [0; 0]);
+        assert_eq!(cpu_list("0-2,5"), Some(vec![0, 1, 2, 5]));
+        assert_eq!(cpu_list(""), Some(vec![]));
+        assert_eq!(show_cpus(&[0, 1, 2, 5, 7, 8]), "0-2,5,7-8");
+        assert_eq!(show_cpus(&[]), "");
+    }
+
+    #[test]
+    fn lists_that_no_kernel_prints_are_none() {
+        for text in [
+            "0-18446744073709551615",
+            "3-1",
+            "-1",
+            "0,,2",
+            "0-",
+            "all",
+            "0;1",
+        ] {
+            assert_eq!(cpu_list(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn files_that_no_kernel_has_are_refused_with_their_path() {
+        let root = made_up();
+        let reason = |bytes: &[u8]| {
+            fs::write(root.host().path("proc/loadavg"), bytes).unwrap();
+            root.host().read("proc/loadavg").unwrap_err()
+        };
+        assert_eq!(reason(b"\x1b[2J"), "/proc/loadavg is no text");
+        assert_eq!(reason(&[0xff]), "/proc/loadavg is no text");
+        let long = vec![b'1'; usize::try_from(LONGEST).unwrap() + 1];
+        assert!(reason(&long).contains("too long"));
     }
 }

@@ -22,7 +22,7 @@ pub(crate) struct FrequencyOptions {
     frequency_journal: Option<PathBuf>,
     /// Folder to use instead of /sys/devices/system/cpu, for tests; the measured clock is then not
     /// compared
-    #[arg(long, value_name = "DIR", hide = true)]
+    #[arg(long, value_name = "DIR", hide = true, value_parser = super::host_folder)]
     sysfs: Option<PathBuf>,
 }
 

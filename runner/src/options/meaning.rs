@@ -77,7 +77,11 @@ pub(crate) fn asked(
         .map(|name| machines::find(root, name, &loads))
         .transpose()?;
     let threads = match &machine {
-        None => selection::threads(threads, host.cores(), Host::usable_cpus())?,
+        None => {
+            // Where the topology is not shown, a CPU counts as a core.
+            let cpus = Host::usable_cpus();
+            selection::threads(threads, host.cores().unwrap_or(cpus), cpus)?
+        }
         Some(machine) => {
             let mut threads = selection::threads(threads, machine.cores, machine.cpus())?;
             // What is asked for in so many words runs, though threads share cores then; of other

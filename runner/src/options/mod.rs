@@ -46,6 +46,16 @@ impl Globals {
     }
 }
 
+/// A folder that stands in the place of one of the system's: it has to be there, or everything in
+/// it would be unknown.
+pub(crate) fn host_folder(path: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(path);
+    if path.is_dir() {
+        return Ok(path);
+    }
+    Err("no such folder; name one that holds the files of a host".to_owned())
+}
+
 /// For people or for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ListFormat {

@@ -3,6 +3,7 @@
 use std::fs;
 
 use assert_cmd::assert::OutputAssertExt as _;
+use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
 use runner::host::Host;
 use runner::host::doctor::{
@@ -14,7 +15,8 @@ use tempfile::TempDir;
 use crate::common;
 
 /// A quiet machine of four CPUs with a driver, made for measuring.
-const FIT: [(&str, &str); 24] = [
+const FIT: [(&str, &str); 34] = [
+    ("proc/cmdline", "quiet mitigations=auto"),
     (
         "proc/cpuinfo",
         "model name\t: Made Up 9000\nflags\t\t: fpu sse2",
@@ -24,6 +26,7 @@ const FIT: [(&str, &str); 24] = [
     ("proc/self/status", "Name:\tx\nCpus_allowed_list:\t0-3"),
     ("proc/self/cgroup", "0::/job"),
     ("proc/1/comm", "init"),
+    ("proc/2/comm", "kthreadd"),
     ("proc/sys/kernel/randomize_va_space", "2"),
     ("proc/sys/kernel/numa_balancing", "1"),
     ("sys/class/power_supply/AC/type", "Mains"),
@@ -34,18 +37,44 @@ const FIT: [(&str, &str); 24] = [
     ),
     ("sys/devices/system/cpu/cpu0/cpu_capacity", "1024"),
     ("sys/devices/system/cpu/cpu1/cpu_capacity", "1024"),
+    ("sys/devices/system/cpu/cpu2/cpu_capacity", "1024"),
+    ("sys/devices/system/cpu/cpu3/cpu_capacity", "1024"),
     (
         "sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count",
         "0",
     ),
     ("sys/devices/system/cpu/cpufreq/boost", "0"),
     (
+        "sys/devices/system/cpu/cpufreq/policy0/affected_cpus",
+        "0 1",
+    ),
+    (
         "sys/devices/system/cpu/cpufreq/policy0/scaling_governor",
         "performance",
     ),
     (
+        "sys/devices/system/cpu/cpufreq/policy0/scaling_max_freq",
+        "2000000",
+    ),
+    (
+        "sys/devices/system/cpu/cpufreq/policy0/cpuinfo_max_freq",
+        "2000000",
+    ),
+    (
+        "sys/devices/system/cpu/cpufreq/policy1/affected_cpus",
+        "2 3",
+    ),
+    (
         "sys/devices/system/cpu/cpufreq/policy1/scaling_governor",
         "performance",
+    ),
+    (
+        "sys/devices/system/cpu/cpufreq/policy1/scaling_max_freq",
+        "2000000",
+    ),
+    (
+        "sys/devices/system/cpu/cpufreq/policy1/cpuinfo_max_freq",
+        "2000000",
     ),
     ("sys/devices/system/cpu/isolated", ""),
     ("sys/devices/system/cpu/online", "0-3"),
@@ -90,8 +119,8 @@ fn good() -> Circumstances {
             pinned_us: 220.0,
         }),
         is_another_sweep_running: false,
-        usable_cpus: 4,
-        has_membarrier: true,
+        usable_cpus: Ok(4),
+        has_membarrier: Some(true),
         disks: vec![disk(Some(1 << 40), true)],
         compilers: vec![tool("cargo"), tool("rustc")],
         python: Ok("Python 3.11".to_owned()),
@@ -142,6 +171,7 @@ const CPUS: &str = "sys/devices/system/cpu";
 fn nothing_is_found_on_a_host_made_for_measuring() {
     let diagnosis = diagnose(&[]);
     assert_eq!(diagnosis.findings, [], "{diagnosis}");
+    assert_eq!(diagnosis.unknown, [""; 0], "{diagnosis}");
     assert!(diagnosis.is_fit());
     assert!(
         diagnosis.to_string().contains("no CPU quota"),
@@ -201,7 +231,7 @@ fn a_kernel_that_stacks_wake_ups_is_a_warning_with_both_times_and_the_remedy() {
 #[test]
 fn a_kernel_without_membarrier_is_a_warning_with_the_branches_that_miss_it() {
     let around = Circumstances {
-        has_membarrier: false,
+        has_membarrier: Some(false),
         ..good()
     };
     let diagnosis = examine(&Host::at(host(&[]).path()), &around);
@@ -251,7 +281,7 @@ fn cpus_of_unequal_strength_are_a_warning_that_names_the_strong_ones() {
         "cpu1/cpu_capacity = 446",
     );
     assert!(
-        diagnosis.findings[0].remedy.contains("taskset -c 0 "),
+        diagnosis.findings[0].remedy.contains("taskset -c 0,2-3 "),
         "{diagnosis}"
     );
 }
@@ -288,6 +318,375 @@ fn a_quota_that_was_used_up_is_told_with_its_count() {
         "quota",
         "used up in 17 periods so far",
     );
+}
+
+#[test]
+fn a_quota_of_a_group_around_is_told_with_the_count_of_that_group() {
+    let changes = [
+        ("proc/self/cgroup", "0::/team/job"),
+        ("sys/fs/cgroup/team/cpu.max", "250000 100000"),
+        (
+            "sys/fs/cgroup/team/cpu.stat",
+            "nr_throttled 8\nthrottled_usec 9",
+        ),
+        ("sys/fs/cgroup/team/job/cpu.max", "max 100000"),
+        (
+            "sys/fs/cgroup/team/job/cpu.stat",
+            "nr_throttled 0\nthrottled_usec 0",
+        ),
+    ];
+    let seen = "/sys/fs/cgroup/team/cpu.max = 250000 100000 (2.50 CPUs' time for 4 CPUs); used up in 8 periods";
+    assert_finds(&changes, Severity::Unfit, "quota", seen);
+}
+
+/// What no file says is listed as unknown, and the clause that calls it in order is missing.
+#[track_caller]
+fn assert_unknown(changes: &[(&str, &str)], what: &str, in_order: &str) {
+    let whole = diagnose(&[]).in_order;
+    assert!(whole.iter().any(|it| it.contains(in_order)), "{whole:?}");
+    let diagnosis = diagnose(changes);
+    let mut unknown = diagnosis.unknown.iter();
+    assert!(unknown.any(|it| it.starts_with(what)), "{diagnosis}");
+    let mut good = diagnosis.in_order.iter();
+    assert!(!good.any(|it| it.contains(in_order)), "{diagnosis}");
+}
+
+#[test]
+fn a_host_without_files_has_nothing_in_order_but_what_was_looked_at_elsewhere() {
+    let nothing = tempfile::tempdir().unwrap();
+    let around = Circumstances {
+        usable_cpus: Err("unknown here".to_owned()),
+        has_membarrier: None,
+        clock: None,
+        stacking: None,
+        ..good()
+    };
+    let diagnosis = examine(&Host::at(nothing.path()), &around);
+    assert_eq!(diagnosis.findings, [], "{diagnosis}");
+    // Of the runner, the tools and the disk.
+    assert_eq!(diagnosis.in_order.len(), 8, "{diagnosis}");
+    for what in [
+        "a hypervisor beneath",
+        "CPUs that share a core",
+        "the CPUs that may be used",
+        "a CPU quota",
+        "CPUs without load balancing",
+        "memory nodes",
+        "whether addresses are random",
+        "what reading the time costs",
+        "the kernel's options",
+        "the load",
+        "stolen time",
+        "which services run",
+        "whether heat slows",
+        "the power supply",
+        "boost",
+        "membarrier",
+        "stacked wake-ups",
+        "the clock",
+    ] {
+        let mut unknown = diagnosis.unknown.iter();
+        assert!(
+            unknown.any(|it| it.starts_with(what)),
+            "{what}: {diagnosis}"
+        );
+    }
+}
+
+#[test]
+fn files_with_garbage_are_unknown_and_nothing_of_them_reaches_the_terminal() {
+    let garbage = "\u{1b}[2J\u{7}\u{0}";
+    let names: Vec<&str> = FIT.iter().map(|(path, _)| *path).collect();
+    let root = host(&[]);
+    for name in names {
+        fs::write(root.path().join(name), garbage).unwrap();
+    }
+    let text = examine(&Host::at(root.path()), &good()).to_string();
+    assert!(text.contains("is no text"), "{text}");
+    let is_plain = |it: char| it == '\n' || !it.is_control();
+    assert!(text.chars().all(is_plain), "{text:?}");
+    // Bytes that are not even characters.
+    for (name, _) in FIT {
+        fs::write(root.path().join(name), [0xff, 0xfe, 0x80]).unwrap();
+    }
+    let diagnosis = examine(&Host::at(root.path()), &good());
+    assert_eq!(diagnosis.findings, [], "{diagnosis}");
+}
+
+#[test]
+fn counters_that_cannot_be_counts_are_unknown_and_never_no_stolen_time() {
+    for columns in [
+        "8500000 305946 943142 328322278 3023148 0 63260 18446744073709551612 0 0",
+        "10162498 0 900000 11732815868058135187 0 0 0 15910903933238771776 0 0",
+        "10 0 10 18446744073709551000 0 0 0 0 0 0",
+        "10 0 10 100 0 0 0 -4 0 0",
+        "0 0 0 0 0 0 0 0 0 0",
+        "10 0 10 100",
+    ] {
+        let stat = format!("cpu  {columns}");
+        assert_unknown(&[("proc/stat", &stat)], "stolen time", "was stolen");
+    }
+}
+
+#[test]
+fn a_guest_that_was_never_told_of_stolen_time_does_not_know_it() {
+    let guest = [("proc/cpuinfo", "flags\t\t: fpu hypervisor")];
+    assert_unknown(&guest, "stolen time", "was stolen");
+}
+
+#[test]
+fn loads_that_are_none_are_unknown() {
+    for load in ["nan 0 0 1/9 1", "-1 0 0 1/9 1", "0.00 0.00 0.00 0/0 0", ""] {
+        assert_unknown(&[("proc/loadavg", load)], "the load", "the load is");
+    }
+}
+
+#[test]
+fn a_guest_on_arm_is_found_by_what_its_firmware_says() {
+    let arm = ("proc/cpuinfo", "Features\t: fp asimd\nCPU part\t: 0xd0c");
+    let vendor = |name| [arm, ("sys/class/dmi/id/sys_vendor", name)];
+    let diagnosis = diagnose(&vendor("Amazon EC2"));
+    assert_one(
+        &diagnosis,
+        Severity::Warning,
+        "virtual-machine",
+        "sys_vendor = Amazon EC2",
+    );
+    assert_unknown(&[arm], "a hypervisor beneath", "no hypervisor");
+    let metal = [
+        arm,
+        ("sys/class/dmi/id/sys_vendor", "Amazon EC2"),
+        ("sys/class/dmi/id/product_name", "m6g.metal"),
+    ];
+    assert_unknown(&metal, "a hypervisor beneath", "no hypervisor");
+}
+
+#[test]
+fn the_cores_of_a_hybrid_processor_are_unequal_by_their_monitors_alone() {
+    let changes = [
+        ("sys/devices/cpu_core/cpus", "0-1"),
+        ("sys/devices/cpu_atom/cpus", "2-3"),
+    ];
+    let diagnosis = diagnose(&changes);
+    assert_one(
+        &diagnosis,
+        Severity::Warning,
+        "unequal-cpus",
+        "/sys/devices/cpu_core/cpus (2 CPUs), /sys/devices/cpu_atom/cpus (2 CPUs)",
+    );
+    let remedy = &diagnosis.findings[0].remedy;
+    assert!(remedy.starts_with("taskset -c 0-1 "), "{remedy}");
+    // A runner that is kept on equal ones is in order.
+    let kept = [
+        changes[0],
+        changes[1],
+        ("proc/self/status", "Cpus_allowed_list:\t2-3"),
+    ];
+    assert!(diagnose(&kept).find("unequal-cpus").is_none());
+}
+
+#[test]
+fn cpus_whose_base_frequencies_differ_are_unequal_and_favoured_cores_are_not() {
+    let file = |policy: usize, file: &str| format!("{CPUS}/cpufreq/policy{policy}/{file}");
+    let (strong, weak) = (file(0, "base_frequency"), file(1, "base_frequency"));
+    let changes = [(&*strong, "2000000"), (&*weak, "1500000")];
+    assert_finds(
+        &changes,
+        Severity::Warning,
+        "unequal-cpus",
+        "cpu2/cpufreq/base_frequency = 1500000 (2 CPUs)",
+    );
+    let highest = file(0, "cpuinfo_max_freq");
+    let limit = file(0, "scaling_max_freq");
+    let favoured = [(&*highest, "2200000"), (&*limit, "2200000")];
+    assert_eq!(diagnose(&favoured).findings, []);
+    let far = [(&*highest, "3000000"), (&*limit, "3000000")];
+    assert_finds(
+        &far,
+        Severity::Warning,
+        "unequal-cpus",
+        "cpuinfo_max_freq = 3000000",
+    );
+}
+
+#[test]
+fn a_cap_on_the_frequency_is_a_warning_with_its_file() {
+    let file = format!("{CPUS}/cpufreq/policy1/scaling_max_freq");
+    let seen =
+        "scaling_max_freq = 400000, and 2000000 kHz can be held without boost (1 of 2 policies)";
+    assert_finds(
+        &[(&file, "400000")],
+        Severity::Warning,
+        "frequency-cap",
+        seen,
+    );
+    let firmware = format!("{CPUS}/cpufreq/policy0/bios_limit");
+    let seen = "bios_limit = 1200000";
+    assert_finds(
+        &[(&firmware, "1200000")],
+        Severity::Warning,
+        "frequency-cap",
+        seen,
+    );
+    let share = format!("{CPUS}/intel_pstate/max_perf_pct");
+    assert_finds(
+        &[(&share, "50")],
+        Severity::Warning,
+        "frequency-cap",
+        "max_perf_pct = 50",
+    );
+    let what = "limits of the frequency";
+    assert_unknown(&[(&file, "-1")], what, "no limit keeps");
+}
+
+#[test]
+fn a_limit_at_what_can_be_held_without_boost_is_no_cap() {
+    let file = |name: &str| format!("{CPUS}/cpufreq/policy0/{name}");
+    let changes = [
+        (&*file("scaling_driver"), "intel_pstate"),
+        (&*file("base_frequency"), "1500000"),
+        (&*file("scaling_max_freq"), "1500000"),
+        (
+            &*format!("{CPUS}/cpufreq/policy1/base_frequency"),
+            "1500000",
+        ),
+    ];
+    assert_eq!(diagnose(&changes).findings, []);
+}
+
+#[test]
+fn a_cpuset_partition_without_balancing_is_unfit() {
+    let file = "sys/fs/cgroup/job/cpuset.cpus.partition";
+    let seen = "/sys/fs/cgroup/job/cpuset.cpus.partition = isolated";
+    assert_finds(&[(file, "isolated")], Severity::Unfit, "isolated", seen);
+    assert_eq!(diagnose(&[(file, "root")]).findings, []);
+}
+
+#[test]
+fn settings_that_no_file_tells_are_not_in_order() {
+    let file = |name: &str| format!("{CPUS}/{name}");
+    assert_unknown(
+        &[(&file("smt/active"), "perhaps")],
+        "CPUs that share a core",
+        "no two CPUs",
+    );
+    assert_unknown(&[(&file("cpufreq/boost"), "2")], "boost", "boost is off");
+    assert_unknown(
+        &[(&file("cpufreq/policy1/scaling_governor"), "\u{1}")],
+        "who chooses the frequency",
+        "the governor is",
+    );
+    assert_unknown(
+        &[(
+            &file("cpu3/thermal_throttle/core_throttle_count"),
+            "unsupported",
+        )],
+        "whether heat slows",
+        "heat has not slowed",
+    );
+    assert_unknown(&[(&file("isolated"), "3-1")], "CPUs without", "balances");
+    assert_unknown(
+        &[("sys/fs/cgroup/cpu.max", "soon")],
+        "a CPU quota",
+        "no CPU quota",
+    );
+    assert_unknown(
+        &[("proc/2/comm", "bash")], // a container
+        "which services run",
+        "no service",
+    );
+    let clock = "sys/devices/system/clocksource/clocksource0/current_clocksource";
+    assert_unknown(
+        &[(clock, "mystery")],
+        "what reading the time costs",
+        "the time is read",
+    );
+    assert_unknown(
+        &[("sys/devices/system/node/online", "0-99999999999")],
+        "memory nodes",
+        "one memory node",
+    );
+}
+
+#[test]
+fn policies_of_cpus_that_are_offline_or_anothers_are_not_counted() {
+    let file = |policy: usize, file: &str| format!("{CPUS}/cpufreq/policy{policy}/{file}");
+    // Policy 2 has CPUs that may not be used, and policy 3 none that is online.
+    let changes = [
+        (&*file(0, "scaling_governor"), "powersave"),
+        (&*file(1, "scaling_governor"), "powersave"),
+        (&*file(2, "affected_cpus"), "4 5"),
+        (&*file(2, "scaling_governor"), "powersave"),
+        (&*file(2, "scaling_max_freq"), "400000"),
+        (&*file(3, "affected_cpus"), ""),
+        (&*file(3, "scaling_governor"), "powersave"),
+        (&*format!("{CPUS}/online"), "0-5"),
+    ];
+    let diagnosis = diagnose(&changes);
+    let seen = &diagnosis.find("governor").unwrap().seen;
+    assert!(seen.ends_with("(2 of 2 policies)"), "{diagnosis}");
+    assert!(diagnosis.find("frequency-cap").is_none(), "{diagnosis}");
+}
+
+#[test]
+fn a_machine_that_is_fed_by_usb_does_not_run_from_its_battery() {
+    let supply = |name: &str, file: &str| format!("sys/class/power_supply/{name}/{file}");
+    let changes = [
+        (&*supply("AC", "online"), "0"),
+        (&*supply("BAT0", "type"), "Battery"),
+        (&*supply("BAT0", "status"), "Charging"),
+        (&*supply("usb-c", "type"), "USB"),
+        (&*supply("usb-c", "online"), "1"),
+    ];
+    assert_eq!(diagnose(&changes).findings, []);
+    let unclear = [
+        (&*supply("AC", "online"), "perhaps"),
+        (&*supply("BAT0", "type"), "Battery"),
+        (&*supply("BAT0", "status"), "Unknown"),
+    ];
+    assert_unknown(&unclear, "the power supply", "battery");
+}
+
+#[test]
+fn options_of_the_scheduler_that_mainline_lacks_are_a_note() {
+    let line = "quiet isolcpus=9 cpuidle_haltpoll.force=1 sched_vcpu_pack=15 root=/dev/vda";
+    assert_finds(
+        &[("proc/cmdline", line)],
+        Severity::Note,
+        "kernel-options",
+        "not an option of mainline Linux that this doctor knows: sched_vcpu_pack=15",
+    );
+}
+
+#[test]
+fn a_node_without_cpus_is_none_to_run_on() {
+    let changes = [
+        ("sys/devices/system/node/online", "0-1"),
+        ("sys/devices/system/node/has_cpu", "1"),
+    ];
+    let remedy = &diagnose(&changes).findings[0].remedy;
+    assert!(remedy.contains("--cpunodebind=1"), "{remedy}");
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_no_host() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("nowhere");
+    for words in [
+        &["doctor", "--host"][..],
+        &["frequency", "status", "--sysfs"],
+    ] {
+        let mut command = common::runner(folder.path());
+        let run = command.args(words).arg(&missing).assert().code(2);
+        run.stderr(contains("nowhere").and(contains("no such folder")));
+    }
+}
+
+#[test]
+fn a_diagnosis_from_before_the_unknown_was_listed_is_still_read() {
+    let old = r#"{ "findings": [], "in_order": ["no CPU quota"] }"#;
+    let diagnosis: Diagnosis = serde_json::from_str(old).unwrap();
+    assert_eq!(diagnosis.unknown, [""; 0]);
 }
 
 #[test]
@@ -474,7 +873,8 @@ fn circumstances_are_judged_like_files() {
         "another-sweep",
         "held",
     );
-    judge(&|it| it.usable_cpus = 2, warning, "few-cpus", "2 CPUs");
+    judge(&|it| it.usable_cpus = Ok(2), warning, "few-cpus", "2 CPUs");
+    judge(&|it| it.usable_cpus = Ok(1), warning, "few-cpus", "1 CPU ");
     judge(
         &|it| it.compilers[0].seen = Err("not found".to_owned()),
         unfit,

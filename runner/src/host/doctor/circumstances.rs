@@ -5,10 +5,10 @@ use std::process::Command;
 
 use crate::affinity::allowed_cpus;
 use crate::config::checkout::Checkout;
-use crate::host::Host;
 use crate::host::frequency::Setup;
 use crate::host::frequency::clock::{self, Clock};
 use crate::host::stacking::{self, Stacking};
+use crate::host::{Fact, Host};
 use crate::record::sweep_dir::HostLock;
 use crate::report::python;
 
@@ -47,10 +47,11 @@ pub struct Circumstances {
     pub stacking: Option<Stacking>,
     /// Whether another sweep runs.
     pub is_another_sweep_running: bool,
-    /// CPUs that a pool may use, by affinity and quota.
-    pub usable_cpus: usize,
-    /// Whether the kernel lets a process fence for all its threads.
-    pub has_membarrier: bool,
+    /// CPUs that a pool may use, by affinity and quota; or why that is unknown.
+    pub usable_cpus: Result<usize, String>,
+    /// Whether the kernel lets a process fence for all its threads; `None` if another kernel's
+    /// files are examined.
+    pub has_membarrier: Option<bool>,
     /// Folders that a sweep fills.
     pub disks: Vec<Disk>,
     /// cargo and rustc, without which nothing is built.
@@ -64,7 +65,7 @@ pub struct Circumstances {
 impl Circumstances {
     /// Looks around. Takes about two seconds, since it starts a few programs and lets threads work
     /// in ticks.
-    pub(crate) fn of(checkout: &Checkout, setup: &Setup, usable_cpus: usize) -> Self {
+    pub(crate) fn of(checkout: &Checkout, setup: &Setup, usable_cpus: Fact<usize>) -> Self {
         let tree = &setup.tree;
         let prepared = setup.prepare();
         Self {
@@ -81,7 +82,7 @@ impl Circumstances {
             },
             is_another_sweep_running: HostLock::is_held(),
             usable_cpus,
-            has_membarrier: Host::has_membarrier(),
+            has_membarrier: tree.is_system().then(Host::has_membarrier),
             disks: ["results", "target"]
                 .map(|name| disk(checkout.root(), name))
                 .into(),

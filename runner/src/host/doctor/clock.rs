@@ -2,6 +2,8 @@
 
 use super::Severity::{Note, Unfit, Warning};
 use super::{Circumstances, Diagnosis};
+use crate::host::frequency::recipe;
+use crate::host::frequency::tree::{Policy, Tree};
 use crate::host::{CPUS, Host};
 
 /// Services that write the files by which a frequency is fixed, and the process that each runs as.
@@ -24,9 +26,12 @@ pub(super) fn check_setup(host: &Host, around: &Circumstances, diagnosis: &mut D
 }
 
 pub(super) fn check(host: &Host, diagnosis: &mut Diagnosis) {
-    governors(host, diagnosis);
-    boost(host, diagnosis);
-    fights(host, diagnosis);
+    let tree = Tree::at(&host.path(CPUS));
+    let policies = tree.policies_of(&tree.used_cpus());
+    governors(host, &policies, diagnosis);
+    boost(host, &policies, diagnosis);
+    cap(&tree, &policies, diagnosis);
+    fights(host, &policies, diagnosis);
     heat(host, diagnosis);
     power(host, diagnosis);
 }
@@ -36,11 +41,11 @@ fn frequency(host: &Host, around: &Circumstances, diagnosis: &mut Diagnosis) {
         Ok(how) => return diagnosis.good(format!("the frequency can be fixed at {how}")),
         Err(reason) => reason.clone(),
     };
-    let has_driver = !policies(host).is_empty();
+    let has_driver = !Tree::at(&host.path(CPUS)).policies().is_empty();
     let remedy = if has_driver {
         "see `cargo runner frequency status`; where only permission lacks, run as root or let sudo allow \
          `cpufreq-set` (runner/README.md, CPU frequency)"
-    } else if host.is_virtual() {
+    } else if host.is_virtual() == Ok(true) {
         "measure on the machine itself, not in a virtual one: `cargo runner sweep --mode fixed` there; here, \
          compare branches of one thread count only (`--mode dynamic`)"
     } else {
@@ -53,19 +58,14 @@ fn frequency(host: &Host, around: &Circumstances, diagnosis: &mut Diagnosis) {
     diagnosis.add(Unfit, "frequency-control", reason, why, remedy);
 }
 
-fn policies(host: &Host) -> Vec<String> {
-    let names = host.names_in(&format!("{CPUS}/cpufreq")).into_iter();
-    names.filter(|name| name.starts_with("policy")).collect()
-}
-
-fn governors(host: &Host, diagnosis: &mut Diagnosis) {
+fn governors(host: &Host, policies: &[Policy], diagnosis: &mut Diagnosis) {
     let mut others = Vec::new();
-    let policies = policies(host);
-    for policy in &policies {
-        let file = format!("{CPUS}/cpufreq/{policy}/scaling_governor");
-        match host.read(&file) {
-            Ok(governor) if governor != "performance" => others.push((file, governor)),
-            _ => {}
+    let mut is_known = !policies.is_empty();
+    for Policy { number, .. } in policies {
+        let file = format!("{CPUS}/cpufreq/policy{number}/scaling_governor");
+        match diagnosis.known("who chooses the frequency", host.read(&file)) {
+            Some(governor) if governor != "performance" => others.push((file, governor)),
+            governor => is_known &= governor.is_some(),
         }
     }
     if let Some((file, governor)) = others.first() {
@@ -78,41 +78,74 @@ fn governors(host: &Host, diagnosis: &mut Diagnosis) {
             "sudo cpupower frequency-set -g performance, or measure with `--mode fixed`, which sets it and \
              puts it back",
         );
-    } else if !policies.is_empty() {
+    } else if is_known {
         diagnosis.good("the governor is `performance`");
     }
 }
 
-fn boost(host: &Host, diagnosis: &mut Diagnosis) {
-    let of_policies = policies(host)
-        .into_iter()
-        .map(|policy| (format!("cpufreq/{policy}/boost"), "1"));
+fn boost(host: &Host, policies: &[Policy], diagnosis: &mut Diagnosis) {
     let of_host = [
-        ("cpufreq/boost".to_owned(), "1"),
-        ("intel_pstate/no_turbo".to_owned(), "0"),
+        ("cpufreq/boost".to_owned(), ["0", "1"]),
+        ("intel_pstate/no_turbo".to_owned(), ["1", "0"]),
     ];
-    let mut files = of_host
-        .into_iter()
-        .chain(of_policies)
-        .map(|(file, on)| (format!("{CPUS}/{file}"), on));
-    let mut is_known = false;
-    let on = files.find(|(file, on)| {
-        let value = host.read(file).ok();
-        is_known |= value.is_some();
-        value.as_deref() == Some(on)
-    });
-    if let Some((file, value)) = on {
-        let off = if value == "1" { "0" } else { "1" };
-        diagnosis.add(
-            Warning,
-            "boost",
-            format!("/{file} = {value}"),
-            "few busy CPUs run faster than many, so in mode `dynamic` every speed-up curve bends for a reason \
-             that is not the scheduler",
-            format!("echo {off} | sudo tee /{file}, or measure with `--mode fixed`"),
-        );
-    } else if is_known {
+    let of_policies = policies
+        .iter()
+        .map(|Policy { number, .. }| (format!("cpufreq/policy{number}/boost"), ["0", "1"]));
+    let (mut is_known, mut is_unclear) = (false, false);
+    for (file, [off, on]) in of_host.into_iter().chain(of_policies) {
+        let file = format!("{CPUS}/{file}");
+        if !host.path(&file).exists() {
+            continue; // no host has all of them
+        }
+        let value = host.read(&file).and_then(|value| {
+            if value == on || value == off {
+                Ok(value)
+            } else {
+                Err(format!("/{file} says neither 0 nor 1"))
+            }
+        });
+        let Some(value) = diagnosis.known("boost", value) else {
+            is_unclear = true;
+            continue;
+        };
+        if value == on {
+            return diagnosis.add(
+                Warning,
+                "boost",
+                format!("/{file} = {value}"),
+                "few busy CPUs run faster than many, so in mode `dynamic` every speed-up curve bends for a \
+                 reason that is not the scheduler",
+                format!("echo {off} | sudo tee /{file}, or measure with `--mode fixed`"),
+            );
+        }
+        is_known = true;
+    }
+    if is_known && !is_unclear {
         diagnosis.good("boost is off");
+    } else if !is_unclear {
+        let reason = format!("no file below /{CPUS} says whether it is allowed");
+        diagnosis.known::<()>("boost", Err(reason));
+    }
+}
+
+fn cap(tree: &Tree, policies: &[Policy], diagnosis: &mut Diagnosis) {
+    let Some(cap) = diagnosis.known("limits of the frequency", recipe::cap(tree, policies)) else {
+        return;
+    };
+    match cap {
+        Some(seen) => diagnosis.add(
+            Warning,
+            "frequency-cap",
+            seen,
+            "in mode `dynamic` the CPUs run slower than they could, and memory does not: times are those of \
+             another machine",
+            "end what set the limit (a power profile, TLP, `cpupower frequency-set -u`, the firmware), or \
+             measure with `--mode fixed`, which sets its own where nothing forbids it",
+        ),
+        None if !policies.is_empty() => {
+            diagnosis.good("no limit keeps the CPUs below what they can hold without boost");
+        }
+        None => {}
     }
 }
 
@@ -127,7 +160,10 @@ fn measured(around: &Circumstances, diagnosis: &mut Diagnosis) {
              millisecond",
             "end what else runs (`top`), then `cargo runner frequency status`",
         ),
-        None => {}
+        None => {
+            let reason = "it is measured on the running system only".to_owned();
+            diagnosis.known::<()>("the clock", Err(reason));
+        }
     }
 }
 
@@ -144,9 +180,11 @@ fn leftover(around: &Circumstances, diagnosis: &mut Diagnosis) {
     }
 }
 
-fn fights(host: &Host, diagnosis: &mut Diagnosis) {
+fn fights(host: &Host, policies: &[Policy], diagnosis: &mut Diagnosis) {
     let mut found = Vec::new();
-    for (process, name) in host.processes() {
+    let processes = diagnosis.known("which services run", host.processes());
+    let is_known = processes.is_some();
+    for (process, name) in processes.unwrap_or_default() {
         if let Some((_, service)) = FIGHTS.iter().find(|(shown, _)| *shown == name) {
             found.push((format!("process {process} is `{name}`"), *service));
         }
@@ -159,11 +197,13 @@ fn fights(host: &Host, diagnosis: &mut Diagnosis) {
     services.sort_unstable();
     services.dedup();
     if services.is_empty() {
-        return diagnosis.good("no service is known to change the clock");
+        if is_known {
+            diagnosis.good("no service is known to change the clock");
+        }
+        return;
     }
-    let can_change = !policies(host).is_empty();
     diagnosis.add(
-        if can_change { Warning } else { Note },
+        if policies.is_empty() { Note } else { Warning },
         "clock-service",
         seen.join("; "),
         "it changes governor, limits or boost by itself; trials of mode `fixed` in which that happens become \
@@ -173,28 +213,38 @@ fn fights(host: &Host, diagnosis: &mut Diagnosis) {
 }
 
 fn heat(host: &Host, diagnosis: &mut Diagnosis) {
-    let counts = host.throttle_counts();
-    let slowed = counts.iter().find_map(|file| {
-        let count = host.number(file).filter(|count| *count > 0)?;
-        Some(format!("/{file} = {count}"))
-    });
-    if let Some(seen) = slowed {
-        diagnosis.add(
-            Warning,
-            "heat",
-            seen,
-            "since the system started, heat has slowed CPUs down; late trials then run at another clock than \
-             early ones",
-            "better cooling, or a lower frequency; `throttles` in trials.jsonl tells the trials in which it \
-             happened",
-        );
-    } else if !counts.is_empty() {
+    let files = host.throttle_counts();
+    let what = "whether heat slows the CPUs down";
+    if files.is_empty() {
+        let reason = format!("/{CPUS}/cpu*/thermal_throttle is not there");
+        diagnosis.known::<()>(what, Err(reason));
+        return;
+    }
+    let mut is_known = true;
+    for file in files {
+        match diagnosis.known(what, host.number(&file)) {
+            Some(0) => {}
+            Some(count) => {
+                return diagnosis.add(
+                    Warning,
+                    "heat",
+                    format!("/{file} = {count}"),
+                    "since the system started, heat has slowed CPUs down; late trials then run at another clock \
+                     than early ones",
+                    "better cooling, or a lower frequency; `throttles` in trials.jsonl tells the trials in which \
+                     it happened",
+                );
+            }
+            None => is_known = false,
+        }
+    }
+    if is_known {
         diagnosis.good("heat has not slowed the CPUs down since the system started");
     }
 }
 
 fn power(host: &Host, diagnosis: &mut Diagnosis) {
-    match host.is_on_battery() {
+    match diagnosis.known("the power supply", host.is_on_battery()) {
         Some(true) => diagnosis.add(
             Unfit,
             "battery",
@@ -202,7 +252,7 @@ fn power(host: &Host, diagnosis: &mut Diagnosis) {
             "firmware lowers clocks to save power, and lowers them further as the battery empties",
             "plug the power supply in",
         ),
-        Some(false) => diagnosis.good("the machine has power from outside"),
+        Some(false) => diagnosis.good("the machine does not run from a battery"),
         None => {}
     }
 }

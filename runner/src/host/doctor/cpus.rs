@@ -2,7 +2,10 @@
 
 use super::Severity::{Note, Unfit, Warning};
 use super::{Circumstances, Diagnosis, Stacking};
-use crate::host::{CPUS, Host, cpu_list};
+use crate::host::frequency::kinds;
+use crate::host::frequency::tree::Tree;
+use crate::host::{CPUS, Host, kernel_options, show_cpus};
+use crate::run::progress::count;
 
 /// Below so many CPUs a sweep shows that the tool works and little of how a pool scales. A guess.
 const FEW: usize = 4;
@@ -16,7 +19,7 @@ const GAIN: f64 = 1.1;
 pub(super) fn check(host: &Host, diagnosis: &mut Diagnosis) {
     virtual_machine(host, diagnosis);
     siblings(host, diagnosis);
-    capacities(host, diagnosis);
+    strengths(host, diagnosis);
     quota(host, diagnosis);
     affinity(host, diagnosis);
     isolated(host, diagnosis);
@@ -25,18 +28,28 @@ pub(super) fn check(host: &Host, diagnosis: &mut Diagnosis) {
 }
 
 pub(super) fn check_number(around: &Circumstances, diagnosis: &mut Diagnosis) {
-    let cpus = around.usable_cpus;
+    let Some(cpus) = diagnosis.known(ALLOWED, around.usable_cpus.clone()) else {
+        return;
+    };
+    let seen = format!("{} may be used", count(cpus, "CPU", "CPUs"));
     if cpus >= FEW {
-        return diagnosis.good(format!("{cpus} CPUs may be used"));
+        return diagnosis.good(seen);
     }
     diagnosis.add(
         Warning,
         "few-cpus",
-        format!("{cpus} CPUs may be used, by affinity and quota"),
+        format!("{seen}, by affinity and quota"),
         "thread counts above that are oversubscribed: they are marked, drawn apart, and say how threads share \
          a CPU, not how a pool scales",
         format!("a machine with more CPUs; here `--threads 1..={cpus}`"),
     );
+}
+
+/// What is unknown where nothing says which CPUs the scheduler gives to the runner.
+const ALLOWED: &str = "the CPUs that may be used";
+
+fn allowed(host: &Host, diagnosis: &mut Diagnosis) -> Option<Vec<usize>> {
+    diagnosis.known(ALLOWED, host.allowed_cpus())
 }
 
 pub(super) fn check_stacking(around: &Circumstances, diagnosis: &mut Diagnosis) {
@@ -47,6 +60,9 @@ pub(super) fn check_stacking(around: &Circumstances, diagnosis: &mut Diagnosis) 
         pinned_us,
     }) = around.stacking
     else {
+        let reason =
+            "they are measured on the running system only, with two CPUs or more".to_owned();
+        diagnosis.known::<()>("stacked wake-ups", Err(reason));
         return;
     };
     let share = f64::from(stacked) / f64::from(ticks);
@@ -70,8 +86,16 @@ pub(super) fn check_stacking(around: &Circumstances, diagnosis: &mut Diagnosis) 
 }
 
 pub(super) fn check_fences(around: &Circumstances, diagnosis: &mut Diagnosis) {
-    if around.has_membarrier {
-        return diagnosis.good("a process may fence for all its threads (membarrier)");
+    match around.has_membarrier {
+        Some(true) => {
+            return diagnosis.good("a process may fence for all its threads (membarrier)");
+        }
+        Some(false) => {}
+        None => {
+            let reason = "files do not show it, and the running system is another host".to_owned();
+            diagnosis.known::<()>("membarrier", Err(reason));
+            return;
+        }
     }
     diagnosis.add(
         Warning,
@@ -84,13 +108,16 @@ pub(super) fn check_fences(around: &Circumstances, diagnosis: &mut Diagnosis) {
 }
 
 fn virtual_machine(host: &Host, diagnosis: &mut Diagnosis) {
-    if !host.is_virtual() {
+    let Some(sign) = diagnosis.known("a hypervisor beneath", host.hypervisor()) else {
+        return;
+    };
+    let Some(seen) = sign else {
         return diagnosis.good("no hypervisor beneath");
-    }
+    };
     diagnosis.add(
         Warning,
         "virtual-machine",
-        "/proc/cpuinfo: `flags` has `hypervisor`",
+        seen,
         "the hypervisor decides when a CPU runs, on which core, beside whom and at what clock; waking a \
          sleeping CPU costs an exit to it, unlike on the machine itself",
         "repeat on the machine itself what is to be claimed of it; here, trust only what leaves the A/A band",
@@ -99,74 +126,94 @@ fn virtual_machine(host: &Host, diagnosis: &mut Diagnosis) {
 
 fn siblings(host: &Host, diagnosis: &mut Diagnosis) {
     let file = format!("{CPUS}/smt/active");
-    match host.read(&file).as_deref() {
-        Ok("1") => diagnosis.add(
-            Warning,
-            "smt",
-            format!("/{file} = 1 ({} CPUs on {} cores)", host.cpus().len(), host.cores()),
-            "two threads may share a core although another is free, and a searching one slows its neighbour; \
-             beyond the number of cores a curve shows the cores' sharing, too",
-            format!("echo off | sudo tee /{CPUS}/smt/control, or `--threads 1..=cores`"),
-        ),
-        Ok(_) => diagnosis.good("no two CPUs share a core, as far as the kernel knows"),
-        Err(_) => {}
-    }
-}
-
-fn capacities(host: &Host, diagnosis: &mut Diagnosis) {
-    let mut kinds: Vec<(u64, Vec<String>)> = Vec::new();
-    for cpu in host.allowed_cpus() {
-        let Some(capacity) = host.number(&format!("{CPUS}/cpu{cpu}/cpu_capacity")) else {
-            continue;
-        };
-        match kinds.iter_mut().find(|(known, _)| *known == capacity) {
-            Some((_, cpus)) => cpus.push(cpu.to_string()),
-            None => kinds.push((capacity, vec![cpu.to_string()])),
-        }
-    }
-    let Some((_, strongest)) = kinds.iter().max_by_key(|(capacity, _)| *capacity) else {
+    let active = host.read(&file).and_then(|value| match &*value {
+        "0" => Ok(false),
+        "1" => Ok(true),
+        _ => Err(format!("/{file} says neither 0 nor 1")),
+    });
+    let Some(active) = diagnosis.known("CPUs that share a core", active) else {
         return;
     };
-    if kinds.len() == 1 {
-        return diagnosis.good("all CPUs are equally strong");
+    if !active {
+        return diagnosis.good("no two CPUs share a core, as far as the kernel knows");
     }
+    let cpus = host.allowed_cpus().ok().zip(host.cores().ok());
+    let cpus = cpus.map_or(String::new(), |(cpus, cores)| {
+        let cpus = count(cpus.len(), "CPU", "CPUs");
+        format!(
+            " ({cpus} that may be used, on {})",
+            count(cores, "core", "cores")
+        )
+    });
+    diagnosis.add(
+        Warning,
+        "smt",
+        format!("/{file} = 1{cpus}"),
+        "two threads may share a core although another is free, and a searching one slows its neighbour; \
+         beyond the number of cores a curve shows the cores' sharing, too",
+        format!("echo off | sudo tee /{CPUS}/smt/control, or `--threads 1..=cores`"),
+    );
+}
+
+fn strengths(host: &Host, diagnosis: &mut Diagnosis) {
+    let Some(allowed) = allowed(host, diagnosis) else {
+        return;
+    };
+    let kinds = kinds::of(&Tree::at(&host.path(CPUS)), &allowed);
+    let Some(kinds) = diagnosis.known("whether the CPUs are equally strong", kinds) else {
+        return;
+    };
+    let [strongest, _, ..] = kinds.as_slice() else {
+        return diagnosis.good("all CPUs are equally strong");
+    };
     let seen: Vec<String> = kinds
         .iter()
-        .map(|(capacity, cpus)| {
-            format!(
-                "/{CPUS}/cpu{}/cpu_capacity = {capacity} ({} CPUs)",
-                cpus[0],
-                cpus.len()
-            )
-        })
+        .map(|kind| format!("{} ({})", kind.sign, count(kind.cpus.len(), "CPU", "CPUs")))
         .collect();
     diagnosis.add(
         Warning,
         "unequal-cpus",
         seen.join(", "),
         "a trial's time depends on which CPUs its threads happen to get",
-        format!("taskset -c {} cargo runner sweep …", strongest.join(",")),
+        format!(
+            "taskset -c {} cargo runner sweep …",
+            show_cpus(&strongest.cpus)
+        ),
     );
 }
 
 fn quota(host: &Host, diagnosis: &mut Diagnosis) {
-    let Some(quota) = host.cpu_quota() else {
-        return diagnosis.good("no CPU quota");
+    let Some(quotas) = diagnosis.known("a CPU quota", host.cpu_quotas()) else {
+        return;
     };
-    let cpus = host.allowed_cpus().len().max(1);
-    let throttled = host.throttle_file().and_then(|file| host.throttled(&file));
+    let Some(quota) = quotas.first() else {
+        return diagnosis.good("no CPU quota that this process can see");
+    };
+    let throttled = diagnosis.known(
+        "how often the quota was used up",
+        host.throttled(&quota.counts),
+    );
     let so_far = throttled.map_or(String::new(), |throttled| {
-        format!("; used up in {} periods so far", throttled.periods)
+        let periods = usize::try_from(throttled.periods).unwrap_or(usize::MAX);
+        format!(
+            "; used up in {} so far",
+            count(periods, "period", "periods")
+        )
     });
-    let severity = if quota.cpus < cpus as f64 {
+    let cpus = allowed(host, diagnosis).map(|cpus| cpus.len());
+    let severity = if cpus.is_none_or(|cpus| quota.cpus < cpus as f64) {
         Unfit
     } else {
         Note
     };
+    let cpus = cpus.map_or_else(
+        || "an unknown number of CPUs".to_owned(),
+        |cpus| count(cpus, "CPU", "CPUs"),
+    );
     diagnosis.add(
         severity,
         "quota",
-        format!("/{} = {} ({:.2} CPUs' time for {cpus} CPUs){so_far}", quota.file, quota.printed, quota.cpus),
+        format!("/{} = {} ({:.2} CPUs' time for {cpus}){so_far}", quota.file, quota.printed, quota.cpus),
         "when it is used up, all threads stand still for the rest of a period, commonly 100 ms: a spinning \
          design then looks slower than it is, and times measure the quota",
         "run outside of it: `docker run` without --cpus, a pod without a CPU limit, or \
@@ -175,96 +222,149 @@ fn quota(host: &Host, diagnosis: &mut Diagnosis) {
 }
 
 fn affinity(host: &Host, diagnosis: &mut Diagnosis) {
-    let (allowed, online) = (host.allowed_cpus(), host.cpus());
-    if allowed.is_empty() || online.is_empty() || allowed.len() >= online.len() {
+    let allowed = allowed(host, diagnosis);
+    let online = diagnosis.known("the CPUs that are online", host.cpus());
+    let Some((allowed, online)) = allowed.zip(online) else {
+        return;
+    };
+    if allowed.len() >= online.len() {
         return;
     }
     diagnosis.add(
         Note,
         "affinity",
         format!(
-            "/proc/self/status allows {} of {} CPUs",
+            "/proc/self/status allows {} of {}",
             allowed.len(),
-            online.len()
+            count(online.len(), "CPU", "CPUs")
         ),
-        "trials run on these CPUs alone, others may be busy beside them; `cores` counts all",
+        "trials run on these CPUs alone, others may be busy beside them",
         "if that is not meant: start the runner without `taskset` or cpuset",
     );
 }
 
+/// CPUs over which the scheduler does not balance threads: set apart when the system started, or by
+/// the runner's control group.
 fn isolated(host: &Host, diagnosis: &mut Diagnosis) {
+    const WHAT: &str = "CPUs without load balancing";
     let file = format!("{CPUS}/isolated");
-    let Ok(text) = host.read(&file) else { return };
-    let allowed = host.allowed_cpus();
-    let used = cpu_list(&text)
-        .into_iter()
-        .filter(|cpu| allowed.contains(cpu))
-        .count();
-    if used == 0 {
+    let isolated = diagnosis.known(WHAT, host.cpus_in(&file));
+    let group = diagnosis.known(WHAT, host.unbalanced_group());
+    let Some(allowed) = allowed(host, diagnosis) else {
         return;
-    }
+    };
+    let mut used = isolated.clone().unwrap_or_default();
+    used.retain(|cpu| allowed.contains(cpu));
+    let seen = if let Some(Some(group)) = &group {
+        format!("{group}, and the runner is in this control group")
+    } else if used.is_empty() {
+        if isolated.is_some() && group.is_some() {
+            diagnosis.good("the scheduler balances threads over the CPUs that may be used");
+        }
+        return;
+    } else {
+        let all = show_cpus(&isolated.unwrap_or_default());
+        format!(
+            "/{file} = {all}, and {} of these CPUs may be used",
+            used.len()
+        )
+    };
     diagnosis.add(
         Unfit,
         "isolated",
-        format!("/{file} = {text}, and {used} of these CPUs may be used"),
+        seen,
         "the kernel does not spread threads over isolated CPUs: all of a pool's threads stay on the one where \
          they began",
         "start the runner on other CPUs (`taskset`), or isolate them by a cpuset partition of type `root`, \
-         which balances, in the place of `isolcpus=`",
+         which balances, in the place of `isolcpus=` or of type `isolated`",
     );
 }
 
 fn memory_nodes(host: &Host, diagnosis: &mut Diagnosis) {
-    let nodes = cpu_list(
-        &host
-            .read("sys/devices/system/node/online")
-            .unwrap_or_default(),
-    );
-    if nodes.len() < 2 {
+    let folder = "sys/devices/system/node";
+    let nodes = host.cpus_in(&format!("{folder}/online"));
+    let Some(nodes) = diagnosis.known("memory nodes", nodes) else {
         return;
+    };
+    if nodes.len() < 2 {
+        return diagnosis.good("there is one memory node");
     }
+    // A node may have memory alone.
+    let with_cpus = host
+        .cpus_in(&format!("{folder}/has_cpu"))
+        .unwrap_or_default();
+    let node = with_cpus.first().unwrap_or(&nodes[0]);
     let file = "proc/sys/kernel/numa_balancing";
-    let balancing = host.read(file).unwrap_or_else(|_| "unknown".to_owned());
+    let balancing = diagnosis.known("whether the kernel moves pages", host.read(file));
+    let balancing = balancing.unwrap_or_else(|| "unknown".to_owned());
     diagnosis.add(
         if balancing == "0" { Note } else { Warning },
         "memory-nodes",
         format!("/sys/devices/system/node/online: {} nodes; /{file} = {balancing}", nodes.len()),
         "a stolen job may find its data on another node, and the kernel may move pages between nodes during a \
          trial",
-        format!("echo 0 | sudo tee /{file}; for one node: numactl --cpunodebind=0 --membind=0 cargo runner …"),
+        format!("echo 0 | sudo tee /{file}; for one node: numactl --cpunodebind={node} --membind={node} cargo runner …"),
     );
 }
 
 fn kernel(host: &Host, diagnosis: &mut Diagnosis) {
     let file = "proc/sys/kernel/randomize_va_space";
-    match host.read(file).as_deref() {
-        Ok("2") => diagnosis.good("addresses are random, so no lucky one decides"),
-        Ok(value) => diagnosis.add(
+    match diagnosis.known("whether addresses are random", host.number(file)) {
+        Some(2) => diagnosis.good("addresses are random, so no lucky one decides"),
+        Some(value) => diagnosis.add(
             Warning,
             "addresses",
             format!("/{file} = {value}"),
             "every trial gets the same addresses, so their luck does not average out over trials",
             format!("echo 2 | sudo tee /{file}"),
         ),
-        Err(_) => {}
+        None => {}
     }
     let file = "sys/devices/system/clocksource/clocksource0/current_clocksource";
-    match host.read(file).as_deref() {
-        Ok("tsc" | "kvm-clock" | "hyperv_clocksource_tsc_page" | "arch_sys_counter") => {
-            diagnosis.good("the time is read without a system call");
-        }
-        Ok(value) => diagnosis.add(
+    let source = host.read(file).and_then(|source| match &*source {
+        "tsc" | "kvm-clock" | "hyperv_clocksource_tsc_page" | "arch_sys_counter" => Ok(None),
+        "hpet" | "acpi_pm" | "jiffies" | "pit" | "xen" | "refined-jiffies" => Ok(Some(source)),
+        _ => Err(format!(
+            "/{file} = {source}, of which this doctor knows nothing"
+        )),
+    });
+    match diagnosis.known("what reading the time costs", source) {
+        Some(None) => diagnosis.good("the time is read without a system call"),
+        Some(Some(source)) => diagnosis.add(
             Warning,
             "clock-source",
-            format!("/{file} = {value}"),
+            format!("/{file} = {source}"),
             "reading the time takes a microsecond instead of some nanoseconds",
             format!(
                 "see `dmesg | grep -i tsc`; if it was trusted once: echo tsc | sudo tee /{file}"
             ),
         ),
-        Err(_) => {}
+        None => {}
     }
+    options(host, diagnosis);
     facts(host, diagnosis);
+}
+
+/// Kernels of clouds decide in ways of their own where a woken thread runs.
+fn options(host: &Host, diagnosis: &mut Diagnosis) {
+    let Some(line) = diagnosis.known("the kernel's options", host.read("proc/cmdline")) else {
+        return;
+    };
+    let foreign = kernel_options::foreign(&line);
+    if foreign.is_empty() {
+        return diagnosis.good("the kernel's options for scheduling are those of mainline Linux");
+    }
+    diagnosis.add(
+        Note,
+        "kernel-options",
+        format!(
+            "/proc/cmdline: not an option of mainline Linux that this doctor knows: {}",
+            foreign.join(" ")
+        ),
+        "the kernel may choose in a way of its own when and where a woken thread runs; what is measured of \
+         sleeping and waking may hold on such kernels only",
+        "repeat on a mainline kernel what is to be claimed of Linux; host.json keeps these options",
+    );
 }
 
 /// Settings that are a choice: nothing is wrong with them, but results of two hosts differ by them.

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::host::Fact;
+
 /// How much a finding takes away from a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -31,13 +33,16 @@ pub struct Finding {
     pub remedy: String,
 }
 
-/// All findings, the worst first, and what was found to be in order.
+/// All findings, the worst first, what could not be read, and what was found to be in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Diagnosis {
     /// What is not as it should be.
     pub findings: Vec<Finding>,
-    /// What is, one clause each.
+    /// What is unknown, and why, one clause each. Diagnoses from before 2026-12 have none.
+    #[serde(default)]
+    pub unknown: Vec<String>,
+    /// What is in order, one clause each.
     pub in_order: Vec<String>,
 }
 
@@ -72,6 +77,20 @@ impl Diagnosis {
             why,
             remedy,
         });
+    }
+
+    /// The fact; one that could not be read is listed as unknown, so that nobody takes it for in
+    /// order.
+    pub(super) fn known<T>(&mut self, what: &str, fact: Fact<T>) -> Option<T> {
+        let reason = match fact {
+            Ok(fact) => return Some(fact),
+            Err(reason) => reason,
+        };
+        let clause = format!("{what}: {reason}");
+        if !self.unknown.contains(&clause) {
+            self.unknown.push(clause);
+        }
+        None
     }
 
     pub(super) fn good(&mut self, clause: impl Into<String>) {

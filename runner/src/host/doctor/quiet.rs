@@ -3,6 +3,7 @@
 use super::Severity::{Note, Unfit, Warning};
 use super::{Circumstances, Diagnosis};
 use crate::host::Host;
+use crate::run::progress::count;
 
 /// Load average per CPU from which the doctor reports it, and from which times show the neighbours.
 /// Guesses.
@@ -31,8 +32,12 @@ pub(super) fn check(host: &Host, diagnosis: &mut Diagnosis) {
 }
 
 fn load(host: &Host, diagnosis: &mut Diagnosis) {
-    let Some(load) = host.load() else { return };
-    let cpus = host.cpus().len().max(1);
+    let load = diagnosis.known("the load", host.load());
+    let cpus = diagnosis.known("the CPUs that are online", host.cpus());
+    let Some((load, cpus)) = load.zip(cpus) else {
+        return;
+    };
+    let cpus = cpus.len().max(1);
     let [told, too_much] = BUSY.map(|share| share * cpus as f64);
     if load < told {
         return diagnosis.good(format!("the load is {load:.2}"));
@@ -40,14 +45,17 @@ fn load(host: &Host, diagnosis: &mut Diagnosis) {
     diagnosis.add(
         if load < too_much { Warning } else { Unfit },
         "load",
-        format!("/proc/loadavg = {load:.2} over the last minute, on {cpus} CPUs"),
+        format!(
+            "/proc/loadavg = {load:.2} over the last minute, on {}",
+            count(cpus, "CPU", "CPUs")
+        ),
         "what else runs takes CPUs away from trials, and from some branches more than from others",
         "end it (`top -o %CPU` shows it) and wait a minute, since the number is an average",
     );
 }
 
 fn steal(host: &Host, diagnosis: &mut Diagnosis) {
-    let Some(share) = host.steal_share() else {
+    let Some(share) = diagnosis.known("stolen time", host.steal_share()) else {
         return;
     };
     let percent = 100.0 * share;
@@ -67,7 +75,9 @@ fn steal(host: &Host, diagnosis: &mut Diagnosis) {
 }
 
 fn interrupts(host: &Host, diagnosis: &mut Diagnosis) {
-    if let Some((process, _)) = host.processes().find(|(_, name)| name == "irqbalance") {
+    let processes = diagnosis.known("which services run", host.processes());
+    let mut processes = processes.unwrap_or_default().into_iter();
+    if let Some((process, _)) = processes.find(|(_, name)| name == "irqbalance") {
         diagnosis.add(
             Note,
             "interrupts",

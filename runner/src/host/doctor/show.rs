@@ -39,9 +39,16 @@ impl fmt::Display for Diagnosis {
                 ("", ""),
             ]
         });
-        let labels = std::iter::once("in order").chain(std::iter::repeat(""));
-        let in_order = labels.zip(self.in_order.iter().map(String::as_str));
-        f.write_str(&labelled(findings.chain(in_order), [10, 79], ""))?;
+        let group = |label, clauses| {
+            let labels = std::iter::once(label).chain(std::iter::repeat(""));
+            let clauses: &[String] = clauses;
+            labels.zip(clauses.iter().map(String::as_str))
+        };
+        let unknown = group("unknown", &self.unknown);
+        let gap = unknown.clone().take(1).map(|_| ("", ""));
+        let rows = findings.chain(unknown).chain(gap);
+        let rows = rows.chain(group("in order", &self.in_order));
+        f.write_str(&labelled(rows, [10, 79], ""))?;
         let these = |severity, one: &str| {
             let number = self
                 .findings

@@ -57,7 +57,8 @@ fn disks(around: &Circumstances, diagnosis: &mut Diagnosis) {
             );
             continue;
         }
-        let Some(free) = disk.free_bytes else {
+        let free = disk.free_bytes.ok_or("statvfs is refused".to_owned());
+        let Some(free) = diagnosis.known(&format!("room for {folder}/"), free) else {
             continue;
         };
         let shown = format!("{:.1} GiB", free as f64 / f64::from(1 << 30));

@@ -109,7 +109,7 @@ impl Controller {
     }
 
     fn state(&self, clocks: [Option<Clock>; 2]) -> FreqState {
-        if self.setup.tree.policies().is_empty() {
+        if self.setup.policies().is_empty() {
             return FreqState::Uncontrolled;
         }
         if self.mode == Mode::Dynamic {

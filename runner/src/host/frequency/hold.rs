@@ -31,7 +31,9 @@ impl Held {
         recipe: Recipe,
         journal: &Path,
     ) -> Result<Self> {
-        let knobs = tree.knobs(&tree.policies()).into_iter();
+        let mut policies = tree.policies();
+        policies.retain(|policy| recipe.is_of(policy.number));
+        let knobs = tree.knobs(&policies).into_iter();
         let before = knobs.map(|file| {
             let content = String::from_utf8_lossy(&tree.read(file)?).into_owned();
             Ok(Before { file, content })

@@ -6,6 +6,7 @@ pub mod clock;
 pub mod control;
 pub mod hold;
 pub mod journal;
+pub(crate) mod kinds;
 pub mod recipe;
 pub mod status;
 pub mod tree;
@@ -18,8 +19,7 @@ use self::backend::{Backend, Choice};
 use self::hold::Held;
 use self::journal::{Entry, Journal};
 use self::recipe::Recipe;
-use self::tree::Tree;
-use crate::affinity::allowed_cpus;
+use self::tree::{Policy, Tree};
 use crate::plan::Mode;
 use crate::record::FreqState;
 use crate::stop::Stop;
@@ -82,9 +82,14 @@ impl Setup {
     /// # Errors
     /// [`Stop::HostNotFit`] with the reason why nothing can be fixed here.
     pub fn prepare(&self) -> Result<(Recipe, Box<dyn Backend>)> {
-        let recipe = recipe::recipe(&self.tree, &allowed_cpus())?;
-        let backend = self.backend.open(&self.tree, &self.tree.policies())?;
+        let recipe = recipe::recipe(&self.tree, &self.tree.used_cpus())?;
+        let backend = self.backend.open(&self.tree, &self.policies())?;
         Ok((recipe, backend))
+    }
+
+    /// The policies of the CPUs that trials may run on.
+    pub(crate) fn policies(&self) -> Vec<Policy> {
+        self.tree.policies_of(&self.tree.used_cpus())
     }
 
     /// Fixes the frequency until the value is dropped.
@@ -105,7 +110,7 @@ impl Setup {
         if entry.is_of_earlier_boot() {
             journal.delete()?; // what it tells of went with that start of the system
         } else {
-            let mut backend = self.backend.open(&self.tree, &self.tree.policies())?;
+            let mut backend = self.backend.open(&self.tree, &self.policies())?;
             hold::put_back(&self.tree, &mut *backend, journal)?;
         }
         Ok(Some(entry))

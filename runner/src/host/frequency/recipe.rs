@@ -2,7 +2,9 @@
 
 use anyhow::{Result, bail};
 
+use super::kinds;
 use super::tree::{Kind, Knob, Policy, Tree};
+use crate::host::{Fact, show_cpus};
 use crate::stop::Stop;
 
 /// Everything that a fix writes, before a byte is written.
@@ -14,6 +16,14 @@ pub struct Recipe {
     /// governors, what forbids boost (setting a governor can allow it again), limits, requests to
     /// the governor `userspace`.
     pub settings: Vec<(Knob, String)>,
+}
+
+impl Recipe {
+    /// Whether it sets files of this policy.
+    pub(super) fn is_of(&self, policy: u32) -> bool {
+        let mut knobs = self.settings.iter().map(|(knob, _)| knob);
+        knobs.any(|knob| knob.policy == Some(policy))
+    }
 }
 
 /// Drivers with a recipe.
@@ -40,25 +50,25 @@ const DRIVERS: [(&str, Driver); 8] = [
     ("scmi", Driver::Listed),
 ];
 
-/// Chooses the highest frequency that every CPU can hold without boost, and all that is to be
-/// written. `used` are the CPUs that trials may run on.
+/// Chooses the highest frequency that every CPU of `used`, those that trials may run on, can hold
+/// without boost, and all that is to be written.
 ///
 /// # Errors
 /// [`Stop::HostNotFit`] if there is no frequency control, no recipe for the driver, or no common
 /// frequency.
 pub fn recipe(tree: &Tree, used: &[usize]) -> Result<Recipe> {
-    let policies = tree.policies();
+    let policies = tree.policies_of(used);
     if policies.is_empty() {
         bail!(Stop::HostNotFit(format!(
             "the host shows no frequency control (no policy in {}/cpufreq), as is usual in a virtual machine",
-            tree.root.display()
+            tree.shown()
         )));
     }
     let mut drivers = Vec::new();
     for policy in &policies {
         drivers.push(driver(policy)?);
     }
-    check_capacities(tree, &policies, used)?;
+    check_alike(tree, used)?;
     let khz = common_frequency(tree, &policies, &drivers)?;
     let at_khz = |policy: u32, kind| (Knob::of(policy, kind), khz.to_string());
     let (mut settings, mut speeds) = (Vec::new(), Vec::new());
@@ -96,24 +106,19 @@ fn driver(policy: &Policy) -> Result<Driver> {
 }
 
 /// CPUs that do different work in a cycle are not made equal by one frequency.
-fn check_capacities(tree: &Tree, policies: &[Policy], used: &[usize]) -> Result<()> {
-    let cpus = policies
-        .iter()
-        .flat_map(|policy| &policy.cpus)
-        .filter(|cpu| used.contains(cpu));
-    let mut capacities =
-        cpus.filter_map(|&cpu| Some((cpu, tree.number_of_cpu(cpu, "cpu_capacity")?)));
-    let Some((first, capacity)) = capacities.next() else {
+fn check_alike(tree: &Tree, used: &[usize]) -> Result<()> {
+    // Where no file tells, the clock that is measured after a fix still does.
+    let kinds = kinds::of(tree, used).unwrap_or_default();
+    let [strongest, other, ..] = kinds.as_slice() else {
         return Ok(());
     };
-    if let Some((other, differs)) = capacities.find(|(_, other)| *other != capacity) {
-        bail!(Stop::HostNotFit(format!(
-            "CPUs of unequal capacity would share the trials (cpu{first}: {capacity}, cpu{other}: {differs}; \
-             {}/cpu*/cpu_capacity); choose equal ones, for example with `taskset --cpu-list`",
-            tree.root.display()
-        )));
-    }
-    Ok(())
+    bail!(Stop::HostNotFit(format!(
+        "CPUs of unequal strength would share the trials ({}, {}); choose equal ones: `taskset -c {} cargo \
+         runner …`",
+        strongest.sign,
+        other.sign,
+        show_cpus(&strongest.cpus)
+    )))
 }
 
 fn common_frequency(tree: &Tree, policies: &[Policy], drivers: &[Driver]) -> Result<u64> {
@@ -138,26 +143,47 @@ fn common_frequency(tree: &Tree, policies: &[Policy], drivers: &[Driver]) -> Res
 fn most_without_boost(tree: &Tree, policy: &Policy, driver: Driver) -> Result<u64> {
     let number = policy.number;
     let missing = |file: &str| {
+        let remedy = match driver {
+            Driver::IntelPstate | Driver::IntelCpufreq => {
+                "; start Linux with `intel_pstate=passive`, or with `intel_pstate=disable` where that \
+                 shows none either: another driver may list it"
+            }
+            Driver::AmdPstateEpp | Driver::AmdPstate => {
+                "; start Linux with `amd_pstate=disable`: another driver may list it"
+            }
+            Driver::AcpiCpufreq | Driver::Cppc | Driver::Listed => "",
+        };
         Stop::HostNotFit(format!(
-            "{}/{file} says no frequency, so the highest one without boost is not known (driver `{}`); \
-             start Linux with `intel_pstate=disable` or `amd_pstate=disable`: another driver may list it",
-            tree.root.display(),
+            "{}/{file} says no frequency, so the highest one without boost is not known (driver `{}`){remedy}",
+            tree.shown(),
             policy.driver
         ))
     };
-    let of_policy = |file: &str| {
+    let of_policy = |file: &str| -> Result<u64> {
         tree.number(number, file)
+            .filter(|khz| *khz > 0)
             .ok_or_else(|| missing(&format!("cpufreq/policy{number}/{file}")).into())
     };
-    let nominal = || {
+    let nominal = || -> Result<u64> {
         let cpu = policy.cpus[0]; // policies without a CPU are left out by `Tree::policies`
         let file = "acpi_cppc/nominal_freq"; // in MHz
         let mhz = tree.number_of_cpu(cpu, file).filter(|mhz| *mhz > 0);
-        mhz.map(|mhz| mhz * 1000)
+        mhz.and_then(|mhz| mhz.checked_mul(1000))
             .ok_or_else(|| missing(&format!("cpu{cpu}/{file}")).into())
     };
     match driver {
-        Driver::IntelPstate | Driver::IntelCpufreq => of_policy("base_frequency"),
+        Driver::IntelPstate | Driver::IntelCpufreq => {
+            let no_turbo = tree.value_if_any(Knob::of_host(Kind::NoTurbo));
+            match of_policy("base_frequency") {
+                // Where turbo is forbidden, by firmware for good, no CPU can do more than its base. A
+                // kernel may still name the turbo frequency, so the nominal one is asked, too.
+                Err(_) if no_turbo.as_deref() == Some("1") => {
+                    let most = of_policy("cpuinfo_max_freq")?;
+                    Ok(nominal().map_or(most, |nominal| nominal.min(most)))
+                }
+                base => base.or_else(|missing| nominal().map_err(|_: anyhow::Error| missing)),
+            }
+        }
         Driver::AmdPstateEpp | Driver::AmdPstate | Driver::Cppc => nominal(),
         Driver::AcpiCpufreq => {
             let listed = available(tree, number);
@@ -176,6 +202,47 @@ fn most_without_boost(tree: &Tree, policy: &Policy, driver: Driver) -> Result<u6
             .copied()
             .map_or_else(|| of_policy("cpuinfo_max_freq"), Ok),
     }
+}
+
+/// The limits that keep CPUs of `policies` below what they can hold without boost: the first, with
+/// its file, and how many policies have one; `None` if there is none.
+pub(crate) fn cap(tree: &Tree, policies: &[Policy]) -> Fact<Option<String>> {
+    let mut capped = Vec::new();
+    for policy in policies {
+        let number = policy.number;
+        let of_policy = |file: &str| {
+            let path = format!("cpufreq/policy{number}/{file}");
+            let text = tree.fact(&path)?;
+            let khz = text.parse::<u64>();
+            let place = format!("{}/{path}", tree.shown());
+            khz.map(|khz| (format!("{place} = {khz}"), khz))
+                .map_err(|_| format!("{place} says `{text}`, which is no frequency"))
+        };
+        let (_, highest) = of_policy("cpuinfo_max_freq")?;
+        let without_boost = driver(policy).and_then(|it| most_without_boost(tree, policy, it));
+        let least = without_boost.map_or(highest, |khz| khz.min(highest));
+        let mut limits = vec![of_policy("scaling_max_freq")?];
+        // Firmware's, and a share of the highest: not every host has them.
+        limits.extend(of_policy("bios_limit"));
+        let file = "intel_pstate/max_perf_pct";
+        if let Some(share) = tree
+            .fact(file)
+            .ok()
+            .and_then(|text| text.parse::<u64>().ok())
+        {
+            let seen = format!("{}/{file} = {share}", tree.shown());
+            limits.push((seen, highest / 100 * share.min(100)));
+        }
+        let below = limits.into_iter().filter(|(_, khz)| *khz < least);
+        capped.extend(
+            below
+                .min_by_key(|(_, khz)| *khz)
+                .map(|(seen, _)| format!("{seen}, and {least} kHz can be held without boost")),
+        );
+    }
+    let number = capped.len();
+    let first = capped.into_iter().next();
+    Ok(first.map(|seen| format!("{seen} ({number} of {} policies)", policies.len())))
 }
 
 const AVAILABLE: &str = "scaling_available_frequencies";
@@ -230,7 +297,7 @@ fn governor(tree: &Tree, policy: &Policy, driver: Driver) -> Result<&'static str
     bail!(Stop::HostNotFit(format!(
         "{}/cpufreq/policy{}/{file}: `{offered}` has no `{PERFORMANCE}`; load it with \
          `modprobe cpufreq_{PERFORMANCE}`",
-        tree.root.display(),
+        tree.shown(),
         policy.number
     )))
 }

@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use super::Setup;
 use super::clock::{self, Clock};
-use super::tree::{Kind, Knob, Policy, Tree};
+use super::recipe;
+use super::tree::{Kind, Knob, Policy, SYSTEM, Tree};
 use crate::affinity::allowed_cpus;
 
 /// How the frequency of this host stands.
@@ -15,10 +16,14 @@ use crate::affinity::allowed_cpus;
 pub struct Status {
     /// Folder of the files.
     pub sysfs: String,
-    /// One row per policy that has a CPU online.
+    /// One row per policy that has a CPU that trials may use.
     pub policies: Vec<Row>,
     /// Files that forbid boost on all CPUs, with their values.
     pub host: Vec<(String, String)>,
+    /// What keeps the CPUs below what they can hold without boost; null if nothing does.
+    pub cap: Option<String>,
+    /// Why that cannot be told.
+    pub cap_unknown: Option<String>,
     /// The frequency that a fix would set, in kHz.
     pub fixable_khz: Option<u64>,
     /// What would set it.
@@ -58,8 +63,12 @@ impl Status {
     /// Reads and measures; changes nothing.
     pub(crate) fn of(setup: &Setup) -> Self {
         let tree = &setup.tree;
-        let policies = tree.policies();
+        let policies = setup.policies();
         let prepared = setup.prepare();
+        let cap = recipe::cap(tree, &policies);
+        // Another host's files say nothing of this one's clock.
+        let is_here = tree.is_system();
+        let measured = is_here.then(|| clock::measure(&allowed_cpus())).flatten();
         let host = Kind::OF_HOST.into_iter().map(Knob::of_host);
         Self {
             sysfs: tree.root.display().to_string(),
@@ -67,11 +76,13 @@ impl Status {
             host: host
                 .filter_map(|knob| Some((knob.to_string(), tree.value_if_any(knob)?)))
                 .collect(),
+            cap_unknown: cap.clone().err(),
+            cap: cap.ok().flatten(),
             fixable_khz: prepared.as_ref().ok().map(|(recipe, _)| recipe.khz),
             backend: prepared.as_ref().ok().map(|(_, backend)| backend.name()),
             reason_against: prepared.err().map(|error| format!("{error:#}")),
             fix_in_force: setup.fix_in_force(),
-            measured_ghz: clock::measure(&allowed_cpus()).map(
+            measured_ghz: measured.map(
                 |Clock {
                      ghz,
                      slowest_ghz,
@@ -137,6 +148,12 @@ impl fmt::Display for Status {
         for (file, value) in &self.host {
             writeln!(f, "{file} = {value}")?;
         }
+        if let Some(cap) = &self.cap {
+            writeln!(f, "limited: {cap}")?;
+        }
+        if let Some(reason) = &self.cap_unknown {
+            writeln!(f, "limited: unknown: {reason}")?;
+        }
         match (self.fixable_khz, self.backend, &self.reason_against) {
             (Some(khz), Some(backend), _) => {
                 writeln!(f, "can be fixed at {khz} kHz, by {backend}")?;
@@ -153,12 +170,11 @@ impl fmt::Display for Status {
                 f,
                 "measured clock: {ghz:.3} GHz on all CPUs at once (slowest {slowest:.3}, fastest {fastest:.3})"
             ),
-            None => {
-                writeln!(
-                    f,
-                    "measured clock: unknown, since the two ways to measure do not agree"
-                )
-            }
+            None if self.sysfs == SYSTEM => writeln!(
+                f,
+                "measured clock: unknown: the two ways to measure do not agree"
+            ),
+            None => writeln!(f, "measured clock: unknown: the files are another host's"),
         }
     }
 }

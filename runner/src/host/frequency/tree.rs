@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use crate::host::cpu_list;
+use crate::host::{CPUS, Fact, Host, cpu_list, read_text};
 use crate::stop::Stop;
 
 /// Where the kernel shows its CPUs.
@@ -196,18 +196,46 @@ impl Tree {
                     .strip_prefix("policy")?
                     .parse()
                     .ok()?;
-                let driver = self.text(number, "scaling_driver")?;
-                let cpus = self.text(number, "affected_cpus")?.replace(' ', ",");
+                let cpus_in = |file| cpu_list(&self.text(number, file)?.replace(' ', ","));
+                let cpus = ["affected_cpus", "related_cpus"]
+                    .into_iter()
+                    .find_map(cpus_in);
+                let driver = self.text(number, "scaling_driver");
                 Some(Policy {
                     number,
-                    cpus: cpu_list(&cpus),
-                    driver,
+                    // A policy has the number of its first CPU.
+                    cpus: cpus.unwrap_or_else(|| vec![number as usize]),
+                    driver: driver.unwrap_or_else(|| "unknown".to_owned()),
                 })
             })
             .filter(|policy| !policy.cpus.is_empty())
             .collect();
         policies.sort_by_key(|policy| policy.number);
         policies
+    }
+
+    /// The policies that have a CPU among `used`, the CPUs that trials may run on: those of others
+    /// are nobody's business here.
+    #[must_use]
+    pub fn policies_of(&self, used: &[usize]) -> Vec<Policy> {
+        let mut policies = self.policies();
+        policies.retain(|policy| policy.cpus.iter().any(|cpu| used.contains(cpu)));
+        policies
+    }
+
+    /// The CPUs that trials may run on. A folder that stands alone, in tests, has no processes: all
+    /// of its CPUs may be used.
+    pub(crate) fn used_cpus(&self) -> Vec<usize> {
+        let allowed = match self.root.ancestors().nth(4) {
+            Some(root) if self.root.ends_with(CPUS) => Host::at(root).allowed_cpus().ok(),
+            _ => None,
+        };
+        let online = || cpu_list(&self.text_at("online")?);
+        let of_policies = || {
+            let policies = self.policies().into_iter();
+            policies.flat_map(|policy| policy.cpus).collect()
+        };
+        allowed.or_else(online).unwrap_or_else(of_policies)
     }
 
     /// Every file of `policies` and of the host that a fix may write and that exists.
@@ -259,14 +287,24 @@ impl Tree {
         self.text(policy, file)?.parse().ok()
     }
 
+    /// The folder, for messages.
+    pub(crate) fn shown(&self) -> std::path::Display<'_> {
+        self.root.display()
+    }
+
+    /// What a file below the root says.
+    pub(crate) fn fact(&self, path: &str) -> Fact<String> {
+        let path = self.root.join(path);
+        read_text(&path).map_err(|reason| format!("{} {reason}", path.display()))
+    }
+
     /// What a file of a CPU says.
     pub(crate) fn number_of_cpu(&self, cpu: usize, file: &str) -> Option<u64> {
         self.text_at(&format!("cpu{cpu}/{file}"))?.parse().ok()
     }
 
     fn text_at(&self, path: &str) -> Option<String> {
-        let bytes = fs::read(self.root.join(path)).ok()?;
-        Some(trimmed(&bytes))
+        read_text(&self.root.join(path)).ok()
     }
 }
 

@@ -323,10 +323,100 @@ fn cpus_of_unequal_capacity_are_refused_unless_trials_run_on_equal_ones() {
     cpus.write("cpu1/cpu_capacity", "1024");
     let error = recipe(&tree(&cpus), &[0, 1]).unwrap_err().to_string();
     assert!(
-        error.contains("cpu0: 446, cpu1: 1024") && error.contains("taskset"),
+        error.contains("cpu1/cpu_capacity = 1024") && error.contains("taskset -c 1 "),
         "{error}"
     );
     assert_eq!(recipe(&tree(&cpus), &[1]).unwrap().khz, BASE);
+}
+
+#[test]
+fn the_cores_of_a_hybrid_processor_are_not_fixed_at_one_frequency() {
+    let cpus = Cpus::intel_pstate();
+    cpus.write("cpufreq/policy1/base_frequency", "1500000");
+    let error = recipe(&tree(&cpus), &[0, 1]).unwrap_err().to_string();
+    assert!(
+        error.contains("cpu0/cpufreq/base_frequency = 2000000")
+            && error.contains("cpu1/cpufreq/base_frequency = 1500000")
+            && error.contains("`taskset -c 0 cargo runner …`"),
+        "{error}"
+    );
+    assert_eq!(recipe(&tree(&cpus), &[1]).unwrap().khz, 1_500_000);
+}
+
+#[test]
+fn where_firmware_forbids_turbo_the_highest_frequency_is_the_base() {
+    let cpus = Cpus::intel_pstate();
+    cpus.write("intel_pstate/no_turbo", "1");
+    for policy in 0..2 {
+        let folder = cpus.path().join(format!("cpufreq/policy{policy}"));
+        std::fs::remove_file(folder.join("base_frequency")).unwrap();
+        std::fs::write(folder.join("cpuinfo_max_freq"), format!("{BASE}\n")).unwrap();
+        std::fs::write(folder.join("scaling_max_freq"), format!("{BASE}\n")).unwrap();
+    }
+    assert_eq!(recipe(&tree(&cpus), &[0, 1]).unwrap().khz, BASE);
+    // Some kernels go on to name the turbo frequency when a user forbids turbo.
+    for policy in 0..2 {
+        cpus.write(
+            &format!("cpufreq/policy{policy}/cpuinfo_max_freq"),
+            &TURBO.to_string(),
+        );
+        cpus.write(&format!("cpu{policy}/acpi_cppc/nominal_freq"), "2000");
+    }
+    assert_eq!(recipe(&tree(&cpus), &[0, 1]).unwrap().khz, BASE);
+}
+
+#[test]
+fn the_remedy_for_an_unknown_base_frequency_is_that_of_the_driver() {
+    let intel = Cpus::intel_pstate();
+    let amd = Cpus::amd_pstate_epp();
+    for policy in 0..2 {
+        let base = format!("cpufreq/policy{policy}/base_frequency");
+        std::fs::remove_file(intel.path().join(base)).unwrap();
+        amd.write(&format!("cpu{policy}/acpi_cppc/nominal_freq"), "0");
+    }
+    let (intel, amd) = (
+        Case::of(intel).reason_against(),
+        Case::of(amd).reason_against(),
+    );
+    assert!(
+        intel.contains("intel_pstate=passive") && !intel.contains("amd_pstate"),
+        "{intel}"
+    );
+    assert!(
+        amd.contains("amd_pstate=disable") && !amd.contains("intel"),
+        "{amd}"
+    );
+}
+
+#[test]
+fn a_policy_that_cannot_be_read_is_not_passed_over() {
+    let cpus = Cpus::intel_pstate();
+    std::fs::remove_file(cpus.path().join("cpufreq/policy1/scaling_driver")).unwrap();
+    std::fs::write(cpus.path().join("cpufreq/policy1/affected_cpus"), [0xff]).unwrap();
+    let reason = Case::of(cpus).reason_against();
+    assert!(reason.contains("`unknown` (policy1)"), "{reason}");
+}
+
+#[test]
+fn policies_of_cpus_that_may_not_be_used_are_left_alone() {
+    let case = Case::of(Cpus::intel_pstate());
+    let before = case.cpus.bytes();
+    let recipe = recipe(&tree(&case.cpus), &[0]).unwrap();
+    let held = Held::begin(tree(&case.cpus), Box::new(Sysfs), recipe, &case.journal()).unwrap();
+    assert_eq!(
+        read(&case.cpus, "cpufreq/policy0/scaling_max_freq"),
+        BASE.to_string()
+    );
+    assert_eq!(
+        read(&case.cpus, "cpufreq/policy1/scaling_max_freq"),
+        TURBO.to_string()
+    );
+    assert_eq!(
+        read(&case.cpus, "cpufreq/policy1/scaling_governor"),
+        "powersave"
+    );
+    held.restore().unwrap();
+    assert_eq!(case.cpus.bytes(), before);
 }
 
 #[test]

@@ -1,0 +1,112 @@
+//! Whether CPUs are equally strong: in one cycle, and in cycles.
+
+use std::collections::BTreeMap;
+
+use super::tree::{Policy, Tree};
+use crate::host::{Fact, cpu_list};
+
+/// CPUs that are equally strong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Alike {
+    /// What shows that they differ from others: a file and what it says.
+    pub(crate) sign: String,
+    /// Their numbers, ascending.
+    pub(crate) cpus: Vec<usize>,
+}
+
+/// Performance monitors of the kinds of cores of a hybrid processor, the weakest first. The kernel
+/// has one for each kind that is there.
+const MONITORS: [&str; 3] = ["cpu_lowpower", "cpu_atom", "cpu_core"];
+
+/// Highest frequencies that differ by less are of one kind of CPU: firmware lets the best cores of a
+/// processor go somewhat higher. A guess.
+const FAVOURED: f64 = 0.85;
+
+/// The kinds of `cpus`, the strongest first; one if they are all alike.
+///
+/// Not every kernel shows all signs, so the CPUs are unequal if one sign says so.
+pub(crate) fn of(tree: &Tree, cpus: &[usize]) -> Fact<Vec<Alike>> {
+    let files = [
+        "cpu_capacity",
+        "cpufreq/base_frequency",
+        "acpi_cppc/nominal_freq",
+        "cpufreq/cpuinfo_max_freq",
+    ];
+    let policies = tree.policies();
+    let mut same = None;
+    for file in files {
+        let strength = |cpu: usize| Some((cpu, number(tree, &policies, cpu, file)?));
+        let mut known: Vec<(usize, u64)> = cpus.iter().filter_map(|cpu| strength(*cpu)).collect();
+        if file == "cpufreq/cpuinfo_max_freq" {
+            let highest = known.iter().map(|(_, khz)| *khz).max().unwrap_or(0);
+            for (_, khz) in &mut known {
+                if *khz as f64 > FAVOURED * highest as f64 {
+                    *khz = highest;
+                }
+            }
+        }
+        let is_of_all = known.len() == cpus.len();
+        let sign = |cpu: usize, value: u64| format!("{}/cpu{cpu}/{file} = {value}", tree.shown());
+        let kinds = grouped(known, sign);
+        if kinds.len() > 1 {
+            return Ok(kinds);
+        }
+        if is_of_all && !kinds.is_empty() {
+            same = same.or(Some(kinds));
+        }
+    }
+    let kinds = monitored(tree, cpus);
+    if kinds.len() > 1 {
+        return Ok(kinds);
+    }
+    same.ok_or_else(|| {
+        format!(
+            "of the files {} below {}/cpu*, none is there for all CPUs",
+            files.join(", "),
+            tree.shown()
+        )
+    })
+}
+
+/// What a file of a CPU or of its policy says; 0 says nothing.
+fn number(tree: &Tree, policies: &[Policy], cpu: usize, file: &str) -> Option<u64> {
+    let number = match file.strip_prefix("cpufreq/") {
+        Some(file) => {
+            let policy = policies.iter().find(|it| it.cpus.contains(&cpu))?;
+            tree.number(policy.number, file)
+        }
+        None => tree.number_of_cpu(cpu, file),
+    };
+    number.filter(|number| *number > 0)
+}
+
+fn grouped<S: Ord + Copy>(known: Vec<(usize, S)>, sign: impl Fn(usize, S) -> String) -> Vec<Alike> {
+    let mut kinds: BTreeMap<S, Vec<usize>> = BTreeMap::new();
+    for (cpu, strength) in known {
+        kinds.entry(strength).or_default().push(cpu);
+    }
+    let kinds = kinds.into_iter().rev();
+    kinds
+        .map(|(strength, cpus)| Alike {
+            sign: sign(cpus[0], strength),
+            cpus,
+        })
+        .collect()
+}
+
+fn monitored(tree: &Tree, cpus: &[usize]) -> Vec<Alike> {
+    let file = |kind: usize| format!("../../{}/cpus", MONITORS[kind]);
+    let mut known = Vec::new();
+    for kind in 0..MONITORS.len() {
+        let listed = tree.fact(&file(kind)).ok().and_then(|text| cpu_list(&text));
+        let listed = listed.unwrap_or_default().into_iter();
+        known.extend(
+            listed
+                .filter(|cpu| cpus.contains(cpu))
+                .map(|cpu| (cpu, kind)),
+        );
+    }
+    grouped(known, |_, kind| {
+        format!("/sys/devices/{}/cpus", MONITORS[kind])
+    })
+}
