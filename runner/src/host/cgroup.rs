@@ -87,26 +87,31 @@ impl Host {
         let groups = self.groups("cpuset")?;
         // Only the innermost partition counts: a root partition may lie in an isolated one. One that
         // is `isolated invalid (…)` has no effect.
-        let partition = groups.iter().find_map(|folder| {
+        for folder in &groups {
             let file = format!("{folder}/cpuset.cpus.partition");
-            let kind = self.read(&file).ok().filter(|kind| kind != "member")?;
-            Some((file, kind))
-        });
-        if let Some((file, kind)) = partition
-            && kind == "isolated"
-        {
-            return Ok(Some(format!("/{file} = {kind}")));
+            // The outermost group has none, nor has one without the controller.
+            if !self.path(&file).exists() {
+                continue;
+            }
+            match &*self.read(&file)? {
+                "isolated" => return Ok(Some(format!("/{file} = isolated"))),
+                "member" => {}
+                _ => break,
+            }
         }
         // In the older interface CPUs are balanced as soon as one group around says so.
-        let says: Vec<(String, String)> = groups
+        let files = groups
             .into_iter()
             .map(|folder| format!("{folder}/cpuset.sched_load_balance"))
-            .filter_map(|file| Some((file.clone(), self.read(&file).ok()?)))
-            .collect();
-        Ok(says
-            .first()
-            .filter(|_| says.iter().all(|(_, value)| value == "0"))
-            .map(|(file, value)| format!("/{file} = {value}")))
+            .filter(|file| self.path(file).exists());
+        let mut own = None;
+        for file in files {
+            if self.number(&file)? != 0 {
+                return Ok(None);
+            }
+            own.get_or_insert(format!("/{file} = 0"));
+        }
+        Ok(own)
     }
 
     /// Files that count how often the quotas of this process's groups were used up; that of its own
@@ -348,5 +353,7 @@ mod tests {
         assert_eq!(old.host().unbalanced_group(), Ok(None));
         old.write("sys/fs/cgroup/cpuset/cpuset.sched_load_balance", "0");
         assert!(old.host().unbalanced_group().unwrap().is_some());
+        old.write("sys/fs/cgroup/cpuset/cpuset.sched_load_balance", "?");
+        assert!(old.host().unbalanced_group().is_err());
     }
 }

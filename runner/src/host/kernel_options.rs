@@ -169,7 +169,7 @@ const OF_SCHEDULING: [&str; 14] = [
 ];
 
 /// The options that can change times, in their order. The rest says which disk, network, name or
-/// program a machine has, which may be nobody's business, and is not recorded.
+/// program a machine has; that is private and not recorded.
 pub(super) fn timing(command_line: &str) -> String {
     let kept = options(command_line)
         .into_iter()

@@ -21,8 +21,8 @@ use rustix::thread::{MembarrierCommand, membarrier_query};
 use crate::affinity;
 use crate::plan::id::Id;
 
-/// A fact of the host, or why it is unknown: a clause that names the file. Whoever cannot read a
-/// fact says so, and takes no default for it.
+/// A fact of the host, or why it is unknown: a clause that names the file. Code that cannot read a
+/// fact passes the reason on, and takes no default for it.
 pub(crate) type Fact<T> = Result<T, String>;
 
 /// Reads facts below a root folder: `/` in a sweep, a mock host's folder in tests.
@@ -44,7 +44,7 @@ const LONGEST: u64 = 16 << 20;
 /// CPU numbers in lists are below this: more than any kernel supports.
 const CPU_NUMBERS: usize = 1 << 16;
 
-/// Names that firmware gives to machines that a hypervisor makes up.
+/// Vendors that firmware names on virtual machines.
 const VIRTUAL_VENDORS: [&str; 14] = [
     "Amazon EC2",
     "Apple Virtualization",
@@ -309,9 +309,9 @@ impl Host {
         let text = self.read(file)?;
         let mut words = text.split_whitespace();
         let load: Option<f64> = words.next().and_then(|word| word.parse().ok());
-        // Whoever reads this is a process: a sandbox that counts none does not count.
-        let counts_nobody = words.nth(2).is_some_and(|tasks| tasks.ends_with("/0"));
-        load.filter(|load| load.is_finite() && *load >= 0.0 && !counts_nobody)
+        // This process is a task, too: a sandbox that counts none does not count.
+        let has_no_task = words.nth(2).is_some_and(|tasks| tasks.ends_with("/0"));
+        load.filter(|load| load.is_finite() && *load >= 0.0 && !has_no_task)
             .ok_or_else(|| format!("/{file} says `{}`, which is no load", start_of(&text)))
     }
 

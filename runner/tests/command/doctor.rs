@@ -584,7 +584,11 @@ fn settings_that_no_file_tells_are_not_in_order() {
         "whether heat slows",
         "heat has not slowed",
     );
-    assert_unknown(&[(&file("isolated"), "3-1")], "CPUs without", "balances");
+    assert_unknown(
+        &[(&file("isolated"), "3-1")],
+        "CPUs without",
+        "scheduler balances",
+    );
     assert_unknown(
         &[("sys/fs/cgroup/cpu.max", "soon")],
         "a CPU quota",

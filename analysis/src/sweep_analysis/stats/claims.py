@@ -349,7 +349,9 @@ def _asked(
 
 
 def _threads(sweep: Sweep, text: str) -> tuple[int, int]:
-    has = {"cpus": sweep.host.get("cpus_usable"), "cores": sweep.host.get("cores")}
+    cpus, cores = sweep.host.get("cpus_usable"), sweep.host.get("cores")
+    # Where the host shows no topology, the runner counts a CPU as a core.
+    has = {"cpus": cpus, "cores": cpus if cores is None else cores}
     return thread_range(text, has, str(sweep.path / "host.json"))
 
 

@@ -259,7 +259,9 @@ fn isolated(host: &Host, diagnosis: &mut Diagnosis) {
         format!("{group}, and the runner is in this control group")
     } else if used.is_empty() {
         if isolated.is_some() && group.is_some() {
-            diagnosis.good("the scheduler balances threads over the CPUs that may be used");
+            diagnosis.good(
+                "the scheduler balances threads over the CPUs, as far as this process can see",
+            );
         }
         return;
     } else {

@@ -79,8 +79,8 @@ impl Diagnosis {
         });
     }
 
-    /// The fact; one that could not be read is listed as unknown, so that nobody takes it for in
-    /// order.
+    /// The fact. One that could not be read is listed as unknown: a check that gets `None` says
+    /// nothing more, above all not that something is in order.
     pub(super) fn known<T>(&mut self, what: &str, fact: Fact<T>) -> Option<T> {
         let reason = match fact {
             Ok(fact) => return Some(fact),

@@ -35,7 +35,13 @@ impl Held {
         policies.retain(|policy| recipe.is_of(policy.number));
         let knobs = tree.knobs(&policies).into_iter();
         let before = knobs.map(|file| {
-            let content = String::from_utf8_lossy(&tree.read(file)?).into_owned();
+            let content = String::from_utf8(tree.read(file)?).map_err(|_| {
+                let path = tree.path(file);
+                Stop::HostNotFit(format!(
+                    "{} holds no text, so it could not be put back",
+                    path.display()
+                ))
+            })?;
             Ok(Before { file, content })
         });
         let entry = Entry::now(&tree, recipe.khz, before.collect::<Result<_>>()?);

@@ -214,8 +214,8 @@ impl Tree {
         policies
     }
 
-    /// The policies that have a CPU among `used`, the CPUs that trials may run on: those of others
-    /// are nobody's business here.
+    /// The policies that have a CPU among `used`, the CPUs that trials may run on. Those of other CPUs
+    /// are left alone: other containers may run there.
     #[must_use]
     pub fn policies_of(&self, used: &[usize]) -> Vec<Policy> {
         let mut policies = self.policies();
