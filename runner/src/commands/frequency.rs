@@ -36,7 +36,7 @@ enum Verb {
         #[command(flatten)]
         options: FrequencyOptions,
     },
-    /// Fix all CPUs at their highest common frequency without boost, until `restore`
+    /// Fix all usable CPUs at their highest common frequency without boost, until `restore`
     Fix {
         #[command(flatten)]
         options: FrequencyOptions,
@@ -92,7 +92,8 @@ fn fix(setup: &Setup) -> Result<Exit> {
     }
     held.leave_fixed();
     tell!(
-        "all CPUs are set to {khz} kHz; `cargo runner frequency restore` puts back what was there"
+        "all CPUs that trials may use are set to {khz} kHz; `cargo runner frequency restore` puts back \
+         what was there"
     );
     if setup.tree.is_system() {
         tell!("{}", delivered(khz));

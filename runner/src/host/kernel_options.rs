@@ -21,6 +21,7 @@ const TIMING: [(&str, &[&str]); 8] = [
             "relax_domain_level",
             "resched_latency_warn_ms",
             "sched_debug",
+            "sched_ext.",
             "sched_proxy_exec",
             "sched_thermal_decay_shift",
             "sched_verbose",

@@ -81,8 +81,8 @@ pub struct Record {
     pub cores: usize,
     /// CPUs that they may use.
     pub cpus: usize,
-    /// Whether a hypervisor runs beneath.
-    pub is_virtual: bool,
+    /// Whether a hypervisor runs beneath; null if the host does not show it.
+    pub is_virtual: Option<bool>,
     /// Whether all was made tiny, to try the command out: times mean nothing.
     pub is_quick: bool,
     /// RFC 3339, UTC.
@@ -170,7 +170,7 @@ pub(crate) mod tests {
             cpu: "Made Up 9000".to_owned(),
             cores: 2,
             cpus: 4,
-            is_virtual: false,
+            is_virtual: Some(false),
             is_quick: false,
             begun_at: "2026-03-01T12:00:00Z".to_owned(),
             checkout: Commit {

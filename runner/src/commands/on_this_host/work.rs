@@ -37,7 +37,7 @@ pub(super) fn begun(project: &Project, host: &Host, is_quick: bool) -> Record {
             .unwrap_or_else(|_| "an unknown processor".to_owned()),
         cores: here::cpus(host).len(),
         cpus: Host::usable_cpus(),
-        is_virtual: host.is_virtual() == Ok(true),
+        is_virtual: host.is_virtual().ok(),
         is_quick,
         begun_at: Timestamp::now().to_string(),
         checkout: project.checkout.commit(),
@@ -64,7 +64,7 @@ impl Work<'_> {
             cpus,
             ..
         } = &self.record;
-        let kind = if self.record.is_virtual {
+        let kind = if self.record.is_virtual == Some(true) {
             ", virtual"
         } else {
             ""

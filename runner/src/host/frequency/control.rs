@@ -89,7 +89,7 @@ impl Controller {
             )
         });
         bail!(Stop::HostNotFit(format!(
-            "all CPUs were set to {} kHz and read back so, but {}{left}",
+            "all CPUs that trials may use were set to {} kHz and read back so, but {}{left}",
             held.khz(),
             match seen {
                 Some(clock) => format!("run at {clock}"),
