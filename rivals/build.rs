@@ -2,7 +2,7 @@
 
 use std::env;
 
-const RIVALS: [&str; 5] = ["chili", "forte", "fork-union", "openmp", "paralight"];
+const RIVALS: [&str; 3] = ["chili", "fork-union", "openmp"];
 
 fn main() {
     let is_named = |rival: &&str| {

@@ -21,7 +21,6 @@ fn through_the_adapter(n: u64) -> u64 {
     one_less + two_less
 }
 
-#[cfg(feature = "chili")]
 mod rival {
     use std::num::NonZero;
 
@@ -51,37 +50,6 @@ mod rival {
         let (two_less, one_less) = scope.join(
             |scope| fibonacci(scope, n - 2),
             |scope| fibonacci(scope, n - 1),
-        );
-        one_less + two_less
-    }
-}
-
-#[cfg(not(feature = "chili"))]
-mod rival {
-    use forte::{ThreadPool, Worker};
-
-    pub(crate) struct Direct(&'static ThreadPool);
-
-    impl Direct {
-        pub(crate) fn new(threads: usize) -> Self {
-            let pool: &'static ThreadPool = Box::leak(Box::new(ThreadPool::new()));
-            pool.resize_to(threads - 1);
-            Self(pool)
-        }
-
-        pub(crate) fn fibonacci(&self, n: u64) -> u64 {
-            self.0.with_worker(|worker| fibonacci(worker, n))
-        }
-    }
-
-    // Its second closure runs where it is called, as the adapter's first one.
-    fn fibonacci(worker: &Worker, n: u64) -> u64 {
-        if n < 2 {
-            return n;
-        }
-        let (two_less, one_less) = worker.join(
-            |worker| fibonacci(worker, n - 2),
-            |worker| fibonacci(worker, n - 1),
         );
         one_less + two_less
     }

@@ -9,10 +9,7 @@
 #[cfg(feature = "chili")]
 #[path = "chili.rs"]
 mod rival;
-#[cfg(feature = "forte")]
-#[path = "forte.rs"]
-mod rival;
-#[cfg(any(feature = "fork-union", feature = "openmp", feature = "paralight"))]
+#[cfg(not(feature = "chili"))]
 #[path = "regions.rs"]
 mod rival;
 #[cfg(feature = "fork-union")]
@@ -20,9 +17,6 @@ mod rival;
 mod threads;
 #[cfg(feature = "openmp")]
 #[path = "openmp.rs"]
-mod threads;
-#[cfg(feature = "paralight")]
-#[path = "paralight.rs"]
 mod threads;
 
 mod broadcast;
@@ -47,7 +41,7 @@ pub struct FnContext {
 
 impl FnContext {
     #[cfg_attr(
-        not(any(feature = "chili", feature = "forte")),
+        not(feature = "chili"),
         expect(dead_code, reason = "others have no such closures")
     )]
     #[inline]

@@ -4,7 +4,7 @@ use protocol::Request;
 use workloads::{CATALOGUE, measure};
 
 /// Those of the experiment `rivals`, and `skynet` in both ways to start its children.
-#[cfg(any(feature = "chili", feature = "forte"))]
+#[cfg(feature = "chili")]
 const WORKLOADS: &[(&str, &[(&str, &str)])] = &[
     ("fib-join", &[]),
     ("tree-sum", &[]),
@@ -17,7 +17,7 @@ const WORKLOADS: &[(&str, &[(&str, &str)])] = &[
 ];
 
 /// Those of the experiment `regions-rivals`.
-#[cfg(not(any(feature = "chili", feature = "forte")))]
+#[cfg(not(feature = "chili"))]
 const WORKLOADS: &[(&str, &[(&str, &str)])] = &[
     ("regions", &[("shape", "broadcast"), ("from", "inside")]),
     ("regions", &[("shape", "broadcast"), ("from", "outside")]),

@@ -1,6 +1,6 @@
 //! What rayon, and programs written for it, rely on of rivals that have joins.
 
-#![cfg(any(feature = "chili", feature = "forte"))]
+#![cfg(feature = "chili")]
 
 use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
@@ -11,11 +11,7 @@ use rayon_core::{
     ThreadPool, ThreadPoolBuilder, current_num_threads, join, join_context, max_num_threads, scope,
 };
 
-const RIVAL: &str = if cfg!(feature = "chili") {
-    "chili"
-} else {
-    "forte"
-};
+const RIVAL: &str = "chili";
 
 fn pool(threads: usize) -> ThreadPool {
     ThreadPoolBuilder::new()

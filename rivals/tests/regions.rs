@@ -1,6 +1,6 @@
 //! What programs rely on of rivals that have parallel regions alone.
 
-#![cfg(not(any(feature = "chili", feature = "forte")))]
+#![cfg(not(feature = "chili"))]
 
 use std::panic::catch_unwind;
 use std::sync::Barrier;

@@ -23,8 +23,6 @@ pub static CATALOGUE: &Catalogue = &[
     #[cfg(feature = "further")]
     &kinds::par_sort::ParSort,
     #[cfg(feature = "further")]
-    &kinds::sort_strings::SortStrings,
-    #[cfg(feature = "further")]
     &kinds::sum::Sum,
     #[cfg(feature = "further")]
     &kinds::nqueens::Nqueens,
@@ -39,29 +37,9 @@ pub static CATALOGUE: &Catalogue = &[
     #[cfg(feature = "further")]
     &kinds::matmul::Matmul,
     #[cfg(feature = "further")]
-    &kinds::cholesky::Cholesky,
-    #[cfg(feature = "further")]
-    &kinds::wavefront::Wavefront,
-    #[cfg(feature = "further")]
     &kinds::nbody::Nbody,
     #[cfg(feature = "further")]
-    &kinds::sieve::Sieve,
-    #[cfg(feature = "further")]
-    &kinds::bfs::Bfs,
-    #[cfg(feature = "further")]
-    &kinds::find::Find,
-    #[cfg(feature = "further")]
-    &kinds::factorial::Factorial,
-    #[cfg(feature = "further")]
     &kinds::map_collect::MapCollect,
-    #[cfg(feature = "further")]
-    &kinds::vec_collect::VecCollect,
-    #[cfg(feature = "further")]
-    &kinds::str_split::StrSplit,
-    #[cfg(feature = "further")]
-    &kinds::par_bridge::ParBridge,
-    #[cfg(feature = "further")]
-    &kinds::pythagoras::Pythagoras,
     #[cfg(feature = "further")]
     &kinds::life::Life,
     #[cfg(feature = "further")]
@@ -87,17 +65,11 @@ pub static CATALOGUE: &Catalogue = &[
     #[cfg(feature = "further")]
     &kinds::install::Install,
     #[cfg(feature = "further")]
-    &kinds::nested_pools::NestedPools,
-    #[cfg(feature = "further")]
-    &kinds::pools::Pools,
-    #[cfg(feature = "further")]
     &kinds::crowded::Crowded,
     #[cfg(feature = "further")]
     &kinds::barrier_join::BarrierJoin,
     #[cfg(feature = "further")]
     &kinds::two_long_tasks::TwoLongTasks,
-    #[cfg(feature = "further")]
-    &kinds::long_leaf::LongLeaf,
     #[cfg(feature = "further")]
     &kinds::injection_ping_pong::InjectionPingPong,
     #[cfg(feature = "further")]

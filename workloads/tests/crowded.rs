@@ -78,11 +78,7 @@ fn a_trial_without_hogs_gives_the_answer_of_a_crowded_one() {
 #[test]
 fn parameters_that_make_no_sense_are_refused_with_what_would() {
     for (name, value, expected) in [
-        (
-            "load",
-            "all",
-            "one of install, inject, ticks, long-leaf, pools",
-        ),
+        ("load", "all", "one of install, inject, ticks"),
         ("hogs-per-cpu", "17", "a whole number from 0 to 16"),
         ("rounds", "0", "a whole number from 1 to 10000"),
     ] {

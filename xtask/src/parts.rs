@@ -10,8 +10,7 @@ use crate::variants::Variant;
 /// A part of the test suite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Part {
-    /// The fork: `packed`, `champion`, and builds that have every other feature among them; its
-    /// deque by itself.
+    /// The fork: `packed`, `champion`, and builds that have every other feature among them.
     Fork,
     /// The fork in a stranger's program: lock file, oldest compiler.
     Dependency,
@@ -59,8 +58,7 @@ impl Part {
     /// Files and folders of the checkout that the part reads beside [`SHARED`].
     fn reads(self) -> &'static [&'static str] {
         match self {
-            Self::Fork => &["deque", "rayon-fork"],
-            Self::Dependency | Self::Stack | Self::Conformance => &["rayon-fork"],
+            Self::Fork | Self::Dependency | Self::Stack | Self::Conformance => &["rayon-fork"],
             Self::Models => &["rayon-fork", "workloads"],
             Self::Simulated => &[
                 "machines",

@@ -75,24 +75,14 @@ fn simulated(sh: &Shell, variants: &[Variant]) -> Result<()> {
 fn rivals(sh: &Shell) -> Result<()> {
     let _folder = sh.push_dir("rivals");
     step("format, rivals", cmd!(sh, "cargo fmt --check"))?;
-    // The example is of those with joins. Of those with regions alone, one stands for the file that
-    // they share.
-    let targets: [(&str, Option<&[&str]>); 5] = [
+    // Of those with regions alone, one stands for the file that they share.
+    let targets: [(&str, Option<&[&str]>); 3] = [
         ("chili", Some(&[])),
-        ("forte", Some(&[])),
         ("fork-union", Some(&["--tests"])),
         ("openmp", None),
-        ("paralight", None),
     ];
     for (rival, targets) in targets {
-        // Forte declares a younger compiler than the pinned one, which builds it.
-        let build = [
-            "--quiet",
-            "--locked",
-            "--ignore-rust-version",
-            "--features",
-            rival,
-        ];
+        let build = ["--quiet", "--locked", "--features", rival];
         let clippy = cmd!(sh, "cargo clippy {build...} --lib -- -D warnings");
         step(&format!("lints, {rival}"), clippy)?;
         if let Some(targets) = targets {
@@ -128,13 +118,6 @@ fn workloads(sh: &Shell, variants: &[Variant]) -> Result<()> {
 fn fork(sh: &Shell, variants: &[Variant]) -> Result<()> {
     // Many builds that are run once: incremental state would only cost time.
     let _incremental = sh.push_env("CARGO_INCREMENTAL", "0");
-    for fences in [&[][..], &["--no-default-features"]] {
-        let test = cmd!(
-            sh,
-            "cargo test --quiet --package on-demand-deque {fences...}"
-        );
-        step("deque by itself", test)?;
-    }
     for (i, variant) in variants.iter().enumerate() {
         let features = variant.features();
         let mut targets = vec!["--lib", "--test", "behaviour", "--test", "process"];

@@ -1,5 +1,4 @@
-//! A deque whose jobs are its owner's alone until somebody asks for them. The crate in `deque/`
-//! compiles this file, too, without the scheduler.
+//! A deque whose jobs are its owner's alone until somebody asks for them.
 //!
 //! ```text
 //!             tail                split                 head

@@ -15,9 +15,8 @@ pub(crate) trait TwoWords {
 }
 
 /// What an owner can do for those who ask for jobs.
-#[allow(unreachable_pub)] // public in the crate in `deque/`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub(crate) enum Answer {
     /// There was nothing public, and now there is.
     Exposed,
     /// There is something public, or a thief has just taken it or is about to make it so.

@@ -266,7 +266,7 @@ fn a_group_is_picked_by_its_name_and_a_misspelt_one_is_refused_with_the_likely_o
     run(&folder, &["plan", "--experiment", "rivals"])
         .success()
         .stdout(contains(
-            "branches    master\n            champion\n            chili\n            forte\n",
+            "branches    master\n            champion\n            chili\n",
         ));
     run(&folder, &["plan", "--branches", "group:rivls"])
         .code(2)

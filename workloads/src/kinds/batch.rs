@@ -49,9 +49,9 @@ impl Batch {
         self.sum.fetch_add(chain(job as u64, self.steps), Relaxed);
     }
 
-    /// When the first job of this run began, and when the last one did.
-    pub(super) fn first_and_last(&self) -> [Duration; 2] {
-        [self.moments.noted().min(), self.moments.noted().max()].map(Option::unwrap_or_default)
+    /// When the first job of this run began.
+    pub(super) fn first_began(&self) -> Duration {
+        self.moments.noted().min().unwrap_or_default()
     }
 
     /// Whether every job of this run ran once, with the right sum.

@@ -128,8 +128,7 @@ impl Arrivals {
             let batch = &self.batch;
             submit(batch.jobs(), &|job| batch.run(job, due));
             self.latencies.note(due.elapsed());
-            let [first, _] = self.batch.first_and_last();
-            self.first_jobs.note(first);
+            self.first_jobs.note(self.batch.first_began());
             self.right += usize::from(self.batch.is_right());
         }
         self.bursts as u64

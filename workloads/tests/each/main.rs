@@ -25,7 +25,6 @@ const OF_KNOWN_LENGTH: &[(&str, &[(&str, &str)])] = &[
     ("install", &[]),
     ("barrier-join", &[]),
     ("two-long-tasks", &[]),
-    ("long-leaf", &[]),
     ("injection-ping-pong", &[]),
     ("broadcast-dozing", &[]),
 ];

@@ -15,8 +15,6 @@ use rayon::ThreadPool;
 use self::hogs::Hogs;
 use crate::kinds::inject::Inject;
 use crate::kinds::install::Install;
-use crate::kinds::long_leaf::LongLeaf;
-use crate::kinds::pools::Pools;
 use crate::kinds::ticks::Ticks;
 use crate::placement::usable_cpus;
 use crate::workload::{Instance, Mismatch, Setup, Workload};
@@ -49,16 +47,6 @@ static LOADS: &[Load] = &[
         often: ("ticks", 20),
         set: &[("period-us", "0"), ("bursts", "2"), ("serial-steps", "0")],
     },
-    Load {
-        workload: &LongLeaf,
-        often: ("leaves", 1),
-        set: &[("leaf-us", "50000"), ("jobs", "8")],
-    },
-    Load {
-        workload: &Pools,
-        often: ("pools", 20),
-        set: &[],
-    },
 ];
 
 static DESCRIPTION: Description = Description {
@@ -72,14 +60,14 @@ static DESCRIPTION: Description = Description {
     parameters: &[
         Parameter::one_of(
             "load",
-            "the other workload: small installs one after the other or of 64 threads, pairs of regions, jobs behind a leaf of 50 ms, or pools that are built and dropped",
-            &["install", "inject", "ticks", "long-leaf", "pools"],
+            "the other workload: small installs one after the other or of 64 threads, or pairs of regions",
+            &["install", "inject", "ticks"],
             "install",
         ),
         Parameter::whole("hogs-per-cpu", "endless loops for each CPU", (0, 16), "2"),
         Parameter::whole(
             "rounds",
-            "of 20 installs, 10 of each thread, 20 pairs of regions, one leaf, or 20 pools",
+            "of 20 installs, 10 of each thread, or 20 pairs of regions",
             (1, 10_000),
             "5",
         ),
@@ -168,18 +156,8 @@ impl Instance for Crowd {
         Ok(answer)
     }
 
-    /// Those of the load. Behind a leaf, what is waited for is the last job; so that each load has
-    /// latencies, its are told under both names.
     fn metrics(&self) -> BTreeMap<String, Metric> {
-        let mut metrics = self.load.metrics();
-        let waits = metrics.iter().filter_map(|(name, metric)| {
-            Some((
-                format!("latency{}", name.strip_prefix("last_job")?),
-                metric.clone(),
-            ))
-        });
-        metrics.extend(waits.collect::<Vec<_>>());
-        metrics
+        self.load.metrics()
     }
 }
 
