@@ -1,101 +1,98 @@
-//! What there is to know of a workload without running it.
-//!
-//! A workload declares its description as a constant. Tools read it as JSON from a catalogue, which
-//! lives as long as the program that reads it.
+//! What there is to know of a workload without running it: a row of `workloads/workloads.toml`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Lasts, Parameter, Refusal, Size, Values, for_ever};
+use crate::parameters::{self, Parameter};
+use crate::{Refusal, Size, Values};
 
 /// A workload as listed: enough to write a valid request without reading its source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Description {
     /// Its name in requests, records and plots.
-    #[serde(deserialize_with = "for_ever::text")]
-    pub name: &'static str,
-    /// What it does, in one line.
-    #[serde(deserialize_with = "for_ever::text")]
-    pub summary: &'static str,
-    /// What it demands of a pool, in one line.
-    #[serde(deserialize_with = "for_ever::text")]
-    pub stresses: &'static str,
-    /// What one unit of work is, plural.
-    #[serde(deserialize_with = "for_ever::text")]
-    pub work_unit: &'static str,
-    /// What the instance file holds, for workloads that read one.
-    #[serde(deserialize_with = "for_ever::optional_text")]
-    pub input: Option<&'static str>,
-    /// How long an iteration takes on any host, where the parameters say so.
+    pub name: String,
+    /// The program that runs it, if another than the one of its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lasts: Option<Lasts>,
+    pub program: Option<String>,
+    /// What it is built with.
+    #[serde(default)]
+    pub part: Part,
+    /// What it does, in one line.
+    pub summary: String,
+    /// What it demands of a pool, in one line.
+    pub stresses: String,
+    /// What one unit of work is, plural.
+    pub work_unit: String,
+    /// What the instance file holds, for workloads that read one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<String>,
     /// What its leaves charge to a simulated machine: the name of a price in
     /// `workloads/charges.toml`. `None` for workloads that only run on a host.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "for_ever::optional_text"
-    )]
-    pub charge: Option<&'static str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub charge: Option<String>,
+    /// Metrics that count, for workloads of which time says little.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counts: Option<String>,
+    /// The longest chain of steps that must follow one another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub span: Option<String>,
+    /// Work / span at size `small`, as if jobs cost nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parallelism: Option<String>,
+    /// Whether a clock sets how long an iteration takes, and its work is fixed; but for
+    /// [`Parameter::unpaced_if`].
+    #[serde(default)]
+    pub paced: bool,
+    /// What says how long an iteration takes, for workloads that do what they can in a given time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs_for: Option<RunsFor>,
     /// Every parameter it accepts.
-    #[serde(deserialize_with = "for_ever::slice")]
-    pub parameters: &'static [Parameter],
-    /// How each size differs from the parameters' defaults; all sizes, smallest first.
-    #[serde(deserialize_with = "for_ever::slice")]
-    pub sizes: &'static [SizeOverrides],
+    #[serde(default)]
+    pub parameters: Vec<Parameter>,
+    /// How sizes differ from the parameters' defaults, by the parameter's name.
+    #[serde(default, deserialize_with = "parameters::values_by_size")]
+    pub sizes: BTreeMap<Size, BTreeMap<String, String>>,
 }
 
-/// What a size sets, as pairs of parameter name and value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SizeOverrides {
-    /// The size.
-    pub size: Size,
-    /// Parameter names and values that differ from the default.
-    #[serde(deserialize_with = "for_ever::pairs")]
-    pub overrides: Overrides,
+/// What a branch is built with, if a workload is to be in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// Nothing: every branch has the workloads of the original study.
+    Study,
+    /// The feature `further` of the crate `workloads`.
+    #[default]
+    Further,
+    /// The crate `services`.
+    Services,
+    /// The crate `programs`.
+    Programs,
 }
 
-/// Parameter names and values.
-type Overrides = &'static [(&'static str, &'static str)];
-
-impl SizeOverrides {
-    /// All four sizes.
-    #[must_use]
-    pub const fn all(
-        tiny: Overrides,
-        small: Overrides,
-        medium: Overrides,
-        large: Overrides,
-    ) -> [Self; 4] {
-        [
-            Self {
-                size: Size::Tiny,
-                overrides: tiny,
-            },
-            Self {
-                size: Size::Small,
-                overrides: small,
-            },
-            Self {
-                size: Size::Medium,
-                overrides: medium,
-            },
-            Self {
-                size: Size::Large,
-                overrides: large,
-            },
-        ]
-    }
+/// How a parameter says for how long an iteration runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct RunsFor {
+    /// The parameter that is the time in milliseconds.
+    pub parameter: String,
+    /// Another parameter and the value without which this one says nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only_if: Option<(String, String)>,
 }
 
 impl Description {
+    /// The name of the program that runs it.
+    #[must_use]
+    pub fn program(&self) -> &str {
+        self.program.as_deref().unwrap_or(&self.name)
+    }
+
     /// The parameter called `name`.
     #[must_use]
-    pub fn parameter(&self, name: &str) -> Option<&'static Parameter> {
+    pub fn parameter(&self, name: &str) -> Option<&Parameter> {
         self.parameters
             .iter()
             .find(|parameter| parameter.name == name)
@@ -107,15 +104,10 @@ impl Description {
         let defaults = self
             .parameters
             .iter()
-            .map(|parameter| (parameter.name, parameter.default));
-        let overrides = self
-            .sizes
-            .iter()
-            .filter(|entry| entry.size == size)
-            .flat_map(|entry| entry.overrides.iter().copied());
+            .map(|parameter| (&parameter.name, &parameter.default));
         defaults
-            .chain(overrides)
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .chain(self.sizes.get(&size).into_iter().flatten())
+            .map(|(name, value)| (name.clone(), value.clone()))
             .collect()
     }
 
@@ -130,14 +122,14 @@ impl Description {
         explicit: &BTreeMap<String, String>,
         has_input: bool,
     ) -> Result<Values, Refusal> {
-        let workload = self.name;
+        let workload = &self.name;
         let mut values = self.parameters_of(size);
         if has_input {
             values.retain(|name, _| !self.parameter(name).is_some_and(|p| p.is_replaced_by_input));
         }
         for (name, value) in explicit {
             let Some(parameter) = self.parameter(name) else {
-                let known: Vec<&str> = self.parameters.iter().map(|p| p.name).collect();
+                let known: Vec<&str> = self.parameters.iter().map(|p| p.name.as_str()).collect();
                 return Err(Refusal::new(format!(
                     "workload `{workload}`: unknown parameter `{name}`; known: {}",
                     known.join(", ")
@@ -160,12 +152,14 @@ impl Description {
         Ok(Values(values))
     }
 
-    /// How long an iteration takes on any host: it works for a given time, or waits for given
-    /// moments. A mean where gaps are random, and without the work between them. `None` where time
-    /// is up to the host.
+    /// How long an iteration runs, if it does what it can in a given time.
     #[must_use]
-    pub fn lasts(&self, values: &Values) -> Option<Duration> {
-        self.lasts?.evaluated(values)
+    pub fn runs_for(&self, values: &Values) -> Option<Duration> {
+        let RunsFor { parameter, only_if } = self.runs_for.as_ref()?;
+        let is_so = only_if
+            .as_ref()
+            .is_none_or(|(name, value)| values.word(name) == value);
+        is_so.then(|| Duration::from_millis(values.whole(parameter)))
     }
 
     /// Whether the workload uses the pool under test: otherwise every branch is the same program.
@@ -174,7 +168,8 @@ impl Description {
         self.parameters.iter().all(|parameter| {
             parameter
                 .uses_pool_if
-                .is_none_or(|needed| values.word(parameter.name) == needed)
+                .as_ref()
+                .is_none_or(|needed| values.word(&parameter.name) == needed)
         })
     }
 
@@ -182,65 +177,91 @@ impl Description {
     /// hardly tell pools apart, and CPU time does.
     #[must_use]
     pub fn is_paced(&self, values: &Values) -> bool {
-        self.lasts
-            .is_some_and(|lasts| lasts.is_paced && lasts.evaluated(values).is_some())
+        self.paced
+            && self.parameters.iter().all(|parameter| {
+                parameter
+                    .unpaced_if
+                    .as_ref()
+                    .is_none_or(|free| values.word(&parameter.name) != free)
+            })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Accepts, Term};
 
-    static DESCRIPTION: Description = Description {
-        name: "made-up",
-        summary: "says \"hello\"",
-        stresses: "nothing",
-        work_unit: "hellos",
-        input: Some("a file of names"),
-        lasts: Some(Lasts {
-            terms: &[Term {
-                product: &["hellos", "gap-us"],
-                over: Some("2"),
-                unit: crate::TimeUnit::Us,
-            }],
-            only_if: Some(("how", "loud")),
-            is_paced: true,
-        }),
-        charge: Some("hellos"),
-        parameters: &[
-            Parameter::whole("hellos", "how many", (1, 9), "3"),
-            Parameter::whole("gap-us", "between two", (0, 99), "4"),
-            Parameter::one_of("how", "in which voice", &["loud", "soft"], "loud")
-                .uses_pool_if("soft"),
+    const ROW: &str = r#"{
+        "name": "made-up", "summary": "says \"hello\"", "stresses": "nothing", "work-unit": "hellos",
+        "paced": true, "runs-for": { "parameter": "hellos", "only-if": ["how", "loud"] },
+        "parameters": [
+            { "name": "hellos", "summary": "how many", "accepts": { "min": 1, "max": 9 }, "default": 3 },
+            { "name": "gap-us", "summary": "gap", "accepts": { "min": 0 }, "default": 4, "unpaced-if": 0 },
+            { "name": "how", "summary": "voice", "accepts": ["loud", "soft"], "default": "loud", "uses-pool-if": "soft" }
         ],
-        sizes: &SizeOverrides::all(
-            &[],
-            &[("hellos", "5")],
-            &[],
-            &[("hellos", "7"), ("how", "soft")],
-        ),
-    };
+        "sizes": { "small": { "hellos": 5 }, "large": { "hellos": 7, "how": "soft" } }
+    }"#;
 
-    #[test]
-    fn a_description_read_from_its_json_is_the_same() {
-        let text: &'static str = serde_json::to_string(&DESCRIPTION).unwrap().leak();
-        let read: Description = serde_json::from_str(text).unwrap();
-        assert_eq!(read, DESCRIPTION);
-        assert_eq!(
-            read.parameters[2].accepts,
-            Accepts::OneOf(&["loud", "soft"])
-        );
+    fn row() -> Description {
+        serde_json::from_str(ROW).unwrap()
+    }
+
+    /// Size `small` with these explicit parameters.
+    fn values(explicit: &[(&str, &str)]) -> Values {
+        let explicit = explicit
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        row()
+            .resolve(Size::Small, &explicit.collect(), false)
+            .unwrap()
     }
 
     #[test]
-    fn a_field_that_nobody_knows_is_refused() {
-        let text = serde_json::to_string(&DESCRIPTION)
-            .unwrap()
-            .replace("summary", "sumary");
-        let error = serde_json::from_str::<Description>(text.leak())
-            .unwrap_err()
-            .to_string();
-        assert!(error.contains("unknown field `sumary`"), "{error}");
+    fn a_description_that_was_written_reads_as_the_same() {
+        let text = serde_json::to_string(&row()).unwrap();
+        assert_eq!(serde_json::from_str::<Description>(&text).unwrap(), row());
+    }
+
+    #[test]
+    fn sizes_override_defaults_and_a_size_without_a_row_has_them() {
+        let of = |size, name: &str| row().parameters_of(size)[name].clone();
+        assert_eq!(of(Size::Small, "hellos"), "5");
+        assert_eq!(of(Size::Large, "how"), "soft");
+        assert_eq!(of(Size::Tiny, "hellos"), "3");
+    }
+
+    #[test]
+    fn a_field_that_nobody_knows_is_refused_wherever_it_stands() {
+        for (known, unknown) in [
+            ("summary\": \"says", "sumary\": \"says"),
+            ("unpaced-if", "unpacd-if"),
+            ("\"max\": 9", "\"mx\": 9"),
+            ("only-if", "onlyif"),
+            ("\"small\"", "\"smal\""),
+        ] {
+            let text = ROW.replace(known, unknown);
+            assert_ne!(text, ROW);
+            assert!(
+                serde_json::from_str::<Description>(&text).is_err(),
+                "{unknown}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_clock_sets_the_time_unless_a_parameter_says_otherwise() {
+        assert!(row().is_paced(&values(&[])));
+        assert!(!row().is_paced(&values(&[("gap-us", "0")])));
+        let free = Description {
+            paced: false,
+            ..row()
+        };
+        assert!(!free.is_paced(&values(&[])));
+    }
+
+    #[test]
+    fn a_time_is_given_only_with_the_value_that_it_needs() {
+        assert_eq!(row().runs_for(&values(&[])), Some(Duration::from_millis(5)));
+        assert_eq!(row().runs_for(&values(&[("how", "soft")])), None);
     }
 }

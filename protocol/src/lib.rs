@@ -4,9 +4,8 @@
 //! Neither side needs more of the other than this, and nothing here knows of a pool: a tool that
 //! reads descriptions and writes requests works whether or not any rayon-core compiles.
 
+mod catalogue;
 mod description;
-mod for_ever;
-mod lasts;
 mod messages;
 mod parameters;
 mod refusal;
@@ -14,8 +13,8 @@ mod size;
 mod values;
 mod whole;
 
-pub use description::{Description, SizeOverrides};
-pub use lasts::{Lasts, Term, TimeUnit};
+pub use catalogue::{workload, workloads};
+pub use description::{Description, Part, RunsFor};
 pub use messages::{
     Events, Failure, Iteration, LineWait, MachineRequest, Metric, Outcome, Placement, Program,
     Request, SCHEMA, ScaledPrice, Simulated, TraceRequest, Usage,

@@ -1,109 +1,68 @@
 //! Parameters of a workload: what it accepts.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::for_ever;
+use crate::Size;
 
 /// One parameter that a workload accepts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Parameter {
     /// Its name in requests and records.
-    #[serde(deserialize_with = "for_ever::text")]
-    pub name: &'static str,
+    pub name: String,
     /// What it means, with the unit, in one line.
-    #[serde(deserialize_with = "for_ever::text")]
-    pub summary: &'static str,
+    pub summary: String,
     /// Which values it takes.
     pub accepts: Accepts,
     /// Its value where the size gives none.
-    #[serde(deserialize_with = "for_ever::text")]
-    pub default: &'static str,
+    #[serde(deserialize_with = "value")]
+    pub default: String,
     /// Whether an instance file takes its place; naming both is refused.
+    #[serde(default)]
     pub is_replaced_by_input: bool,
     /// The one value with which the workload uses the pool under test, if others leave it idle.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uses_pool_if: Option<String>,
+    /// The one value with which no clock sets how long an iteration takes.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "for_ever::optional_text"
+        deserialize_with = "some_value"
     )]
-    pub uses_pool_if: Option<&'static str>,
-}
-
-impl Parameter {
-    /// One that takes whole numbers from `min` to `max`, both included.
-    #[must_use]
-    pub const fn whole(
-        name: &'static str,
-        summary: &'static str,
-        (min, max): (u64, u64),
-        default: &'static str,
-    ) -> Self {
-        let accepts = Accepts::Whole { min, max };
-        Self {
-            name,
-            summary,
-            accepts,
-            default,
-            is_replaced_by_input: false,
-            uses_pool_if: None,
-        }
-    }
-
-    /// One that takes one of these words.
-    #[must_use]
-    pub const fn one_of(
-        name: &'static str,
-        summary: &'static str,
-        words: &'static [&'static str],
-        default: &'static str,
-    ) -> Self {
-        let accepts = Accepts::OneOf(words);
-        Self {
-            name,
-            summary,
-            accepts,
-            default,
-            is_replaced_by_input: false,
-            uses_pool_if: None,
-        }
-    }
-
-    /// The same, which leaves the pool under test idle with any value but `value`.
-    #[must_use]
-    pub const fn uses_pool_if(self, value: &'static str) -> Self {
-        Self {
-            uses_pool_if: Some(value),
-            ..self
-        }
-    }
+    pub unpaced_if: Option<String>,
 }
 
 /// The values that a parameter takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
 pub enum Accepts {
     /// A whole number from `min` to `max`, both included.
     Whole {
         /// Smallest value.
         min: u64,
         /// Largest value.
+        #[serde(default = "largest")]
         max: u64,
     },
     /// One of these words.
-    OneOf(#[serde(deserialize_with = "for_ever::texts")] &'static [&'static str]),
+    OneOf(Vec<String>),
+}
+
+fn largest() -> u64 {
+    u64::MAX
 }
 
 impl Accepts {
-    pub(crate) fn admits(self, value: &str) -> bool {
+    pub(crate) fn admits(&self, value: &str) -> bool {
         match self {
             // Only the plain spelling: `+5` or `007` would be a second name of the same cell.
             Self::Whole { min, max } => value
                 .parse::<u64>()
-                .is_ok_and(|number| (min..=max).contains(&number) && number.to_string() == value),
-            Self::OneOf(words) => words.contains(&value),
+                .is_ok_and(|number| (min..=max).contains(&&number) && number.to_string() == value),
+            Self::OneOf(words) => words.iter().any(|word| word == value),
         }
     }
 }
@@ -115,4 +74,45 @@ impl fmt::Display for Accepts {
             Self::OneOf(words) => write!(formatter, "one of {}", words.join(", ")),
         }
     }
+}
+
+/// A value as people write it: a number needs no quotes.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Number(u64),
+    Word(String),
+}
+
+impl From<Written> for String {
+    fn from(value: Written) -> Self {
+        match value {
+            Written::Number(number) => number.to_string(),
+            Written::Word(word) => word,
+        }
+    }
+}
+
+fn value<'de, D: Deserializer<'de>>(input: D) -> Result<String, D::Error> {
+    Ok(Written::deserialize(input)?.into())
+}
+
+fn some_value<'de, D: Deserializer<'de>>(input: D) -> Result<Option<String>, D::Error> {
+    value(input).map(Some)
+}
+
+pub(crate) fn values_by_size<'de, D: Deserializer<'de>>(
+    input: D,
+) -> Result<BTreeMap<Size, BTreeMap<String, String>>, D::Error> {
+    let sizes = BTreeMap::<Size, BTreeMap<String, Written>>::deserialize(input)?;
+    let as_words = |values: BTreeMap<String, Written>| {
+        values
+            .into_iter()
+            .map(|(name, value)| (name, value.into()))
+            .collect()
+    };
+    Ok(sizes
+        .into_iter()
+        .map(|(size, values)| (size, as_words(values)))
+        .collect())
 }

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use crate::{Description, Parameter, SizeOverrides};
+use crate::{Accepts, Description, Parameter, Part, Size};
 
 /// The file of them.
 #[derive(Clone, Debug, Deserialize)]
@@ -58,27 +58,33 @@ pub enum WholeInput {
 }
 
 impl WholeProgram {
-    /// The workload. What it says lives as long as the program that asks.
+    /// The workload.
     #[must_use]
     pub fn description(&self) -> Description {
-        let for_ever = |text: &str| -> &'static str { text.to_owned().leak() };
-        let unit = for_ever(&self.unit);
-        let amounts = self.amounts.map(|amount| for_ever(&amount.to_string()));
-        let means = for_ever(&format!("how many {unit} it has to do with"));
-        let of_size = |amount| -> &'static [_] { vec![(unit, amount)].leak() };
-        let [tiny, small, medium, large] = amounts.map(of_size);
+        let unit = &self.unit;
+        let amounts = self.amounts.map(|amount| amount.to_string());
+        let parameter = Parameter {
+            name: unit.clone(),
+            summary: format!("how many {unit} it has to do with"),
+            accepts: Accepts::Whole {
+                min: 1,
+                max: 1_000_000,
+            },
+            default: amounts[1].clone(),
+            is_replaced_by_input: false,
+            uses_pool_if: None,
+            unpaced_if: None,
+        };
+        let of_size = |amount| [(unit.clone(), amount)].into();
         Description {
-            name: for_ever(&self.name),
-            summary: for_ever(&self.summary),
-            stresses: for_ever(&self.stresses),
-            work_unit: unit,
-            input: None,
-            lasts: None,
-            charge: None,
-            parameters: vec![Parameter::whole(unit, means, (1, 1_000_000), amounts[1])].leak(),
-            sizes: SizeOverrides::all(tiny, small, medium, large)
-                .to_vec()
-                .leak(),
+            name: self.name.clone(),
+            part: Part::Programs,
+            summary: self.summary.clone(),
+            stresses: self.stresses.clone(),
+            work_unit: unit.clone(),
+            parameters: vec![parameter],
+            sizes: Size::ALL.into_iter().zip(amounts.map(of_size)).collect(),
+            ..Description::default()
         }
     }
 }

@@ -1,92 +1,76 @@
-//! The catalogue: every workload by name.
+//! The catalogue: rows of `workloads.toml`, each with the program that runs it.
 
-use protocol::Refusal;
+use std::sync::LazyLock;
+
+use protocol::{Description, Refusal};
 
 use crate::kinds;
-use crate::workload::Workload;
+use crate::workload::{Instance, Setup, Workload};
 
 /// Workloads in the order in which they are listed.
-pub type Catalogue = [&'static dyn Workload];
+pub type Catalogue = [Box<dyn Workload>];
+
+/// What a program does for [`Workload::prepare`].
+pub type Prepare = fn(&Setup<'_>) -> Result<Box<dyn Instance>, Refusal>;
 
 /// Every workload that is compiled: those of the original study, and with the feature `further` all
-/// others. A new one needs a line here.
-pub static CATALOGUE: &Catalogue = &[
-    &kinds::quicksort::Quicksort,
-    &kinds::tsp::Tsp,
-    &kinds::packets::Packets,
-    #[cfg(feature = "further")]
-    &kinds::pcap_verify::PcapVerify,
-    #[cfg(feature = "further")]
-    &kinds::fib_join::FibJoin,
-    #[cfg(feature = "further")]
-    &kinds::mergesort::Mergesort,
-    #[cfg(feature = "further")]
-    &kinds::par_sort::ParSort,
-    #[cfg(feature = "further")]
-    &kinds::sum::Sum,
-    #[cfg(feature = "further")]
-    &kinds::nqueens::Nqueens,
-    #[cfg(feature = "further")]
-    &kinds::tree_sum::TreeSum,
-    #[cfg(feature = "further")]
-    &kinds::scope_spawn::ScopeSpawn,
-    #[cfg(feature = "further")]
-    &kinds::skynet::Skynet,
-    #[cfg(feature = "further")]
-    &kinds::uts::Uts,
-    #[cfg(feature = "further")]
-    &kinds::matmul::Matmul,
-    #[cfg(feature = "further")]
-    &kinds::nbody::Nbody,
-    #[cfg(feature = "further")]
-    &kinds::map_collect::MapCollect,
-    #[cfg(feature = "further")]
-    &kinds::life::Life,
-    #[cfg(feature = "further")]
-    &kinds::sumcheck::Sumcheck,
-    #[cfg(feature = "further")]
-    &kinds::decode::Decode,
-    #[cfg(feature = "further")]
-    &kinds::replay::Replay,
-    #[cfg(feature = "further")]
-    &kinds::regions::Regions,
-    #[cfg(feature = "further")]
-    &kinds::ticks::Ticks,
-    #[cfg(feature = "further")]
-    &kinds::idle::Idle,
-    #[cfg(feature = "further")]
-    &kinds::burst::Burst,
-    #[cfg(feature = "further")]
-    &kinds::grain::Grain,
-    #[cfg(feature = "further")]
-    &kinds::saturate::Saturate,
-    #[cfg(feature = "further")]
-    &kinds::inject::Inject,
-    #[cfg(feature = "further")]
-    &kinds::install::Install,
-    #[cfg(feature = "further")]
-    &kinds::crowded::Crowded,
-    #[cfg(feature = "further")]
-    &kinds::barrier_join::BarrierJoin,
-    #[cfg(feature = "further")]
-    &kinds::two_long_tasks::TwoLongTasks,
-    #[cfg(feature = "further")]
-    &kinds::injection_ping_pong::InjectionPingPong,
-    #[cfg(feature = "further")]
-    &kinds::broadcast_dozing::BroadcastDozing,
-];
+/// others.
+pub static CATALOGUE: &LazyLock<Vec<Box<dyn Workload>>> = &COMPILED;
+
+static COMPILED: LazyLock<Vec<Box<dyn Workload>>> = LazyLock::new(compiled);
+
+/// [`CATALOGUE`], for a catalogue that has more.
+#[must_use]
+pub fn compiled() -> Vec<Box<dyn Workload>> {
+    of(kinds::PROGRAMS)
+}
+
+/// A row, and its program.
+struct Row {
+    description: &'static Description,
+    prepare: Prepare,
+}
+
+impl Workload for Row {
+    fn description(&self) -> &Description {
+        self.description
+    }
+
+    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+        (self.prepare)(setup)
+    }
+}
+
+/// The rows that one of `programs` runs, which are given by name.
+#[must_use]
+pub fn of(programs: &[(&str, Prepare)]) -> Vec<Box<dyn Workload>> {
+    let row = |description: &'static Description| {
+        let (_, prepare) = programs
+            .iter()
+            .find(|(name, _)| *name == description.program())?;
+        let prepare = *prepare;
+        Some(Box::new(Row {
+            description,
+            prepare,
+        }) as Box<dyn Workload>)
+    };
+    protocol::workloads().iter().filter_map(row).collect()
+}
 
 /// The workload of `catalogue` called `name`.
 ///
 /// # Errors
 /// If there is none; the message lists the known names.
-pub fn find(catalogue: &Catalogue, name: &str) -> Result<&'static dyn Workload, Refusal> {
+pub fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a dyn Workload, Refusal> {
     catalogue
         .iter()
-        .copied()
+        .map(AsRef::as_ref)
         .find(|workload| workload.description().name == name)
         .ok_or_else(|| {
-            let known: Vec<&str> = catalogue.iter().map(|it| it.description().name).collect();
+            let known: Vec<&str> = catalogue
+                .iter()
+                .map(|it| it.description().name.as_str())
+                .collect();
             Refusal::new(format!(
                 "unknown workload `{name}`; known: {}",
                 known.join(", ")

@@ -89,16 +89,16 @@ pub fn list(catalogue: &Catalogue, json: bool) -> ExitCode {
             &mut text,
             format_args!("  work unit  {}", description.work_unit),
         );
-        if let Some(unit) = description.charge {
+        if let Some(unit) = &description.charge {
             line(
                 &mut text,
                 format_args!("  simulated  yes; its work is priced by `{unit}`"),
             );
         }
-        if let Some(input) = description.input {
+        if let Some(input) = &description.input {
             line(&mut text, format_args!("  input      {input}"));
         }
-        for parameter in description.parameters {
+        for parameter in &description.parameters {
             line(
                 &mut text,
                 format_args!("  parameter  {}: {}", parameter.name, parameter.summary),
@@ -111,15 +111,17 @@ pub fn list(catalogue: &Catalogue, json: bool) -> ExitCode {
                 ),
             );
         }
-        for size in description.sizes {
-            let set: Vec<String> = size
-                .overrides
-                .iter()
+        for size in Size::ALL {
+            let set: Vec<String> = description
+                .sizes
+                .get(&size)
+                .into_iter()
+                .flatten()
                 .map(|(name, value)| format!("{name}={value}"))
                 .collect();
             line(
                 &mut text,
-                format_args!("  size       {:<7} {}", size.size.name(), set.join(" ")),
+                format_args!("  size       {:<7} {}", size.name(), set.join(" ")),
             );
         }
     }

@@ -81,7 +81,7 @@ fn run_watched<W: Watch>(
             machine.file.display()
         ))));
     }
-    if let (Some(input), None) = (&request.input, description.input) {
+    if let (Some(input), None) = (&request.input, &description.input) {
         return Err(Failure::from(Refusal::new(format!(
             "workload `{}` reads no input file; remove input = {}",
             description.name,
@@ -150,7 +150,7 @@ fn run_watched<W: Watch>(
     let mut metrics = BTreeMap::new();
     if !timed.is_empty() {
         metrics.extend(instance.metrics());
-        metrics.extend(common_metrics(&timed, description.work_unit));
+        metrics.extend(common_metrics(&timed, &description.work_unit));
     }
     let observed = watch.finish(variant, request, engine.pool())?;
     metrics.extend(observed.metrics);
@@ -159,7 +159,7 @@ fn run_watched<W: Watch>(
         variant: variant.to_owned(),
         parameters: values.as_map().clone(),
         answer: agreed_answer.unwrap_or_default(),
-        work_unit: description.work_unit.to_owned(),
+        work_unit: description.work_unit.clone(),
         warmup: samples.into_iter().map(Iteration::from).collect(),
         iterations: timed.into_iter().map(Iteration::from).collect(),
         usage: UsageSample::now().counts,

@@ -8,9 +8,9 @@ use protocol::{Description, Metric, Refusal, Values};
 use rayon::ThreadPool;
 
 /// A program with a sequential twin and a known answer.
-pub trait Workload: Sync {
+pub trait Workload: Send + Sync {
     /// Everything there is to know without running it.
-    fn description(&self) -> &'static Description;
+    fn description(&self) -> &Description;
 
     /// Builds the input and the known answer. Not timed.
     ///

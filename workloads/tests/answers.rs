@@ -1,8 +1,9 @@
 //! Workloads give their known answers in all their shapes, and a wrong answer is noticed.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
-use protocol::{Description, Failure, Metric, Program, Refusal, Request, Size, SizeOverrides};
+use protocol::{Description, Failure, Metric, Program, Refusal, Request};
 use workloads::CATALOGUE;
 use workloads::measure::{run, run_workload};
 use workloads::workload::{Instance, Mismatch, Setup, Workload};
@@ -186,23 +187,14 @@ struct Liar {
     runs: u32,
 }
 
-static LIAR: Description = Description {
-    name: "liar",
-    summary: "counts its runs and then no longer",
-    stresses: "the check",
-    work_unit: "lies",
-    input: None,
-    lasts: None,
-    charge: None,
-    parameters: &[],
-    sizes: &[SizeOverrides {
-        size: Size::Tiny,
-        overrides: &[],
-    }],
-};
+static LIAR: LazyLock<Description> = LazyLock::new(|| Description {
+    name: "liar".to_owned(),
+    work_unit: "lies".to_owned(),
+    ..Description::default()
+});
 
 impl Workload for Liar {
-    fn description(&self) -> &'static Description {
+    fn description(&self) -> &Description {
         &LIAR
     }
 
@@ -252,7 +244,7 @@ fn a_wrong_answer_fails_the_trial_in_the_iteration_that_gave_it() {
 struct Panicking;
 
 impl Workload for Panicking {
-    fn description(&self) -> &'static Description {
+    fn description(&self) -> &Description {
         &LIAR
     }
 
@@ -291,7 +283,7 @@ fn a_panic_reaches_the_caller_with_its_message_instead_of_an_answer() {
 struct Wavering(u32);
 
 impl Workload for Wavering {
-    fn description(&self) -> &'static Description {
+    fn description(&self) -> &Description {
         &LIAR
     }
 
@@ -339,7 +331,7 @@ struct Outside {
 }
 
 impl Workload for Outside {
-    fn description(&self) -> &'static Description {
+    fn description(&self) -> &Description {
         &LIAR
     }
 

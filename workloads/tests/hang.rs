@@ -2,9 +2,10 @@
 
 use std::process::{Command, Output};
 use std::sync::Barrier;
+use std::sync::LazyLock;
 use std::time::Duration;
 
-use protocol::{Description, Failure, Program, Refusal, Request, Size, SizeOverrides};
+use protocol::{Description, Failure, Program, Refusal, Request};
 use workloads::measure::run_workload;
 use workloads::workload::{Instance, Mismatch, Setup, Workload};
 
@@ -15,23 +16,14 @@ struct Hanging {
     runs: u32,
 }
 
-static HANGING: Description = Description {
-    name: "hanging",
-    summary: "hangs in its second run",
-    stresses: "the watchdog",
-    work_unit: "hangs",
-    input: None,
-    lasts: None,
-    charge: None,
-    parameters: &[],
-    sizes: &[SizeOverrides {
-        size: Size::Tiny,
-        overrides: &[],
-    }],
-};
+static HANGING: LazyLock<Description> = LazyLock::new(|| Description {
+    name: "hanging".to_owned(),
+    work_unit: "hangs".to_owned(),
+    ..Description::default()
+});
 
 impl Workload for Hanging {
-    fn description(&self) -> &'static Description {
+    fn description(&self) -> &Description {
         &HANGING
     }
 

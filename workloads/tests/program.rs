@@ -126,7 +126,7 @@ fn a_mistake_is_named_on_standard_error_with_exit_code_2() {
 fn the_list_shows_every_workload_with_its_sizes() {
     let output = workload().arg("list").assert().code(0).get_output().clone();
     let text = String::from_utf8(output.stdout).unwrap();
-    for workload in CATALOGUE {
+    for workload in CATALOGUE.iter() {
         let heading = format!("{}: ", workload.description().name);
         assert!(
             text.lines().any(|line| line.starts_with(&heading)),

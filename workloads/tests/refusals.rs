@@ -35,7 +35,10 @@ fn set(request: &mut Request, name: &str, value: &str) {
 #[test]
 fn an_unknown_workload_lists_the_known_ones() {
     let message = refusal(|request| request.workload = "bogosort".to_owned());
-    let known: Vec<&str> = CATALOGUE.iter().map(|w| w.description().name).collect();
+    let known: Vec<&str> = CATALOGUE
+        .iter()
+        .map(|w| w.description().name.as_str())
+        .collect();
     assert!(known.contains(&"quicksort"));
     assert_eq!(
         message,

@@ -164,8 +164,29 @@ pub(crate) fn faults(sh: &Shell) -> Result<()> {
     step("sweeps that are killed and resumed", kills)
 }
 
+/// The files of workloads' programs.
+fn workloads_programs(sh: &Shell) -> Result<Vec<std::path::PathBuf>> {
+    let entries = sh.read_dir("workloads/src/kinds")?.into_iter();
+    let file = entries.map(|entry| {
+        if entry.is_dir() {
+            entry.join("mod.rs")
+        } else {
+            entry
+        }
+    });
+    Ok(file
+        .filter(|file| !file.ends_with("kinds/mod.rs"))
+        .collect())
+}
+
 pub(crate) fn check(sh: &Shell, variants: &[Variant]) -> Result<()> {
     step("format", cmd!(sh, "cargo fmt --all --check"))?;
+    // Their modules are declared by a build script, which the formatter does not run.
+    let kinds = workloads_programs(sh)?;
+    step(
+        "format of workloads",
+        cmd!(sh, "rustfmt --check --edition 2024 {kinds...}"),
+    )?;
     // Not by RUSTFLAGS, with which everything would be compiled anew.
     let _docs = sh.push_env("RUSTDOCFLAGS", "-D warnings");
     let deny = ["--", "-D", "warnings"];

@@ -119,6 +119,16 @@ impl<'ast> Visit<'ast> for File {
     }
 }
 
+/// Modules beside the file at `path`, but for those that it `declares`: its build script does.
+fn beside(path: &Path, declares: &[String]) -> Vec<String> {
+    let entries = fs::read_dir(path.with_file_name("")).unwrap().flatten();
+    let module = |entry: fs::DirEntry| Some(entry.path().file_stem()?.to_str()?.to_owned());
+    entries
+        .filter_map(module)
+        .filter(|name| name != "mod" && !declares.contains(name))
+        .collect()
+}
+
 /// The files of a crate by their modules.
 struct Crate(BTreeMap<Way, File>);
 
@@ -140,6 +150,9 @@ impl Crate {
             } else {
                 path.with_extension("")
             };
+            if text.contains("env!(\"OUT_DIR\")") {
+                file.children.extend(beside(&path, &file.children));
+            }
             for child in &file.children {
                 let flat = folder.join(format!("{child}.rs"));
                 let path = if flat.is_file() {

@@ -391,12 +391,7 @@ impl<'a> Builder<'a> {
         let keep_copy = |layout| self.keep_copy(&self.made(target, branch, layout));
         let (binary, binary_sha256) = keep_copy(0)?;
         let variant = who_are_you(branch, &binary, self.recipe.machine.as_ref())?;
-        which_workloads(
-            branch,
-            &binary,
-            self.recipe.programs,
-            self.recipe.programs.files(),
-        )?;
+        which_workloads(branch, &binary, self.recipe.programs)?;
         let mut binaries = Vec::new();
         let mut layouts_sha256 = Vec::new();
         for layout in self.recipe.layouts_of(&branch.source) {

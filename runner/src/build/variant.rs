@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use protocol::{MachineRequest, Request};
 
-use crate::config::catalogue::{File, Programs};
+use crate::config::catalogue::Programs;
 use crate::config::{Branch, Features, Source};
 use crate::run::interrupt;
 use crate::run::subprocess;
@@ -88,12 +88,7 @@ pub(crate) fn who_are_you(
 
 /// Asks a binary for its workloads, which must be those of the files that plans are made from, as
 /// far as it is built with them.
-pub(crate) fn which_workloads(
-    branch: &Branch,
-    binary: &Path,
-    programs: Programs,
-    files: &[File],
-) -> Result<()> {
+pub(crate) fn which_workloads(branch: &Branch, binary: &Path, programs: Programs) -> Result<()> {
     let ended = subprocess::run(
         Command::new(binary).args(["list", "--json"]),
         b"",
@@ -103,13 +98,9 @@ pub(crate) fn which_workloads(
     if ended.is_interrupted {
         bail!(interrupt::while_building())
     }
-    let mut ours: BTreeMap<_, _> = files
-        .iter()
-        .flat_map(|file| by_name(file.text.as_bytes()))
-        .collect();
-    ours.retain(|name, _| programs.has(name));
-    for whole in programs.whole_descriptions() {
-        ours.insert(whole.name.to_owned(), serde_json::to_value(whole)?);
+    let mut ours = BTreeMap::new();
+    for workload in programs.descriptions() {
+        ours.insert(workload.name.clone(), serde_json::to_value(workload)?);
     }
     let theirs = by_name(&ended.stdout);
     let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
@@ -121,15 +112,10 @@ pub(crate) fn which_workloads(
         return Ok(());
     }
     bail!(Stop::BuildFailed(format!(
-        "branch `{}`: its workloads are not those of {}; different: {}. Renew: {}",
+        "branch `{}`: its workloads are not those of this runner; different: {}. Build both from one \
+         checkout: start the runner by `cargo runner` there",
         branch.name,
-        files
-            .iter()
-            .map(|file| file.path)
-            .collect::<Vec<_>>()
-            .join(" and "),
         differing.join(", "),
-        files.iter().map(File::renew).collect::<Vec<_>>().join("; ")
     )))
 }
 
@@ -244,30 +230,30 @@ mod tests {
     #[test]
     fn a_binary_with_other_workloads_than_the_catalogue_is_refused_with_the_remedy() {
         let folder = tempfile::tempdir().unwrap();
-        let told = r#"[{"name":"same"},{"name":"changed","size":1},{"name":"new"}]"#;
-        let binary = crate::run::testing::script(folder.path(), &format!("echo '{told}'"));
         let branch = mine(fork(&[]));
-        let file = |text| File {
-            path: "made/up.json",
-            package: "up",
-            text,
+        let asked = |told: &serde_json::Value, programs| {
+            // Descriptions have quotes, which the shell would read.
+            let file = folder.path().join("told.json");
+            std::fs::write(&file, told.to_string()).unwrap();
+            let script = format!("cat {}", file.display());
+            let binary = crate::run::testing::script(folder.path(), &script);
+            which_workloads(&branch, &binary, programs)
         };
-        which_workloads(&branch, &binary, Programs::Services, &[file(told)]).unwrap();
-        let other = [
-            r#"[{"name":"changed","size":2},{"name":"same"}]"#,
-            r#"[{"name":"gone"}]"#,
-        ];
-        let other = other.map(file);
-        let error = which_workloads(&branch, &binary, Programs::Services, &other).unwrap_err();
-        let error = error.to_string();
+        let told = |programs: Programs| {
+            let all = programs.descriptions().collect::<Vec<_>>();
+            serde_json::to_value(all).unwrap()
+        };
+        let study = told(Programs::Study);
+        asked(&study, Programs::Study).unwrap();
+        asked(&study, Programs::Workloads).unwrap_err();
+        let mut other = study;
+        other[0]["summary"] = "another".into();
+        other[1]["name"] = "new".into();
+        let error = asked(&other, Programs::Study).unwrap_err().to_string();
         assert!(error.contains("branch `mine`"), "{error}");
         assert!(
-            error.contains("different: `changed`, `gone`, `new`. Renew: cargo run -p up"),
+            error.contains("different: `new`, `quicksort`, `tsp`. Build both"),
             "{error}"
         );
-        let study = [file(r#"[{"name":"tsp"},{"name":"fib-join"}]"#)];
-        let binary = crate::run::testing::script(folder.path(), r#"echo '[{"name":"tsp"}]'"#);
-        which_workloads(&branch, &binary, Programs::Study, &study).unwrap();
-        which_workloads(&branch, &binary, Programs::Workloads, &study).unwrap_err();
     }
 }

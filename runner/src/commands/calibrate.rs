@@ -216,7 +216,7 @@ fn work(project: &Project, output: &Path, of: Of, care: Care) -> Result<()> {
 fn units() -> Vec<Unit> {
     let mut units = BTreeMap::new();
     for workload in machines::marked() {
-        let Some(name) = workload.charge else {
+        let Some(name) = workload.charge.as_deref() else {
             continue;
         };
         // Of workloads that share a unit, the one that does nothing else.
@@ -227,7 +227,7 @@ fn units() -> Vec<Unit> {
         let size = if name == "saturate" { "tiny" } else { "small" };
         units.entry(name).or_insert(Unit {
             name,
-            workload: workload.name,
+            workload: &workload.name,
             size,
         });
     }
@@ -309,7 +309,7 @@ mod tests {
         for workload in machines::marked() {
             let times = measured
                 .iter()
-                .filter(|name| Some(**name) == workload.charge)
+                .filter(|name| Some(**name) == workload.charge.as_deref())
                 .count();
             assert_eq!(times, 1, "{}", workload.name);
         }

@@ -108,22 +108,32 @@ fn tell_workloads(out: &mut String, workloads: &[Description]) -> fmt::Result {
         writeln!(out, "{}", workload.name)?;
         let mut rows: Vec<(String, String)> = Vec::new();
         let mut add = |label: &str, what: String| rows.push((format!("    {label}"), what));
-        add("does", workload.summary.to_owned());
-        add("stresses", workload.stresses.to_owned());
-        if let Some(unit) = workload.charge {
+        add("does", workload.summary.clone());
+        add("stresses", workload.stresses.clone());
+        let scales = [
+            ("what counts", &workload.counts),
+            ("span", &workload.span),
+            ("parallelism", &workload.parallelism),
+        ];
+        for (label, what) in scales {
+            if let Some(what) = what {
+                add(label, what.clone());
+            }
+        }
+        if let Some(unit) = &workload.charge {
             add(
                 "simulated",
                 format!("yes; `--machine NAME` prices its work by `{unit}`"),
             );
         }
-        if let Some(input) = workload.input {
-            add("--input FILE", input.to_owned());
+        if let Some(input) = &workload.input {
+            add("--input FILE", input.clone());
         }
-        for parameter in workload.parameters {
+        for parameter in &workload.parameters {
             let values = Size::ALL.map(|size| {
                 workload
                     .parameters_of(size)
-                    .remove(parameter.name)
+                    .remove(&parameter.name)
                     .unwrap_or_default()
             });
             let is_the_same = values.iter().all(|value| *value == values[0]);
@@ -132,7 +142,8 @@ fn tell_workloads(out: &mut String, workloads: &[Description]) -> fmt::Result {
             } else {
                 values.join(" · ")
             };
-            let (name, summary, accepts) = (parameter.name, parameter.summary, parameter.accepts);
+            let (name, summary, accepts) =
+                (&parameter.name, &parameter.summary, &parameter.accepts);
             add(name, format!("{values} ({summary}; {accepts})"));
         }
         let rows = rows

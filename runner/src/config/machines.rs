@@ -152,7 +152,7 @@ pub fn find(root: &Path, name: &str, loads: &[Load]) -> Result<AskedMachine> {
     let charges = charges(from, &text)?;
     let workloads: BTreeSet<&str> = loads.iter().map(|load| load.workload.as_str()).collect();
     let price = |workload: &str| -> Result<(String, f64)> {
-        let unit = catalogue::find(workload).and_then(|it| it.charge);
+        let unit = catalogue::find(workload).and_then(|it| it.charge.as_deref());
         let unit = unit.with_context(|| format!("`{workload}` was checked to charge a unit"))?;
         let charge = charges.get(unit).ok_or_else(|| {
             Stop::BadInput(format!(
@@ -268,7 +268,10 @@ pub fn workloads(list: &str) -> Result<String> {
             } else {
                 refused.join(", ")
             },
-            marked().map(|it| it.name).collect::<Vec<_>>().join(", ")
+            marked()
+                .map(|it| it.name.as_str())
+                .collect::<Vec<_>>()
+                .join(", ")
         )));
     }
     if !left.is_empty() {

@@ -128,13 +128,13 @@ pub fn loads(
         .into_iter()
         .map(|description| {
             let none = BTreeMap::new();
-            let given = explicit.get(description.name).unwrap_or(&none);
+            let given = explicit.get(description.name.as_str()).unwrap_or(&none);
             let input = input.clone().filter(|_| description.input.is_some());
             let values = description
                 .resolve(size, given, input.is_some())
                 .map_err(refused)?;
             Ok(Load {
-                workload: description.name.to_owned(),
+                workload: description.name.clone(),
                 size: size.name().to_owned(),
                 parameters: values.as_map().clone(),
                 input,
@@ -175,7 +175,7 @@ fn assign(
             let named: Vec<&Description> = picked
                 .iter()
                 .copied()
-                .filter(|it| workload == Some(it.name))
+                .filter(|it| workload == Some(it.name.as_str()))
                 .collect();
             let among = if named.is_empty() {
                 picked.to_vec()
@@ -203,7 +203,7 @@ fn assign(
             )));
         }
         for taker in takers {
-            let assigned = explicit.entry(taker.name).or_default();
+            let assigned = explicit.entry(taker.name.as_str()).or_default();
             if let Some(earlier) = assigned.insert(name.to_owned(), value.to_owned()) {
                 bail!(Stop::BadInput(format!(
                     "--parameter {text}: `{}.{name}` is already {earlier}; give each parameter once",
@@ -220,7 +220,7 @@ fn read_input(path: &Path, picked: &[&Description]) -> Result<Input> {
         let readers: Vec<&str> = catalogue::all()
             .iter()
             .filter(|description| description.input.is_some())
-            .map(|description| description.name)
+            .map(|description| description.name.as_str())
             .collect();
         bail!(Stop::BadInput(format!(
             "--input {}: no picked workload reads a file; these do: {}",

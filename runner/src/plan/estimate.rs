@@ -33,7 +33,7 @@ pub(crate) fn of(asked: &Asked, plan: &Plan) -> Duration {
 fn iteration(load: &Load) -> Duration {
     let by_parameters = || {
         let (workload, values) = load.resolved()?;
-        workload.lasts(&values)
+        workload.runs_for(&values)
     };
     let by_design = || match Size::find(&load.size) {
         Ok(Size::Tiny) => 1,

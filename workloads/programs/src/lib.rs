@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use protocol::WholePrograms;
 use workloads::workload::Workload;
-use workloads::{CATALOGUE, program};
+use workloads::{catalogue, program};
 
 use whole::Whole;
 
@@ -40,14 +40,11 @@ pub fn main(variant: &'static str, build: &str, table: &str) -> ExitCode {
         .unwrap_or(Path::new("."))
         .join("common");
     let rows: WholePrograms = toml::from_str(ROWS).expect("its tests read the file of rows");
-    let whole = rows
-        .program
-        .into_iter()
-        .map(|row| -> &'static dyn Workload {
-            let binary = binaries.remove(&row.name);
-            Box::leak(Box::new(Whole::new(row, binary, common.clone())))
-        });
-    let study = CATALOGUE.iter().copied();
-    let all: Vec<&'static dyn Workload> = study.chain(whole).collect();
+    let whole = rows.program.into_iter().map(|row| -> Box<dyn Workload> {
+        let binary = binaries.remove(&row.name);
+        Box::new(Whole::new(row, binary, common.clone()))
+    });
+    let mut all = catalogue::compiled();
+    all.extend(whole);
     program::main(variant, all.leak())
 }

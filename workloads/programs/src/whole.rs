@@ -16,7 +16,7 @@ use crate::inputs;
 /// A program, and where its build is, if it was built.
 pub(crate) struct Whole {
     row: WholeProgram,
-    description: &'static Description,
+    description: Description,
     binary: Option<PathBuf>,
     /// Folder of what all branches read, and of what they print.
     common: PathBuf,
@@ -24,10 +24,9 @@ pub(crate) struct Whole {
 
 impl Whole {
     pub(crate) fn new(row: WholeProgram, binary: Option<PathBuf>, common: PathBuf) -> Self {
-        let description = Box::leak(Box::new(row.description()));
         Self {
+            description: row.description(),
             row,
-            description,
             binary,
             common,
         }
@@ -35,8 +34,8 @@ impl Whole {
 }
 
 impl Workload for Whole {
-    fn description(&self) -> &'static Description {
-        self.description
+    fn description(&self) -> &Description {
+        &self.description
     }
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {

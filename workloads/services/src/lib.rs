@@ -23,20 +23,32 @@ pub mod user_threads;
 use std::process::ExitCode;
 use std::sync::LazyLock;
 
-use workloads::CATALOGUE;
-use workloads::catalogue::Catalogue;
+use workloads::catalogue::{self, Prepare};
 pub use workloads::observer;
 use workloads::program;
 use workloads::workload::Workload;
 
 use observer::Observer;
 
-/// Every workload of this crate, in the order in which it is listed. A new one needs a line here.
-pub static SERVICES: &Catalogue = &[&locks::Locks, &async_io::AsyncIo, &kv::Kv, &forum::Forum];
+/// The programs of this crate, by the names of rows in `workloads.toml`. A new one needs a line here.
+const PROGRAMS: &[(&str, Prepare)] = &[
+    ("locks", locks::prepare),
+    ("async-io", async_io::prepare),
+    ("kv", kv::prepare),
+    ("forum", forum::prepare),
+];
+
+/// Every workload of this crate, in the order in which it is listed.
+pub static SERVICES: &LazyLock<Vec<Box<dyn Workload>>> = &OWN;
+
+static OWN: LazyLock<Vec<Box<dyn Workload>>> = LazyLock::new(|| catalogue::of(PROGRAMS));
 
 /// The other workloads, then those of this crate.
-static ALL: LazyLock<Vec<&'static dyn Workload>> =
-    LazyLock::new(|| CATALOGUE.iter().chain(SERVICES).copied().collect());
+static ALL: LazyLock<Vec<Box<dyn Workload>>> = LazyLock::new(|| {
+    let mut all = catalogue::compiled();
+    all.extend(catalogue::of(PROGRAMS));
+    all
+});
 
 /// [`program::main`] with all workloads.
 ///

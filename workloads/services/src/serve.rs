@@ -9,7 +9,6 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::net::{Limits, Server, Stopper};
 use crate::{forum, kv};
-use workloads::workload::Workload as _;
 
 /// A server to be started.
 #[derive(Clone, Debug)]
@@ -49,8 +48,8 @@ impl Stop {
 pub fn serve(serve: &Serve, ready: impl FnOnce(SocketAddr, Stop)) -> Result<String, Refusal> {
     let service = serve.service.as_str();
     let (description, of_server): (&Description, &[&str]) = match service {
-        "kv" => (kv::Kv.description(), &kv::OF_SERVER),
-        "forum" => (forum::Forum.description(), &forum::OF_SERVER),
+        "kv" => (::protocol::workload("kv"), &kv::OF_SERVER),
+        "forum" => (::protocol::workload("forum"), &forum::OF_SERVER),
         _ => {
             return Err(Refusal::new(format!(
                 "unknown service `{service}`; known: kv, forum"

@@ -14,90 +14,36 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::Duration;
 
-use protocol::{
-    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
-};
+use protocol::{Metric, Refusal};
 
 use crate::kinds::latency::Latencies;
 use crate::kinds::pacing::{Gaps, call_after_gaps};
 use crate::machine::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::machine::{spin_loop, thread};
 use crate::random::Random;
-use crate::workload::{Instance, Mismatch, Setup, Workload};
+use crate::workload::{Instance, Mismatch, Setup};
 
-static DESCRIPTION: Description = Description {
-    name: "barrier-join",
-    summary: "joins of two halves that meet at a barrier, after random idle gaps",
-    stresses: "waking a sleeper for a job on a busy worker's deque: lost wake-ups",
-    work_unit: "joins",
-    input: None,
-    lasts: Some(Lasts::paced(&[Term::new(
-        TimeUnit::Us,
-        &["joins", "gap-us"],
-    )
-    .over("2")])),
-    charge: Some("steps"),
-    parameters: &[
-        Parameter::whole("joins", "joins per iteration", (1, 10_000_000), "200"),
-        Parameter::whole(
-            "gap-us",
-            "longest gap before a join in us",
-            (0, 60_000_000),
-            "200",
-        ),
-        Parameter::whole(
-            "cold-writes",
-            "words out of all caches that are written just before a join",
-            (0, 124),
-            "0",
-        ),
-    ],
-    sizes: &[
-        SizeOverrides {
-            size: Size::Tiny,
-            overrides: &[("joins", "20"), ("gap-us", "50")],
-        },
-        SizeOverrides {
-            size: Size::Small,
-            overrides: &[],
-        },
-        SizeOverrides {
-            size: Size::Medium,
-            overrides: &[("joins", "2000")],
-        },
-        SizeOverrides {
-            size: Size::Large,
-            overrides: &[("joins", "20000")],
-        },
-    ],
-};
-
-/// The workload `barrier-join`.
-#[derive(Clone, Copy, Debug)]
-pub struct BarrierJoin;
-
-impl Workload for BarrierJoin {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
+/// Prepares the workload `barrier-join`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    if cfg!(manycore) && setup.values.whole("cold-writes") > 0 {
+        return Err(Refusal::new(
+            "cold-writes: a simulated store buffer does not reorder what others see; leave it 0"
+                .to_owned(),
+        ));
     }
-
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        if cfg!(manycore) && setup.values.whole("cold-writes") > 0 {
-            return Err(Refusal::new(
-                "cold-writes: a simulated store buffer does not reorder what others see; leave it 0".to_owned(),
-            ));
-        }
-        let longest = Duration::from_micros(setup.values.whole("gap-us"));
-        Ok(Box::new(Meetings {
-            joins: setup.values.count("joins"),
-            gaps: Gaps::up_to(setup.seed, longest),
-            // In a pool of one thread, one half runs after the other and nobody is there to meet.
-            parties: if setup.threads >= 2 { 2 } else { 1 },
-            arrivals: AtomicU64::new(0),
-            cold: ColdMemory::new(setup.values.count("cold-writes"), setup.seed),
-            latencies: Latencies::new("latency"),
-        }))
-    }
+    let longest = Duration::from_micros(setup.values.whole("gap-us"));
+    Ok(Box::new(Meetings {
+        joins: setup.values.count("joins"),
+        gaps: Gaps::up_to(setup.seed, longest),
+        // In a pool of one thread, one half runs after the other and nobody is there to meet.
+        parties: if setup.threads >= 2 { 2 } else { 1 },
+        arrivals: AtomicU64::new(0),
+        cold: ColdMemory::new(setup.values.count("cold-writes"), setup.seed),
+        latencies: Latencies::new("latency"),
+    }))
 }
 
 struct Meetings {

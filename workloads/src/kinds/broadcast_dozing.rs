@@ -8,89 +8,28 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::Duration;
 
-use protocol::{
-    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
-};
+use protocol::{Metric, Refusal};
 use rayon::ThreadPool;
 
 use crate::kinds::latency::Latencies;
 use crate::kinds::pacing::{Gaps, call_after_gaps, chain};
 use crate::machine::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::random::mix;
-use crate::workload::{Instance, Mismatch, Setup, Workload};
+use crate::workload::{Instance, Mismatch, Setup};
 
-static DESCRIPTION: Description = Description {
-    name: "broadcast-dozing",
-    summary: "broadcasts from outside, microseconds apart, of parts that differ in length",
-    stresses: "waking each worker by itself while it dozes off",
-    work_unit: "broadcasts",
-    input: None,
-    lasts: Some(Lasts::paced(&[Term::new(
-        TimeUnit::Us,
-        &["broadcasts", "gap-us"],
-    )
-    .over("2")])),
-    charge: Some("steps"),
-    parameters: &[
-        Parameter::whole(
-            "broadcasts",
-            "broadcasts per iteration",
-            (1, 10_000_000),
-            "300",
-        ),
-        Parameter::whole(
-            "gap-us",
-            "longest gap before a broadcast in us",
-            (0, 60_000_000),
-            "100",
-        ),
-        // 3 us.
-        Parameter::whole(
-            "part-steps",
-            "longest part, some 3 ns a step",
-            (1, 1 << 32),
-            "1000",
-        ),
-    ],
-    sizes: &[
-        SizeOverrides {
-            size: Size::Tiny,
-            overrides: &[("broadcasts", "20"), ("gap-us", "30")],
-        },
-        SizeOverrides {
-            size: Size::Small,
-            overrides: &[],
-        },
-        SizeOverrides {
-            size: Size::Medium,
-            overrides: &[("broadcasts", "3000")],
-        },
-        SizeOverrides {
-            size: Size::Large,
-            overrides: &[("broadcasts", "30000")],
-        },
-    ],
-};
-
-/// The workload `broadcast-dozing`.
-#[derive(Clone, Copy, Debug)]
-pub struct BroadcastDozing;
-
-impl Workload for BroadcastDozing {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
-    }
-
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let longest = Duration::from_micros(setup.values.whole("gap-us"));
-        Ok(Box::new(Caller {
-            broadcasts: setup.values.count("broadcasts"),
-            gaps: Gaps::up_to(setup.seed, longest),
-            longest_part: setup.values.whole("part-steps"),
-            reached: (0..setup.threads).map(|_| AtomicU64::new(0)).collect(),
-            latencies: Latencies::new("latency"),
-        }))
-    }
+/// Prepares the workload `broadcast-dozing`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    let longest = Duration::from_micros(setup.values.whole("gap-us"));
+    Ok(Box::new(Caller {
+        broadcasts: setup.values.count("broadcasts"),
+        gaps: Gaps::up_to(setup.seed, longest),
+        longest_part: setup.values.whole("part-steps"),
+        reached: (0..setup.threads).map(|_| AtomicU64::new(0)).collect(),
+        latencies: Latencies::new("latency"),
+    }))
 }
 
 struct Caller {

@@ -7,87 +7,26 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use protocol::{
-    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
-};
+use protocol::{Metric, Refusal};
 use rayon::ThreadPool;
 
 use crate::kinds::batch::Batch;
 use crate::kinds::latency::Latencies;
 use crate::kinds::pacing::Gaps;
 use crate::machine::{Instant, sleep_until};
-use crate::workload::{Instance, Mismatch, Setup, Workload};
+use crate::workload::{Instance, Mismatch, Setup};
 
-static DESCRIPTION: Description = Description {
-    name: "burst",
-    summary: "bursts of small jobs from outside, with idle gaps before them",
-    stresses: "waking some sleepers at once, the first of them soon",
-    work_unit: "bursts",
-    input: None,
-    lasts: Some(Lasts::paced(&[Term::new(
-        TimeUnit::Us,
-        &["bursts", "gap-us"],
-    )])),
-    charge: Some("steps"),
-    parameters: &[
-        Parameter::whole("bursts", "bursts per iteration", (1, 1_000_000), "40"),
-        Parameter::whole("jobs", "jobs per burst", (1, 1_000_000), "32"),
-        // 7 us.
-        Parameter::whole(
-            "job-steps",
-            "work of a job, some 3 ns a step",
-            (0, 1 << 32),
-            "2000",
-        ),
-        Parameter::whole(
-            "gap-us",
-            "mean gap between bursts in us; each is from a half to one and a half of it",
-            (0, 60_000_000),
-            "1000",
-        ),
-    ],
-    sizes: &[
-        SizeOverrides {
-            size: Size::Tiny,
-            overrides: &[
-                ("bursts", "4"),
-                ("jobs", "8"),
-                ("job-steps", "100"),
-                ("gap-us", "300"),
-            ],
-        },
-        SizeOverrides {
-            size: Size::Small,
-            overrides: &[],
-        },
-        SizeOverrides {
-            size: Size::Medium,
-            overrides: &[("bursts", "200")],
-        },
-        SizeOverrides {
-            size: Size::Large,
-            overrides: &[("bursts", "2000")],
-        },
-    ],
-};
-
-/// The workload `burst`.
-#[derive(Clone, Copy, Debug)]
-pub struct Burst;
-
-impl Workload for Burst {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
-    }
-
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let gap = Duration::from_micros(setup.values.whole("gap-us"));
-        Ok(Box::new(Arrivals::new(
-            setup.values.count("bursts"),
-            Batch::new(setup.values.count("jobs"), setup.values.whole("job-steps")),
-            Gaps::between(setup.seed, gap / 2, gap * 3 / 2),
-        )))
-    }
+/// Prepares the workload `burst`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    let gap = Duration::from_micros(setup.values.whole("gap-us"));
+    Ok(Box::new(Arrivals::new(
+        setup.values.count("bursts"),
+        Batch::new(setup.values.count("jobs"), setup.values.whole("job-steps")),
+        Gaps::between(setup.seed, gap / 2, gap * 3 / 2),
+    )))
 }
 
 struct Arrivals {

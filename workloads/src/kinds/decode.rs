@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use protocol::{Description, Metric, Parameter, Refusal, SizeOverrides};
+use protocol::{Metric, Refusal};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
@@ -15,46 +15,7 @@ use crate::kinds::fingerprint::fingerprint;
 use crate::kinds::latency::Latencies;
 use crate::machine::Instant;
 use crate::random::Random;
-use crate::workload::{Instance, Mismatch, Setup, Workload};
-
-static DESCRIPTION: Description = Description {
-    name: "decode",
-    summary: "tokens of a language model: per layer seven products of a matrix of bytes and a vector",
-    stresses: "hundreds of small flat regions in a row, of 10 to 100 us each, that read memory once",
-    work_unit: "tokens",
-    input: None,
-    lasts: None,
-    charge: None,
-    parameters: &[
-        Parameter::whole("tokens", "tokens per iteration", (1, 1_000_000), "1"),
-        Parameter::whole("layers", "layers of the model", (1, 1_000), "28"),
-        Parameter::whole(
-            "layers-kept",
-            "layers with matrices of their own",
-            (1, 1_000),
-            "1",
-        ),
-        Parameter::whole(
-            "width",
-            "length of the vector between layers",
-            (8, 1 << 16),
-            "1024",
-        ),
-        Parameter::whole("task-rows", "rows of a matrix per task", (1, 1 << 20), "64"),
-        Parameter::one_of(
-            "from",
-            "whether products are entered by a worker, or each by a thread outside the pool",
-            &["inside", "outside"],
-            "inside",
-        ),
-    ],
-    sizes: &SizeOverrides::all(
-        &[("layers", "2"), ("width", "64")],
-        &[("tokens", "2")],
-        &[("tokens", "10"), ("layers-kept", "28")],
-        &[("tokens", "100"), ("layers-kept", "28")],
-    ),
-};
+use crate::workload::{Instance, Mismatch, Setup};
 
 /// Rows and columns of the seven matrices of a layer, in widths: queries, keys, values, what
 /// attention gives, and the two ways up and the one down of the net behind it.
@@ -63,41 +24,35 @@ const SHAPES: [(usize, usize); 7] = [(2, 1), (1, 1), (1, 1), (1, 2), (3, 1), (3,
 /// Of which product, by its number in the layer, the vector is the input: 0 for the layer's own.
 const INPUTS: [usize; 7] = [0, 0, 0, 1, 4, 4, 6];
 
-/// The workload `decode`.
-#[derive(Clone, Copy, Debug)]
-pub struct Decode;
-
-impl Workload for Decode {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
-    }
-
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let values = setup.values;
-        let mut random = Random::new(setup.seed);
-        let width = values.count("width");
-        let layers = values.count("layers");
-        let kept = values.count("layers-kept").min(layers);
-        let first = (0..width).map(|_| byte(&mut random)).collect::<Vec<i8>>();
-        let mut matrix = |(rows, columns): (usize, usize)| {
-            Matrix::random(rows * width, columns * width, &mut random)
-        };
-        let weights = (0..kept).map(|_| SHAPES.map(&mut matrix)).collect();
-        let model = Model {
-            weights,
-            layers,
-            task_rows: values.count("task-rows"),
-        };
-        Ok(Box::new(Decoder {
-            known: model.token(&first, Matrix::times_by_columns),
-            model,
-            is_inside: values.word("from") == "inside",
-            tokens: values.count("tokens"),
-            first,
-            right: 0,
-            took: Latencies::new("latency"),
-        }))
-    }
+/// Prepares the workload `decode`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    let values = setup.values;
+    let mut random = Random::new(setup.seed);
+    let width = values.count("width");
+    let layers = values.count("layers");
+    let kept = values.count("layers-kept").min(layers);
+    let first = (0..width).map(|_| byte(&mut random)).collect::<Vec<i8>>();
+    let mut matrix = |(rows, columns): (usize, usize)| {
+        Matrix::random(rows * width, columns * width, &mut random)
+    };
+    let weights = (0..kept).map(|_| SHAPES.map(&mut matrix)).collect();
+    let model = Model {
+        weights,
+        layers,
+        task_rows: values.count("task-rows"),
+    };
+    Ok(Box::new(Decoder {
+        known: model.token(&first, Matrix::times_by_columns),
+        model,
+        is_inside: values.word("from") == "inside",
+        tokens: values.count("tokens"),
+        first,
+        right: 0,
+        took: Latencies::new("latency"),
+    }))
 }
 
 /// A matrix of bytes, row after row.

@@ -7,62 +7,20 @@
 
 use std::hint::black_box;
 
-use protocol::{Accepts, Description, Parameter, Refusal, Size, SizeOverrides};
+use protocol::Refusal;
 
 use crate::machine::charge;
-use crate::workload::{Instance, Mismatch, Setup, Workload};
+use crate::workload::{Instance, Mismatch, Setup};
 
-static DESCRIPTION: Description = Description {
-    name: "fib-join",
-    summary: "naive recursive Fibonacci number, one join per addition, no cutoff",
-    stresses: "the price of join itself: push, pop, announce",
-    work_unit: "calls",
-    input: None,
-    lasts: None,
-    charge: Some("fib-join"),
-    parameters: &[Parameter {
-        name: "n",
-        summary: "which Fibonacci number; the calls are 2 F(n+1) - 1",
-        accepts: Accepts::Whole { min: 0, max: 60 },
-        default: "10",
-        is_replaced_by_input: false,
-        uses_pool_if: None,
-    }],
-    sizes: &[
-        SizeOverrides {
-            size: Size::Tiny,
-            overrides: &[("n", "15")],
-        },
-        SizeOverrides {
-            size: Size::Small,
-            overrides: &[("n", "32")],
-        },
-        SizeOverrides {
-            size: Size::Medium,
-            overrides: &[("n", "37")],
-        },
-        SizeOverrides {
-            size: Size::Large,
-            overrides: &[("n", "41")],
-        },
-    ],
-};
-
-/// The workload `fib-join`.
-#[derive(Clone, Copy, Debug)]
-pub struct FibJoin;
-
-impl Workload for FibJoin {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
-    }
-
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        Ok(Box::new(Fibonacci {
-            n: setup.values.whole("n"),
-            answer: None,
-        }))
-    }
+/// Prepares the workload `fib-join`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    Ok(Box::new(Fibonacci {
+        n: setup.values.whole("n"),
+        answer: None,
+    }))
 }
 
 struct Fibonacci {

@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::Duration;
 
-use protocol::{Description, Metric, Parameter, Refusal, Size, SizeOverrides};
+use protocol::{Metric, Refusal};
 use rayon::prelude::*;
 
 use crate::kinds::pacing::chain;
 use crate::machine::{self, Instant};
-use crate::workload::{Instance, Mismatch, Setup, Workload};
+use crate::workload::{Instance, Mismatch, Setup};
 
 /// Steps per task, two grains per decade, and what they take on one core of the 2.6 GHz class.
 const GRAINS: [(u64, &str); 9] = [
@@ -29,57 +29,16 @@ const GRAINS: [(u64, &str); 9] = [
     (300_000, "1ms"),
 ];
 
-static DESCRIPTION: Description = Description {
-    name: "grain",
-    summary: "the same work cut into tasks of 100 ns to 1 ms, one grain after the other",
-    stresses: "the overhead of a task, by its size; figure of merit `metg50`",
-    work_unit: "steps",
-    input: None,
-    lasts: None,
-    charge: Some("steps"),
-    parameters: &[Parameter::whole(
-        "steps",
-        "work at each grain, some 3 ns a step",
-        (1, 1 << 40),
-        // 8 ms.
-        "2400000",
-    )],
-    sizes: &[
-        SizeOverrides {
-            size: Size::Tiny,
-            overrides: &[("steps", "20000")],
-        },
-        SizeOverrides {
-            size: Size::Small,
-            overrides: &[],
-        },
-        SizeOverrides {
-            size: Size::Medium,
-            overrides: &[("steps", "9600000")],
-        },
-        SizeOverrides {
-            size: Size::Large,
-            overrides: &[("steps", "96000000")],
-        },
-    ],
-};
-
-/// The workload `grain`.
-#[derive(Clone, Copy, Debug)]
-pub struct Grain;
-
-impl Workload for Grain {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
-    }
-
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        Ok(Box::new(Work::new(
-            setup.seed,
-            setup.values.whole("steps"),
-            setup.threads.min(machine::cores()),
-        )))
-    }
+/// Prepares the workload `grain`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    Ok(Box::new(Work::new(
+        setup.seed,
+        setup.values.whole("steps"),
+        setup.threads.min(machine::cores()),
+    )))
 }
 
 /// The work cut into tasks of one length.

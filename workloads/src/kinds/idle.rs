@@ -7,74 +7,26 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use protocol::{
-    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
-};
+use protocol::{Metric, Refusal};
 use rayon::ThreadPool;
 
 use crate::kinds::latency::Latencies;
 use crate::kinds::moments::Moments;
 use crate::machine::{Instant, sleep_until};
-use crate::workload::{Instance, Mismatch, Setup, Workload};
+use crate::workload::{Instance, Mismatch, Setup};
 
-static DESCRIPTION: Description = Description {
-    name: "idle",
-    summary: "one empty spawn per period from outside, and nothing else",
-    stresses: "CPU time of a pool with nothing to do; how soon a sleeper is woken",
-    work_unit: "spawns",
-    input: None,
-    lasts: Some(Lasts::paced(&[Term::new(
-        TimeUnit::Us,
-        &["spawns", "period-us"],
-    )])),
-    charge: Some("steps"),
-    parameters: &[
-        Parameter::whole("spawns", "spawns per iteration", (1, 10_000_000), "100"),
-        Parameter::whole(
-            "period-us",
-            "time from spawn to spawn in us",
-            (1, 60_000_000),
-            "1000",
-        ),
-    ],
-    sizes: &[
-        SizeOverrides {
-            size: Size::Tiny,
-            overrides: &[("spawns", "4"), ("period-us", "500")],
-        },
-        SizeOverrides {
-            size: Size::Small,
-            overrides: &[],
-        },
-        SizeOverrides {
-            size: Size::Medium,
-            overrides: &[("spawns", "300")],
-        },
-        SizeOverrides {
-            size: Size::Large,
-            overrides: &[("spawns", "3000")],
-        },
-    ],
-};
-
-/// The workload `idle`.
-#[derive(Clone, Copy, Debug)]
-pub struct Idle;
-
-impl Workload for Idle {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
-    }
-
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        Ok(Box::new(Heartbeat {
-            spawns: setup.values.count("spawns"),
-            period: Duration::from_micros(setup.values.whole("period-us")),
-            jobs: Moments::default(),
-            latencies: Latencies::new("latency"),
-            lateness: Latencies::new("lateness"),
-        }))
-    }
+/// Prepares the workload `idle`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    Ok(Box::new(Heartbeat {
+        spawns: setup.values.count("spawns"),
+        period: Duration::from_micros(setup.values.whole("period-us")),
+        jobs: Moments::default(),
+        latencies: Latencies::new("latency"),
+        lateness: Latencies::new("lateness"),
+    }))
 }
 
 struct Heartbeat {

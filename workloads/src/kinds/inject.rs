@@ -5,76 +5,26 @@
 
 use std::collections::BTreeMap;
 
-use protocol::{Description, Metric, Parameter, Refusal, Size, SizeOverrides};
+use protocol::{Metric, Refusal};
 use rayon::ThreadPool;
 
 use crate::kinds::latency::Latencies;
 use crate::kinds::pacing::{chain, chains};
 use crate::machine::{Instant, thread};
-use crate::workload::{Instance, Mismatch, Setup, Workload};
+use crate::workload::{Instance, Mismatch, Setup};
 
-static DESCRIPTION: Description = Description {
-    name: "inject",
-    summary: "outside threads submit small installs, each one after the other",
-    stresses: "contention at the injector, and waking the threads that wait outside",
-    work_unit: "installs",
-    input: None,
-    lasts: None,
-    charge: Some("steps"),
-    parameters: &[
-        Parameter::whole("submitters", "threads outside the pool", (1, 1024), "4"),
-        Parameter::whole(
-            "installs",
-            "installs of each submitter",
-            (1, 10_000_000),
-            "500",
-        ),
-        // 1 us.
-        Parameter::whole(
-            "job-steps",
-            "work of an install, some 3 ns a step",
-            (0, 1 << 32),
-            "250",
-        ),
-    ],
-    sizes: &[
-        SizeOverrides {
-            size: Size::Tiny,
-            overrides: &[("installs", "20")],
-        },
-        SizeOverrides {
-            size: Size::Small,
-            overrides: &[],
-        },
-        SizeOverrides {
-            size: Size::Medium,
-            overrides: &[("installs", "5000")],
-        },
-        SizeOverrides {
-            size: Size::Large,
-            overrides: &[("installs", "50000")],
-        },
-    ],
-};
-
-/// The workload `inject`.
-#[derive(Clone, Copy, Debug)]
-pub struct Inject;
-
-impl Workload for Inject {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
-    }
-
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let values = setup.values;
-        Ok(Box::new(Injection::new(
-            values.whole("submitters"),
-            values.whole("installs"),
-            values.whole("job-steps"),
-            setup.seed,
-        )))
-    }
+/// Prepares the workload `inject`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    let values = setup.values;
+    Ok(Box::new(Injection::new(
+        values.whole("submitters"),
+        values.whole("installs"),
+        values.whole("job-steps"),
+        setup.seed,
+    )))
 }
 
 struct Injection {

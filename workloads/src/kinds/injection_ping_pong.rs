@@ -13,74 +13,25 @@ use std::sync::atomic::{
 use std::thread;
 use std::time::Duration;
 
-use protocol::{
-    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
-};
+use protocol::{Metric, Refusal};
 use rayon::ThreadPool;
 
 use crate::kinds::latency::Latencies;
 use crate::kinds::pacing::{Gaps, call_after_gaps};
-use crate::workload::{Instance, Mismatch, Setup, Workload};
+use crate::workload::{Instance, Mismatch, Setup};
 
-static DESCRIPTION: Description = Description {
-    name: "injection-ping-pong",
-    summary: "one job in flight from outside, spawned when the last one has answered",
-    stresses: "injection against falling asleep; a job's way there and back",
-    work_unit: "jobs",
-    input: None,
-    lasts: Some(Lasts::paced(&[Term::new(
-        TimeUnit::Us,
-        &["jobs", "gap-us"],
-    )
-    .over("2")])),
-    charge: None,
-    parameters: &[
-        Parameter::whole("jobs", "jobs per iteration", (1, 10_000_000), "500"),
-        Parameter::whole(
-            "gap-us",
-            "longest gap before a job in us",
-            (0, 60_000_000),
-            "50",
-        ),
-    ],
-    sizes: &[
-        SizeOverrides {
-            size: Size::Tiny,
-            overrides: &[("jobs", "50"), ("gap-us", "20")],
-        },
-        SizeOverrides {
-            size: Size::Small,
-            overrides: &[],
-        },
-        SizeOverrides {
-            size: Size::Medium,
-            overrides: &[("jobs", "5000")],
-        },
-        SizeOverrides {
-            size: Size::Large,
-            overrides: &[("jobs", "50000")],
-        },
-    ],
-};
-
-/// The workload `injection-ping-pong`.
-#[derive(Clone, Copy, Debug)]
-pub struct InjectionPingPong;
-
-impl Workload for InjectionPingPong {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
-    }
-
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let longest = Duration::from_micros(setup.values.whole("gap-us"));
-        Ok(Box::new(PingPong {
-            jobs: setup.values.count("jobs"),
-            gaps: Gaps::up_to(setup.seed, longest),
-            table: Arc::new(Table::default()),
-            latencies: Latencies::new("latency"),
-        }))
-    }
+/// Prepares the workload `injection-ping-pong`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    let longest = Duration::from_micros(setup.values.whole("gap-us"));
+    Ok(Box::new(PingPong {
+        jobs: setup.values.count("jobs"),
+        gaps: Gaps::up_to(setup.seed, longest),
+        table: Arc::new(Table::default()),
+        latencies: Latencies::new("latency"),
+    }))
 }
 
 struct PingPong {

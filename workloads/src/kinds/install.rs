@@ -10,9 +10,7 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::Duration;
 
-use protocol::{
-    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
-};
+use protocol::{Metric, Refusal};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
@@ -21,92 +19,27 @@ use crate::kinds::moments::Moments;
 use crate::kinds::pacing::{Gaps, call_after_gaps, chain, chains};
 use crate::machine::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use crate::machine::{Instant, sleep_until, thread};
-use crate::workload::{Instance, Mismatch, Setup, Workload};
+use crate::workload::{Instance, Mismatch, Setup};
 
 /// The busy pool's load: so many tasks of so many steps in each region, some 1 ms in all.
 const BUSY_TASKS: u64 = 64;
 const BUSY_STEPS: u64 = 4_000;
 
-static DESCRIPTION: Description = Description {
-    name: "install",
-    summary: "small installs or spawned requests from outside, into an idle or a busy pool",
-    stresses: "the way into a pool and back; figure of merit: latency",
-    work_unit: "installs",
-    input: None,
-    lasts: Some(Lasts::paced(&[Term::new(
-        TimeUnit::Us,
-        &["installs", "gap-us"],
-    )
-    .over("2")])),
-    charge: Some("steps"),
-    parameters: &[
-        Parameter::one_of(
-            "pool",
-            "what the pool does meanwhile",
-            &["idle", "busy"],
-            "idle",
-        ),
-        Parameter::one_of(
-            "load",
-            "whether the next gap begins with the answer, or when the install was due; then they are spawns",
-            &["closed", "open"],
-            "closed",
-        ),
-        Parameter::whole("installs", "installs per iteration", (1, 10_000_000), "250"),
-        Parameter::whole(
-            "gap-us",
-            "longest gap before an install in us",
-            (0, 60_000_000),
-            "200",
-        ),
-        Parameter::whole(
-            "job-steps",
-            "work of an install, some 3 ns a step",
-            (0, 1 << 32),
-            "250",
-        ),
-    ],
-    sizes: &[
-        SizeOverrides {
-            size: Size::Tiny,
-            overrides: &[("installs", "20"), ("gap-us", "50")],
-        },
-        SizeOverrides {
-            size: Size::Small,
-            overrides: &[],
-        },
-        SizeOverrides {
-            size: Size::Medium,
-            overrides: &[("installs", "2500")],
-        },
-        SizeOverrides {
-            size: Size::Large,
-            overrides: &[("installs", "25000")],
-        },
-    ],
-};
-
-/// The workload `install`.
-#[derive(Clone, Copy, Debug)]
-pub struct Install;
-
-impl Workload for Install {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
-    }
-
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let values = setup.values;
-        let is_pool_busy = values.word("pool") == "busy";
-        let longest = Duration::from_micros(values.whole("gap-us"));
-        Ok(Box::new(Visits::new(
-            is_pool_busy,
-            values.word("load") == "open",
-            values.count("installs"),
-            values.whole("job-steps"),
-            Gaps::up_to(setup.seed, longest),
-        )))
-    }
+/// Prepares the workload `install`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    let values = setup.values;
+    let is_pool_busy = values.word("pool") == "busy";
+    let longest = Duration::from_micros(values.whole("gap-us"));
+    Ok(Box::new(Visits::new(
+        is_pool_busy,
+        values.word("load") == "open",
+        values.count("installs"),
+        values.whole("job-steps"),
+        Gaps::up_to(setup.seed, longest),
+    )))
 }
 
 struct Visits {

@@ -7,80 +7,38 @@
 use std::mem;
 use std::time::Duration;
 
-use protocol::{Description, Lasts, Parameter, Refusal, SizeOverrides, Term, TimeUnit};
+use protocol::Refusal;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::kinds::fingerprint::fingerprint;
 use crate::machine::{Instant, charge, sleep_until};
 use crate::random::Random;
-use crate::workload::{Instance, Mismatch, Setup, Workload};
+use crate::workload::{Instance, Mismatch, Setup};
 
-static DESCRIPTION: Description = Description {
-    name: "life",
-    summary: "game of life on a torus, a parallel loop over rows per generation; also paced by frames",
-    stresses: "a barrier every 150 us; paced: short bursts from outside, idle in between (CPU time counts)",
-    work_unit: "cells",
-    input: None,
-    lasts: Some(Lasts::paced(&[Term::new(
-        TimeUnit::Us,
-        &["generations", "frame-us"],
-    )])),
-    charge: Some("life"),
-    parameters: &[
-        Parameter::whole("rows", "rows of the torus", (1, 1 << 16), "1024"),
-        Parameter::whole("columns", "columns of the torus", (1, 1 << 16), "1024"),
-        Parameter::whole(
-            "generations",
-            "generations, one after the other",
-            (1, 1 << 20),
-            "4",
-        ),
-        Parameter::whole(
-            "frame-us",
-            "microseconds from the start of one generation to the next; 0: no pause",
-            (0, 1_000_000),
-            "0",
-        ),
-    ],
-    sizes: &SizeOverrides::all(
-        &[("rows", "40"), ("columns", "50")],
-        &[("generations", "200")],
-        &[("generations", "2000")],
-        &[("generations", "20000")],
-    ),
-};
-
-/// The workload `life`.
-#[derive(Clone, Copy, Debug)]
-pub struct Life;
-
-impl Workload for Life {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
-    }
-
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let values = setup.values;
-        let (rows, columns) = (values.count("rows"), values.count("columns"));
-        let mut random = Random::new(setup.seed);
-        // Three cells in ten live: with fewer or more, most die at once.
-        let initial: Vec<u8> = (0..rows * columns)
-            .map(|_| u8::from(random.below(10) < 3))
-            .collect();
-        let generations = values.whole("generations");
-        let last =
-            (0..generations).fold(initial.clone(), |cells, _| next_by_boxes(&cells, columns));
-        Ok(Box::new(Torus {
-            known: describe(&last),
-            cells: initial.clone(),
-            next: vec![0; initial.len()],
-            initial,
-            columns,
-            generations,
-            frame: Duration::from_micros(values.whole("frame-us")),
-        }))
-    }
+/// Prepares the workload `life`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    let values = setup.values;
+    let (rows, columns) = (values.count("rows"), values.count("columns"));
+    let mut random = Random::new(setup.seed);
+    // Three cells in ten live: with fewer or more, most die at once.
+    let initial: Vec<u8> = (0..rows * columns)
+        .map(|_| u8::from(random.below(10) < 3))
+        .collect();
+    let generations = values.whole("generations");
+    let last = (0..generations).fold(initial.clone(), |cells, _| next_by_boxes(&cells, columns));
+    Ok(Box::new(Torus {
+        known: describe(&last),
+        cells: initial.clone(),
+        next: vec![0; initial.len()],
+        initial,
+        columns,
+        generations,
+        frame: Duration::from_micros(values.whole("frame-us")),
+    }))
 }
 
 struct Torus {

@@ -6,61 +6,30 @@
 use std::collections::{HashMap, LinkedList};
 use std::hash::{BuildHasherDefault, DefaultHasher};
 
-use protocol::{Description, Parameter, Refusal, SizeOverrides};
+use protocol::Refusal;
 use rayon::prelude::*;
 
 use crate::kinds::fingerprint::fingerprint;
 use crate::machine::{Mutex, charge};
 use crate::random::mix;
-use crate::workload::{Instance, Mismatch, Setup, Workload};
+use crate::workload::{Instance, Mismatch, Setup};
 
-static DESCRIPTION: Description = Description {
-    name: "map-collect",
-    summary: "gathers computed pairs into a hash map: collected, by lists, by vectors, or under a lock",
-    stresses: "a parallel map whose gathering is sequential; memory, or a contended lock",
-    work_unit: "pairs",
-    input: None,
-    lasts: None,
-    charge: Some("map-collect"),
-    parameters: &[
-        Parameter::whole("pairs", "pairs of the map", (1, 1 << 28), "2000"),
-        Parameter::one_of(
-            "gather",
-            "the facade's collect, a linked list of vectors, vectors that are appended, or one mutex",
-            &["collect", "linked-list", "vec", "mutex"],
-            "collect",
-        ),
-    ],
-    sizes: &SizeOverrides::all(
-        &[],
-        &[("pairs", "400000")],
-        &[("pairs", "1500000")],
-        &[("pairs", "10000000")],
-    ),
-};
-
-/// The workload `map-collect`.
-#[derive(Clone, Copy, Debug)]
-pub struct MapCollect;
-
-impl Workload for MapCollect {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
-    }
-
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        Ok(Box::new(Pairs {
-            count: setup.values.whole("pairs"),
-            seed: setup.seed,
-            gather: match setup.values.word("gather") {
-                "linked-list" => gather_by_lists,
-                "vec" => gather_by_vectors,
-                "mutex" => gather_under_a_lock,
-                _ => gather_by_collect,
-            },
-            map: Map::default(),
-        }))
-    }
+/// Prepares the workload `map-collect`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    Ok(Box::new(Pairs {
+        count: setup.values.whole("pairs"),
+        seed: setup.seed,
+        gather: match setup.values.word("gather") {
+            "linked-list" => gather_by_lists,
+            "vec" => gather_by_vectors,
+            "mutex" => gather_under_a_lock,
+            _ => gather_by_collect,
+        },
+        map: Map::default(),
+    }))
 }
 
 /// Hashes by fixed keys, unlike the default, which draws them anew for each process.

@@ -5,68 +5,40 @@
 
 use std::array;
 
-use protocol::{Description, Parameter, Refusal, SizeOverrides};
+use protocol::Refusal;
 
 use crate::kinds::fingerprint::fingerprint;
 use crate::machine::charge;
 use crate::random::Random;
-use crate::workload::{Instance, Mismatch, Setup, Workload};
+use crate::workload::{Instance, Mismatch, Setup};
 
 /// Side of a tile that is multiplied by three plain loops: three tiles of 8 KiB fit the first
 /// cache.
 const TILE_SIDE: usize = 32;
 
-static DESCRIPTION: Description = Description {
-    name: "matmul",
-    summary: "product of two square matrices, recursive, in Z-order",
-    stresses: "a deep balanced tree of joins with heavy leaves: what scales best",
-    work_unit: "multiplications",
-    input: None,
-    lasts: None,
-    charge: Some("matmul"),
-    parameters: &[Parameter::whole(
-        "log2-side",
-        "the matrices have 2^log2-side rows",
-        (0, 14),
-        "6",
-    )],
-    sizes: &SizeOverrides::all(
-        &[],
-        &[("log2-side", "9")],
-        &[("log2-side", "10")],
-        &[("log2-side", "11")],
-    ),
-};
-
-/// The workload `matmul`.
-#[derive(Clone, Copy, Debug)]
-pub struct Matmul;
-
-impl Workload for Matmul {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
-    }
-
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let side = 1 << setup.values.count("log2-side");
-        let mut random = Random::new(setup.seed);
-        let mut matrix = || {
-            (0..side * side)
-                .map(|_| small_whole(&mut random))
-                .collect::<Vec<_>>()
-        };
-        let (left, right) = (matrix(), matrix());
-        let probes = (0..PROBES)
-            .map(|_| (0..side).map(|_| probe(&mut random)).collect())
-            .collect();
-        Ok(Box::new(Product {
-            side,
-            left,
-            right,
-            probes,
-            answer: vec![0.0; side * side],
-        }))
-    }
+/// Prepares the workload `matmul`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    let side = 1 << setup.values.count("log2-side");
+    let mut random = Random::new(setup.seed);
+    let mut matrix = || {
+        (0..side * side)
+            .map(|_| small_whole(&mut random))
+            .collect::<Vec<_>>()
+    };
+    let (left, right) = (matrix(), matrix());
+    let probes = (0..PROBES)
+        .map(|_| (0..side).map(|_| probe(&mut random)).collect())
+        .collect();
+    Ok(Box::new(Product {
+        side,
+        left,
+        right,
+        probes,
+        answer: vec![0.0; side * side],
+    }))
 }
 
 /// A factor's element: a whole number, so that sums and products are exact in any order.

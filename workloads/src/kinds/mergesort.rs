@@ -3,12 +3,12 @@
 //! Work is n log2 n comparisons, the span O(log^3 n): ample parallelism in tasks of very different
 //! sizes, with memory traffic that quicksort does not have.
 
-use protocol::{Accepts, Description, Parameter, Refusal, Size, SizeOverrides};
+use protocol::Refusal;
 
 use crate::kinds::fingerprint::fingerprint;
 use crate::machine::charge;
 use crate::random::Random;
-use crate::workload::{Instance, Mismatch, Setup, Workload};
+use crate::workload::{Instance, Mismatch, Setup};
 
 /// Below this length insertion sort is faster. A guess from textbooks (10 to 30), the same in both
 /// programs.
@@ -18,83 +18,23 @@ const INSERTION_LENGTH: usize = 20;
 /// a quarter of those few.
 const INSERTION_COST: u64 = 4;
 
-static DESCRIPTION: Description = Description {
-    name: "mergesort",
-    summary: "stable sort of random keys with positions, join in the halves and in the merge",
-    stresses: "ample parallelism in uneven tasks, memory traffic",
-    work_unit: "elements",
-    input: None,
-    lasts: None,
-    charge: Some("mergesort"),
-    parameters: &[
-        Parameter {
-            name: "elements",
-            summary: "elements of 8 bytes to sort",
-            // A position has 32 bits.
-            accepts: Accepts::Whole {
-                min: 1,
-                max: 1 << 30,
-            },
-            default: "1000",
-            is_replaced_by_input: false,
-            uses_pool_if: None,
-        },
-        Parameter {
-            name: "cutoff",
-            summary: "parts of at most this many elements are sorted or merged without a further join",
-            accepts: Accepts::Whole {
-                min: 1,
-                max: 1 << 30,
-            },
-            // A guess: sorting 1000 elements takes some 20 us, merging them some 3 us.
-            default: "1000",
-            is_replaced_by_input: false,
-            uses_pool_if: None,
-        },
-    ],
-    sizes: &[
-        SizeOverrides {
-            size: Size::Tiny,
-            overrides: &[("elements", "4000"), ("cutoff", "50")],
-        },
-        SizeOverrides {
-            size: Size::Small,
-            overrides: &[("elements", "500000")],
-        },
-        SizeOverrides {
-            size: Size::Medium,
-            overrides: &[("elements", "5000000")],
-        },
-        SizeOverrides {
-            size: Size::Large,
-            overrides: &[("elements", "50000000")],
-        },
-    ],
-};
-
-/// The workload `mergesort`.
-#[derive(Clone, Copy, Debug)]
-pub struct Mergesort;
-
-impl Workload for Mergesort {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
-    }
-
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let elements = setup.values.whole("elements");
-        let original: Vec<Element> = Random::new(setup.seed)
-            .keys_with_positions(elements)
-            .map(Element)
-            .collect();
-        Ok(Box::new(Sort {
-            fingerprint: fingerprint(original.iter().map(|element| element.0)),
-            values: original.clone(),
-            scratch: original.clone(),
-            original,
-            cutoff: setup.values.count("cutoff"),
-        }))
-    }
+/// Prepares the workload `mergesort`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    let elements = setup.values.whole("elements");
+    let original: Vec<Element> = Random::new(setup.seed)
+        .keys_with_positions(elements)
+        .map(Element)
+        .collect();
+    Ok(Box::new(Sort {
+        fingerprint: fingerprint(original.iter().map(|element| element.0)),
+        values: original.clone(),
+        scratch: original.clone(),
+        original,
+        cutoff: setup.values.count("cutoff"),
+    }))
 }
 
 /// Key in the upper half, position in the input in the lower. Sorting looks at keys alone; as every

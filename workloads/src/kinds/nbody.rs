@@ -8,94 +8,50 @@
 use std::array;
 use std::ops::{Add, Mul, Sub};
 
-use protocol::{Description, Parameter, Refusal, SizeOverrides};
+use protocol::Refusal;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::kinds::fingerprint::fingerprint;
 use crate::machine::{Mutex, charge};
 use crate::random::Random;
-use crate::workload::{Instance, Mismatch, Setup, Workload};
+use crate::workload::{Instance, Mismatch, Setup};
 
-static DESCRIPTION: Description = Description {
-    name: "nbody",
-    summary: "gravity between all pairs of bodies; per step a parallel map, a reduction and an update",
-    stresses: "a few flat parallel loops per step with a barrier after each",
-    work_unit: "interactions",
-    input: None,
-    lasts: None,
-    charge: Some("nbody"),
-    parameters: &[
-        Parameter::whole("bodies", "bodies of equal mass", (1, 1 << 20), "1000"),
-        Parameter::whole("steps", "time steps", (1, 1_000_000), "2"),
-        Parameter::one_of(
-            "length",
-            "whether a third loop finds out how long a step may be",
-            &["found", "fixed"],
-            "found",
-        ),
-        Parameter::one_of(
-            "tasks",
-            "how the loops are split: as the library likes, a task a body, a task a thread, or a broadcast's shares",
-            &["any", "body", "thread", "share"],
-            "any",
-        ),
-        Parameter::one_of(
-            "from",
-            "whether loops are entered by a worker, or each by a thread outside the pool",
-            &["inside", "outside"],
-            "inside",
-        ),
-    ],
-    sizes: &SizeOverrides::all(
-        &[("bodies", "100")],
-        &[("steps", "8")],
-        &[("steps", "80")],
-        &[("steps", "800")],
-    ),
-};
-
-/// The workload `nbody`.
-#[derive(Clone, Copy, Debug)]
-pub struct Nbody;
-
-impl Workload for Nbody {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
+/// Prepares the workload `nbody`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    let mut random = Random::new(setup.seed);
+    let mut vector = || Vector([(); 3].map(|()| random.unit()));
+    let initial: Vec<Body> = (0..setup.values.whole("bodies"))
+        .map(|_| Body {
+            position: vector(),
+            velocity: vector() * 0.1,
+        })
+        .collect();
+    let steps = setup.values.whole("steps");
+    let fixed = (setup.values.word("length") == "fixed").then_some(FIXED_LENGTH);
+    let split = match setup.values.word("tasks") {
+        "body" => Split::Tasks(1),
+        "thread" => Split::Tasks(initial.len().div_ceil(setup.threads)),
+        "share" => Split::Shares(initial.len().div_ceil(setup.threads)),
+        _ => Split::Any,
+    };
+    let mut expected = initial.clone();
+    for _ in 0..steps {
+        step_by_pairs(&mut expected, fixed);
     }
-
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let mut random = Random::new(setup.seed);
-        let mut vector = || Vector([(); 3].map(|()| random.unit()));
-        let initial: Vec<Body> = (0..setup.values.whole("bodies"))
-            .map(|_| Body {
-                position: vector(),
-                velocity: vector() * 0.1,
-            })
-            .collect();
-        let steps = setup.values.whole("steps");
-        let fixed = (setup.values.word("length") == "fixed").then_some(FIXED_LENGTH);
-        let split = match setup.values.word("tasks") {
-            "body" => Split::Tasks(1),
-            "thread" => Split::Tasks(initial.len().div_ceil(setup.threads)),
-            "share" => Split::Shares(initial.len().div_ceil(setup.threads)),
-            _ => Split::Any,
-        };
-        let mut expected = initial.clone();
-        for _ in 0..steps {
-            step_by_pairs(&mut expected, fixed);
-        }
-        Ok(Box::new(Cloud {
-            accelerations: vec![Vector::ZERO; initial.len()],
-            bodies: initial.clone(),
-            initial,
-            expected,
-            steps,
-            fixed,
-            split,
-            is_inside: setup.values.word("from") == "inside",
-        }))
-    }
+    Ok(Box::new(Cloud {
+        accelerations: vec![Vector::ZERO; initial.len()],
+        bodies: initial.clone(),
+        initial,
+        expected,
+        steps,
+        fixed,
+        split,
+        is_inside: setup.values.word("from") == "inside",
+    }))
 }
 
 #[derive(Clone, Copy, Debug)]

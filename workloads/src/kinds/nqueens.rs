@@ -3,12 +3,12 @@
 //! A search tree without pruning by shared state: no branch of it knows of another, subtrees differ
 //! a lot in size, and nothing but counts comes back.
 
-use protocol::{Description, Parameter, Refusal, SizeOverrides};
+use protocol::Refusal;
 use rayon::prelude::*;
 
 use crate::kinds::one_number::{OneNumber, Problem};
 use crate::machine::charge;
-use crate::workload::{Instance, Setup, Workload};
+use crate::workload::{Instance, Setup};
 
 /// Number of solutions for 1, 2, … queens (sequence A000170 of the On-Line Encyclopedia of Integer
 /// Sequences).
@@ -33,50 +33,17 @@ const SOLUTIONS: [u64; 18] = [
     666_090_624,
 ];
 
-static DESCRIPTION: Description = Description {
-    name: "nqueens",
-    summary: "counts the solutions of the n queens problem, nested parallel iterators",
-    stresses: "irregular search tree, short nested loops, no shared state",
-    work_unit: "boards",
-    input: None,
-    lasts: None,
-    charge: Some("nqueens"),
-    parameters: &[
-        Parameter::whole("queens", "queens, and side of the board", (1, 18), "8"),
-        Parameter::whole(
-            "parallel-rows",
-            "rows whose places are tried in parallel; below them one thread goes on alone",
-            (0, 18),
-            // A guess: at 13 queens some 1000 tasks of some 25 us.
-            "3",
-        ),
-    ],
-    sizes: &SizeOverrides::all(
-        &[("queens", "7")],
-        &[("queens", "13")],
-        &[("queens", "14")],
-        &[("queens", "15")],
-    ),
-};
-
-/// The workload `nqueens`.
-#[derive(Clone, Copy, Debug)]
-pub struct Nqueens;
-
-impl Workload for Nqueens {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
-    }
-
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let number =
-            |name| u32::try_from(setup.values.whole(name)).expect("declared to be at most 18");
-        let (queens, parallel_rows) = (number("queens"), number("parallel-rows"));
-        Ok(Box::new(OneNumber::new(Board {
-            queens,
-            parallel_rows,
-        })))
-    }
+/// Prepares the workload `nqueens`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    let number = |name| u32::try_from(setup.values.whole(name)).expect("declared to be at most 18");
+    let (queens, parallel_rows) = (number("queens"), number("parallel-rows"));
+    Ok(Box::new(OneNumber::new(Board {
+        queens,
+        parallel_rows,
+    })))
 }
 
 #[derive(Debug)]

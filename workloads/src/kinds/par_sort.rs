@@ -3,66 +3,29 @@
 //! What most programs use when they sort: the algorithm is the library's, so that what differs
 //! between branches is the pool beneath it.
 
-use protocol::{Description, Parameter, Refusal, SizeOverrides};
+use protocol::Refusal;
 use rayon::prelude::*;
 
 use crate::kinds::sorted::Sorted;
 use crate::machine::charge;
 use crate::random::Random;
-use crate::workload::{Instance, Mismatch, Setup, Workload};
+use crate::workload::{Instance, Mismatch, Setup};
 
-static DESCRIPTION: Description = Description {
-    name: "par-sort",
-    summary: "the facade's stable or unstable parallel sort of random keys with positions",
-    stresses: "a library's recursive joins with its own cutoffs, memory traffic",
-    work_unit: "elements",
-    input: None,
-    lasts: None,
-    charge: Some("par-sort"),
-    parameters: &[
-        // A position has 32 bits.
-        Parameter::whole(
-            "elements",
-            "elements of 8 bytes to sort",
-            (1, 1 << 30),
-            "4000",
-        ),
-        Parameter::one_of(
-            "sort",
-            "which of the two sorts",
-            &["stable", "unstable"],
-            "stable",
-        ),
-    ],
-    sizes: &SizeOverrides::all(
-        &[],
-        &[("elements", "1000000")],
-        &[("elements", "10000000")],
-        &[("elements", "50000000")],
-    ),
-};
-
-/// The workload `par-sort`.
-#[derive(Clone, Copy, Debug)]
-pub struct ParSort;
-
-impl Workload for ParSort {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
-    }
-
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let elements = setup.values.whole("elements");
-        let original: Vec<u64> = Random::new(setup.seed)
-            .keys_with_positions(elements)
-            .collect();
-        let is_stable = setup.values.word("sort") == "stable";
-        Ok(Box::new(Sort {
-            known: Sorted::of(original.iter().copied(), is_stable),
-            values: original.clone(),
-            original,
-        }))
-    }
+/// Prepares the workload `par-sort`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    let elements = setup.values.whole("elements");
+    let original: Vec<u64> = Random::new(setup.seed)
+        .keys_with_positions(elements)
+        .collect();
+    let is_stable = setup.values.word("sort") == "stable";
+    Ok(Box::new(Sort {
+        known: Sorted::of(original.iter().copied(), is_stable),
+        values: original.clone(),
+        original,
+    }))
 }
 
 /// Of words with the key in the upper half.

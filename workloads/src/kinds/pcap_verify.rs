@@ -2,91 +2,33 @@
 //!
 //! The real counterpart to `packets`: short, uneven pieces of work over memory that is only read.
 
-use protocol::{Accepts, Description, Parameter, Refusal, Size, SizeOverrides};
+use protocol::Refusal;
 use rayon::prelude::*;
 
 use crate::checksum::{sum, sum_word_by_word};
 use crate::pcap::{Capture, Tally, made_up, verify};
-use crate::workload::{Instance, Mismatch, Setup, Workload};
+use crate::workload::{Instance, Mismatch, Setup};
 
-static DESCRIPTION: Description = Description {
-    name: "pcap-verify",
-    summary: "checks IPv4, TCP, UDP, ICMP and ICMPv6 checksums of every packet in a capture",
-    stresses: "many short uneven pieces over memory that is only read: splitting, bandwidth",
-    work_unit: "packets",
-    input: Some("pcap or pcapng file"),
-    lasts: None,
-    charge: None,
-    parameters: &[
-        Parameter {
-            name: "packets",
-            summary: "packets in the made-up capture, some 700 bytes each",
-            accepts: Accepts::Whole {
-                min: 0,
-                max: 1 << 22,
-            },
-            default: "20000",
-            is_replaced_by_input: true,
-            uses_pool_if: None,
-        },
-        Parameter {
-            name: "passes",
-            summary: "passes over the capture",
-            accepts: Accepts::Whole {
-                min: 1,
-                max: 1 << 20,
-            },
-            default: "8",
-            is_replaced_by_input: false,
-            uses_pool_if: None,
-        },
-    ],
-    sizes: &[
-        SizeOverrides {
-            size: Size::Tiny,
-            overrides: &[("packets", "500"), ("passes", "1")],
-        },
-        SizeOverrides {
-            size: Size::Small,
-            overrides: &[],
-        },
-        SizeOverrides {
-            size: Size::Medium,
-            overrides: &[("passes", "80")],
-        },
-        SizeOverrides {
-            size: Size::Large,
-            overrides: &[("passes", "800")],
-        },
-    ],
-};
-
-/// The workload `pcap-verify`.
-#[derive(Clone, Copy, Debug)]
-pub struct PcapVerify;
-
-impl Workload for PcapVerify {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
-    }
-
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let capture = match setup.input {
-            Some(path) => Capture::read(path)
-                .map_err(|error| Refusal::new(format!("input {}: {error}", path.display())))?,
-            None => Capture::parse(made_up::capture(setup.seed, setup.values.count("packets")).0)
-                .expect("made-up captures are sound"),
-        };
-        // Summed up as the RFC says it, and not by the vector code that is timed.
-        let expected = tally(&capture, sum_word_by_word);
-        let passes = setup.values.whole("passes");
-        Ok(Box::new(Verification {
-            capture,
-            passes,
-            expected,
-            found: None,
-        }))
-    }
+/// Prepares the workload `pcap-verify`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    let capture = match setup.input {
+        Some(path) => Capture::read(path)
+            .map_err(|error| Refusal::new(format!("input {}: {error}", path.display())))?,
+        None => Capture::parse(made_up::capture(setup.seed, setup.values.count("packets")).0)
+            .expect("made-up captures are sound"),
+    };
+    // Summed up as the RFC says it, and not by the vector code that is timed.
+    let expected = tally(&capture, sum_word_by_word);
+    let passes = setup.values.whole("passes");
+    Ok(Box::new(Verification {
+        capture,
+        passes,
+        expected,
+        found: None,
+    }))
 }
 
 struct Verification {

@@ -5,12 +5,12 @@
 //! follow one another), so the parallelism is only about log2(n) / 2: on a large pool most threads
 //! are idle most of the time, and every wake-up lies on the critical path.
 
-use protocol::{Accepts, Description, Parameter, Refusal, Size, SizeOverrides};
+use protocol::Refusal;
 
 use crate::kinds::fingerprint::fingerprint;
 use crate::machine::charge;
 use crate::random::Random;
-use crate::workload::{Instance, Mismatch, Setup, Workload};
+use crate::workload::{Instance, Mismatch, Setup};
 
 /// Below this length insertion sort is faster. A guess from textbooks (10 to 30), the same in both
 /// programs.
@@ -19,80 +19,21 @@ const INSERTION_LENGTH: usize = 20;
 /// What an element of a range that insertion sorts costs, beside one that is partitioned. A guess.
 const INSERTION_COST: u64 = 3;
 
-static DESCRIPTION: Description = Description {
-    name: "quicksort",
-    summary: "sorts random 32-bit numbers in place, recursive join, sequential partition",
-    stresses: "low parallelism, about log2(n) / 2: idle threads, wake-ups on the critical path",
-    work_unit: "elements",
-    input: None,
-    lasts: None,
-    charge: Some("quicksort"),
-    parameters: &[
-        Parameter {
-            name: "elements",
-            summary: "numbers to sort",
-            accepts: Accepts::Whole {
-                min: 1,
-                max: 1 << 30,
-            },
-            default: "1000",
-            is_replaced_by_input: false,
-            uses_pool_if: None,
-        },
-        Parameter {
-            name: "cutoff",
-            summary: "parts of at most this many elements are sorted without a further join",
-            accepts: Accepts::Whole {
-                min: 1,
-                max: 1 << 30,
-            },
-            // A guess: some 10 us of work, a hundred times the cost of a join.
-            default: "500",
-            is_replaced_by_input: false,
-            uses_pool_if: None,
-        },
-    ],
-    sizes: &[
-        SizeOverrides {
-            size: Size::Tiny,
-            overrides: &[("elements", "4000"), ("cutoff", "50")],
-        },
-        SizeOverrides {
-            size: Size::Small,
-            overrides: &[("elements", "400000")],
-        },
-        SizeOverrides {
-            size: Size::Medium,
-            overrides: &[("elements", "4000000")],
-        },
-        SizeOverrides {
-            size: Size::Large,
-            overrides: &[("elements", "40000000")],
-        },
-    ],
-};
-
-/// The workload `quicksort`.
-#[derive(Clone, Copy, Debug)]
-pub struct Quicksort;
-
-impl Workload for Quicksort {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
-    }
-
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let mut random = Random::new(setup.seed);
-        let original: Vec<u32> = (0..setup.values.count("elements"))
-            .map(|_| (random.word() >> 32) as u32)
-            .collect();
-        Ok(Box::new(Sort {
-            fingerprint: fingerprint(original.iter().copied().map(u64::from)),
-            values: original.clone(),
-            original,
-            cutoff: setup.values.count("cutoff"),
-        }))
-    }
+/// Prepares the workload `quicksort`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    let mut random = Random::new(setup.seed);
+    let original: Vec<u32> = (0..setup.values.count("elements"))
+        .map(|_| (random.word() >> 32) as u32)
+        .collect();
+    Ok(Box::new(Sort {
+        fingerprint: fingerprint(original.iter().copied().map(u64::from)),
+        values: original.clone(),
+        original,
+        cutoff: setup.values.count("cutoff"),
+    }))
 }
 
 struct Sort {

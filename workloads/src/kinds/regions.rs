@@ -14,9 +14,7 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::Duration;
 
-use protocol::{
-    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
-};
+use protocol::{Metric, Refusal};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
@@ -27,128 +25,44 @@ use crate::machine::atomic::{
     Ordering::{Acquire, Relaxed, Release},
 };
 use crate::machine::{Instant, Mutex, cores, sleep_until, spin_loop};
-use crate::workload::{Instance, Mismatch, Setup, Workload};
+use crate::workload::{Instance, Mismatch, Setup};
 
-static DESCRIPTION: Description = Description {
-    name: "regions",
-    summary: "small parallel regions in a row, a serial stretch before each",
-    stresses: "telling every worker and collecting all again; figure of merit: time over the ideal a region",
-    work_unit: "regions",
-    input: None,
-    lasts: Some(Lasts::paced(&[Term::new(
-        TimeUnit::Us,
-        &["regions", "pause-us"],
-    )])),
-    charge: Some("steps"),
-    parameters: &[
-        Parameter::one_of(
-            "shape",
-            "how a region is written; `barrier` spins without the pool's help",
-            &["loop", "joins", "scope", "broadcast", "barrier"],
-            "loop",
+/// Prepares the workload `regions`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    let values = setup.values;
+    let shape = match values.word("shape") {
+        "joins" => Shape::Joins,
+        "scope" => Shape::Scope,
+        "broadcast" => Shape::Broadcast,
+        "barrier" => Shape::Barrier,
+        _ => Shape::Loop,
+    };
+    let jobs = match values.count("jobs") {
+        0 => setup.threads,
+        jobs => jobs,
+    };
+    Ok(Box::new(Stream {
+        region: Region::new(
+            shape,
+            setup.threads,
+            jobs,
+            values.whole("job-steps"),
+            values.word("work") == "uneven",
         ),
-        Parameter::one_of(
-            "from",
-            "whether regions are entered by a worker, or each by a thread outside the pool",
-            &["inside", "outside"],
-            "inside",
-        ),
-        Parameter::whole("regions", "regions per iteration", (1, 10_000_000), "500"),
-        Parameter::whole(
-            "jobs",
-            "jobs per region; 0: as many as threads",
-            (0, 1 << 20),
-            "64",
-        ),
-        // 1 us.
-        Parameter::whole(
-            "job-steps",
-            "mean work of a job, some 3 ns a step",
-            (0, 1 << 32),
-            "300",
-        ),
-        Parameter::one_of(
-            "work",
-            "whether jobs are alike, or from nothing to twice the mean",
-            &["equal", "uneven"],
-            "equal",
-        ),
-        Parameter::whole(
-            "gap-steps",
-            "serial work before each region, some 3 ns a step",
-            (0, 1 << 32),
-            // 5 us.
-            "1500",
-        ),
-        Parameter::whole(
-            "pause-us",
-            "sleep of the caller before each region in us",
-            (0, 60_000_000),
-            "0",
-        ),
-    ],
-    sizes: &[
-        SizeOverrides {
-            size: Size::Tiny,
-            overrides: &[("regions", "10"), ("jobs", "8")],
+        is_inside: values.word("from") == "inside",
+        series: Series {
+            regions: values.count("regions"),
+            gap_steps: values.whole("gap-steps"),
+            pause: Duration::from_micros(values.whole("pause-us")),
+            ideal: Duration::ZERO,
+            right: 0,
+            took: Latencies::new("latency"),
+            over_ideal: Latencies::new("over_ideal"),
         },
-        SizeOverrides {
-            size: Size::Small,
-            overrides: &[],
-        },
-        SizeOverrides {
-            size: Size::Medium,
-            overrides: &[("regions", "4000")],
-        },
-        SizeOverrides {
-            size: Size::Large,
-            overrides: &[("regions", "20000")],
-        },
-    ],
-};
-
-/// The workload `regions`.
-#[derive(Clone, Copy, Debug)]
-pub struct Regions;
-
-impl Workload for Regions {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
-    }
-
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let values = setup.values;
-        let shape = match values.word("shape") {
-            "joins" => Shape::Joins,
-            "scope" => Shape::Scope,
-            "broadcast" => Shape::Broadcast,
-            "barrier" => Shape::Barrier,
-            _ => Shape::Loop,
-        };
-        let jobs = match values.count("jobs") {
-            0 => setup.threads,
-            jobs => jobs,
-        };
-        Ok(Box::new(Stream {
-            region: Region::new(
-                shape,
-                setup.threads,
-                jobs,
-                values.whole("job-steps"),
-                values.word("work") == "uneven",
-            ),
-            is_inside: values.word("from") == "inside",
-            series: Series {
-                regions: values.count("regions"),
-                gap_steps: values.whole("gap-steps"),
-                pause: Duration::from_micros(values.whole("pause-us")),
-                ideal: Duration::ZERO,
-                right: 0,
-                took: Latencies::new("latency"),
-                over_ideal: Latencies::new("over_ideal"),
-            },
-        }))
-    }
+    }))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -3,84 +3,35 @@
 //! The memory bus is the limit, all workers are busy but for the moments between two folds. Nothing
 //! that a sleep protocol does should show here: it must never regress.
 
-use protocol::{Description, Parameter, Refusal, Size, SizeOverrides};
+use protocol::Refusal;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::machine::charge_moving;
 use crate::random::Random;
-use crate::workload::{Instance, Mismatch, Setup, Workload};
+use crate::workload::{Instance, Mismatch, Setup};
 
 /// Elements of one task: 128 KiB, some 10 us at 10 GB/s. A guess.
 const CHUNK: usize = 16 * 1024;
 
-static DESCRIPTION: Description = Description {
-    name: "saturate",
-    summary: "sums of a large array, one install after the other",
-    stresses: "memory bandwidth, all workers busy: must never regress",
-    work_unit: "elements",
-    input: None,
-    lasts: None,
-    charge: Some("saturate"),
-    parameters: &[
-        // 64 MiB.
-        Parameter::whole(
-            "elements",
-            "length of the array of 64-bit words",
-            (1, 1 << 32),
-            "8388608",
-        ),
-        Parameter::whole(
-            "folds",
-            "sums of the whole array per iteration",
-            (1, 1_000_000),
-            "4",
-        ),
-    ],
-    sizes: &[
-        SizeOverrides {
-            size: Size::Tiny,
-            overrides: &[("elements", "100000")],
-        },
-        SizeOverrides {
-            size: Size::Small,
-            overrides: &[],
-        },
-        SizeOverrides {
-            size: Size::Medium,
-            overrides: &[("folds", "40")],
-        },
-        SizeOverrides {
-            size: Size::Large,
-            overrides: &[("folds", "400")],
-        },
-    ],
-};
-
-/// The workload `saturate`.
-#[derive(Clone, Copy, Debug)]
-pub struct Saturate;
-
-impl Workload for Saturate {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
-    }
-
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let (elements, folds) = (setup.values.count("elements"), setup.values.count("folds"));
-        let mut random = Random::new(setup.seed);
-        let mut known = 0_u64;
-        let array = std::iter::repeat_with(|| random.word())
-            .take(elements)
-            .inspect(|word| known = known.wrapping_add(*word))
-            .collect();
-        Ok(Box::new(Bandwidth {
-            array,
-            known,
-            folds,
-            answers: Vec::new(),
-        }))
-    }
+/// Prepares the workload `saturate`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    let (elements, folds) = (setup.values.count("elements"), setup.values.count("folds"));
+    let mut random = Random::new(setup.seed);
+    let mut known = 0_u64;
+    let array = std::iter::repeat_with(|| random.word())
+        .take(elements)
+        .inspect(|word| known = known.wrapping_add(*word))
+        .collect();
+    Ok(Box::new(Bandwidth {
+        array,
+        known,
+        folds,
+        answers: Vec::new(),
+    }))
 }
 
 struct Bandwidth {

@@ -5,57 +5,21 @@
 
 use std::hint::black_box;
 
-use protocol::{Description, Parameter, Refusal, SizeOverrides};
+use protocol::Refusal;
 
 use crate::machine::charge;
-use crate::workload::{Instance, Mismatch, Setup, Workload};
+use crate::workload::{Instance, Mismatch, Setup};
 
-static DESCRIPTION: Description = Description {
-    name: "scope-spawn",
-    summary: "one scope, one loop that spawns very many jobs of a few nanoseconds",
-    stresses: "spawn from inside: push, announcement, one steal per job, one producer",
-    work_unit: "spawns",
-    input: None,
-    lasts: None,
-    charge: Some("scope-spawn"),
-    parameters: &[
-        Parameter::whole(
-            "spawns",
-            "jobs spawned into each scope",
-            (1, 1 << 30),
-            "100000",
-        ),
-        Parameter::whole(
-            "repeats",
-            "scopes, one after the other",
-            (1, 1_000_000),
-            "1",
-        ),
-    ],
-    sizes: &SizeOverrides::all(
-        &[("spawns", "1000")],
-        &[("repeats", "6")],
-        &[("repeats", "60")],
-        &[("repeats", "600")],
-    ),
-};
-
-/// The workload `scope-spawn`.
-#[derive(Clone, Copy, Debug)]
-pub struct ScopeSpawn;
-
-impl Workload for ScopeSpawn {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
-    }
-
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let slots = vec![0; setup.values.count("spawns")];
-        Ok(Box::new(Jobs {
-            slots,
-            repeats: setup.values.whole("repeats"),
-        }))
-    }
+/// Prepares the workload `scope-spawn`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    let slots = vec![0; setup.values.count("spawns")];
+    Ok(Box::new(Jobs {
+        slots,
+        repeats: setup.values.whole("repeats"),
+    }))
 }
 
 /// One slot per job of a scope. The job with number i adds i to its own, so that a job that is lost

@@ -4,69 +4,33 @@
 //! The micro-benchmark by which runtimes with cheap tasks are compared: every task is its own, no
 //! cutoff, and a parent waits for all its children.
 
-use protocol::{Description, Parameter, Refusal, SizeOverrides};
+use protocol::Refusal;
 use rayon::prelude::*;
 
 use crate::kinds::one_number::{OneNumber, Problem};
 use crate::machine::charge;
-use crate::workload::{Instance, Setup, Workload};
-
-static DESCRIPTION: Description = Description {
-    name: "skynet",
-    summary: "tree of tasks with a fixed fan-out whose leaves return their numbers, which are added up",
-    stresses: "task creation in flat bundles, a nested scope or loop per bundle",
-    work_unit: "leaves",
-    input: None,
-    lasts: None,
-    charge: Some("skynet"),
-    parameters: &[
-        Parameter::whole(
-            "levels",
-            "levels below the root; the leaves are 10^levels",
-            (0, 9),
-            "3",
-        ),
-        Parameter::one_of(
-            "children",
-            "how a task starts its ten children: as spawns of a scope or as a parallel iterator",
-            &["scope", "iterator"],
-            "scope",
-        ),
-    ],
-    sizes: &SizeOverrides::all(
-        &[],
-        &[("levels", "6")],
-        &[("levels", "7")],
-        &[("levels", "8")],
-    ),
-};
+use crate::workload::{Instance, Setup};
 
 const FAN_OUT: usize = 10;
 
-/// The workload `skynet`.
-#[derive(Clone, Copy, Debug)]
-pub struct Skynet;
-
-impl Workload for Skynet {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
-    }
-
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let leaves = (0..setup.values.whole("levels")).fold(1, |leaves, _| leaves * FAN_OUT as u64);
-        Ok(Box::new(OneNumber::new(
-            match setup.values.word("children") {
-                "scope" => Tasks {
-                    leaves,
-                    run: scopes,
-                },
-                _ => Tasks {
-                    leaves,
-                    run: iterators,
-                },
+/// Prepares the workload `skynet`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    let leaves = (0..setup.values.whole("levels")).fold(1, |leaves, _| leaves * FAN_OUT as u64);
+    Ok(Box::new(OneNumber::new(
+        match setup.values.word("children") {
+            "scope" => Tasks {
+                leaves,
+                run: scopes,
             },
-        )))
-    }
+            _ => Tasks {
+                leaves,
+                run: iterators,
+            },
+        },
+    )))
 }
 
 #[derive(Debug)]

@@ -3,63 +3,26 @@
 //! One pass takes microseconds, so this is the shape of a program that hands many small parallel
 //! loops to a pool: how far the loop is split, and how fast the others are woken, decide.
 
-use protocol::{Description, Parameter, Refusal, SizeOverrides};
+use protocol::Refusal;
 use rayon::prelude::*;
 
 use crate::kinds::one_number::{OneNumber, Problem, repeat};
 use crate::machine::charge;
 use crate::random::Random;
-use crate::workload::{Instance, Setup, Workload};
+use crate::workload::{Instance, Setup};
 
-static DESCRIPTION: Description = Description {
-    name: "sum",
-    summary: "sum of a slice of 32-bit numbers by a parallel iterator, repeated",
-    stresses: "many parallel loops of some microseconds: entry and exit of a loop, adaptive splitting",
-    work_unit: "elements",
-    input: None,
-    lasts: None,
-    charge: Some("sum"),
-    parameters: &[
-        Parameter::whole(
-            "elements",
-            "numbers to add in each pass",
-            (1, 1 << 30),
-            "100000",
-        ),
-        Parameter::whole(
-            "repeats",
-            "passes, one after the other",
-            (1, 1_000_000),
-            "1",
-        ),
-    ],
-    sizes: &SizeOverrides::all(
-        &[("elements", "1000"), ("repeats", "10")],
-        &[("repeats", "2000")],
-        &[("repeats", "20000")],
-        &[("repeats", "200000")],
-    ),
-};
-
-/// The workload `sum`.
-#[derive(Clone, Copy, Debug)]
-pub struct Sum;
-
-impl Workload for Sum {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
-    }
-
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let elements =
-            u32::try_from(setup.values.whole("elements")).expect("at most 2^30 elements");
-        let mut values: Vec<u32> = (0..elements).collect();
-        Random::new(setup.seed).shuffle(&mut values);
-        Ok(Box::new(OneNumber::new(Passes {
-            values,
-            repeats: setup.values.whole("repeats"),
-        })))
-    }
+/// Prepares the workload `sum`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    let elements = u32::try_from(setup.values.whole("elements")).expect("at most 2^30 elements");
+    let mut values: Vec<u32> = (0..elements).collect();
+    Random::new(setup.seed).shuffle(&mut values);
+    Ok(Box::new(OneNumber::new(Passes {
+        values,
+        repeats: setup.values.whole("repeats"),
+    })))
 }
 
 /// The numbers 0, 1, … in random order.

@@ -6,59 +6,28 @@
 //! nothing but the price of a region. Provers leave such loops to one thread below a length that
 //! they guess; this one does not.
 
-use protocol::{Description, Parameter, Refusal, SizeOverrides};
+use protocol::Refusal;
 use rayon::prelude::*;
 
 use crate::random::{Random, mix};
-use crate::workload::{Instance, Mismatch, Setup, Workload};
+use crate::workload::{Instance, Mismatch, Setup};
 
-static DESCRIPTION: Description = Description {
-    name: "sumcheck",
-    summary: "sum-check of two tables: rounds of two parallel loops, each half as long as the last",
-    stresses: "parallel loops of every length from very long to a single item",
-    work_unit: "entries",
-    input: None,
-    lasts: None,
-    charge: None,
-    parameters: &[
-        Parameter::whole(
-            "rounds",
-            "rounds of a proof: the tables have 2^rounds entries",
-            (1, 28),
-            "12",
-        ),
-        Parameter::whole("proofs", "proofs per iteration", (1, 1_000_000), "1"),
-    ],
-    sizes: &SizeOverrides::all(
-        &[("rounds", "7")],
-        &[("proofs", "64")],
-        &[("rounds", "20"), ("proofs", "2")],
-        &[("rounds", "20"), ("proofs", "20")],
-    ),
-};
-
-/// The workload `sumcheck`.
-#[derive(Clone, Copy, Debug)]
-pub struct Sumcheck;
-
-impl Workload for Sumcheck {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
-    }
-
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let mut random = Random::new(setup.seed);
-        let length = 1 << setup.values.whole("rounds");
-        let mut table = || {
-            (0..length)
-                .map(|_| Field::new(random.below(PRIME)))
-                .collect()
-        };
-        Ok(Box::new(Prover::new(
-            [table(), table()],
-            setup.values.count("proofs"),
-        )))
-    }
+/// Prepares the workload `sumcheck`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    let mut random = Random::new(setup.seed);
+    let length = 1 << setup.values.whole("rounds");
+    let mut table = || {
+        (0..length)
+            .map(|_| Field::new(random.below(PRIME)))
+            .collect()
+    };
+    Ok(Box::new(Prover::new(
+        [table(), table()],
+        setup.values.count("proofs"),
+    )))
 }
 
 /// A prime, 2^61 - 1.

@@ -10,110 +10,33 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use protocol::{
-    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
-};
+use protocol::{Metric, Refusal};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::kinds::latency::Latencies;
 use crate::kinds::pacing::chain;
 use crate::machine::{Instant, sleep_until};
-use crate::workload::{Instance, Mismatch, Setup, Workload};
+use crate::workload::{Instance, Mismatch, Setup};
 
-static DESCRIPTION: Description = Description {
-    name: "ticks",
-    summary: "control loop: bursts of small jobs and serial stretches at a fixed rate",
-    stresses: "sleeping and waking many times per tick; latency against CPU time",
-    work_unit: "ticks",
-    input: None,
-    lasts: Some(Lasts::paced(&[Term::new(
-        TimeUnit::Us,
-        &["ticks", "period-us"],
-    )])),
-    charge: Some("steps"),
-    parameters: &[
-        Parameter::one_of(
-            "mode",
-            "each burst enters the pool by itself, or the whole tick does",
-            &["regions", "install"],
-            "regions",
-        ),
-        Parameter::whole("ticks", "ticks per iteration", (1, 1_000_000), "14"),
-        Parameter::whole(
-            "period-us",
-            "time from tick to tick in us; with 0 a tick is due when the last one has ended",
-            (0, 60_000_000),
-            "7000",
-        ),
-        Parameter::whole("bursts", "bursts per tick", (1, 10_000), "12"),
-        Parameter::whole("jobs", "jobs per burst", (1, 100_000), "24"),
-        // 5 us.
-        Parameter::whole(
-            "job-steps",
-            "work of a job, some 3 ns a step",
-            (0, 1 << 32),
-            "1500",
-        ),
-        Parameter::whole(
-            "serial-steps",
-            "work after each burst that only the caller does, some 3 ns a step",
-            (0, 1 << 32),
-            // 200 us.
-            "60000",
-        ),
-    ],
-    sizes: &[
-        SizeOverrides {
-            size: Size::Tiny,
-            overrides: &[
-                ("ticks", "3"),
-                ("period-us", "1000"),
-                ("bursts", "3"),
-                ("jobs", "6"),
-                ("job-steps", "100"),
-                ("serial-steps", "5000"),
-            ],
+/// Prepares the workload `ticks`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    let values = setup.values;
+    Ok(Box::new(ControlLoop::new(
+        values.word("mode") == "install",
+        values.count("ticks"),
+        Duration::from_micros(values.whole("period-us")),
+        Tick {
+            seed: setup.seed,
+            bursts: values.count("bursts"),
+            jobs: values.count("jobs"),
+            job_steps: values.whole("job-steps"),
+            serial_steps: values.whole("serial-steps"),
         },
-        SizeOverrides {
-            size: Size::Small,
-            overrides: &[],
-        },
-        SizeOverrides {
-            size: Size::Medium,
-            overrides: &[("ticks", "40")],
-        },
-        SizeOverrides {
-            size: Size::Large,
-            overrides: &[("ticks", "500")],
-        },
-    ],
-};
-
-/// The workload `ticks`.
-#[derive(Clone, Copy, Debug)]
-pub struct Ticks;
-
-impl Workload for Ticks {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
-    }
-
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let values = setup.values;
-        Ok(Box::new(ControlLoop::new(
-            values.word("mode") == "install",
-            values.count("ticks"),
-            Duration::from_micros(values.whole("period-us")),
-            Tick {
-                seed: setup.seed,
-                bursts: values.count("bursts"),
-                jobs: values.count("jobs"),
-                job_steps: values.whole("job-steps"),
-                serial_steps: values.whole("serial-steps"),
-            },
-        )))
-    }
+    )))
 }
 
 /// What one tick does; the same each time.

@@ -4,55 +4,24 @@
 //! and a join ten times that, so on the tree of 1000 nodes the pool can only lose: what is measured
 //! is how much. The big tree shows the same with memory traffic and enough work for everybody.
 
-use protocol::{Description, Parameter, Refusal, SizeOverrides};
+use protocol::Refusal;
 
 use crate::kinds::one_number::{OneNumber, Problem, repeat};
 use crate::machine::charge;
-use crate::workload::{Instance, Setup, Workload};
+use crate::workload::{Instance, Setup};
 
-static DESCRIPTION: Description = Description {
-    name: "tree-sum",
-    summary: "sum over a balanced binary tree on the heap, one join per node, no cutoff",
-    stresses: "jobs smaller than a join: its price, and wake-ups that cannot pay",
-    work_unit: "nodes",
-    input: None,
-    lasts: None,
-    charge: Some("tree-sum"),
-    parameters: &[
-        Parameter::whole(
-            "nodes",
-            "nodes of the tree, 32 bytes each",
-            (1, 1 << 30),
-            "1000",
-        ),
-        Parameter::whole("repeats", "sums, one after the other", (1, 1 << 20), "1"),
-    ],
-    sizes: &SizeOverrides::all(
-        &[("repeats", "2")],
-        &[("repeats", "3000")],
-        &[("nodes", "5000000")],
-        &[("nodes", "5000000"), ("repeats", "10")],
-    ),
-};
-
-/// The workload `tree-sum`.
-#[derive(Clone, Copy, Debug)]
-pub struct TreeSum;
-
-impl Workload for TreeSum {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
-    }
-
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let nodes = setup.values.whole("nodes");
-        let tree = plant(1, nodes);
-        Ok(Box::new(OneNumber::new(Sums {
-            tree,
-            nodes,
-            repeats: setup.values.whole("repeats"),
-        })))
-    }
+/// Prepares the workload `tree-sum`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    let nodes = setup.values.whole("nodes");
+    let tree = plant(1, nodes);
+    Ok(Box::new(OneNumber::new(Sums {
+        tree,
+        nodes,
+        repeats: setup.values.whole("repeats"),
+    })))
 }
 
 #[derive(Debug)]

@@ -7,86 +7,31 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use protocol::{
-    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit,
-};
+use protocol::{Metric, Refusal};
 
 use crate::kinds::latency::Latencies;
 use crate::kinds::pacing::{Gaps, call_after_gaps};
 use crate::machine::atomic::{AtomicUsize, Ordering::Relaxed};
 use crate::machine::{self, Instant, spin_until};
 use crate::usage::nanoseconds;
-use crate::workload::{Instance, Mismatch, Setup, Workload};
+use crate::workload::{Instance, Mismatch, Setup};
 
-static DESCRIPTION: Description = Description {
-    name: "two-long-tasks",
-    summary: "joins of two long halves, after random idle gaps",
-    stresses: "whether a second task gets a worker of its own: time 1x or 2x",
-    work_unit: "joins",
-    input: None,
-    lasts: Some(Lasts::paced(&[
-        // Both halves at once.
-        Term::new(TimeUnit::Us, &["joins", "task-us"]),
-        Term::new(TimeUnit::Us, &["joins", "gap-us"]).over("2"),
-    ])),
-    charge: Some("steps"),
-    parameters: &[
-        Parameter::whole("joins", "joins per iteration", (1, 10_000_000), "10"),
-        Parameter::whole(
-            "task-us",
-            "time that a half takes in us",
-            (1, 60_000_000),
-            "5000",
-        ),
-        Parameter::whole(
-            "gap-us",
-            "longest gap before a join in us",
-            (0, 60_000_000),
-            "1000",
-        ),
-    ],
-    sizes: &[
-        SizeOverrides {
-            size: Size::Tiny,
-            overrides: &[("joins", "3"), ("task-us", "200"), ("gap-us", "100")],
-        },
-        SizeOverrides {
-            size: Size::Small,
-            overrides: &[],
-        },
-        SizeOverrides {
-            size: Size::Medium,
-            overrides: &[("joins", "30")],
-        },
-        SizeOverrides {
-            size: Size::Large,
-            overrides: &[("joins", "300")],
-        },
-    ],
-};
-
-/// The workload `two-long-tasks`.
-#[derive(Clone, Copy, Debug)]
-pub struct TwoLongTasks;
-
-impl Workload for TwoLongTasks {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
-    }
-
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let microseconds = |name| Duration::from_micros(setup.values.whole(name));
-        Ok(Box::new(LongTasks {
-            joins: setup.values.count("joins"),
-            task: microseconds("task-us"),
-            gaps: Gaps::up_to(setup.seed, microseconds("gap-us")),
-            can_share: setup.threads >= 2 && machine::cores() >= 2,
-            ran: AtomicUsize::new(0),
-            latencies: Latencies::new("latency"),
-            tally: Tally::default(),
-            total: Tally::default(),
-        }))
-    }
+/// Prepares the workload `two-long-tasks`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    let microseconds = |name| Duration::from_micros(setup.values.whole(name));
+    Ok(Box::new(LongTasks {
+        joins: setup.values.count("joins"),
+        task: microseconds("task-us"),
+        gaps: Gaps::up_to(setup.seed, microseconds("gap-us")),
+        can_share: setup.threads >= 2 && machine::cores() >= 2,
+        ran: AtomicUsize::new(0),
+        latencies: Latencies::new("latency"),
+        tally: Tally::default(),
+        total: Tally::default(),
+    }))
 }
 
 struct LongTasks {

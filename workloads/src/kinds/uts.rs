@@ -7,14 +7,14 @@
 
 use std::collections::VecDeque;
 
-use protocol::{Description, Parameter, Refusal, SizeOverrides};
+use protocol::Refusal;
 use rayon::Scope;
 use sha1::{Digest, Sha1};
 
 use crate::kinds::one_number::{OneNumber, Problem};
 use crate::machine::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::machine::charge;
-use crate::workload::{Instance, Setup, Workload};
+use crate::workload::{Instance, Setup};
 
 /// Children of a node of a binomial tree that has any, as in the published trees.
 const CHILDREN: u32 = 8;
@@ -37,96 +37,29 @@ const PUBLISHED: [(Tree, u64); 2] = [
     ),
 ];
 
-static DESCRIPTION: Description = Description {
-    name: "uts",
-    summary: "counts the nodes of an unbalanced tree that is made of hashes, spawns of what one job leaves over",
-    stresses: "subtrees of unknown and very uneven sizes: all balance comes from stealing",
-    work_unit: "nodes",
-    input: None,
-    lasts: None,
-    charge: Some("uts"),
-    parameters: &[
-        Parameter::one_of(
-            "law",
-            "of the number of children: binomial (eight or none) or geometric down to `depth`",
-            &["binomial", "geometric"],
-            "binomial",
-        ),
-        Parameter::whole(
-            "root",
-            "number that the tree is made of",
-            (0, 1 << 31),
-            "42",
-        ),
-        Parameter::whole(
-            "root-children",
-            "binomial: children of the root",
-            (1, 1 << 20),
-            "2000",
-        ),
-        Parameter::whole(
-            "permille",
-            "binomial: children of any other node, on average, in thousandths",
-            (0, 999),
-            "999",
-        ),
-        Parameter::whole(
-            "mean",
-            "geometric: children of a node, on average",
-            (1, 1 << 20),
-            "4",
-        ),
-        Parameter::whole("depth", "geometric: levels below the root", (0, 64), "10"),
-        Parameter::whole(
-            "chunk",
-            "nodes that a job gives away at a time; it keeps as many",
-            (1, 1 << 20),
-            // A guess: some 2 us of hashing, and the trees below the nodes.
-            "16",
-        ),
-    ],
-    sizes: &SizeOverrides::all(
-        &[
-            ("root-children", "200"),
-            ("permille", "950"),
-            ("depth", "5"),
-        ],
-        &[("permille", "990"), ("depth", "9")],
-        // `T3` of the published trees.
-        &[],
-        &[("root-children", "20000"), ("depth", "12")],
-    ),
-};
-
-/// The workload `uts`.
-#[derive(Clone, Copy, Debug)]
-pub struct Uts;
-
-impl Workload for Uts {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
-    }
-
-    /// The seed has no part in it: trees of equal parameters differ a thousandfold in size.
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let values = setup.values;
-        let number = |name| u32::try_from(values.whole(name)).expect("declared to be at most 2^31");
-        let law = match values.word("law") {
-            "binomial" => Law::binomial(number("root-children"), number("permille")),
-            _ => Law::Geometric {
-                mean: number("mean"),
-                depth: number("depth"),
-            },
-        };
-        let tree = Tree {
-            root: number("root"),
-            law,
-        };
-        Ok(Box::new(OneNumber::new(Search::new(
-            tree,
-            values.count("chunk"),
-        ))))
-    }
+/// Prepares the workload `uts`. The seed has no part in it: trees of equal parameters differ a
+/// thousandfold in size.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    let values = setup.values;
+    let number = |name| u32::try_from(values.whole(name)).expect("declared to be at most 2^31");
+    let law = match values.word("law") {
+        "binomial" => Law::binomial(number("root-children"), number("permille")),
+        _ => Law::Geometric {
+            mean: number("mean"),
+            depth: number("depth"),
+        },
+    };
+    let tree = Tree {
+        root: number("root"),
+        law,
+    };
+    Ok(Box::new(OneNumber::new(Search::new(
+        tree,
+        values.count("chunk"),
+    ))))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

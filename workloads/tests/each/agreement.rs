@@ -53,7 +53,7 @@ fn request(workload: &str, program: Program, threads: usize, seed: u64) -> Reque
 
 fn is_among(list: &[(&str, &str, &str)], description: &Description, parameter: &Parameter) -> bool {
     list.iter()
-        .any(|(workload, name, _)| (*workload, *name) == (description.name, parameter.name))
+        .any(|(workload, name, _)| *workload == description.name && *name == parameter.name)
 }
 
 /// The smallest and largest value under which the input is the same for every number of threads.
@@ -69,8 +69,8 @@ fn bounds(description: &Description, parameter: &Parameter) -> Option<(u64, u64)
 
 /// Values of a parameter: its three smallest, and up to what `tiny` has; any of its words.
 fn values(description: &Description, parameter: &Parameter, tiny: &str) -> BoxedStrategy<String> {
-    if let Accepts::OneOf(words) = parameter.accepts {
-        return select(words).prop_map(str::to_owned).boxed();
+    if let Accepts::OneOf(words) = &parameter.accepts {
+        return select(words.clone()).boxed();
     }
     let (min, max) = bounds(description, parameter).expect("it takes numbers");
     let usual = tiny.parse::<u64>().expect("a whole number").clamp(min, max);
@@ -80,15 +80,15 @@ fn values(description: &Description, parameter: &Parameter, tiny: &str) -> Boxed
 }
 
 /// Explicit values for all parameters.
-fn parameters(description: &'static Description) -> impl Strategy<Value = Vec<(String, String)>> {
+fn parameters(description: &Description) -> impl Strategy<Value = Vec<(String, String)>> + use<> {
     let tiny = description.parameters_of(Size::Tiny);
     description
         .parameters
         .iter()
         .filter(|parameter| !is_among(&KEPT, description, parameter))
         .map(|parameter| {
-            let values = values(description, parameter, &tiny[parameter.name]);
-            (Just(parameter.name.to_owned()), values)
+            let values = values(description, parameter, &tiny[&parameter.name]);
+            (Just(parameter.name.clone()), values)
         })
         .collect::<Vec<_>>()
 }
@@ -104,9 +104,9 @@ fn answer(request: &Request) -> Result<Result<String, String>, TestCaseError> {
 
 #[test]
 fn both_programs_agree_on_random_inputs_of_every_workload() {
-    for workload in CATALOGUE {
+    for workload in CATALOGUE.iter() {
         let description = workload.description();
-        let name = description.name;
+        let name = &description.name;
         let config = Config {
             cases: CASES,
             failure_persistence: None,
@@ -134,7 +134,7 @@ fn both_programs_agree_on_random_inputs_of_every_workload() {
 
 #[test]
 fn both_programs_agree_on_the_three_smallest_values_of_every_parameter() {
-    for workload in CATALOGUE {
+    for workload in CATALOGUE.iter() {
         let description = workload.description();
         let may_vary = |parameter: &&Parameter| !is_among(&KEPT, description, parameter);
         for parameter in description.parameters.iter().filter(may_vary) {
@@ -143,17 +143,17 @@ fn both_programs_agree_on_the_three_smallest_values_of_every_parameter() {
             };
             for value in min..=max.min(min + 2) {
                 let with = |program, threads| {
-                    let mut request = request(description.name, program, threads, 3);
+                    let mut request = request(&description.name, program, threads, 3);
                     request
                         .parameters
-                        .insert(parameter.name.to_owned(), value.to_string());
+                        .insert(parameter.name.clone(), value.to_string());
                     run("test", CATALOGUE, &request)
                         .unwrap_or_else(|failure| panic!("{request:?}: {failure:?}"))
                         .answer
                 };
                 let sequential = with(Program::Sequential, 1);
                 for threads in THREADS {
-                    let (name, of) = (description.name, parameter.name);
+                    let (name, of) = (&description.name, &parameter.name);
                     let parallel = with(Program::Parallel, threads);
                     assert_eq!(
                         parallel, sequential,
@@ -167,16 +167,16 @@ fn both_programs_agree_on_the_three_smallest_values_of_every_parameter() {
 
 #[test]
 fn a_zero_that_means_no_work_is_refused_by_every_workload() {
-    for workload in CATALOGUE {
+    for workload in CATALOGUE.iter() {
         let description = workload.description();
-        for parameter in description.parameters {
+        for parameter in &description.parameters {
             let Accepts::Whole { min: 1.., .. } = parameter.accepts else {
                 continue;
             };
-            let mut request = request(description.name, Program::Parallel, 1, 0);
+            let mut request = request(&description.name, Program::Parallel, 1, 0);
             request
                 .parameters
-                .insert(parameter.name.to_owned(), "0".to_owned());
+                .insert(parameter.name.clone(), "0".to_owned());
             let failure = run("test", CATALOGUE, &request).expect_err("refused");
             let Failure::Refused { message } = failure else {
                 panic!("{failure:?}")
@@ -191,7 +191,7 @@ fn a_zero_that_means_no_work_is_refused_by_every_workload() {
 
 #[test]
 fn an_answer_that_was_never_given_is_rejected_by_every_workload() {
-    for workload in CATALOGUE {
+    for workload in CATALOGUE.iter() {
         let description = workload.description();
         let values = description
             .resolve(Size::Tiny, &BTreeMap::new(), false)

@@ -21,7 +21,9 @@ fn request(workload: &str, program: Program, threads: usize, seed: u64) -> Reque
 }
 
 fn names() -> impl Iterator<Item = &'static str> {
-    CATALOGUE.iter().map(|workload| workload.description().name)
+    CATALOGUE
+        .iter()
+        .map(|workload| workload.description().name.as_str())
 }
 
 fn answer(request: &Request) -> String {

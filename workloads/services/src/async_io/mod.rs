@@ -19,95 +19,18 @@ use std::time::Duration;
 use rayon::ThreadPool;
 
 use crate::safepoints::chain_with_safepoints;
-use crate::user_threads::{BACKENDS, Direction, Files, UserThreads};
+use crate::user_threads::{Direction, Files, UserThreads};
 use area::Area;
-use protocol::{Description, Metric, Parameter, Refusal, Size, SizeOverrides, Values};
+use protocol::{Metric, Refusal, Values};
 use workloads::kinds::pacing::chain;
-use workloads::workload::{Instance, Mismatch, Setup, Workload};
+use workloads::workload::{Instance, Mismatch, Setup};
 
-static DESCRIPTION: Description = Description {
-    name: "async-io",
-    summary: "threads transfer a block of a file, then compute, repeatedly",
-    stresses: "workers that the kernel keeps waiting for a file",
-    work_unit: "transfers",
-    input: None,
-    lasts: None,
-    charge: None,
-    parameters: &[
-        Parameter::one_of(
-            "io",
-            "jobs that block a worker, or user-level threads; only `pool` uses the scheduler",
-            &["pool", "asynchronous", "synchronous"],
-            "pool",
-        )
-        .uses_pool_if("pool"),
-        Parameter::one_of(
-            "backend",
-            "who carries out asynchronous transfers",
-            BACKENDS,
-            "auto",
-        ),
-        Parameter::one_of("operation", "which way", &["write", "read"], "write"),
-        Parameter::one_of(
-            "reaches",
-            "where a write must arrive to count as done, and where a read starts",
-            &["cache", "disk"],
-            "cache",
-        ),
-        // The document's, here and below. Each has a file of its own, and a process some thousand.
-        Parameter::whole("tasks", "threads or jobs", (1, 256), "10"),
-        Parameter::whole("operations", "transfers of each", (1, 1 << 20), "5"),
-        Parameter::whole("bytes", "size of a transfer", (1, 1 << 26), "4096"),
-        Parameter::whole(
-            "compute-steps",
-            "work after a transfer, some 3 ns a step",
-            (0, 1 << 32),
-            "50000",
-        ),
-        Parameter::whole(
-            "quantum-us",
-            "time slice of a user-level thread",
-            (1, 1 << 32),
-            "10000",
-        ),
-    ],
-    sizes: &[
-        SizeOverrides {
-            size: Size::Tiny,
-            overrides: &[
-                ("tasks", "4"),
-                ("operations", "3"),
-                ("bytes", "600"),
-                ("compute-steps", "300"),
-            ],
-        },
-        SizeOverrides {
-            size: Size::Small,
-            overrides: &[("operations", "15")],
-        },
-        SizeOverrides {
-            size: Size::Medium,
-            overrides: &[("operations", "150")],
-        },
-        SizeOverrides {
-            size: Size::Large,
-            overrides: &[("operations", "1500")],
-        },
-    ],
-};
-
-/// The workload `async-io`.
-#[derive(Clone, Copy, Debug)]
-pub struct AsyncIo;
-
-impl Workload for AsyncIo {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
-    }
-
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        Ok(Box::new(Transfers::new(setup.seed, setup.values)?))
-    }
+/// Prepares the workload `async-io`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    Ok(Box::new(Transfers::new(setup.seed, setup.values)?))
 }
 
 /// What all tasks do.

@@ -1,6 +1,6 @@
 //! Every way of transferring, and faults that the check must notice.
 
-use protocol::Accepts;
+use protocol::{Accepts, Size};
 
 use super::*;
 
@@ -11,7 +11,9 @@ fn transfers(explicit: &[(&str, &str)]) -> Result<Transfers, Refusal> {
         .collect();
     Transfers::new(
         1,
-        &DESCRIPTION.resolve(Size::Tiny, &explicit, false).unwrap(),
+        &protocol::workload("async-io")
+            .resolve(Size::Tiny, &explicit, false)
+            .unwrap(),
     )
 }
 
@@ -115,14 +117,14 @@ fn more_than_the_disk_holds_is_refused_before_anything_is_written() {
 
 #[test]
 fn every_word_of_every_choice_is_known_to_the_program() {
-    for parameter in DESCRIPTION.parameters {
-        let Accepts::OneOf(words) = parameter.accepts else {
+    for parameter in &protocol::workload("async-io").parameters {
+        let Accepts::OneOf(words) = &parameter.accepts else {
             continue;
         };
         for word in words {
-            let outcome = transfers(&[("io", "asynchronous"), (parameter.name, word)]);
+            let outcome = transfers(&[("io", "asynchronous"), (&parameter.name, word)]);
             if let Err(refusal) = outcome {
-                assert_eq!(*word, "io-uring", "{refusal}");
+                assert_eq!(word, "io-uring", "{refusal}");
                 eprintln!("SKIPPED io-uring: {refusal}");
             }
         }

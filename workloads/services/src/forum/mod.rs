@@ -12,9 +12,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, Instant};
 
-use ::protocol::{
-    Description, Lasts, Metric, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit, Values,
-};
+use ::protocol::{Metric, Refusal, Values};
 use rayon::ThreadPool;
 
 use crate::descriptors;
@@ -23,59 +21,7 @@ use board::Board;
 use clients::{ClientReport, Clients, Role, Words};
 use workloads::kinds::latency::Latencies;
 use workloads::usage::process_cpu;
-use workloads::workload::{Instance, Mismatch, Setup, Workload};
-
-static DESCRIPTION: Description = Description {
-    name: "forum",
-    summary: "a message board on TCP, posters and readers, on loopback, for a given time",
-    stresses: "as many requests as the clients can send, each a tiny job from outside",
-    work_unit: "requests",
-    input: None,
-    lasts: Some(Lasts::busy(&[Term::new(TimeUnit::Ms, &["duration-ms"])])),
-    charge: None,
-    parameters: &[
-        Parameter::one_of(
-            "implementation",
-            "each request a job of the pool, or for threads behind a queue; or a thread for each \
-             connection: the reference",
-            &["pool", "queue", "threads"],
-            "pool",
-        ),
-        Parameter::one_of(
-            "harness",
-            "what clients say: topics and messages of one byte, or of 64 and 200",
-            &["short-lines", "long-lines"],
-            "short-lines",
-        ),
-        Parameter::whole("posters", "clients that post", (1, 128), "2"),
-        Parameter::whole("readers", "clients that read", (1, 128), "2"),
-        Parameter::whole(
-            "duration-ms",
-            "milliseconds during which clients ask",
-            (1, 3_600_000),
-            "100",
-        ),
-    ],
-    sizes: &[
-        SizeOverrides {
-            size: Size::Tiny,
-            overrides: &[("duration-ms", "3")],
-        },
-        SizeOverrides {
-            size: Size::Small,
-            overrides: &[],
-        },
-        SizeOverrides {
-            size: Size::Medium,
-            overrides: &[("duration-ms", "300")],
-        },
-        // The study's.
-        SizeOverrides {
-            size: Size::Large,
-            overrides: &[("duration-ms", "10000")],
-        },
-    ],
-};
+use workloads::workload::{Instance, Mismatch, Setup};
 
 /// Parameters that concern the server.
 pub(crate) const OF_SERVER: [&str; 1] = ["implementation"];
@@ -127,34 +73,28 @@ impl Implementation {
     }
 }
 
-/// The workload `forum`.
-#[derive(Clone, Copy, Debug)]
-pub struct Forum;
-
-impl Workload for Forum {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
-    }
-
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let values = setup.values;
-        let (posters, readers) = (values.count("posters"), values.count("readers"));
-        descriptors::check("forum", "posters + readers", posters + readers)?;
-        Ok(Box::new(BoardRun {
-            seed: setup.seed,
-            implementation: Implementation::of(values),
-            words: match values.word("harness") {
-                "long-lines" => Words::long(),
-                _ => Words::short(),
-            },
-            posters,
-            readers,
-            duration: Duration::from_millis(values.whole("duration-ms")),
-            stage: None,
-            run: None,
-            total: Total::new(),
-        }))
-    }
+/// Prepares the workload `forum`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    let values = setup.values;
+    let (posters, readers) = (values.count("posters"), values.count("readers"));
+    descriptors::check("forum", "posters + readers", posters + readers)?;
+    Ok(Box::new(BoardRun {
+        seed: setup.seed,
+        implementation: Implementation::of(values),
+        words: match values.word("harness") {
+            "long-lines" => Words::long(),
+            _ => Words::short(),
+        },
+        posters,
+        readers,
+        duration: Duration::from_millis(values.whole("duration-ms")),
+        stage: None,
+        run: None,
+        total: Total::new(),
+    }))
 }
 
 struct BoardRun {
@@ -360,6 +300,8 @@ impl Instance for BoardRun {
 
 #[cfg(test)]
 mod tests {
+    use ::protocol::Size;
+
     use super::*;
 
     fn evening(implementation: &str, harness: &str) -> Box<dyn Instance> {
@@ -367,14 +309,16 @@ mod tests {
         let explicit = explicit
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into();
-        let values = DESCRIPTION.resolve(Size::Tiny, &explicit, false).unwrap();
+        let values = ::protocol::workload("forum")
+            .resolve(Size::Tiny, &explicit, false)
+            .unwrap();
         let setup = Setup {
             seed: 1,
             values: &values,
             input: None,
             threads: 1,
         };
-        Forum.prepare(&setup).unwrap()
+        prepare(&setup).unwrap()
     }
 
     #[test]

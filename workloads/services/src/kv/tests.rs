@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use protocol::Size;
 use rayon::ThreadPoolBuilder;
 
 use super::plan::Summary;
@@ -14,7 +15,9 @@ fn trade(explicit: &[(&str, &str)]) -> Trade {
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
         .collect();
-    let values = DESCRIPTION.resolve(Size::Tiny, &explicit, false).unwrap();
+    let values = protocol::workload("kv")
+        .resolve(Size::Tiny, &explicit, false)
+        .unwrap();
     Trade::new(&Setup {
         seed: 1,
         values: &values,
@@ -133,14 +136,16 @@ fn what_would_not_fit_in_memory_is_refused() {
         ("sessions".to_owned(), "1000000".to_owned()),
         ("requests".to_owned(), "11".to_owned()),
     ]);
-    let values = DESCRIPTION.resolve(Size::Tiny, &explicit, false).unwrap();
+    let values = protocol::workload("kv")
+        .resolve(Size::Tiny, &explicit, false)
+        .unwrap();
     let setup = Setup {
         seed: 1,
         values: &values,
         input: None,
         threads: 1,
     };
-    let refusal = Kv.prepare(&setup).err().unwrap().to_string();
+    let refusal = prepare(&setup).err().unwrap().to_string();
     assert!(
         refusal.contains("sessions = 1000000 times requests = 11"),
         "{refusal}"

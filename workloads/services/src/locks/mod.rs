@@ -12,97 +12,20 @@ mod user;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use protocol::{Description, Metric, Parameter, Refusal, Size, SizeOverrides, Values};
+use protocol::{Metric, Refusal, Values};
 use rayon::ThreadPool;
 
 use crate::user_threads::Report;
 use contender::{Lock, Shape, Tally};
 use workloads::kinds::pacing::{chain, chains};
-use workloads::workload::{Instance, Mismatch, Setup, Workload};
+use workloads::workload::{Instance, Mismatch, Setup};
 
-static DESCRIPTION: Description = Description {
-    name: "locks",
-    summary: "contenders take turns in a critical section",
-    stresses: "workers that a lock puts to sleep, or that spin while its holder does not run",
-    work_unit: "sections",
-    input: None,
-    lasts: None,
-    charge: None,
-    parameters: &[
-        Parameter::one_of(
-            "on",
-            "what contenders are; only `pool` uses the scheduler",
-            &["pool", "user-threads", "os-threads"],
-            "pool",
-        )
-        .uses_pool_if("pool"),
-        Parameter::one_of(
-            "lock",
-            "wait in a queue to be handed the lock, or spin",
-            &["mutex", "spin"],
-            "mutex",
-        ),
-        Parameter::whole("contenders", "jobs or threads", (1, 10_000), "400"),
-        Parameter::whole("iterations", "critical sections of each", (1, 1 << 32), "5"),
-        // 0.3 us.
-        Parameter::whole(
-            "section-steps",
-            "work in a section, some 3 ns a step",
-            (0, 1 << 32),
-            "100",
-        ),
-        // Forty times the section: some parallelism is left to two or a few dozen workers.
-        Parameter::whole(
-            "outside-steps",
-            "work before each section",
-            (0, 1 << 32),
-            "4000",
-        ),
-        // The document's.
-        Parameter::whole(
-            "quantum-us",
-            "time slice of a user-level thread",
-            (1, 1 << 32),
-            "10000",
-        ),
-        Parameter::whole("cpus", "CPUs that OS threads share; 0: all", (0, 4096), "1"),
-    ],
-    sizes: &[
-        SizeOverrides {
-            size: Size::Tiny,
-            overrides: &[
-                ("contenders", "8"),
-                ("iterations", "6"),
-                ("outside-steps", "200"),
-            ],
-        },
-        SizeOverrides {
-            size: Size::Small,
-            overrides: &[],
-        },
-        SizeOverrides {
-            size: Size::Medium,
-            overrides: &[("iterations", "50")],
-        },
-        SizeOverrides {
-            size: Size::Large,
-            overrides: &[("iterations", "500")],
-        },
-    ],
-};
-
-/// The workload `locks`.
-#[derive(Clone, Copy, Debug)]
-pub struct Locks;
-
-impl Workload for Locks {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
-    }
-
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        Ok(Box::new(Contention::new(setup.seed, setup.values)?))
-    }
+/// Prepares the workload `locks`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    Ok(Box::new(Contention::new(setup.seed, setup.values)?))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -228,7 +151,7 @@ impl Instance for Contention {
 
 #[cfg(test)]
 mod tests {
-    use protocol::Accepts;
+    use protocol::{Accepts, Size};
 
     use super::*;
 
@@ -239,7 +162,9 @@ mod tests {
             .collect();
         Contention::new(
             1,
-            &DESCRIPTION.resolve(Size::Tiny, &explicit, false).unwrap(),
+            &protocol::workload("locks")
+                .resolve(Size::Tiny, &explicit, false)
+                .unwrap(),
         )
         .unwrap()
     }
@@ -266,7 +191,9 @@ mod tests {
     #[test]
     fn every_word_of_every_choice_means_something_of_its_own() {
         for name in ["on", "lock"] {
-            let Accepts::OneOf(words) = DESCRIPTION.parameter(name).unwrap().accepts else {
+            let Accepts::OneOf(words) =
+                &protocol::workload("locks").parameter(name).unwrap().accepts
+            else {
                 panic!("{name} is no choice")
             };
             let mut meanings: Vec<String> = words

@@ -24,7 +24,7 @@ use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
 pub use condvar::Condvar;
-pub use files::{BACKENDS, Direction, Files};
+pub use files::{Direction, Files};
 pub use mutex::{Mutex, MutexGuard};
 pub use sockets::Sockets;
 pub use spin::{SpinGuard, SpinLock};

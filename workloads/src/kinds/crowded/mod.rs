@@ -9,19 +9,19 @@ mod hogs;
 
 use std::collections::BTreeMap;
 
-use protocol::{Description, Metric, Parameter, Refusal, Size, SizeOverrides, Values};
+use protocol::{Metric, Refusal, Size, Values};
 use rayon::ThreadPool;
 
 use self::hogs::Hogs;
-use crate::kinds::inject::Inject;
-use crate::kinds::install::Install;
-use crate::kinds::ticks::Ticks;
+use crate::catalogue::Prepare;
+use crate::kinds::{inject, install, ticks};
 use crate::placement::usable_cpus;
-use crate::workload::{Instance, Mismatch, Setup, Workload};
+use crate::workload::{Instance, Mismatch, Setup};
 
 /// What runs beside the hogs: another workload.
 struct Load {
-    workload: &'static dyn Workload,
+    workload: &'static str,
+    prepare: Prepare,
     /// Its parameter that says how often, and how often in a round: each load then takes about as
     /// long.
     often: (&'static str, u64),
@@ -32,81 +32,45 @@ struct Load {
 static LOADS: &[Load] = &[
     // Jobs of 20 us, one after the other.
     Load {
-        workload: &Install,
+        workload: "install",
+        prepare: install::prepare,
         often: ("installs", 20),
         set: &[("gap-us", "0"), ("job-steps", "6000")],
     },
     Load {
-        workload: &Inject,
+        workload: "inject",
+        prepare: inject::prepare,
         often: ("installs", 10),
         set: &[("submitters", "64")],
     },
     // Two regions and nothing else, as in a step of `nbody`, and the next step at once.
     Load {
-        workload: &Ticks,
+        workload: "ticks",
+        prepare: ticks::prepare,
         often: ("ticks", 20),
         set: &[("period-us", "0"), ("bursts", "2"), ("serial-steps", "0")],
     },
 ];
 
-static DESCRIPTION: Description = Description {
-    name: "crowded",
-    summary: "another workload beside endless loops of other processes, which want the same CPUs",
-    stresses: "waiting where CPUs are scarce: a yield costs a turn, and a spin takes the CPU from those who work",
-    work_unit: "units of the load",
-    input: None,
-    lasts: None,
-    charge: None,
-    parameters: &[
-        Parameter::one_of(
-            "load",
-            "the other workload: small installs one after the other or of 64 threads, or pairs of regions",
-            &["install", "inject", "ticks"],
-            "install",
-        ),
-        Parameter::whole("hogs-per-cpu", "endless loops for each CPU", (0, 16), "2"),
-        Parameter::whole(
-            "rounds",
-            "of 20 installs, 10 of each thread, or 20 pairs of regions",
-            (1, 10_000),
-            "5",
-        ),
-    ],
-    sizes: &SizeOverrides::all(
-        &[("hogs-per-cpu", "1"), ("rounds", "1")],
-        &[],
-        &[("rounds", "25")],
-        &[("rounds", "250")],
-    ),
-};
-
-/// The workload `crowded`.
-#[derive(Clone, Copy, Debug)]
-pub struct Crowded;
-
-impl Workload for Crowded {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
-    }
-
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let load = Load::find(setup.values.word("load"));
-        let values = load.values(setup.values.whole("rounds"))?;
-        // Known answers first, while there is room.
-        let load = load.workload.prepare(&Setup {
-            values: &values,
-            ..*setup
-        })?;
-        let hogs = Hogs::start(setup.values.count("hogs-per-cpu") * usable_cpus()?.len())?;
-        Ok(Box::new(Crowd { load, hogs }))
-    }
+/// Prepares the workload `crowded`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    let load = Load::find(setup.values.word("load"));
+    let values = load.values(setup.values.whole("rounds"))?;
+    // Known answers first, while there is room.
+    let load = (load.prepare)(&Setup {
+        values: &values,
+        ..*setup
+    })?;
+    let hogs = Hogs::start(setup.values.count("hogs-per-cpu") * usable_cpus()?.len())?;
+    Ok(Box::new(Crowd { load, hogs }))
 }
 
 impl Load {
     fn find(name: &str) -> &'static Self {
-        let found = LOADS
-            .iter()
-            .find(|load| load.workload.description().name == name);
+        let found = LOADS.iter().find(|load| load.workload == name);
         found.expect("every value of the parameter is a load")
     }
 
@@ -120,9 +84,7 @@ impl Load {
         let set = set
             .chain([(often.to_owned(), (rounds * a_round).to_string())])
             .collect();
-        self.workload
-            .description()
-            .resolve(Size::Small, &set, false)
+        protocol::workload(self.workload).resolve(Size::Small, &set, false)
     }
 }
 
@@ -177,22 +139,27 @@ mod tests {
             threads: 2,
         };
         Crowd {
-            load: load.workload.prepare(&setup).unwrap(),
+            load: (load.prepare)(&setup).unwrap(),
             hogs: Hogs::start(1).unwrap(),
         }
     }
 
     #[test]
     fn every_value_of_the_parameter_is_a_load_and_every_load_can_be_repeated_as_often_as_allowed() {
-        let accepts = |name| DESCRIPTION.parameter(name).unwrap().accepts;
+        let accepts = |name| {
+            &protocol::workload("crowded")
+                .parameter(name)
+                .unwrap()
+                .accepts
+        };
         let (Accepts::OneOf(names), Accepts::Whole { max, .. }) =
             (accepts("load"), accepts("rounds"))
         else {
-            panic!("{DESCRIPTION:?}");
+            panic!("they take other values");
         };
         assert_eq!(names.len(), LOADS.len());
         for name in names {
-            assert!(Load::find(name).values(max).is_ok(), "{name}");
+            assert!(Load::find(name).values(*max).is_ok(), "{name}");
         }
     }
 
@@ -202,7 +169,7 @@ mod tests {
         for load in LOADS {
             let mut crowd = crowd(load);
             crowd.reset();
-            let name = load.workload.description().name;
+            let name = load.workload;
             assert!(crowd.check().is_err(), "{name}");
             crowd.reset();
             crowd.run_on(&pool);

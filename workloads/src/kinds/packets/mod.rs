@@ -13,161 +13,25 @@ mod traffic;
 
 use std::time::Duration;
 
-use crate::workload::{Instance, Mismatch, Setup, Workload};
+use crate::workload::{Instance, Mismatch, Setup};
 use dispatcher::{Report, Stop};
-use protocol::{
-    Accepts, Description, Lasts, Parameter, Refusal, Size, SizeOverrides, Term, TimeUnit, Values,
-};
+use protocol::{Refusal, Values};
 use strategies::{Equipment, LockKind, Strategy};
 use traffic::{Generator, Tally, Traffic};
 
-static DESCRIPTION: Description = Description {
-    name: "packets",
-    summary: "checksums packets from several sources, one dispatcher, bounded queues",
-    stresses: "one producer of many small jobs, back-pressure, skewed streams",
-    work_unit: "packets",
-    input: None,
-    lasts: Some(Lasts::busy(&[Term::new(TimeUnit::Ms, &["duration-ms"])]).only_if("stop", "timed")),
-    charge: Some("packets"),
-    parameters: &[
-        Parameter {
-            name: "strategy",
-            summary: "who computes the checksums; only `pool` and `pool-batch` use the scheduler",
-            accepts: Accepts::OneOf(&[
-                "pool",
-                "pool-batch",
-                "lock-free",
-                "home-queue",
-                "awesome",
-                "serial",
-            ]),
-            default: "pool",
-            is_replaced_by_input: false,
-            uses_pool_if: None,
-        },
-        Parameter {
-            name: "lock",
-            summary: "lock of each queue in `home-queue` and `awesome`; the others have none",
-            accepts: Accepts::OneOf(&["mutex", "tas", "mcs", "anderson"]),
-            default: "mutex",
-            is_replaced_by_input: false,
-            uses_pool_if: None,
-        },
-        Parameter {
-            name: "generator",
-            summary: "how work varies: alike in all sources, or skewed",
-            accepts: Accepts::OneOf(&["uniform", "exponential"]),
-            default: "uniform",
-            is_replaced_by_input: false,
-            uses_pool_if: None,
-        },
-        Parameter {
-            name: "sources",
-            summary: "sources of packets, each with a queue; 0: one for each worker, as in the study",
-            accepts: Accepts::Whole { min: 0, max: 4096 },
-            // Shared evenly by 1, 2, 3, 4, 6 and 12 workers.
-            default: "12",
-            is_replaced_by_input: false,
-            uses_pool_if: None,
-        },
-        Parameter {
-            name: "depth",
-            summary: "packets that one queue holds",
-            accepts: Accepts::Whole {
-                min: 1,
-                max: 1 << 20,
-            },
-            // The study's choice; 8 reproduces its bottleneck.
-            default: "32",
-            is_replaced_by_input: false,
-            uses_pool_if: None,
-        },
-        Parameter {
-            name: "words",
-            summary: "mean 16-bit words per packet (about a nanosecond each)",
-            accepts: Accepts::Whole {
-                min: 1,
-                max: 1 << 32,
-            },
-            // The study's smallest, where handing on costs most.
-            default: "1000",
-            is_replaced_by_input: false,
-            uses_pool_if: None,
-        },
-        Parameter {
-            name: "stop",
-            summary: "after a number of packets with a known sum, or after a time",
-            accepts: Accepts::OneOf(&["correctness", "timed"]),
-            default: "correctness",
-            is_replaced_by_input: false,
-            uses_pool_if: None,
-        },
-        Parameter {
-            name: "packets-per-source",
-            summary: "packets from each source with stop = correctness",
-            accepts: Accepts::Whole {
-                min: 1,
-                max: 1 << 40,
-            },
-            default: "1000",
-            is_replaced_by_input: false,
-            uses_pool_if: None,
-        },
-        Parameter {
-            name: "duration-ms",
-            summary: "milliseconds until the dispatcher stops with stop = timed",
-            accepts: Accepts::Whole {
-                min: 1,
-                max: 3_600_000,
-            },
-            default: "2000",
-            is_replaced_by_input: false,
-            uses_pool_if: None,
-        },
-    ],
-    sizes: &[
-        SizeOverrides {
-            size: Size::Tiny,
-            overrides: &[
-                ("packets-per-source", "20"),
-                ("words", "100"),
-                ("duration-ms", "3"),
-            ],
-        },
-        SizeOverrides {
-            size: Size::Small,
-            overrides: &[("packets-per-source", "1800"), ("duration-ms", "25")],
-        },
-        SizeOverrides {
-            size: Size::Medium,
-            overrides: &[("packets-per-source", "18000"), ("duration-ms", "250")],
-        },
-        SizeOverrides {
-            size: Size::Large,
-            overrides: &[("packets-per-source", "180000")],
-        },
-    ],
-};
-
-/// The workload `packets`.
-#[derive(Clone, Copy, Debug)]
-pub struct Packets;
-
-impl Workload for Packets {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
+/// Prepares the workload `packets`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    let firewall = Firewall::new(setup.seed, setup.values, setup.threads);
+    if cfg!(manycore) && !firewall.strategy.is_simulated() {
+        return Err(Refusal::new(format!(
+            "strategy = {}: its locks and queues are not simulated; ask for `pool` or `pool-batch`",
+            setup.values.word("strategy")
+        )));
     }
-
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let firewall = Firewall::new(setup.seed, setup.values, setup.threads);
-        if cfg!(manycore) && !firewall.strategy.is_simulated() {
-            return Err(Refusal::new(format!(
-                "strategy = {}: its locks and queues are not simulated; ask for `pool` or `pool-batch`",
-                setup.values.word("strategy")
-            )));
-        }
-        Ok(Box::new(firewall))
-    }
+    Ok(Box::new(firewall))
 }
 
 struct Firewall {
@@ -293,6 +157,8 @@ impl Instance for Firewall {
 mod tests {
     use std::collections::BTreeMap;
 
+    use protocol::{Accepts, Size};
+
     use super::*;
 
     fn firewall(explicit: &[(&str, &str)]) -> Firewall {
@@ -300,7 +166,9 @@ mod tests {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
-        let values = DESCRIPTION.resolve(Size::Tiny, &explicit, false).unwrap();
+        let values = protocol::workload("packets")
+            .resolve(Size::Tiny, &explicit, false)
+            .unwrap();
         Firewall::new(1, &values, 1)
     }
 
@@ -335,7 +203,11 @@ mod tests {
     #[test]
     fn every_word_of_every_choice_means_something_of_its_own() {
         let meaning = |name: &str| -> Vec<String> {
-            let Accepts::OneOf(words) = DESCRIPTION.parameter(name).unwrap().accepts else {
+            let Accepts::OneOf(words) = &protocol::workload("packets")
+                .parameter(name)
+                .unwrap()
+                .accepts
+            else {
                 panic!("{name} is no choice")
             };
             words
@@ -361,7 +233,9 @@ mod tests {
     fn with_sources_0_every_worker_has_one() {
         let sources = |threads| {
             let explicit = [("sources".to_owned(), "0".to_owned())].into();
-            let values = DESCRIPTION.resolve(Size::Tiny, &explicit, false).unwrap();
+            let values = protocol::workload("packets")
+                .resolve(Size::Tiny, &explicit, false)
+                .unwrap();
             Firewall::new(1, &values, threads).traffic.sources()
         };
         assert_eq!([1, 2, 3, 14].map(sources), [1, 1, 2, 13]);

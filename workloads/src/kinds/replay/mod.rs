@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::time::Duration;
 
-use protocol::{Description, Parameter, Refusal, SizeOverrides};
+use protocol::Refusal;
 use rayon::{Scope, ThreadPool};
 use recording::{Iterators, Recording, Tree, What};
 
@@ -21,7 +21,7 @@ use crate::machine::atomic::{self, AtomicUsize};
 use crate::machine::thread::{self, Thread};
 use crate::machine::{self, Instant, Mutex};
 use crate::random::mix;
-use crate::workload::{Instance, Mismatch, Setup, Workload};
+use crate::workload::{Instance, Mismatch, Setup};
 
 /// Tasks that may lie one in the other: what replays them calls itself, on a worker's stack of 2
 /// MiB.
@@ -30,74 +30,43 @@ const DEEPEST: u32 = 1_000;
 /// What a leaf of the tree takes that is replayed without a file, in nanoseconds.
 const LEAF_NS: u64 = 1_000;
 
-static DESCRIPTION: Description = Description {
-    name: "replay",
-    summary: "the jobs of a recorded program, each as long as it was; without a file, a tree of joins",
-    stresses: "whatever the recorded program did",
-    work_unit: "tasks",
-    input: Some("a recording, written by `cargo runner record`"),
-    lasts: None,
-    charge: Some("replay"),
-    parameters: &[Parameter {
-        is_replaced_by_input: true,
-        ..Parameter::whole(
-            "levels",
-            "levels of joins of the tree, whose leaves take 1 us",
-            (1, 24),
-            "8",
-        )
-    }],
-    sizes: &SizeOverrides::all(
-        &[("levels", "6")],
-        &[("levels", "14")],
-        &[("levels", "18")],
-        &[("levels", "20")],
-    ),
-};
-
-/// The workload `replay`.
-#[derive(Clone, Copy, Debug)]
-pub struct Replay;
-
-impl Workload for Replay {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
-    }
-
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let recording = match setup.input {
-            None => Recording::of_joins(setup.values.whole("levels"), LEAF_NS),
-            Some(path) => Recording::read(path)
-                .map_err(|error| Refusal::new(format!("input {}: {error}", path.display())))?,
-        };
-        let refuse = |what: String| {
-            let name = setup
-                .input
-                .map(|path| path.display().to_string())
-                .unwrap_or_default();
-            Refusal::new(format!("input {name}: {what}"))
-        };
-        let tree = Tree::of(&recording).map_err(|error| refuse(error.to_string()))?;
-        let deepest = tree.tasks().iter().map(|task| task.depth).max();
-        match deepest {
-            None => {
-                return Err(refuse(
-                    "the program gave nothing to a pool; record another run".to_owned(),
-                ));
-            }
-            Some(depth) if depth > DEEPEST => {
-                return Err(refuse(format!(
-                    "{depth} tasks lie one in the other, and at most {DEEPEST} fit a stack; record less of the program"
-                )));
-            }
-            Some(_) => {}
+/// Prepares the workload `replay`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    let recording = match setup.input {
+        None => Recording::of_joins(setup.values.whole("levels"), LEAF_NS),
+        Some(path) => Recording::read(path)
+            .map_err(|error| Refusal::new(format!("input {}: {error}", path.display())))?,
+    };
+    let refuse = |what: String| {
+        let name = setup
+            .input
+            .map(|path| path.display().to_string())
+            .unwrap_or_default();
+        Refusal::new(format!("input {name}: {what}"))
+    };
+    let tree = Tree::of(&recording).map_err(|error| refuse(error.to_string()))?;
+    let deepest = tree.tasks().iter().map(|task| task.depth).max();
+    match deepest {
+        None => {
+            return Err(refuse(
+                "the program gave nothing to a pool; record another run".to_owned(),
+            ));
         }
-        Ok(Box::new(Arc::new(Program::new(
-            tree,
-            recording.head.split,
-            setup.threads,
-        ))))
+        Some(depth) if depth > DEEPEST => {
+            return Err(refuse(format!(
+                "{depth} tasks lie one in the other, and at most {DEEPEST} fit a stack; record less of the program"
+            )));
+        }
+        Some(_) => {}
     }
+    Ok(Box::new(Arc::new(Program::new(
+        tree,
+        recording.head.split,
+        setup.threads,
+    ))))
 }
 
 /// A recorded program, ready to be replayed.

@@ -18,10 +18,10 @@ use std::path::Path;
 
 pub use tsplib::TsplibError;
 
-use crate::workload::{Instance, Mismatch, Setup, Workload};
+use crate::workload::{Instance, Mismatch, Setup};
 use cities::Cities;
 use partial::MAX_CITIES;
-use protocol::{Accepts, Description, Metric, Parameter, Refusal, Size, SizeOverrides};
+use protocol::{Metric, Refusal};
 use search::{Found, Search, Tour};
 
 /// Up to this many cities the known answer comes from the dynamic programme over subsets.
@@ -31,123 +31,29 @@ const SUBSETS_CITIES: usize = 16;
 /// Longest instance file that is read, in bytes: those of 100 000 cities are shorter.
 const MAX_FILE_BYTES: u64 = 16 << 20;
 
-static DESCRIPTION: Description = Description {
-    name: "tsp",
-    summary: "exact shortest round trip by branch and bound with a shared best length",
-    stresses: "irregular tasks, pruning by shared state, spawn-heavy search",
-    work_unit: "tours",
-    input: Some("a TSPLIB file with EDGE_WEIGHT_TYPE EUC_2D"),
-    lasts: None,
-    charge: Some("tsp"),
-    parameters: &[
-        Parameter {
-            name: "cities",
-            summary: "number of random cities",
-            accepts: Accepts::Whole {
-                min: 3,
-                max: MAX_CITIES as u64,
-            },
-            default: "20",
-            is_replaced_by_input: true,
-            uses_pool_if: None,
-        },
-        Parameter {
-            name: "map",
-            summary: "number of the random map, independent of the trial's seed",
-            accepts: Accepts::Whole {
-                min: 0,
-                max: u64::MAX,
-            },
-            default: "1",
-            is_replaced_by_input: true,
-            uses_pool_if: None,
-        },
-        Parameter {
-            name: "spawn-depth",
-            summary: "length of a partial tour from which a task searches alone",
-            accepts: Accepts::Whole {
-                min: 1,
-                max: MAX_CITIES as u64,
-            },
-            // Measured: the largest task of the small map has 1/65 of all nodes (1/13 with 12), so
-            // that 64 threads can be busy, for 7 % more CPU time on one thread.
-            default: "16",
-            is_replaced_by_input: false,
-            uses_pool_if: None,
-        },
-        Parameter {
-            name: "first-bound",
-            summary: "begin with a tour from local search, or with the optimum's length plus one \
-                      (then every schedule does about the same work)",
-            accepts: Accepts::OneOf(&["local-search", "optimum"]),
-            default: "local-search",
-            is_replaced_by_input: false,
-            uses_pool_if: None,
-        },
-        Parameter {
-            name: "max-cities",
-            summary: "refuse input files of more cities: the time may grow exponentially",
-            accepts: Accepts::Whole {
-                min: 3,
-                max: MAX_CITIES as u64,
-            },
-            default: "40",
-            is_replaced_by_input: false,
-            uses_pool_if: None,
-        },
-    ],
-    // How long a random map takes varies a thousandfold, whatever the number of cities. These maps
-    // were chosen for their time, and because the schedule changes the nodes visited little (by
-    // some per cent).
-    sizes: &[
-        SizeOverrides {
-            size: Size::Tiny,
-            overrides: &[("cities", "14"), ("map", "47"), ("spawn-depth", "6")],
-        },
-        SizeOverrides {
-            size: Size::Small,
-            overrides: &[("cities", "40"), ("map", "16")],
-        },
-        SizeOverrides {
-            size: Size::Medium,
-            overrides: &[("cities", "36"), ("map", "13")],
-        },
-        SizeOverrides {
-            size: Size::Large,
-            overrides: &[("cities", "44"), ("map", "13")],
-        },
-    ],
-};
-
-/// The workload `tsp`.
-#[derive(Clone, Copy, Debug)]
-pub struct Tsp;
-
-impl Workload for Tsp {
-    fn description(&self) -> &'static Description {
-        &DESCRIPTION
-    }
-
-    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-        let cities = match setup.input {
-            Some(path) => read(path, setup.values.count("max-cities"))?,
-            None => Cities::random(setup.values.count("cities"), setup.values.whole("map")),
-        };
-        let known_length = known_length(&cities);
-        let search = Search::new(&cities, setup.values.count("spawn-depth"));
-        let search = match setup.values.word("first-bound") {
-            "optimum" => search.for_tours_below(known_length + 1),
-            _ => search,
-        };
-        Ok(Box::new(RoundTrip {
-            cities,
-            search,
-            known_length,
-            found: None,
-            runs: 0,
-            nodes: 0,
-        }))
-    }
+/// Prepares the workload `tsp`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    let cities = match setup.input {
+        Some(path) => read(path, setup.values.count("max-cities"))?,
+        None => Cities::random(setup.values.count("cities"), setup.values.whole("map")),
+    };
+    let known_length = known_length(&cities);
+    let search = Search::new(&cities, setup.values.count("spawn-depth"));
+    let search = match setup.values.word("first-bound") {
+        "optimum" => search.for_tours_below(known_length + 1),
+        _ => search,
+    };
+    Ok(Box::new(RoundTrip {
+        cities,
+        search,
+        known_length,
+        found: None,
+        runs: 0,
+        nodes: 0,
+    }))
 }
 
 fn read(path: &Path, max_cities: usize) -> Result<Cities, Refusal> {

@@ -26,12 +26,10 @@ pub struct Files {
     most_under_way: usize,
 }
 
-/// What a request may ask for.
-pub const BACKENDS: &[&str] = &["auto", "io-uring", "threads"];
-
 impl Files {
-    /// The backend called `name`, one of [`BACKENDS`], for at most `transfers` at a time. `auto` is
-    /// `io_uring` if the kernel lets this process have it, and helper threads otherwise.
+    /// The backend called `name` (`auto`, `io-uring` or `threads`), for at most `transfers` at a
+    /// time. `auto` is `io_uring` if the kernel lets this process have it, and helper threads
+    /// otherwise.
     ///
     /// # Errors
     /// If `io_uring` is asked for by name and cannot be had.

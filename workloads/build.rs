@@ -1,0 +1,61 @@
+//! Declares the module of each program that `workloads.toml` names: a new workload is a file in
+//! `src/kinds/` and a row, and no list has to know of it.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::{env, fs};
+
+fn main() {
+    println!("cargo::rerun-if-changed=workloads.toml");
+    println!("cargo::rerun-if-changed=src/kinds");
+    let variable = |name| env::var(name).expect("Cargo sets it");
+    let kinds = Path::new(&variable("CARGO_MANIFEST_DIR")).join("src/kinds");
+    let rows = fs::read_to_string("workloads.toml").expect("it lies beside this file");
+    let (mut modules, mut programs) = (String::new(), String::new());
+    let mut named = BTreeSet::new();
+    for row in rows.split("[[workload]]\n").skip(1) {
+        // The library reads the rows for good. Without dependencies this is sooner built.
+        let field = |name: &str| {
+            row.lines().find_map(|line| {
+                line.strip_prefix(name)?
+                    .strip_prefix(" = \"")?
+                    .strip_suffix('"')
+            })
+        };
+        let program = field("program")
+            .or(field("name"))
+            .expect("a row has a name");
+        let part = field("part");
+        if part == Some("services") || !named.insert(program) {
+            continue;
+        }
+        let module = program.replace('-', "_");
+        let file = kinds.join(format!("{module}.rs"));
+        let folder = kinds.join(&module).join("mod.rs");
+        let path = if folder.is_file() { folder } else { file };
+        assert!(
+            path.is_file(),
+            "workloads.toml: the program of `{program}` is missing: src/kinds/{module}.rs"
+        );
+        let condition = if part == Some("study") {
+            ""
+        } else {
+            "#[cfg(feature = \"further\")]\n"
+        };
+        let written = write!(
+            modules,
+            "{condition}#[path = {path:?}]\npub mod {module};\n"
+        )
+        .and(write!(
+            programs,
+            "{condition}(\"{program}\", {module}::prepare),\n"
+        ));
+        written.expect("text takes everything");
+    }
+    let text = format!(
+        "{modules}/// The programs by name.\npub(crate) static PROGRAMS: &[(&str, crate::catalogue::Prepare)] = &[\n{programs}];\n"
+    );
+    fs::write(Path::new(&variable("OUT_DIR")).join("kinds.rs"), text)
+        .expect("Cargo has made the folder");
+}
