@@ -53,6 +53,16 @@ fn main() {
         ));
         written.expect("text takes everything");
     }
+    let shared = fs::read_to_string(kinds.join("mod.rs")).expect("it lies there");
+    for entry in fs::read_dir(&kinds).expect("it is there").flatten() {
+        let path = entry.path();
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let module = format!("mod {name};\n");
+        assert!(
+            name == "mod" || modules.contains(&module) || shared.contains(&module),
+            "src/kinds/{name}: no row of workloads.toml names it, and src/kinds/mod.rs does not"
+        );
+    }
     let text = format!(
         "{modules}/// The programs by name.\npub(crate) static PROGRAMS: &[(&str, crate::catalogue::Prepare)] = &[\n{programs}];\n"
     );

@@ -17,6 +17,9 @@ pub struct Description {
     /// The program that runs it, if another than the one of its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
+    /// Parameters that it sets for its program: no request and no record names them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub set: BTreeMap<String, String>,
     /// What it is built with.
     #[serde(default)]
     pub part: Part,
@@ -149,7 +152,10 @@ impl Description {
             }
             values.insert(name.clone(), value.clone());
         }
-        Ok(Values(values))
+        Ok(Values {
+            named: values,
+            set: self.set.clone(),
+        })
     }
 
     /// How long an iteration runs, if it does what it can in a given time.

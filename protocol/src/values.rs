@@ -4,7 +4,11 @@ use std::collections::BTreeMap;
 
 /// All parameters in force for one trial, each value checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Values(pub(crate) BTreeMap<String, String>);
+pub struct Values {
+    pub(crate) named: BTreeMap<String, String>,
+    /// What the workload sets for its program, and no request names.
+    pub(crate) set: BTreeMap<String, String>,
+}
 
 impl Values {
     /// The value of a parameter that takes whole numbers.
@@ -33,14 +37,15 @@ impl Values {
     /// If the workload does not declare `name`.
     #[must_use]
     pub fn word(&self, name: &str) -> &str {
-        self.0
+        self.named
             .get(name)
+            .or_else(|| self.set.get(name))
             .unwrap_or_else(|| panic!("parameter `{name}` is not declared"))
     }
 
     /// Name and value of each, as reported in the outcome.
     #[must_use]
     pub fn as_map(&self) -> &BTreeMap<String, String> {
-        &self.0
+        &self.named
     }
 }

@@ -140,8 +140,8 @@ fn the_list_shows_every_workload_with_its_sizes() {
         .get_output()
         .clone();
     let list: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(list[0]["sizes"][0]["size"], "tiny");
-    assert_eq!(list[0]["parameters"][0]["accepts"]["whole"]["min"], 1);
+    assert_eq!(list[0]["sizes"]["tiny"]["elements"], "4000");
+    assert_eq!(list[0]["parameters"][0]["accepts"]["min"], 1);
 }
 
 /// A made-up capture in a file, changed by `damage`.

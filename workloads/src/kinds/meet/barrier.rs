@@ -1,59 +1,88 @@
-//! `barrier-join`: a join whose halves wait for each other, after a random idle gap, many times.
+//! `barrier-join`: a join whose halves wait for each other.
 //!
-//! The second half must be taken by another worker, or the join never ends. As the gap lets that
-//! worker be anywhere between searching and sleep, a wake-up that gets lost shows: as a join slower
-//! than 10 ms if something else comes to the rescue, and as a hang otherwise. Variants with an
-//! events counter and no feature that fences for pushes do lose one now and then, and so does
-//! upstream; the sleep protocol's README in the fork says how often (section 9).
+//! The second half must be taken by another worker, or the join never ends. A wake-up that gets
+//! lost shows: as a join slower than 10 ms if something else comes to the rescue, and as a hang
+//! otherwise. Variants with an events counter and no feature that fences for pushes do lose one now
+//! and then, and so does upstream; the sleep protocol's README in the fork says how often (section
+//! 9).
 //!
 //! Writes to memory that no cache holds, just before the join, make that likelier: a processor
 //! makes stores visible in order, so the job waits behind them, and what the publisher reads does
 //! not. A hundred are about what a processor holds back.
 
-use std::collections::BTreeMap;
 use std::hint::black_box;
-use std::time::Duration;
 
-use protocol::{Metric, Refusal};
+use protocol::Refusal;
+use rayon::ThreadPool;
 
-use crate::kinds::latency::Latencies;
-use crate::kinds::pacing::{Gaps, call_after_gaps};
+use super::Meeting;
 use crate::machine::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::machine::{spin_loop, thread};
 use crate::random::Random;
-use crate::workload::{Instance, Mismatch, Setup};
+use crate::workload::{Mismatch, Setup};
 
-/// Prepares the workload `barrier-join`.
-///
-/// # Errors
-/// If it cannot be run as asked.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-    if cfg!(manycore) && setup.values.whole("cold-writes") > 0 {
-        return Err(Refusal::new(
-            "cold-writes: a simulated store buffer does not reorder what others see; leave it 0"
-                .to_owned(),
-        ));
-    }
-    let longest = Duration::from_micros(setup.values.whole("gap-us"));
-    Ok(Box::new(Meetings {
-        joins: setup.values.count("joins"),
-        gaps: Gaps::up_to(setup.seed, longest),
-        // In a pool of one thread, one half runs after the other and nobody is there to meet.
-        parties: if setup.threads >= 2 { 2 } else { 1 },
-        arrivals: AtomicU64::new(0),
-        cold: ColdMemory::new(setup.values.count("cold-writes"), setup.seed),
-        latencies: Latencies::new("latency"),
-    }))
-}
-
-struct Meetings {
-    joins: usize,
-    gaps: Gaps,
+pub(super) struct Barrier {
     parties: u64,
     /// Halves that have arrived, of all joins together.
     arrivals: AtomicU64,
     cold: ColdMemory,
-    latencies: Latencies,
+}
+
+impl Barrier {
+    /// # Errors
+    /// If memory is to be written whose delays are not simulated.
+    pub(super) fn new(setup: &Setup<'_>) -> Result<Self, Refusal> {
+        if cfg!(manycore) && setup.values.whole("cold-writes") > 0 {
+            return Err(Refusal::new(
+                "cold-writes: a simulated store buffer does not reorder what others see; leave it 0".to_owned(),
+            ));
+        }
+        Ok(Self {
+            // In a pool of one thread, one half runs after the other and nobody is there to meet.
+            parties: if setup.threads >= 2 { 2 } else { 1 },
+            arrivals: AtomicU64::new(0),
+            cold: ColdMemory::new(setup.values.count("cold-writes"), setup.seed),
+        })
+    }
+
+    fn meet(&mut self, number: usize, join: impl Fn(u64, &AtomicU64)) {
+        let number = number as u64;
+        // Never what was there before.
+        self.cold.write(2 + number);
+        join(number, &self.arrivals);
+        self.cold.look_up_pages();
+    }
+}
+
+impl Meeting for Barrier {
+    const IS_INSIDE: bool = true;
+
+    fn begin_run(&mut self) {
+        self.arrivals = AtomicU64::new(0);
+    }
+
+    fn alone(&mut self, number: usize) {
+        self.meet(number, |number, arrivals| {
+            meet(arrivals, number, 1);
+            meet(arrivals, number, 1);
+        });
+    }
+
+    fn together(&mut self, _: &ThreadPool, number: usize) {
+        let parties = self.parties;
+        self.meet(number, |number, arrivals| {
+            rayon::join(
+                || meet(arrivals, number, parties),
+                || meet(arrivals, number, parties),
+            );
+        });
+    }
+
+    fn check(&mut self, meetings: usize) -> Result<String, Mismatch> {
+        let halves = 2 * meetings as u64;
+        let describe = |arrived: u64| format!("{arrived} of {halves} halves of joins ran");
+        Mismatch::unless_equal(&describe(halves), &describe(*self.arrivals.get_mut()))
+    }
 }
 
 /// Memory of which a random page is in no cache that is near.
@@ -136,88 +165,22 @@ fn meet(arrivals: &AtomicU64, number: u64, parties: u64) {
     }
 }
 
-impl Meetings {
-    fn run(&mut self, join: impl Fn(u64, &AtomicU64, u64)) -> u64 {
-        let Self {
-            joins,
-            gaps,
-            parties,
-            arrivals,
-            cold,
-            latencies,
-        } = self;
-        call_after_gaps(*joins, gaps, latencies, |number| {
-            // Never what was there before.
-            cold.write(2 + number as u64);
-            join(number as u64, arrivals, *parties);
-            cold.look_up_pages();
-        })
-    }
-
-    fn halves(&self) -> u64 {
-        2 * self.joins as u64
-    }
-}
-
-impl Instance for Meetings {
-    fn reset(&mut self) {
-        self.arrivals = AtomicU64::new(0);
-        self.latencies.begin_run(self.joins);
-    }
-
-    fn forget_warmup(&mut self) {
-        self.latencies.forget();
-    }
-
-    fn run_sequential(&mut self) -> u64 {
-        self.run(|number, arrivals, _| {
-            meet(arrivals, number, 1);
-            meet(arrivals, number, 1);
-        })
-    }
-
-    fn run_parallel(&mut self) -> u64 {
-        self.run(|number, arrivals, parties| {
-            rayon::join(
-                || meet(arrivals, number, parties),
-                || meet(arrivals, number, parties),
-            );
-        })
-    }
-
-    fn check(&mut self) -> Result<String, Mismatch> {
-        self.latencies.end_run();
-        let arrived = *self.arrivals.get_mut();
-        let describe = |halves: u64| format!("{halves} of {} halves of joins ran", self.halves());
-        Mismatch::unless_equal(&describe(self.halves()), &describe(arrived))
-    }
-
-    fn metrics(&self) -> BTreeMap<String, Metric> {
-        self.latencies.metrics().into_iter().collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use super::super::tests::rejects;
     use super::*;
 
     #[test]
     fn a_half_too_few_or_too_many_is_rejected() {
-        let mut meetings = Meetings {
-            joins: 5,
-            gaps: Gaps::up_to(1, Duration::ZERO),
+        let barrier = Barrier {
             parties: 1,
             arrivals: AtomicU64::new(0),
             cold: ColdMemory::new(0, 1),
-            latencies: Latencies::new("latency"),
         };
-        meetings.reset();
-        meetings.run_sequential();
-        assert!(meetings.check().is_ok());
-        for halves in [0, 9, 11] {
-            meetings.arrivals = AtomicU64::new(halves);
-            assert!(meetings.check().is_err(), "{halves}");
-        }
+        let arrived = |halves| move |it: &mut Barrier| it.arrivals = AtomicU64::new(halves);
+        rejects(barrier, &[&arrived(0), &arrived(5), &arrived(7)]);
     }
 
     #[test]

@@ -1,52 +1,56 @@
-//! `two-long-tasks`: a join of two halves of 5 ms each, after a random idle gap.
+//! `two-long-tasks`: a join of two halves of 5 ms each.
 //!
 //! If an idle worker takes the second half, the join takes 5 ms, and otherwise 10: the direct
 //! measure of whether the second of two tasks gets a worker of its own. Its times say something
 //! only with two threads or more on two CPUs or more, and are left out otherwise.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use protocol::{Metric, Refusal};
+use protocol::Metric;
+use rayon::ThreadPool;
 
-use crate::kinds::latency::Latencies;
-use crate::kinds::pacing::{Gaps, call_after_gaps};
+use super::Meeting;
 use crate::machine::atomic::{AtomicUsize, Ordering::Relaxed};
 use crate::machine::{self, Instant, spin_until};
 use crate::usage::nanoseconds;
-use crate::workload::{Instance, Mismatch, Setup};
+use crate::workload::{Mismatch, Setup};
 
-/// Prepares the workload `two-long-tasks`.
-///
-/// # Errors
-/// If it cannot be run as asked.
-pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-    let microseconds = |name| Duration::from_micros(setup.values.whole(name));
-    Ok(Box::new(LongTasks {
-        joins: setup.values.count("joins"),
-        task: microseconds("task-us"),
-        gaps: Gaps::up_to(setup.seed, microseconds("gap-us")),
-        can_share: setup.threads >= 2 && machine::cores() >= 2,
-        ran: AtomicUsize::new(0),
-        latencies: Latencies::new("latency"),
-        tally: Tally::default(),
-        total: Tally::default(),
-    }))
-}
-
-struct LongTasks {
-    joins: usize,
+pub(super) struct LongTasks {
     task: Duration,
-    gaps: Gaps,
     /// There is a second worker, and a second CPU for it.
     can_share: bool,
     /// Halves that ran.
     ran: AtomicUsize,
-    latencies: Latencies,
     /// The current run's.
     tally: Tally,
     /// All runs' since the warm-up.
     total: Tally,
+}
+
+impl LongTasks {
+    pub(super) fn new(setup: &Setup<'_>) -> Self {
+        Self::of(
+            Duration::from_micros(setup.values.whole("task-us")),
+            setup.threads >= 2 && machine::cores() >= 2,
+        )
+    }
+
+    fn of(task: Duration, can_share: bool) -> Self {
+        Self {
+            task,
+            can_share,
+            ran: AtomicUsize::new(0),
+            tally: Tally::default(),
+            total: Tally::default(),
+        }
+    }
+
+    /// `join` runs both halves with what they need and says whether two threads did.
+    fn meet(&mut self, join: impl Fn(Duration, &AtomicUsize) -> bool) {
+        let begun = Instant::now();
+        let is_shared = join(self.task, &self.ran);
+        self.tally.count(is_shared, begun.elapsed(), self.task);
+    }
 }
 
 /// How joins went.
@@ -98,26 +102,6 @@ impl Tally {
     }
 }
 
-impl LongTasks {
-    /// `join` runs both halves with what they need and says whether two threads did.
-    fn run(&mut self, join: impl Fn(Duration, &AtomicUsize) -> bool) -> u64 {
-        let Self {
-            joins,
-            task,
-            gaps,
-            ran,
-            latencies,
-            tally,
-            ..
-        } = self;
-        call_after_gaps(*joins, gaps, latencies, |_| {
-            let begun = Instant::now();
-            let is_shared = join(*task, ran);
-            tally.count(is_shared, begun.elapsed(), *task);
-        })
-    }
-}
-
 /// One half.
 fn work(task: Duration, ran: &AtomicUsize) -> impl PartialEq {
     spin_until(Instant::now() + task);
@@ -126,93 +110,69 @@ fn work(task: Duration, ran: &AtomicUsize) -> impl PartialEq {
     machine::thread_id()
 }
 
-impl Instance for LongTasks {
-    fn reset(&mut self) {
+impl Meeting for LongTasks {
+    const IS_INSIDE: bool = true;
+
+    fn begin_run(&mut self) {
         *self.ran.get_mut() = 0;
         self.tally = Tally::default();
-        self.latencies.begin_run(self.joins);
     }
 
     fn forget_warmup(&mut self) {
-        self.latencies.forget();
         self.total = Tally::default();
     }
 
-    fn run_sequential(&mut self) -> u64 {
-        self.run(|task, ran| work(task, ran) != work(task, ran))
+    fn alone(&mut self, _: usize) {
+        self.meet(|task, ran| work(task, ran) != work(task, ran));
     }
 
-    fn run_parallel(&mut self) -> u64 {
-        self.run(|task, ran| {
+    fn together(&mut self, _: &ThreadPool, _: usize) {
+        self.meet(|task, ran| {
             let (one, other) = rayon::join(|| work(task, ran), || work(task, ran));
             one != other
-        })
+        });
     }
 
-    fn check(&mut self) -> Result<String, Mismatch> {
-        self.latencies.end_run();
+    fn check(&mut self, meetings: usize) -> Result<String, Mismatch> {
         self.total.add(self.tally);
-        let halves = 2 * self.joins;
-        let ran = *self.ran.get_mut();
+        let halves = 2 * meetings;
         let describe = |ran: usize| format!("{ran} of {halves} tasks ran");
-        Mismatch::unless_equal(&describe(halves), &describe(ran))
+        Mismatch::unless_equal(&describe(halves), &describe(*self.ran.get_mut()))
     }
 
-    fn metrics(&self) -> BTreeMap<String, Metric> {
+    fn metrics(&self) -> Vec<(String, Metric)> {
         let sharing = self.can_share.then(|| self.total.metrics(self.task));
-        self.latencies
-            .metrics()
-            .into_iter()
-            .chain(sharing.into_iter().flatten())
-            .collect()
+        sharing.into_iter().flatten().collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::rejects;
     use super::*;
 
+    /// After two joins on one thread.
     fn long_tasks(can_share: bool) -> LongTasks {
-        LongTasks {
-            joins: 2,
-            task: Duration::from_micros(10),
-            gaps: Gaps::up_to(1, Duration::ZERO),
-            can_share,
-            ran: AtomicUsize::new(0),
-            latencies: Latencies::new("latency"),
-            tally: Tally::default(),
-            total: Tally::default(),
-        }
+        let mut tasks = LongTasks::of(Duration::from_micros(10), can_share);
+        tasks.alone(0);
+        tasks.alone(1);
+        tasks.check(2).unwrap();
+        tasks
     }
 
     #[test]
     fn a_task_that_was_lost_or_ran_twice_is_rejected() {
-        let mut tasks = long_tasks(true);
-        tasks.reset();
-        tasks.run_sequential();
-        assert!(tasks.check().is_ok());
-        for ran in [3, 5] {
-            tasks.ran = AtomicUsize::new(ran);
-            assert!(tasks.check().is_err(), "{ran}");
-        }
+        let ran = |tasks| move |it: &mut LongTasks| it.ran = AtomicUsize::new(tasks);
+        rejects(long_tasks(true), &[&ran(5), &ran(7)]);
     }
 
     #[test]
     fn joins_on_one_thread_are_unshared_and_double() {
-        let mut tasks = long_tasks(true);
-        tasks.reset();
-        tasks.run_sequential();
-        tasks.check().unwrap();
-        let metrics = tasks.metrics();
-        assert!(
-            (metrics["unshared"].value - 1.0).abs() < f64::EPSILON,
-            "{metrics:?}"
-        );
-        assert!(
-            (metrics["doubled"].value - 1.0).abs() < f64::EPSILON,
-            "{metrics:?}"
-        );
-        assert!(metrics["wall_ratio"].value >= 2.0, "{metrics:?}");
+        let values = long_tasks(true).total.metrics(Duration::from_micros(10));
+        let [unshared, doubled, wall_ratio] = values.map(|(_, metric)| metric.value);
+        assert!((unshared - 1.0).abs() < f64::EPSILON, "{unshared}");
+        assert!((doubled - 1.0).abs() < f64::EPSILON, "{doubled}");
+        assert!(wall_ratio >= 2.0, "{wall_ratio}");
     }
 
     #[test]
@@ -234,10 +194,7 @@ mod tests {
 
     #[test]
     fn without_a_second_worker_nothing_is_said_about_sharing() {
-        let mut tasks = long_tasks(false);
-        tasks.reset();
-        tasks.run_sequential();
-        tasks.check().unwrap();
-        assert!(!tasks.metrics().contains_key("doubled"));
+        assert!(long_tasks(false).metrics().is_empty());
+        assert_eq!(long_tasks(true).metrics().len(), 3);
     }
 }

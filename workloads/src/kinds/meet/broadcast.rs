@@ -1,0 +1,91 @@
+//! `broadcast-dozing`: broadcasts to all workers, microseconds apart, so that some of them are just
+//! dozing off.
+//!
+//! A broadcast must reach each worker by itself, whatever it is doing. Its parts take different
+//! times, so that the workers doze off at different moments.
+
+use std::hint::black_box;
+
+use rayon::ThreadPool;
+
+use super::Meeting;
+use crate::kinds::pacing::chain;
+use crate::machine::atomic::{AtomicU64, Ordering::Relaxed};
+use crate::random::mix;
+use crate::workload::{Mismatch, Setup};
+
+pub(super) struct Broadcast {
+    longest_part: u64,
+    /// Broadcasts that each worker saw. Relaxed: read after the last one, which orders it.
+    reached: Vec<AtomicU64>,
+}
+
+impl Broadcast {
+    pub(super) fn new(setup: &Setup<'_>) -> Self {
+        Self {
+            longest_part: setup.values.whole("part-steps"),
+            reached: (0..setup.threads).map(|_| AtomicU64::new(0)).collect(),
+        }
+    }
+
+    /// What broadcast `number` does on one worker.
+    fn part(&self, worker: usize, number: usize) -> u64 {
+        self.reached[worker].fetch_add(1, Relaxed);
+        let word = mix((number * self.reached.len() + worker) as u64);
+        black_box(chain(word, word % self.longest_part))
+    }
+}
+
+impl Meeting for Broadcast {
+    const IS_INSIDE: bool = false;
+
+    fn begin_run(&mut self) {
+        for count in &mut self.reached {
+            *count.get_mut() = 0;
+        }
+    }
+
+    fn alone(&mut self, number: usize) {
+        for worker in 0..self.reached.len() {
+            self.part(worker, number);
+        }
+    }
+
+    fn together(&mut self, pool: &ThreadPool, number: usize) {
+        let broadcast = &*self;
+        pool.broadcast(|worker| broadcast.part(worker.index(), number));
+    }
+
+    fn check(&mut self, meetings: usize) -> Result<String, Mismatch> {
+        let known = meetings as u64;
+        let mut counts = self.reached.iter_mut().map(|count| *count.get_mut());
+        match counts.position(|count| count != known) {
+            None => Ok(format!(
+                "each of {known} broadcasts reached every worker once"
+            )),
+            Some(worker) => Err(Mismatch {
+                expected: format!("{known} broadcasts reach every worker"),
+                actual: format!(
+                    "worker {worker} was reached {} times",
+                    self.reached[worker].get_mut()
+                ),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_that_was_left_out_or_reached_twice_is_rejected() {
+        for (counts, is_right) in [([2, 2], true), ([2, 1], false), ([3, 2], false)] {
+            let mut broadcast = Broadcast {
+                longest_part: 1,
+                reached: counts.map(AtomicU64::new).into(),
+            };
+            assert_eq!(broadcast.check(2).is_ok(), is_right, "{counts:?}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! `injection-ping-pong`: a thread outside the pool spawns one job, and waits for its answer.
+//!
+//! With one job in flight every spawn finds the workers searching, dozing off or asleep. In a pool
+//! of one thread nobody else can come to the rescue: a wake-up that gets lost is a hang.
+
+use std::sync::Arc;
+use std::sync::atomic::{
+    AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
+use std::thread;
+
+use rayon::ThreadPool;
+
+use super::Meeting;
+use crate::workload::Mismatch;
+
+#[derive(Default)]
+pub(super) struct PingPong {
+    table: Arc<Table>,
+}
+
+/// Where jobs leave their answers.
+#[derive(Default)]
+struct Table {
+    /// Number of the last job that answered, counted from 1.
+    last: AtomicU64,
+    /// The answers added up: 1 + 2 + … of the jobs.
+    sum: AtomicU64,
+}
+
+impl Table {
+    fn answer(&self, number: u64) {
+        self.sum.fetch_add(number, Relaxed);
+        // ORDERING: Release, pairs with the Acquire in `wait_for`. Who saw the last answer goes on
+        // to read the sum, which must then have it.
+        self.last.store(number, Release);
+    }
+
+    fn wait_for(&self, number: u64) {
+        // ORDERING: Acquire, pairs with the Release in `answer`.
+        while self.last.load(Acquire) != number {
+            // The job unparks this thread after its answer, so none is missed.
+            thread::park();
+        }
+    }
+}
+
+impl Meeting for PingPong {
+    const IS_INSIDE: bool = false;
+
+    fn begin_run(&mut self) {
+        // Anew, since a job may still hold the old one after its answer.
+        self.table = Arc::default();
+    }
+
+    fn alone(&mut self, number: usize) {
+        let number = number as u64 + 1;
+        self.table.answer(number);
+        self.table.wait_for(number);
+    }
+
+    fn together(&mut self, pool: &ThreadPool, number: usize) {
+        let number = number as u64 + 1;
+        let (table, outside) = (Arc::clone(&self.table), thread::current());
+        pool.spawn(move || {
+            table.answer(number);
+            outside.unpark();
+        });
+        self.table.wait_for(number);
+    }
+
+    fn check(&mut self, meetings: usize) -> Result<String, Mismatch> {
+        let jobs = meetings as u64;
+        let describe = |sum: u64| format!("the numbers of {jobs} jobs add up to {sum}");
+        let known = jobs * (jobs + 1) / 2;
+        Mismatch::unless_equal(&describe(known), &describe(self.table.sum.load(Relaxed)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lost_and_a_doubled_answer_are_rejected() {
+        for (answers, is_right) in [
+            (&[1, 2, 3][..], true),
+            (&[1, 3], false),
+            (&[1, 2, 2, 3], false),
+            (&[], false),
+        ] {
+            let mut ping_pong = PingPong::default();
+            for &number in answers {
+                ping_pong.table.answer(number);
+            }
+            assert_eq!(ping_pong.check(3).is_ok(), is_right, "{answers:?}");
+        }
+    }
+}
