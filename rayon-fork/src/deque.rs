@@ -1,6 +1,5 @@
 //! The only door to the deque library: another deque can be put behind these names.
 
-pub(crate) mod deal;
 // Compiled into every build that can, but used where jobs are shared lazily.
 #[cfg(target_has_atomic = "64")]
 #[allow(dead_code)]
@@ -118,11 +117,6 @@ impl<T: TwoWords> JobDeque<T> {
             return false;
         };
         whichever! { self, deque => deque.try_take_back(index), else _ => index == 0 }
-    }
-
-    /// Takes the oldest job, of a deque that is private.
-    pub(crate) fn take_oldest(&self) -> Option<T> {
-        whichever! { self, deque => deque.take_oldest(), else _ => None }
     }
 
     /// Its owner has nothing to do, and is about to block: gives memory back that only many jobs

@@ -119,8 +119,6 @@ words! {
     Inactive = "inactive",
     /// Events alone.
     Events = "events",
-    /// Sleepers and events.
-    SleepingEvents = "sleeping_events",
 }
 
 #[cfg(feature = "instrument")]

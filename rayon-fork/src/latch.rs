@@ -11,7 +11,7 @@ use crate::registry::{Registry, Worker};
 use crate::scope::local_scopes::Awaited;
 use crate::sync::modelled::{AtomicUsize, Ordering};
 
-pub(crate) use outside::{LockLatch, MODIFIERS, Outlook};
+pub(crate) use outside::{LockLatch, MODIFIER, Outlook};
 
 /// Something that is set once and that somebody waits for.
 pub(crate) trait Latch {

@@ -116,11 +116,9 @@ pub fn rayon_fork_variant() -> &'static str {
         sleep::VARIANT,
         &[
             join::MODIFIER,
-            latch::MODIFIERS[0],
-            latch::MODIFIERS[1],
+            latch::MODIFIER,
             scope::local_scopes::MODIFIER,
             deque::MODIFIER,
-            registry::deal::MODIFIER,
         ],
     );
     NAME.as_str()

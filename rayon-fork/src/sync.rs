@@ -30,7 +30,7 @@ mod machine {
     #[cfg(not(fork_loom))]
     #[allow(unused_imports)]
     pub(crate) use super::asymmetric::{
-        heavy_fence, light_fence, prepare_heavy_fences, registers_at_once, try_heavy_fence,
+        light_fence, prepare_heavy_fences, registers_at_once, try_heavy_fence,
         wait_for_grace_period,
     };
     #[cfg(not(feature = "web_spin_lock"))]
@@ -157,11 +157,9 @@ pub(crate) mod modelled {
     #[cfg(target_has_atomic = "64")]
     #[allow(unused_imports)]
     pub(crate) use super::machine::{AtomicU64, AtomicU64 as Unmodelled};
-    pub(crate) use super::machine::{
-        AtomicUsize, Ordering, fence, heavy_fence, light_fence, prepare_heavy_fences, yield_now,
-    };
+    pub(crate) use super::machine::{AtomicUsize, Ordering, fence, yield_now};
     #[allow(unused_imports)]
-    pub(crate) use super::machine::{try_heavy_fence, wait_for_grace_period};
+    pub(crate) use super::machine::{light_fence, try_heavy_fence, wait_for_grace_period};
 
     /// Nothing. The model needs a fence where the machine's total order of `SeqCst` accesses
     /// already does the work.

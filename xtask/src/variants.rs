@@ -363,7 +363,7 @@ mod tests {
             "{error}"
         );
         assert!(error.ends_with("; keep one"), "{error}");
-        Variant::parse("split-idle,push-fence,cache-padded").unwrap();
+        Variant::parse("split,push-fence,cache-padded").unwrap();
     }
 
     #[test]

@@ -19,7 +19,6 @@
 //! | ask           | thief              | is read                       | raised to the head        |
 //! | expose for it | thief              | begins a claim; later count up, if the claim still stands | raised in between |
 //! | steal         | thief              | tail up, count down           | –                         |
-//! | take oldest   | owner              | tail up, count down or the same; ends a claim | set before |
 //! | take back     | owner              | count down, as a theft, the same, or up for others; ends a claim | set before |
 //!
 //! The owner waits for nobody: of its steps each either succeeds or fails because a thief got on.
@@ -520,40 +519,6 @@ impl<T: TwoWords> Deque<T> {
         }
         self.unanswered.set(0);
         Answer::Unwanted
-    }
-
-    /// Takes the oldest job, to deal it.
-    #[cold]
-    pub(crate) fn take_oldest(&self) -> Option<T> {
-        let head = self.head();
-        // Relaxed: a stale value fails below.
-        let mut public = Public(self.shared.thieves.public.load(Ordering::Relaxed));
-        let mut is_limit_set = false;
-        loop {
-            let tail = public.tail(head);
-            if tail == head {
-                // All were stolen meanwhile. A limit from before would let the owner take the
-                // newest once more.
-                if is_limit_set {
-                    self.set_limit(head);
-                }
-                return None;
-            }
-            // If none is public, as if it had been for a moment. Never by the count alone, as in
-            // `take_back`.
-            let next = public
-                .unclaimed_with(u64::from(public.count() == 0))
-                .without_oldest();
-            self.set_limit(next.split(head));
-            is_limit_set = true;
-            match self.shared.exchange(public, next) {
-                Ok(()) => {
-                    self.seen_tail.set(next.tail(head));
-                    return Some(self.take(tail));
-                }
-                Err(now) => public = now,
-            }
-        }
     }
 
     /// Whether no job is in it.

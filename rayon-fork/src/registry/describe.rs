@@ -26,9 +26,6 @@ impl Registry {
         pool.field("num_threads", &self.num_threads())
             .field("id", &self.id());
         self.sleep.describe(pool);
-        if let [deal] = self.deal.as_slice() {
-            pool.field("dealt", &deal.len());
-        }
         let lengths = self
             .stealers
             .iter()

@@ -1,6 +1,5 @@
 //! What the workers of a pool share, and the doors through which jobs come in.
 
-pub(crate) mod deal;
 mod describe;
 mod global;
 mod worker;
@@ -10,10 +9,8 @@ use std::sync::Arc;
 
 use crossbeam_utils::CachePadded;
 
-use self::deal::DEALS;
 use crate::builder::{Handlers, PoolPlan};
 use crate::core_latch::CoreLatch;
-use crate::deque::deal::Deal;
 use crate::deque::{Deque, Injector, JobDeque, JobStealer};
 use crate::error::ThreadPoolBuildError;
 use crate::hooks::{self, Event, Records};
@@ -49,8 +46,6 @@ pub(crate) struct Registry {
     /// Reasons not to terminate: the handle, and each detached job that has not finished. Written
     /// twice per `spawn`, so it has its own line and disturbs neither counters nor stealers.
     reasons_to_live: CachePadded<AtomicUsize>,
-    /// One where jobs are dealt, else none.
-    deal: [Deal; DEALS as usize],
     /// Whether jobs from outside are done soon.
     outlook: Outlook,
 }
@@ -58,7 +53,7 @@ pub(crate) struct Registry {
 // The injector, the count of reasons to live, and the rest, each on lines of its own.
 assert_size!(Registry: size_of::<Injector<JobRef>>()
     + size_of::<CachePadded<AtomicUsize>>()
-    + (size_of::<Sleep>() + size_of::<Outlook>() + size_of::<[Deal; DEALS as usize]>() + 136).next_multiple_of(align_of::<CachePadded<AtomicUsize>>()));
+    + (size_of::<Sleep>() + size_of::<Outlook>() + 136).next_multiple_of(align_of::<CachePadded<AtomicUsize>>()));
 
 impl Registry {
     /// Builds the shared state and starts a thread for each worker through `spawn`.
@@ -82,7 +77,7 @@ impl Registry {
             is_fifo,
             handlers,
         } = plan;
-        let sleep = Sleep::new(workers, is_fifo).map_err(ThreadPoolBuildError::io)?;
+        let sleep = Sleep::new(workers, is_fifo);
         let new_deque = |_| {
             if is_fifo {
                 JobDeque::new_fifo()
@@ -105,7 +100,6 @@ impl Registry {
             injector: Injector::new(),
             records: Records::new(workers),
             reasons_to_live: CachePadded::new(AtomicUsize::new(1)),
-            deal: [(); DEALS as usize].map(|()| Deal::new(workers)),
             outlook: Outlook::new(),
         });
 
@@ -153,22 +147,8 @@ impl Registry {
 
     /// A job from outside the pool: any worker may take it.
     pub(crate) fn inject(&self, job: JobRef) {
-        self.deal_or_inject(job);
-    }
-
-    /// The same. `true` if a worker that waited for a job has it already.
-    fn deal_or_inject(&self, job: JobRef) -> bool {
         let _here = self.records.visit();
-        let job = match self.deal_from_outside(job) {
-            Ok(()) => return true,
-            Err(job) => job,
-        };
         hooks::count(Event::Injection);
-        self.queue_injected(job);
-        false
-    }
-
-    fn queue_injected(&self, job: JobRef) {
         let queue_was_empty = self.injector.is_empty();
         self.injector.push(job);
         self.sleep.job_injected(queue_was_empty);
@@ -229,8 +209,8 @@ impl Registry {
         // SAFETY: we wait below, so the job stays in place until its latch is set.
         let reference = unsafe { job.as_job_ref() };
         let _frame = hooks::open_install(&reference);
-        let is_dealt = self.deal_or_inject(reference);
-        let may_be_soon = is_dealt || Outlook::IS_LEARNED && self.sleep.somebody_is_idle();
+        self.inject(reference);
+        let may_be_soon = Outlook::IS_LEARNED && self.sleep.somebody_is_idle();
         latch.wait(may_be_soon.then_some(&self.outlook));
         job.into_result()
     }

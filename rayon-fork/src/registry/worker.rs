@@ -138,7 +138,7 @@ impl Worker {
         let sleep = &self.registry.sleep;
         if self.deque.is_private() {
             let place = self.deque.push(job);
-            if sleep.wants_jobs() && !self.deals() {
+            if sleep.wants_jobs() {
                 self.answer();
             }
             return place;
@@ -172,7 +172,6 @@ impl Worker {
         match self.deque.pop() {
             Some(job) => {
                 hooks::count(Event::Pop);
-                self.job_popped();
                 Some(job)
             }
             None => self.take_broadcast(),
@@ -185,9 +184,6 @@ impl Worker {
     pub(crate) fn try_take_back(&self, place: &Place) -> bool {
         let is_back = self.deque.try_take_back(place);
         hooks::count_if(is_back, Event::Pop);
-        if is_back {
-            self.job_popped();
-        }
         is_back
     }
 
@@ -227,7 +223,6 @@ impl Worker {
         };
         let job = self.take_local().or_else(|| self.steal()).or_else(private);
         job.or_else(|| self.take_injected())
-            .or_else(|| self.take_any_dealt())
     }
 
     pub(super) fn take_injected(&self) -> Option<JobRef> {
@@ -297,9 +292,6 @@ impl Worker {
         } else {
             0
         };
-        if let Some(job) = self.take_dealt(in_vain) {
-            return Some(job);
-        }
         // A worker that has jobs gets a moment to show some by itself, and a second one unless that
         // costs a turn, or the worker has not stirred.
         let looked_at = self.victims().take(LOOKED_AT << doublings);
@@ -369,10 +361,7 @@ impl Worker {
                 if local_scopes::turn_away(self) {
                     continue;
                 }
-                job = self.await_job(latch);
-                if job.is_none() && !latch.probe() {
-                    job = self.search(latch);
-                }
+                job = self.search(latch);
             }
             if let Some(job) = job {
                 job.execute();

@@ -34,7 +34,7 @@ use crate::hooks::{self, Event};
 use crate::sync::modelled::{Fences, Ordering, fence, yield_now};
 use crate::thread_count;
 use crossbeam_utils::CachePadded;
-use std::{fmt, io};
+use std::fmt;
 
 /// Fruitless searches, each followed by a yield, before a worker becomes sleepy. Inherited from
 /// rayon-core; a model needs none, as an early search that finds nothing changes nothing.
@@ -142,14 +142,10 @@ impl Sleep {
     /// For a pool of `workers` workers, all of them active, which take their oldest job first or
     /// their newest.
     ///
-    /// # Errors
-    ///
-    /// If the system refuses what the fences need.
-    ///
     /// # Panics
     ///
     /// If `workers` exceeds [`MAX_WORKERS`].
-    pub(crate) fn new(workers: usize, is_fifo: bool) -> io::Result<Self> {
+    pub(crate) fn new(workers: usize, is_fifo: bool) -> Self {
         let jobs = match workers {
             0..=1 => Jobs::Announced,
             _ if is_fifo => Jobs::Public,
@@ -194,23 +190,22 @@ impl<C: Counts, S: fmt::Debug> Sleep<C, S> {
 impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
     /// For a pool whose pushes are all announced.
     #[cfg(all(test, not(fork_loom)))]
-    fn with_workers(workers: usize) -> io::Result<Self> {
+    fn with_workers(workers: usize) -> Self {
         Self::with_demand(workers, || Demand::new(Jobs::Announced, Fences::full()))
     }
 
-    fn with_demand(workers: usize, demand: impl Fn() -> Demand) -> io::Result<Self> {
+    fn with_demand(workers: usize, demand: impl Fn() -> Demand) -> Self {
         assert!(
             workers <= MAX_WORKERS,
             "a pool of {workers} workers; {MAX_WORKERS} is the most that can be counted"
         );
-        FenceOf::<C>::prepare()?;
         let slots = (0..workers).map(|_| CachePadded::new(S::new())).collect();
         let demand = [(); DEMANDS].map(|()| CachePadded::new(demand()));
-        Ok(Self {
+        Self {
             counters: C::new(workers),
             slots,
             demand,
-        })
+        }
     }
 
     /// What a worker of this pool will remember of its searches.

@@ -19,7 +19,6 @@ use std::time::Duration;
 
 use super::counters::axes::LeaveRule as _;
 use super::{LeaveRuleOf, Selected};
-use crate::core_latch::CoreLatch;
 use crate::sync::modelled::yield_now;
 use crate::sync::{AtomicUsize, Instant, Ordering, hint};
 
@@ -38,13 +37,6 @@ pub(super) const LINGERS: bool = LeaveRuleOf::<Selected>::LINGERS;
 /// sleep between two short regions of a stream, and each region waits for wake-ups; where all do,
 /// tiny jobs on many cores take up to twice as long.
 const LINGERERS: usize = 3;
-
-/// What it takes to hand a job over and back, where many workers do. A guess.
-const A_HAND_OVER: Duration = Duration::from_nanos(500);
-
-/// A dealt job, with all that comes of it, that takes less time is better run by who deals it. A
-/// guess.
-const PAYS: Duration = Duration::from_micros(1);
 
 /// Who never succeeds leaves out one less than two to the power of this.
 const MOST_IN_VAIN: usize = 8;
@@ -68,11 +60,6 @@ impl LeftOut {
             self.0.store(left - 1, Ordering::Relaxed);
         }
         left == 0
-    }
-
-    /// Whether any is left; that was none.
-    fn are_there(&self) -> bool {
-        self.0.load(Ordering::Relaxed) > 0
     }
 
     fn set(&self, times: usize) {
@@ -163,9 +150,6 @@ pub(crate) struct Patience {
     without_yields: Cell<Option<u32>>,
     /// Each CPU has several workers of the pool.
     shares_cpus: bool,
-    waiting: Backoff,
-    /// When the last job was dealt to the worker, until it waits again.
-    dealt: Cell<Option<Instant>>,
 }
 
 impl Patience {
@@ -238,53 +222,6 @@ impl Patience {
             self.without_yields.set(Some(0));
         }
         is_cheap
-    }
-
-    /// Whether to wait for a job to be dealt, where `latch` is not about to be set: not where CPUs
-    /// are scarce. If not for what was learned, that was one time left out.
-    pub(crate) fn begins_to_wait(&self, latch: &CoreLatch) -> bool {
-        self.job_ended();
-        if let Some(dealt) = self.dealt.take() {
-            if dealt.elapsed() < PAYS {
-                self.waiting.was_in_vain();
-            } else {
-                self.waiting.was_worth_it();
-            }
-        }
-        // The left-out yield is counted by the search that comes next instead, if it asks what
-        // yields cost.
-        let is_yield_left_out = if LINGERS {
-            self.yielding.dear.left_out.are_there()
-        } else {
-            !self.yielding.try_begin()
-        };
-        if self.shares_cpus || is_yield_left_out || !self.waiting.try_begin() {
-            return false;
-        }
-        let start = Instant::now();
-        self.until.set(Some(start + A_WAKE_UP));
-        while start.elapsed() < A_HAND_OVER {
-            if latch.probe() {
-                return false;
-            }
-            hint::spin_loop();
-        }
-        true
-    }
-
-    /// Whether to wait on for a job to be dealt: not for longer than a wake-up takes, nor where
-    /// CPUs are scarce.
-    pub(crate) fn waits_on(&self) -> bool {
-        self.yielding.yield_now() && self.until.get().is_some_and(|until| Instant::now() < until)
-    }
-
-    /// Waiting has ended, by what was dealt, or in vain, or for another reason.
-    pub(crate) fn ends_to_wait(&self, was_dealt: bool, was_in_vain: bool) {
-        if was_dealt {
-            self.dealt.set(Some(Instant::now()));
-        } else if was_in_vain {
-            self.waiting.was_in_vain();
-        }
     }
 
     /// Whether each CPU has several workers of the pool.

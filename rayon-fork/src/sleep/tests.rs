@@ -3,9 +3,7 @@
 
 use super::counters::counts::Counts;
 use super::counters::variants::for_every_variant;
-use super::counters::{
-    EventsOf, FenceOf, Packed, SleepCounters, Split, SplitIdle, axes::*, fences::*,
-};
+use super::counters::{EventsOf, FenceOf, Packed, SleepCounters, Split, axes::*, fences::*};
 use super::parking::{ParkingSlot, Slot, State};
 use super::{IdlePeriod, MAX_WORKERS, Patience, Phase, Queues, ROUNDS_UNTIL_SLEEPY, Sleep};
 use crate::core_latch::CoreLatch;
@@ -73,7 +71,7 @@ impl Queues for Scripted<'_> {
 }
 
 fn one_worker<C: Counts>() -> (Sleep<C>, IdlePeriod<'static>, CoreLatch) {
-    let sleep = Sleep::<C>::with_workers(1).unwrap();
+    let sleep = Sleep::<C>::with_workers(1);
     let idle = sleep.begin_search(0, None);
     (sleep, idle, CoreLatch::new())
 }
@@ -205,7 +203,7 @@ fn until_blocked<C: Counts>(sleep: &Sleep<C>, workers: usize) {
 
 /// Lets `rouse` wake a worker that sleeps on a latch nobody has set, and waits for it.
 fn is_roused<C: Counts>(rouse: impl Fn(&Sleep<C>, &CoreLatch)) {
-    let (sleep, latch) = (Sleep::<C>::with_workers(1).unwrap(), CoreLatch::new());
+    let (sleep, latch) = (Sleep::<C>::with_workers(1), CoreLatch::new());
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let mut idle = sleep.begin_search(0, None);
@@ -250,7 +248,7 @@ fn a_sleeper_is_roused_by_whoever_sets_its_latch<C: Counts>() {
 
 /// The lowest numbers are woken first, and no more than asked for.
 fn a_searcher_that_stops_rouses_two_of_three_sleepers<C: Counts>() {
-    let sleep = Sleep::<C>::with_workers(4).unwrap();
+    let sleep = Sleep::<C>::with_workers(4);
     let roused = [const { AtomicUsize::new(0) }; 3];
     std::thread::scope(|scope| {
         for worker in 0..3 {
@@ -290,7 +288,7 @@ fn would_get_sleepy<'p>(sleep: &Sleep<LooksFirst>, patience: &'p Patience) -> Id
 
 #[test]
 fn of_those_that_look_first_the_last_three_searchers_linger() {
-    let sleep = Sleep::<LooksFirst>::with_workers(4).unwrap();
+    let sleep = Sleep::<LooksFirst>::with_workers(4);
     let patience = Patience::default();
     let queues = Scripted::default();
     let mut others: Vec<_> = (1..3)
@@ -320,7 +318,7 @@ fn of_those_that_look_first_the_last_three_searchers_linger() {
 #[test]
 fn of_those_that_look_first_a_searcher_that_stops_rouses_a_sleeper_only_where_it_sees_work() {
     let _watchdog = Watchdog::new("a searcher that looks first");
-    let sleep = Sleep::<LooksFirst>::with_workers(2).unwrap();
+    let sleep = Sleep::<LooksFirst>::with_workers(2);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let latch = CoreLatch::new();
@@ -343,7 +341,7 @@ fn of_those_that_look_first_a_searcher_that_stops_rouses_a_sleeper_only_where_it
 #[test]
 fn beside_a_searcher_one_that_stops_rouses_helpers_only_where_jobs_are_long() {
     let _watchdog = Watchdog::new("helpers for long jobs");
-    let sleep = Sleep::<LooksFirst>::with_workers(4).unwrap();
+    let sleep = Sleep::<LooksFirst>::with_workers(4);
     std::thread::scope(|scope| {
         for worker in 0..2 {
             let sleep = &sleep;
@@ -375,8 +373,7 @@ fn beside_a_searcher_one_that_stops_rouses_helpers_only_where_jobs_are_long() {
 #[test]
 fn where_searchers_are_not_counted_none_is_helped() {
     let sleep =
-        Sleep::<Split<(Jec, NoFence, SleepersOnly, Inline, WakeWhereWorkIs)>>::with_workers(2)
-            .unwrap();
+        Sleep::<Split<(Jec, NoFence, SleepersOnly, Inline, WakeWhereWorkIs)>>::with_workers(2);
     sleep.counters.begin_search(0);
     let ticket = sleep.counters.become_sleepy(0);
     assert!(sleep.counters.try_begin_sleep(0, ticket) && sleep.counters.sleeping() == 1);
@@ -406,7 +403,7 @@ fn no_injected_job_is_stranded_in_a_long_exchange<C: Counts>() {
         }
     }
 
-    let sleep = Sleep::<C>::with_workers(2).unwrap();
+    let sleep = Sleep::<C>::with_workers(2);
     let (waiting, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let latches = [CoreLatch::new(), CoreLatch::new()];
     let take = || {
@@ -481,7 +478,7 @@ macro_rules! policy_tests {
         })*
     };
 }
-for_every_variant!(policy_tests);
+for_every_variant!(in_modules policy_tests);
 
 #[test]
 #[should_panic(expected = "is the most that can be counted")]

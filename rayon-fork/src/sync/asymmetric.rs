@@ -1,6 +1,6 @@
 //! A pair of fences of which one side is free.
 //!
-//! Where a thread calls [`light_fence`] and another [`heavy_fence`], one of the two comes first,
+//! Where a thread calls [`light_fence`] and another [`try_heavy_fence`], one of the two comes first,
 //! and what its thread did before is visible to what the other does after, as between two `SeqCst`
 //! fences. Two light fences order nothing between each other. The pair is that of the C++ proposal
 //! P1202 (`asymmetric_thread_fence_light` and `_heavy`).
@@ -9,8 +9,8 @@
 //! moving accesses over it, and a heavy one makes every CPU that runs a thread of this process
 //! execute a full fence, by `membarrier(2)`. A thread that does not run passed one when it lost its
 //! CPU. If that forced fence falls before the light one in a thread's program, the loads behind the
-//! light one see what the caller of `heavy_fence` did before; else the stores before it are visible
-//! when `heavy_fence` returns.
+//! light one see what the caller of `try_heavy_fence` did before; else the stores before it are visible
+//! when `try_heavy_fence` returns.
 //!
 //! Elsewhere, under Miri, and without the feature, both are full fences.
 
@@ -34,19 +34,14 @@ mod fences {
     /// The side of a pair that is executed often.
     #[inline]
     pub(crate) fn light_fence() {
-        // ORDERING: SeqCst fence, pairs with that in `heavy_fence`.
+        // ORDERING: SeqCst fence, pairs with that in `try_heavy_fence`.
         fence(Ordering::SeqCst);
     }
 
-    /// The side of a pair that is executed seldom.
-    pub(crate) fn heavy_fence() {
+    /// The side of a pair that is executed seldom; nobody refuses it.
+    pub(crate) fn try_heavy_fence() -> bool {
         // ORDERING: SeqCst fence, pairs with that in `light_fence`, and with any other.
         fence(Ordering::SeqCst);
-    }
-
-    /// As [`heavy_fence`]; nobody refuses it.
-    pub(crate) fn try_heavy_fence() -> bool {
-        heavy_fence();
         true
     }
 }
@@ -58,23 +53,13 @@ mod fences {
     use std::os::unix::fs::MetadataExt;
     use std::sync::atomic::{Ordering, compiler_fence, fence};
 
-    /// Tells the kernel that this process will call [`heavy_fence`]. May be called again.
+    /// Tells the kernel that this process will call [`try_heavy_fence`]. May be called again.
     ///
     /// # Errors
     ///
     /// If the kernel has no `membarrier`, or the process may not call it.
     pub(crate) fn prepare_heavy_fences() -> io::Result<()> {
-        membarrier(MembarrierCommand::RegisterPrivateExpedited).map_err(|errno| {
-            let error = io::Error::from(errno);
-            io::Error::new(
-                error.kind(),
-                format!(
-                    "membarrier: {error}; the feature `asymmetric-fence` of this rayon-core needs \
-                     Linux 4.14 or later, and permission for this system call: build it without, \
-                     and with `push-fence` or `no-jec` if no job may be missed"
-                ),
-            )
-        })
+        Ok(membarrier(MembarrierCommand::RegisterPrivateExpedited)?)
     }
 
     /// Whether [`prepare_heavy_fences`] returns within microseconds. In a process with more than
@@ -89,26 +74,13 @@ mod fences {
     /// The side of a pair that is executed often: no instruction.
     #[inline]
     pub(crate) fn light_fence() {
-        // ORDERING: SeqCst for the compiler alone; the processor's part is done by `heavy_fence`.
+        // ORDERING: SeqCst for the compiler alone; the processor's part is done by `try_heavy_fence`.
         compiler_fence(Ordering::SeqCst);
     }
 
     /// The side of a pair that is executed seldom: a system call that interrupts every CPU on which
-    /// a thread of this process runs.
-    ///
-    /// # Panics
-    ///
-    /// If [`prepare_heavy_fences`] was not called, or failed, or the process may not call the
-    /// kernel for it any more.
-    pub(crate) fn heavy_fence() {
-        assert!(
-            try_heavy_fence(),
-            "membarrier does not serve this process any more"
-        );
-    }
-
-    /// As [`heavy_fence`]; `false` if the kernel refuses, and then this was a fence for the caller
-    /// alone.
+    /// a thread of this process runs. `false` if the kernel refuses, as it does without
+    /// [`prepare_heavy_fences`], and then this was a fence for the caller alone.
     pub(crate) fn try_heavy_fence() -> bool {
         // ORDERING: SeqCst fence: to every other fence, this is one like any.
         fence(Ordering::SeqCst);
@@ -131,9 +103,7 @@ mod tests {
     }
 }
 
-pub(crate) use fences::{
-    heavy_fence, light_fence, prepare_heavy_fences, registers_at_once, try_heavy_fence,
-};
+pub(crate) use fences::{light_fence, prepare_heavy_fences, registers_at_once, try_heavy_fence};
 
 /// Until every store that any thread has executed is visible to all.
 ///

@@ -11,11 +11,6 @@ use crate::{count, during, rest, sum_of};
 /// Ways to get a job out of a queue.
 const TAKES: [&str; 4] = ["pops", "steals_won", "injector_takes", "broadcasts_taken"];
 
-/// Whether a job from outside may be dealt, and then counts as stolen.
-fn deals() -> bool {
-    rayon_fork_variant().contains("+deal")
-}
-
 fn tree(depth: usize) {
     if depth > 0 {
         rayon_core::join(|| tree(depth - 1), || tree(depth - 1));
@@ -55,11 +50,7 @@ fn each_install_from_outside_is_an_injection_by_an_outsider() {
     assert_eq!(count(&events.outside, "injections"), 10);
     assert_eq!(count(&events.total(), "injections"), 10);
     let counts = events.total();
-    if deals() {
-        assert_eq!(sum_of(&counts, &["injector_takes", "steals_won"]), 10);
-    } else {
-        assert_eq!(count(&counts, "injector_takes"), 10);
-    }
+    assert_eq!(count(&counts, "injector_takes"), 10);
     assert_eq!(count(&events.outside, "jobs_executed"), 0);
 }
 
@@ -130,12 +121,7 @@ fn a_job_that_another_worker_must_run_is_stolen_once() {
     })
     .total();
     assert_eq!(count(&counts, "pops"), 0);
-    if deals() {
-        // And the one that came from outside.
-        assert_eq!(sum_of(&counts, &["injector_takes", "steals_won"]), 2);
-    } else {
-        assert_eq!(count(&counts, "steals_won"), 1);
-    }
+    assert_eq!(count(&counts, "steals_won"), 1);
     assert!(count(&counts, "steals_tried") >= sum_of(&counts, &["steals_won", "steals_contended"]));
 }
 

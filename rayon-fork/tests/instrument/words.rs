@@ -18,9 +18,6 @@ fn words() -> Vec<&'static str> {
     if variant_has("packed") {
         words.push("packed_word");
     }
-    if variant_has("split-idle") {
-        words.push("sleeping_events");
-    }
     if variant_has("split") {
         words.push("sleeping");
         if !variant_has("no-jec") {
@@ -91,11 +88,8 @@ fn a_push_that_nobody_waits_for_loads_and_changes_nothing() {
             "changes of {word}"
         );
     }
-    let fences = match (variant_has("no-jec"), variant_has("asymmetric-fence")) {
-        _ if variant_has("demand") => 0,
-        (true, false) => 100,
-        _ => 100 * u64::from(variant_has("push-fence")),
-    };
+    let pushes_fence = variant_has("no-jec") || variant_has("push-fence");
+    let fences = 100 * u64::from(pushes_fence && !variant_has("demand"));
     assert_eq!(count(&counts, "push_fences"), fences);
 }
 
@@ -143,18 +137,6 @@ fn a_worker_fences_for_all_before_it_blocks_where_pushes_rely_on_that() {
     if variant_has("demand") {
         // Only beside a busy worker, which a test of sleeping sees; and for each job that a thief
         // makes public.
-    } else if variant_has("asymmetric-fence") {
-        // Who looks for work when it stops searching fences as a sleeper does.
-        let looks = if variant_has("wake-where-work-is") {
-            count(&counts, "searches")
-        } else {
-            0
-        };
-        let attempts = count(&counts, "sleeps") + count(&counts, "sleeps_cancelled") + looks;
-        assert!(
-            (count(&counts, "sleeps")..=attempts).contains(&fences),
-            "{counts:?}"
-        );
     } else {
         assert_eq!(fences, 0);
     }

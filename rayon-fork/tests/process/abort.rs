@@ -112,7 +112,10 @@ impl Drop for PanicsInDrop {
 
 #[test]
 fn a_panic_of_the_panic_handler_aborts_before_its_payload_is_dropped() {
-    dies("panic_handler_with_a_bomb_child", "nowhere to go in the panic handler");
+    dies(
+        "panic_handler_with_a_bomb_child",
+        "nowhere to go in the panic handler",
+    );
 }
 
 #[test]

@@ -49,10 +49,7 @@ fn forbid_membarrier() {
 
 #[test]
 fn a_sandbox_after_the_first_pool_loses_no_job() {
-    // That one is on record for it: it needs the call.
-    if !rayon_fork_variant().contains("asymmetric-fence") {
-        child::run_well("sandbox::sandboxed_child", &[]);
-    }
+    child::run_well("sandbox::sandboxed_child", &[]);
 }
 
 #[test]

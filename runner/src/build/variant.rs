@@ -150,10 +150,7 @@ mod tests {
         assert_eq!(words(&fork(&[])), "packed");
         assert_eq!(words(&fork(&["packed"])), "packed");
         assert_eq!(words(&fork(&["split", "no-jec"])), "no-jec+split");
-        assert_eq!(
-            words(&fork(&["split-idle", "push-fence"])),
-            "push-fence+split-idle"
-        );
+        assert_eq!(words(&fork(&["split", "push-fence"])), "push-fence+split");
         assert_eq!(words(&fork(&["push-fence"])), "packed+push-fence");
         assert_eq!(
             words(&Source::Published {

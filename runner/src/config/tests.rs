@@ -207,9 +207,9 @@ fn features_that_the_fork_refuses_together_are_refused_here() {
 fn each_layout_goes_with_the_modifiers_that_fit_it() {
     for features in [
         "\"split\", \"no-jec\"",
-        "\"split-idle\", \"push-fence\"",
+        "\"split\", \"push-fence\"",
         "\"push-fence\"",
-        "\"no-jec\", \"asymmetric-fence\"",
+        "\"no-jec\", \"cache-padded\"",
     ] {
         let text = format!("{BASE}[[branch]]\nname = \"x\"\nfork = [{features}]\n");
         parse("branches.toml", &text).unwrap();

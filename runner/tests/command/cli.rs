@@ -307,7 +307,7 @@ fn a_fault_in_branches_toml_is_bad_input_with_its_line() {
     let folder = folder();
     let config = config(&folder, "name = \"hot\"\nfork = [\"spilt\"]");
     run(&folder, &["list", "--config", &config]).code(2).stderr(contains(
-        "error: branches.toml:8: branch `hot`: unknown feature `spilt`; known: asymmetric-fence, cache-padded",
+        "error: branches.toml:8: branch `hot`: unknown feature `spilt`; known: cache-padded, demand",
     ));
 }
 

@@ -131,7 +131,7 @@ mod tests {
         let names = chosen(&[]).unwrap();
         assert_eq!(names.iter().filter(|name| *name == "packed").count(), 1);
         assert_eq!(names.first().map(String::as_str), Some("master"));
-        assert!(names.contains(&"split-idle".to_owned()), "{names:?}");
+        assert!(names.contains(&"packed-push-fence".to_owned()), "{names:?}");
         assert!(
             names.contains(&"champion-without-demand".to_owned()),
             "{names:?}"
@@ -142,8 +142,8 @@ mod tests {
     #[test]
     fn branches_are_picked_by_name_and_an_unknown_one_is_bad_input() {
         assert_eq!(
-            chosen(&["master", "split-idle"]).unwrap(),
-            ["master", "split-idle"]
+            chosen(&["master", "packed-push-fence"]).unwrap(),
+            ["master", "packed-push-fence"]
         );
         let error = chosen(&["spilt"]).unwrap_err();
         assert!(

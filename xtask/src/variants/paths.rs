@@ -30,14 +30,13 @@ fn answers(features: &Set) -> [(&'static str, bool); 4] {
         );
         features.contains(name)
     };
-    let is_split = has("split") || has("split-idle");
     [
-        ("searchers are counted", !(is_split && has("sleepers-only"))),
-        ("events are counted", !has("no-jec")),
         (
-            "a worker scans before it sleeps",
-            has("no-jec") || has("asymmetric-fence"),
+            "searchers are counted",
+            !(has("split") && has("sleepers-only")),
         ),
+        ("events are counted", !has("no-jec")),
+        ("a worker scans before it sleeps", has("no-jec")),
         (
             "a worker looks before it wakes others",
             has("wake-where-work-is"),
@@ -105,7 +104,7 @@ fn every_modifier_is_on_in_one_build_and_off_in_another() {
 #[test]
 fn builds_in_which_the_champions_searchers_are_not_counted_are_found_out() {
     let champion = Features::of_the_fork().champion.clone();
-    let uncounted = ["split", "sleepers-only", "no-jec", "asymmetric-fence"];
+    let uncounted = ["split", "sleepers-only", "no-jec"];
     let everything: Set = champion.iter().cloned().chain(set(&uncounted)).collect();
     let missing = missing(
         &[("champion", champion)].into(),

@@ -93,10 +93,6 @@ trait Steps: 'static {
         deque.answer();
     }
 
-    fn take_oldest(deque: &Deque<Numbered>) -> Option<Numbered> {
-        deque.take_oldest()
-    }
-
     fn give_back(deque: &Deque<Numbered>) {
         deque.give_back();
     }
@@ -462,46 +458,6 @@ impl Steps for TakesTheLastBackByTheCount {
     }
 }
 
-/// The owner deals a job without a word to its own pops.
-enum DealsBelowTheLimit {}
-
-impl Steps for DealsBelowTheLimit {
-    fn take_oldest(deque: &Deque<Numbered>) -> Option<Numbered> {
-        let head = deque.head();
-        let public = Public(deque.shared.thieves.public.load(Ordering::Relaxed));
-        let tail = public.tail(head);
-        let next = public
-            .unclaimed_with(u64::from(public.count() == 0))
-            .without_oldest();
-        if tail == head || deque.shared.exchange(public, next).is_err() {
-            return None;
-        }
-        Some(deque.take(tail))
-    }
-}
-
-/// An owner that finds all of its jobs stolen when it deals one leaves the limit as it set it
-/// before.
-enum LeavesTheLimit {}
-
-impl Steps for LeavesTheLimit {
-    fn take_oldest(deque: &Deque<Numbered>) -> Option<Numbered> {
-        let head = deque.head();
-        let mut public = Public(deque.shared.thieves.public.load(Ordering::Relaxed));
-        while public.tail(head) != head {
-            let next = public
-                .unclaimed_with(u64::from(public.count() == 0))
-                .without_oldest();
-            deque.set_limit(next.split(head));
-            match deque.shared.exchange(public, next) {
-                Ok(()) => return Some(deque.take(public.tail(head))),
-                Err(now) => public = now,
-            }
-        }
-        None
-    }
-}
-
 /// What has come out, and how often. Not loom's: it only checks, and must not add schedules.
 struct Tally {
     times: Vec<AtomicUsize>,
@@ -760,47 +716,6 @@ fn reuse<S: Steps>() {
     });
 }
 
-/// The owner deals its oldest job, and pops the others while a thief exposes them.
-fn owner_deals<S: Steps>() {
-    play_with::<S>(3, 3, 4, &[expose_and_steal::<S>], |deque, tally| {
-        tally.add(S::take_oldest(deque));
-        tally.add(S::pop(deque));
-        tally.add(S::take_oldest(deque));
-    });
-}
-
-/// The same, and it shows jobs, and pushes where they were.
-fn owner_shows_and_deals<S: Steps>() {
-    play_with::<S>(2, 3, 2, &[steal::<S>], |deque, tally| {
-        S::answer(deque);
-        tally.add(S::take_oldest(deque));
-        deque.push(Numbered(2));
-        tally.add(S::take_oldest(deque));
-    });
-}
-
-/// The owner deals its oldest job, while a thief exposes and steals one after the other all that
-/// are there.
-fn owner_deals_what_is_all_stolen<S: Steps>() {
-    let deque = Deque::starting_at(1, 4, S::fences());
-    let tally = Tally::new(2);
-    for job in 0..2 {
-        deque.push(Numbered(job));
-    }
-    let thief = thread::spawn({
-        let (stealer, tally) = (deque.stealer(), Arc::clone(&tally));
-        move || {
-            tally.add(expose_and_steal::<S>(&stealer));
-            tally.add(expose_and_steal::<S>(&stealer));
-        }
-    });
-    tally.add(S::take_oldest(&deque));
-    while tally.add(S::pop(&deque)) {}
-    thief.join().expect("a failed thread has failed the model");
-    while tally.add(S::pop(&deque)) {}
-    tally.check();
-}
-
 /// The ring is full, and grows while a thief steals.
 fn growth<S: Steps>() {
     play::<S>(4, 2, &[steal::<S>], |push, _, answer| {
@@ -949,9 +864,6 @@ holds! {
     jobs_of_a_helped_owner_that_a_thief_and_an_exposer_steal_come_out_once: TRIO, a_thief_and_an_exposer, Helped;
     jobs_of_a_helped_owner_at_an_index_that_comes_again_come_out_once: PAIR, reuse, Helped;
     jobs_of_a_helped_owner_behind_a_thief_come_out_once: PAIR, theft_and_reuse, Helped;
-    jobs_that_the_owner_deals_come_out_once: PAIR, owner_deals, Right;
-    jobs_that_are_all_stolen_while_the_owner_deals_come_out_once: LONG_PAIR, owner_deals_what_is_all_stolen, Right;
-    jobs_that_the_owner_shows_and_deals_come_out_once: PAIR, owner_shows_and_deals, Right;
     jobs_of_a_helped_owner_of_a_ring_that_grows_come_out_once: PAIR, growth_and_reuse, Helped;
     jobs_of_a_ring_that_is_freed_for_a_larger_one_come_out_once: PAIR, growth_of_a_larger_ring, Right;
     jobs_of_a_ring_that_is_freed_behind_a_thief_come_out_once: PAIR, theft_and_growth_of_a_larger_ring, Right;
@@ -971,8 +883,6 @@ is_caught! {
     setting_the_limit_after_the_claim_has_ended_is_caught: LONG_PAIR, OVERTAKEN, claims_follow_each_other, SetsTheLimitLate;
     copying_after_the_exchange_is_caught: PAIR, TORN, theft_and_reuse, CopiesAfterTheExchange;
     taking_the_last_job_back_by_the_count_is_caught: PAIR, SEEN, reuse, TakesTheLastBackByTheCount;
-    dealing_below_the_limit_is_caught: PAIR, OVERTAKEN, owner_deals, DealsBelowTheLimit;
-    leaving_a_limit_below_jobs_that_are_all_stolen_is_caught: LONG_PAIR, OVERTAKEN, owner_deals_what_is_all_stolen, LeavesTheLimit;
     showing_more_above_the_limit_is_caught: PAIR, OVERTAKEN, owner_shows_more, ShowsMoreAboveTheLimit;
     finding_the_ring_before_its_jobs_is_caught: PAIR, SEEN, growth_and_reuse, FindsTheRingFirst;
     finding_the_ring_before_one_is_counted_is_caught: PAIR, FREED, growth_of_a_larger_ring, CountsItselfLate;

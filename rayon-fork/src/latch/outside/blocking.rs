@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::NOTIFY_UNLOCKED;
 use crate::sync::{Condvar, Mutex};
 
 /// What threads outside a pool learn of it: nothing.
@@ -47,9 +46,6 @@ impl LockLatch {
     pub(crate) fn set_and_notify(&self) {
         let mut is_set = self.is_set.lock();
         *is_set = true;
-        if NOTIFY_UNLOCKED {
-            drop(is_set);
-        }
         self.changed.notify_all();
     }
 }

@@ -103,9 +103,6 @@ pub(crate) trait Events: Send + Sync + 'static {
     const COUNTED: bool;
 }
 
-/// Announcements are counted; what a packing asks for that has no form without them.
-pub(crate) trait CountedEvents: Events {}
-
 /// With a jobs event counter. Even: no job was announced since somebody last became sleepy. Odd:
 /// some were.
 pub(crate) enum Jec {}
@@ -117,8 +114,6 @@ impl Events for Jec {
     const MODIFIER: &'static str = "";
     const COUNTED: bool = true;
 }
-
-impl CountedEvents for Jec {}
 
 impl Events for NoJec {
     const MODIFIER: &'static str = "+no-jec";

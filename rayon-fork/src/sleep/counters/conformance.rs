@@ -6,7 +6,7 @@ use super::fences::*;
 use super::variants::for_every_variant;
 use super::{
     COUNT_BITS, EventsOf, MAX_WORKERS, Packed, Selected, SleepCounters, SleepyTicket, Split,
-    SplitIdle, WakeRuleOf,
+    WakeRuleOf,
 };
 use std::collections::{BTreeSet, HashSet};
 
@@ -244,41 +244,30 @@ macro_rules! conformance_tests {
         })*
     };
 }
-for_every_variant!(conformance_tests);
+for_every_variant!(in_modules conformance_tests);
 
 #[test]
 fn a_name_is_that_of_the_layout_and_of_the_modifiers_in_the_order_of_the_axes() {
     assert_eq!(Packed::<(Jec, NoFence, IdleFirst, Inline)>::NAME, "packed");
     assert_eq!(
-        Packed::<(Jec, AsymmetricFence, IdleFirst, CachePadded)>::NAME,
-        "packed+asymmetric-fence+cache-padded"
-    );
-    assert_eq!(
         Split::<(NoJec, ScanFence, SleepersOnly, CachePadded)>::NAME,
         "split+no-jec+sleepers-only+cache-padded"
     );
     assert_eq!(
-        Split::<(NoJec, AsymmetricFence, IdleFirst, Inline)>::NAME,
-        "split+no-jec+asymmetric-fence"
-    );
-    assert_eq!(
-        SplitIdle::<(Jec, PushFence, SleepersOnly, Inline)>::NAME,
-        "split-idle+push-fence+sleepers-only"
+        Split::<(Jec, PushFence, SleepersOnly, Inline)>::NAME,
+        "split+push-fence+sleepers-only"
     );
 }
 
 #[test]
-fn sleepers_scan_where_there_are_no_events_or_their_own_fence_is_the_heavy_one() {
-    assert_eq!(
-        [NoFence::SCANS_BEFORE_SLEEP, PushFence::SCANS_BEFORE_SLEEP],
-        [false; 2]
-    );
+fn sleepers_scan_where_there_are_no_events() {
     assert_eq!(
         [
-            ScanFence::SCANS_BEFORE_SLEEP,
-            AsymmetricFence::SCANS_BEFORE_SLEEP
+            NoFence::SCANS_BEFORE_SLEEP,
+            PushFence::SCANS_BEFORE_SLEEP,
+            ScanFence::SCANS_BEFORE_SLEEP
         ],
-        [true; 2]
+        [false, false, true]
     );
 }
 
@@ -335,25 +324,6 @@ fn the_built_variant_is_the_one_that_the_features_say() {
 }
 
 #[test]
-fn split_idle_takes_a_sleeper_missing_from_the_inactive_for_no_searcher() {
-    let three_asleep_and_news = (1 << COUNT_BITS) | 3;
-    for inactive in 0..=3 {
-        let torn = SplitIdle::<(Jec, NoFence, IdleFirst, Inline)>::from_words(
-            three_asleep_and_news,
-            inactive,
-        );
-        assert_eq!(torn.announce_job(true), 1, "with {inactive} inactive");
-    }
-    let apart =
-        SplitIdle::<(Jec, NoFence, IdleFirst, Inline)>::from_words(three_asleep_and_news, 4);
-    assert_eq!(
-        apart.announce_job(true),
-        0,
-        "one of the inactive does search"
-    );
-}
-
-#[test]
 fn split_takes_a_sleeper_missing_from_the_inactive_for_no_searcher() {
     // S was read before, I after two workers left: as if more slept than are inactive.
     for inactive in 0..=3 {
@@ -383,15 +353,6 @@ fn packed_events_wrap_without_touching_the_counts() {
 }
 
 #[test]
-fn split_idle_events_wrap_without_touching_the_sleepers() {
-    let last_event = usize::MAX << COUNT_BITS;
-    let counters = SplitIdle::<(Jec, NoFence, IdleFirst, Inline)>::from_words(last_event | 1, 2);
-    assert_eq!(counters.become_sleepy(0), SleepyTicket(0));
-    assert_eq!((counters.sleeping(), counters.inactive()), (1, 2));
-    assert!(counters.try_begin_sleep(0, SleepyTicket(0)));
-}
-
-#[test]
 fn split_events_wrap_to_zero() {
     let counters = Split::<(Jec, NoFence, IdleFirst, Inline)>::from_words(0, 1, usize::MAX);
     assert_eq!(counters.become_sleepy(0), SleepyTicket(0));
@@ -405,13 +366,6 @@ fn words_that_a_variant_does_not_use_stay_untouched() {
     assert_eq!((without_events.inactive(), without_events.events()), (2, 0));
 
     let without_searchers = pool::<Split<(Jec, NoFence, SleepersOnly, CachePadded)>>(1, 1);
-    without_searchers.announce_job(true);
-    assert_eq!(
-        (without_searchers.inactive(), without_searchers.events()),
-        (0, 1)
-    );
-
-    let without_searchers = pool::<SplitIdle<(Jec, NoFence, SleepersOnly, CachePadded)>>(1, 1);
     without_searchers.announce_job(true);
     assert_eq!(
         (without_searchers.inactive(), without_searchers.events()),

@@ -1,9 +1,9 @@
 //! What the words tell people and tests, beside what the pool decides by.
 
-use super::axes::{Axes, CountedEvents};
+use super::axes::Axes;
 #[cfg(feature = "instrument")]
 use super::axes::{Events, WakeRule};
-use super::{Packed, SleepCounters, Split, SplitIdle, packed, split_idle};
+use super::{Packed, SleepCounters, Split, packed};
 #[cfg(feature = "instrument")]
 use crate::hooks;
 
@@ -34,26 +34,11 @@ impl<A: Axes> Counts for Split<A> {
             hooks::Word::Sleeping => true,
             hooks::Word::Inactive => A::WakeRule::COUNTS_SEARCHERS,
             hooks::Word::Events => A::Events::COUNTED,
-            hooks::Word::Packed | hooks::Word::SleepingEvents => false,
+            hooks::Word::Packed => false,
         }
     }
 
     fn events(&self) -> usize {
         self.events.glimpse()
-    }
-}
-
-impl<A: Axes<Events: CountedEvents>> Counts for SplitIdle<A> {
-    #[cfg(feature = "instrument")]
-    fn uses(word: hooks::Word) -> bool {
-        match word {
-            hooks::Word::SleepingEvents => true,
-            hooks::Word::Inactive => A::WakeRule::COUNTS_SEARCHERS,
-            hooks::Word::Packed | hooks::Word::Sleeping | hooks::Word::Events => false,
-        }
-    }
-
-    fn events(&self) -> usize {
-        split_idle::Word(self.word.glimpse()).events()
     }
 }

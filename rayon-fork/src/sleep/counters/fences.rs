@@ -6,8 +6,7 @@
 //! implementation has both. Why each pair is enough is in the sleep README, sections 5, 7 and 9.
 
 use crate::hooks::{self, Event};
-use crate::sync::modelled::{Ordering, fence, heavy_fence, light_fence, prepare_heavy_fences};
-use std::io;
+use crate::sync::modelled::{Ordering, fence};
 
 /// The fences of a push and of a worker that falls asleep.
 pub(crate) trait Fence: Send + Sync + 'static {
@@ -16,15 +15,6 @@ pub(crate) trait Fence: Send + Sync + 'static {
     /// A worker looks over every queue after it registered as a sleeper. If not set, it looks only
     /// at what outsiders fill.
     const SCANS_BEFORE_SLEEP: bool;
-
-    /// A pool is about to be built.
-    ///
-    /// # Errors
-    ///
-    /// If the system refuses what the fence needs.
-    fn prepare() -> io::Result<()> {
-        Ok(())
-    }
 
     /// The publisher's end: an internal job is pushed, the counters are read next. Every push pays
     /// for this.
@@ -53,9 +43,6 @@ pub(crate) enum PushFence {}
 
 /// Pushes fence, and sleepers scan: nothing else is needed, not even events.
 pub(crate) enum ScanFence {}
-
-/// Sleepers fence for those who push, and scan.
-pub(crate) enum AsymmetricFence {}
 
 impl Fence for NoFence {
     const MODIFIER: &'static str = "";
@@ -99,31 +86,5 @@ impl Fence for ScanFence {
         // (README, section 5).
         fence(Ordering::SeqCst);
         hooks::count(Event::PushFence);
-    }
-}
-
-impl Fence for AsymmetricFence {
-    const MODIFIER: &'static str = "+asymmetric-fence";
-    // A heavy fence is worth its price only where a worker is about to block.
-    const SCANS_BEFORE_SLEEP: bool = true;
-
-    fn prepare() -> io::Result<()> {
-        prepare_heavy_fences()
-    }
-
-    #[inline]
-    fn after_push() {
-        // ORDERING: light fence, pairs with the heavy one in `after_registering`. The job is
-        // stored, the sleepers are read next; if that read misses a sleeper, its scan must find the
-        // job (README, section 9).
-        light_fence();
-    }
-
-    #[inline]
-    fn after_registering() {
-        // ORDERING: heavy fence, pairs with the light one in `after_push`, and, as it is a full
-        // one, too, with the one in `Sleep::job_injected` (README, sections 5 and 9).
-        heavy_fence();
-        hooks::count(Event::HeavyFence);
     }
 }

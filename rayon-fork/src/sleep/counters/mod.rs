@@ -4,7 +4,6 @@
 //! |------------------|----------------------------------------------------------------|
 //! | `packed.rs`      | sleeping, inactive and events in one word                      |
 //! | `split.rs`       | one word each                                                  |
-//! | `split_idle.rs`  | sleeping and events in one word, inactive in another           |
 //! | `words.rs`       | one word, whose accesses can be counted, and its common steps  |
 //! | `axes.rs`        | what the packings are generic over: events, wake rule, padding  |
 //! | `fences.rs`      | ... and the fences of a push and of a worker that falls asleep |
@@ -20,7 +19,6 @@ pub(crate) mod counts;
 pub(crate) mod fences;
 mod packed;
 mod split;
-mod split_idle;
 pub(crate) mod variants;
 mod words;
 
@@ -32,7 +30,6 @@ mod walk;
 use self::axes::Axes;
 pub(crate) use self::packed::Packed;
 pub(crate) use self::split::Split;
-pub(crate) use self::split_idle::SplitIdle;
 pub(crate) use self::variants::Selected;
 
 /// Bits in which a packed word counts workers of one kind.

@@ -1,5 +1,5 @@
-//! All variants, as the product of the axes, and the one that features choose. Every build compiles
-//! all of them; tests and models run through them.
+//! All variants, and the one that features choose. Every build compiles all of them; tests and
+//! models run through them.
 //!
 //! This is the only file that names a counter feature. Which features exclude each other is in
 //! `Cargo.toml`, and refused by `build.rs`.
@@ -7,8 +7,8 @@
 use super::axes::{
     CachePadded, IdleFirst, Inline, Jec, NoJec, SleepersOnly, WakeTwo, WakeWhereWorkIs,
 };
-use super::fences::{AsymmetricFence, NoFence, PushFence, ScanFence};
-use super::{Packed, SleepCounters, Split, SplitIdle};
+use super::fences::{NoFence, PushFence, ScanFence};
+use super::{Packed, SleepCounters, Split};
 
 /// Names the type that the first feature which is on chooses, or else the last one.
 macro_rules! choose {
@@ -26,11 +26,9 @@ macro_rules! choose {
     };
 }
 
-choose! { Packing: "split" => Split, "split-idle" => SplitIdle, Packed }
+choose! { Packing: "split" => Split, Packed }
 choose! { SelectedEvents: "no-jec" => NoJec, Jec }
-choose! { SelectedFence:
-    "asymmetric-fence" => AsymmetricFence, "push-fence" => PushFence, "no-jec" => ScanFence, NoFence
-}
+choose! { SelectedFence: "push-fence" => PushFence, "no-jec" => ScanFence, NoFence }
 choose! { SelectedWakeRule: "sleepers-only" => SleepersOnly, IdleFirst }
 choose! { SelectedPadding: "cache-padded" => CachePadded, Inline }
 choose! { SelectedLeaveRule: "wake-where-work-is" => WakeWhereWorkIs, WakeTwo }
@@ -44,54 +42,47 @@ pub(crate) type Selected = Packing<(
     SelectedLeaveRule,
 )>;
 
-/// Calls `$test! { $packing $events $fence $wake_rule $padding }` for every variant, in a module of
-/// its own, such as `packed::jec::no_fence::idle_first::inline`. With `here` in front, in no
-/// module; with paddings behind, for these alone: models have no use for more than one.
+/// Calls `$test! { $packing $events $fence $wake_rule $padding }` for every variant: with both
+/// paddings in one place (`here`) or each in a module of its own (`in_modules`), or without padding
+/// in a module (`unpadded`), as models have no use for more than one.
 macro_rules! for_every_variant {
-    ($test:ident) => {
-        for_every_variant! { in_modules $test [inline: Inline, cache_padded: CachePadded] }
-    };
-    (here $test:ident) => {
-        for_every_variant! { here $test [inline: Inline, cache_padded: CachePadded] }
-    };
-    ($place:ident $test:ident $paddings:tt) => {
-        for_every_variant! { @product $place $test []
-            [packed: Packed, split: Split, split_idle: SplitIdle]
-            [jec: Jec, no_jec: NoJec]
-            [no_fence: NoFence, push_fence: PushFence, scan_fence: ScanFence,
-             asymmetric_fence: AsymmetricFence]
-            [idle_first: IdleFirst, sleepers_only: SleepersOnly]
-            $paddings
+    ($place:ident $test:ident) => {
+        for_every_variant! { @$place $test
+            packed: Packed Jec NoFence IdleFirst,
+            packed_sleepers_only: Packed Jec NoFence SleepersOnly,
+            packed_push_fence: Packed Jec PushFence IdleFirst,
+            packed_push_fence_sleepers_only: Packed Jec PushFence SleepersOnly,
+            packed_no_jec: Packed NoJec ScanFence IdleFirst,
+            packed_no_jec_sleepers_only: Packed NoJec ScanFence SleepersOnly,
+            split: Split Jec NoFence IdleFirst,
+            split_sleepers_only: Split Jec NoFence SleepersOnly,
+            split_push_fence: Split Jec PushFence IdleFirst,
+            split_push_fence_sleepers_only: Split Jec PushFence SleepersOnly,
+            split_no_jec: Split NoJec ScanFence IdleFirst,
+            split_no_jec_sleepers_only: Split NoJec ScanFence SleepersOnly,
         }
     };
-
-    // What no features choose. Sleepers and events in one word, but no events:
-    (@product $place:ident $test:ident [SplitIdle NoJec $($others:ident)*]) => {};
-    // neither events nor a scan:
-    (@product $place:ident $test:ident [$packing:ident NoJec NoFence $($others:ident)*]) => {};
-    (@product $place:ident $test:ident [$packing:ident NoJec PushFence $($others:ident)*]) => {};
-    // events, and a fence that does without:
-    (@product $place:ident $test:ident [$packing:ident Jec ScanFence $($others:ident)*]) => {};
-
-    // One of each list is chosen; or else each of the next list is, in turn.
-    (@product $place:ident $test:ident [$($chosen:ident)*]) => { $test! { $($chosen)* } };
-    (@product $place:ident $test:ident $chosen:tt $list:tt $($lists:tt)*) => {
-        for_every_variant! { @$place $test $chosen $list [$($lists)*] }
+    (@here $test:ident $($name:ident: $($axis:ident)*,)*) => {
+        $($test! { $($axis)* Inline } $test! { $($axis)* CachePadded })*
     };
-    (@in_modules $test:ident $chosen:tt [$($module:ident: $value:ident),*] $lists:tt) => {
-        $(mod $module {
-            // It may be that nothing is called.
-            #[allow(unused_imports)]
+    (@unpadded $test:ident $($name:ident: $($axis:ident)*,)*) => {
+        $(mod $name {
             use super::*;
-
-            for_every_variant! { @choose in_modules $test $value $chosen $lists }
+            $test! { $($axis)* Inline }
         })*
     };
-    (@here $test:ident $chosen:tt [$($module:ident: $value:ident),*] $lists:tt) => {
-        $(for_every_variant! { @choose here $test $value $chosen $lists })*
-    };
-    (@choose $place:ident $test:ident $value:ident [$($chosen:ident)*] [$($lists:tt)*]) => {
-        for_every_variant! { @product $place $test [$($chosen)* $value] $($lists)* }
+    (@in_modules $test:ident $($name:ident: $($axis:ident)*,)*) => {
+        $(mod $name {
+            use super::*;
+            mod inline {
+                use super::*;
+                $test! { $($axis)* Inline }
+            }
+            mod cache_padded {
+                use super::*;
+                $test! { $($axis)* CachePadded }
+            }
+        })*
     };
 }
 #[cfg(test)]

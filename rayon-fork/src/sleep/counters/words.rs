@@ -26,7 +26,7 @@ macro_rules! word_names {
         }
     )*};
 }
-word_names!(Packed, Sleeping, Inactive, Events, SleepingEvents);
+word_names!(Packed, Sleeping, Inactive, Events);
 
 /// The word of name `N`. Methods are those of the atomic number.
 #[repr(transparent)]

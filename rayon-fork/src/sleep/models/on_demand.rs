@@ -9,7 +9,6 @@ use loom::thread;
 use super::pool::{Job, Pool, Setup, Unseen};
 use super::scenarios::play;
 use super::{Bounds, PAIR, TRIO_WITH_STEPS, TWO_SLEEPERS, must_fail, must_hold};
-use crate::deque::deal::Deal;
 use crate::deque::on_demand::numbered::Numbered;
 use crate::deque::on_demand::{Deque, Stealer};
 use crate::deque::settle;
@@ -30,8 +29,6 @@ pub(super) struct OnDemand {
     fences: Fences,
     /// Somebody was idle, and is not any more.
     is_demand_old: bool,
-    /// One mailbox, for a worker that waits and does not count as idle.
-    deal: Deal,
     /// Not loom's: only one thread pushes.
     pushed: AtomicUsize,
     /// Mistake: what a worker about to block does instead.
@@ -56,7 +53,6 @@ impl OnDemand {
             deque: OwnersEnd(deque),
             fences,
             is_demand_old: false,
-            deal: Deal::new(1),
             pushed: AtomicUsize::new(0),
             before_scan: None,
             leaves_it_at_one: false,
@@ -86,7 +82,7 @@ impl OnDemand {
             }
             demand
         };
-        Sleep::with_demand(workers, make).unwrap()
+        Sleep::with_demand(workers, make)
     }
 
     fn without_heavy_fences() -> Self {
@@ -128,26 +124,12 @@ impl OnDemand {
         }
     }
 
-    /// A worker waits for a job to be dealt.
-    fn that_deals() -> Self {
-        let pool = Self::right();
-        pool.deal.open(0);
-        pool
-    }
-
-    /// As `Worker::deal_one`.
-    fn deals<C: Counts, S: ParkingSlot>(&self, sleep: &Sleep<C, S>) -> bool {
-        let deque = &self.deque.0;
-        // The only mailbox is not the pusher's, but a model has no other use for its own.
-        self.deal.deal(0, || deque.take_oldest()) && (deque.is_empty() || !sleep.somebody_sleeps())
-    }
-
     /// As `Worker::push`.
     pub(super) fn push<C: Counts, S: ParkingSlot>(&self, sleep: &Sleep<C, S>) {
         self.deque
             .0
             .push(Numbered(self.pushed.fetch_add(1, Ordering::Relaxed)));
-        if !sleep.wants_jobs() || self.deals(sleep) {
+        if !sleep.wants_jobs() {
             return;
         }
         if self.leaves_it_at_one || self.offers_without_fence {
@@ -437,21 +419,6 @@ fn a_yield_looks_too_early<C: Counts>() {
     three.check();
 }
 
-/// Worker 1 waits to be dealt a job, and does not count as idle. Worker 2 pushes a job beside an
-/// older one, for neither of which it comes back, while worker 0 falls asleep.
-fn deal_beside_a_sleeper<C: Counts>() {
-    let three = Three::<C>::new(OnDemand::that_deals);
-    three.pool.push(&three.sleep);
-    // The sleeper is the first thread, as in `clear_by`.
-    let pusher = thread::spawn({
-        let three = Arc::clone(&three);
-        move || three.pool.push(&three.sleep)
-    });
-    three.fall_asleep_unless_it_sees_jobs();
-    pusher.join().expect("a failed thread has failed the model");
-    three.check();
-}
-
 /// Three threads, of which two search.
 const LARGE: Bounds = Bounds {
     fast: Some(0),
@@ -493,7 +460,6 @@ holds! {
     a_job_pushed_after_a_search_finds_a_sleeper_or_is_found: TWO_SLEEPERS, push_after_search;
     a_private_job_that_waits_for_the_next_one_gets_it: LARGE, push_two_dependent_jobs;
     the_second_of_two_jobs_is_not_left_to_a_sleeper: PAIR, last_searcher_leaves;
-    a_job_pushed_where_another_is_dealt_is_not_left_to_a_sleeper: PAIR, deal_beside_a_sleeper;
     a_job_pushed_while_a_yield_looks_is_not_left_to_a_sleeper: PAIR, a_yield_looks_too_early;
 }
 

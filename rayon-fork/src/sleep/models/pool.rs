@@ -121,7 +121,7 @@ impl<C: Counts, S: ParkingSlot> Pool<C, S> {
                 } else {
                     Jobs::Announced
                 };
-                Sleep::with_demand(workers, || Demand::new(jobs, Fences::full())).unwrap()
+                Sleep::with_demand(workers, || Demand::new(jobs, Fences::full()))
             }
         };
         if setup.starts_with_news {

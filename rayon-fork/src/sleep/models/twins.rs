@@ -3,10 +3,10 @@
 //! Twins live on this side only: counters wrap real counters, and slots wrap a real slot, so that
 //! nothing in the code that ships knows of them.
 
-use crate::sleep::counters::axes::{Axes, CountedEvents};
+use crate::sleep::counters::axes::Axes;
 use crate::sleep::counters::counts::Counts;
 use crate::sleep::counters::fences::Fence;
-use crate::sleep::counters::{Packed, SleepCounters, SleepyTicket, Split, SplitIdle};
+use crate::sleep::counters::{Packed, SleepCounters, SleepyTicket, Split};
 use crate::sleep::parking::{ParkingSlot, Slot, State};
 use crate::sync::modelled::{Ordering, fence, fence_for_loom};
 use std::io;
@@ -119,16 +119,6 @@ impl<A: Axes> Change<Split<A>> for LooksBeforeLeaving {
     }
 }
 
-impl<A: Axes<Events: CountedEvents>> Change<SplitIdle<A>> for LooksBeforeLeaving {
-    fn end_search(real: &SplitIdle<A>, _worker: usize) -> usize {
-        // ORDERING: SeqCst and fence, as above.
-        let sleeping = real.load().sleeping();
-        fence_for_loom();
-        real.inactive.fetch_sub(1, Ordering::SeqCst);
-        sleeping.min(2)
-    }
-}
-
 /// A sleeper looks for news first, and then registers.
 pub(super) enum LooksBeforeRegistering {}
 
@@ -139,17 +129,6 @@ impl<A: Axes> Change<Split<A>> for LooksBeforeRegistering {
         if !has_news {
             fence_for_loom();
             real.sleeping.fetch_add(1, Ordering::SeqCst);
-        }
-        !has_news
-    }
-}
-
-impl<A: Axes<Events: CountedEvents>> Change<SplitIdle<A>> for LooksBeforeRegistering {
-    fn try_begin_sleep(real: &SplitIdle<A>, _worker: usize, ticket: SleepyTicket) -> bool {
-        let has_news = real.load().events() != ticket.0;
-        if !has_news {
-            // ORDERING: SeqCst, as in the original; only that it does not compare is wrong.
-            real.word.fetch_add(1, Ordering::SeqCst);
         }
         !has_news
     }
@@ -183,10 +162,6 @@ macro_rules! fence_twin {
             const MODIFIER: &'static str = F::MODIFIER;
             const SCANS_BEFORE_SLEEP: bool = F::SCANS_BEFORE_SLEEP;
 
-            fn prepare() -> io::Result<()> {
-                F::prepare()
-            }
-
             fn after_push() {
                 $after_push
             }
@@ -205,12 +180,6 @@ macro_rules! fence_twin {
 fence_twin! {
     /// Nothing stands between a push and its announcement.
     NoPushFence, {}, F::after_registering()
-}
-
-fence_twin! {
-    /// Sleepers fence for themselves alone, as if nobody relied on them.
-    // ORDERING: SeqCst fence, in place of a heavy one.
-    NoHeavyFence, F::after_push(), fence(Ordering::SeqCst)
 }
 
 /// Hands every call of a slot on to the real one in field 0, except those written out in the

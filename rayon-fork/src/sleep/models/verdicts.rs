@@ -2,11 +2,11 @@
 
 use super::scenarios as play;
 use super::twins::*;
-use super::{PAIR, TRIO, TRIO_WITH_STEPS, TWO_SLEEPERS, must_fail, must_hold};
+use super::{PAIR, TRIO, TWO_SLEEPERS, must_fail, must_hold};
 use crate::sleep::counters::axes::*;
 use crate::sleep::counters::fences::*;
 use crate::sleep::counters::variants::for_every_variant;
-use crate::sleep::counters::{Packed, SleepCounters, Split, SplitIdle};
+use crate::sleep::counters::{Packed, SleepCounters, Split};
 use crate::sleep::parking::Slot;
 
 /// All threads are blocked, so a wake-up was lost.
@@ -34,15 +34,7 @@ macro_rules! is_caught {
 
 /// What must hold for every variant, and what only for those with fences: the others may lose an
 /// internal job, and are on record for it.
-///
-/// Of those whose sleepers fence, only the ones with rayon-core's wake rule: light fences are steps
-/// of their own under loom, and the rule has nothing to do with fences.
 macro_rules! every_scenario {
-    ($packing:ident $events:ident AsymmetricFence SleepersOnly $padding:ident) => {};
-    ($packing:ident $events:ident AsymmetricFence $wake_rule:ident $padding:ident) => {
-        holds_for_all! { $packing<($events, AsymmetricFence, $wake_rule, $padding)> }
-        holds_with_fences! { $packing<($events, AsymmetricFence, $wake_rule, $padding)>, TRIO_WITH_STEPS }
-    };
     ($packing:ident $events:ident NoFence $wake_rule:ident $padding:ident) => {
         holds_for_all! { $packing<($events, NoFence, $wake_rule, $padding)> }
         is_caught! {
@@ -51,16 +43,16 @@ macro_rules! every_scenario {
     };
     ($packing:ident $($axis:ident)*) => {
         holds_for_all! { $packing<($($axis),*)> }
-        holds_with_fences! { $packing<($($axis),*)>, TRIO }
+        holds_with_fences! { $packing<($($axis),*)> }
     };
 }
 
 macro_rules! holds_with_fences {
-    ($counters:ty, $trio:ident) => {
+    ($counters:ty) => {
         holds! {
             a_pushed_job_finds_a_sleeper_after_news: PAIR, play::push_after_news, $counters;
-            a_pushed_job_is_not_left_to_a_searcher_that_stops: $trio, play::push_what_a_job_awaits, $counters;
-            a_job_that_waits_for_the_next_one_gets_it: $trio, play::push_two_dependent_jobs, $counters;
+            a_pushed_job_is_not_left_to_a_searcher_that_stops: TRIO, play::push_what_a_job_awaits, $counters;
+            a_job_that_waits_for_the_next_one_gets_it: TRIO, play::push_two_dependent_jobs, $counters;
             two_publishers_lose_neither_job: TRIO, play::two_publishers, $counters;
         }
     };
@@ -83,21 +75,16 @@ macro_rules! holds_for_all {
         }
     };
 }
-for_every_variant!(in_modules every_scenario [inline: Inline]);
+for_every_variant!(unpadded every_scenario);
 
 /// What rests on whom a worker wakes that stops searching, for those that look first.
 macro_rules! looking_scenario {
-    ($packing:ident $events:ident AsymmetricFence SleepersOnly $padding:ident) => {};
     ($packing:ident $events:ident NoFence $wake_rule:ident $padding:ident) => {
         looking_holds! { $packing<($events, NoFence, $wake_rule, $padding, WakeWhereWorkIs)> }
     };
-    ($packing:ident $events:ident AsymmetricFence $wake_rule:ident $padding:ident) => {
-        looking_holds! { $packing<($events, AsymmetricFence, $wake_rule, $padding, WakeWhereWorkIs)> }
-        looking_holds_with_fences! { $packing<($events, AsymmetricFence, $wake_rule, $padding, WakeWhereWorkIs)>, TRIO_WITH_STEPS }
-    };
     ($packing:ident $($axis:ident)*) => {
         looking_holds! { $packing<($($axis),*, WakeWhereWorkIs)> }
-        looking_holds_with_fences! { $packing<($($axis),*, WakeWhereWorkIs)>, TRIO }
+        looking_holds_with_fences! { $packing<($($axis),*, WakeWhereWorkIs)> }
     };
 }
 
@@ -112,17 +99,17 @@ macro_rules! looking_holds {
 }
 
 macro_rules! looking_holds_with_fences {
-    ($counters:ty, $trio:ident) => {
+    ($counters:ty) => {
         holds! {
-            a_pushed_job_is_not_left_to_a_searcher_that_stops: $trio, play::push_what_a_job_awaits, $counters;
-            a_job_that_waits_for_the_next_one_gets_it: $trio, play::push_two_dependent_jobs, $counters;
+            a_pushed_job_is_not_left_to_a_searcher_that_stops: TRIO, play::push_what_a_job_awaits, $counters;
+            a_job_that_waits_for_the_next_one_gets_it: TRIO, play::push_two_dependent_jobs, $counters;
         }
     };
 }
 
 mod workers_that_wake_where_work_is {
     use super::*;
-    for_every_variant!(in_modules looking_scenario [inline: Inline]);
+    for_every_variant!(unpadded looking_scenario);
 }
 
 mod looking_for_work_before_leaving_is_caught {
@@ -132,7 +119,6 @@ mod looking_for_work_before_leaving_is_caught {
         packed: TRIO, LOST, play::inject_what_a_job_awaits_looking_first, Packed<Looking<Jec, NoFence>>, Slot;
         split: TRIO, LOST, play::inject_what_a_job_awaits_looking_first, Split<Looking<Jec, NoFence>>, Slot;
         split_no_jec: TRIO, LOST, play::inject_what_a_job_awaits_looking_first, Split<Looking<NoJec, ScanFence>>, Slot;
-        split_idle: TRIO, LOST, play::inject_what_a_job_awaits_looking_first, SplitIdle<Looking<Jec, NoFence>>, Slot;
     }
 }
 
@@ -148,7 +134,6 @@ type PackedJec<W> = Packed<(Jec, NoFence, W, Inline)>;
 type PackedNoJec<W> = Packed<(NoJec, ScanFence, W, Inline)>;
 type SplitJec<W> = Split<(Jec, NoFence, W, Inline)>;
 type SplitNoJec<W> = Split<(NoJec, ScanFence, W, Inline)>;
-type SplitIdleJec<W> = SplitIdle<(Jec, NoFence, W, Inline)>;
 
 /// Injected jobs do not rest on the counter of events.
 mod events_that_wrap_at_two_strand_no_injected_job {
@@ -165,7 +150,6 @@ mod looking_for_news_before_registering_is_caught {
     is_caught! {
         split: PAIR, LOST, play::push, With<LooksBeforeRegistering, SplitJec<IdleFirst>>, Slot;
         split_sleepers_only: PAIR, LOST, play::push, With<LooksBeforeRegistering, SplitJec<SleepersOnly>>, Slot;
-        split_idle: PAIR, LOST, play::push, With<LooksBeforeRegistering, SplitIdleJec<IdleFirst>>, Slot;
     }
 }
 
@@ -174,7 +158,6 @@ mod looking_for_sleepers_before_leaving_is_caught {
     is_caught! {
         split: TRIO, LOST, play::inject_what_a_job_awaits, With<LooksBeforeLeaving, SplitJec<IdleFirst>>, Slot;
         split_no_jec: TRIO, LOST, play::inject_what_a_job_awaits, With<LooksBeforeLeaving, SplitNoJec<IdleFirst>>, Slot;
-        split_idle: TRIO, LOST, play::inject_what_a_job_awaits, With<LooksBeforeLeaving, SplitIdleJec<IdleFirst>>, Slot;
     }
 }
 
@@ -185,7 +168,6 @@ mod leaving_without_a_wake_is_caught_where_jobs_are_left_to_searchers {
         packed_no_jec: TRIO, LOST, play::inject_what_a_job_awaits, With<NoChain, PackedNoJec<IdleFirst>>, Slot;
         split: TRIO, LOST, play::inject_what_a_job_awaits, With<NoChain, SplitJec<IdleFirst>>, Slot;
         split_no_jec: TRIO, LOST, play::inject_what_a_job_awaits, With<NoChain, SplitNoJec<IdleFirst>>, Slot;
-        split_idle: TRIO, LOST, play::inject_what_a_job_awaits, With<NoChain, SplitIdleJec<IdleFirst>>, Slot;
     }
 }
 
@@ -196,7 +178,6 @@ mod leaving_without_a_wake_does_no_harm_where_sleepers_are_woken_at_once {
         packed_no_jec: TRIO, play::inject_what_a_job_awaits, With<NoChain, PackedNoJec<SleepersOnly>>;
         split: TRIO, play::inject_what_a_job_awaits, With<NoChain, SplitJec<SleepersOnly>>;
         split_no_jec: TRIO, play::inject_what_a_job_awaits, With<NoChain, SplitNoJec<SleepersOnly>>;
-        split_idle: TRIO, play::inject_what_a_job_awaits, With<NoChain, SplitIdleJec<SleepersOnly>>;
     }
 }
 
@@ -206,7 +187,6 @@ mod scanning_without_the_deques_is_caught {
         packed_no_jec: PAIR, LOST, play::push_unseen, PackedNoJec<IdleFirst>, Slot;
         packed_no_jec_sleepers_only: PAIR, LOST, play::push_unseen, PackedNoJec<SleepersOnly>, Slot;
         split_no_jec: PAIR, LOST, play::push_unseen, SplitNoJec<IdleFirst>, Slot;
-        packed_asymmetric: PAIR, LOST, play::push_unseen_after_news, Packed<(Jec, AsymmetricFence, IdleFirst, Inline)>, Slot;
         split_no_jec_sleepers_only: PAIR, LOST, play::push_unseen, SplitNoJec<SleepersOnly>, Slot;
     }
 }
@@ -230,20 +210,6 @@ mod pushing_without_a_fence_is_caught {
         split_no_jec_sleepers_only: PAIR, LOST, play::push, Split<(NoJec, NoPushFence<ScanFence>, SleepersOnly, Inline)>, Slot;
         packed_push_fence: PAIR, LOST, play::push_after_news, Packed<(Jec, NoPushFence<PushFence>, IdleFirst, Inline)>, Slot;
         split_push_fence: PAIR, LOST, play::push_after_news, Split<(Jec, NoPushFence<PushFence>, IdleFirst, Inline)>, Slot;
-        split_idle_push_fence: PAIR, LOST, play::push_after_news, SplitIdle<(Jec, NoPushFence<PushFence>, IdleFirst, Inline)>, Slot;
-        packed_asymmetric: PAIR, LOST, play::push_after_news, Packed<(Jec, NoPushFence<AsymmetricFence>, IdleFirst, Inline)>, Slot;
-        split_no_jec_asymmetric: PAIR, LOST, play::push, Split<(NoJec, NoPushFence<AsymmetricFence>, IdleFirst, Inline)>, Slot;
-    }
-}
-
-mod fencing_for_oneself_alone_where_others_rely_on_it_is_caught {
-    use super::*;
-    is_caught! {
-        packed_asymmetric: PAIR, LOST, play::push_after_news, Packed<(Jec, NoHeavyFence<AsymmetricFence>, IdleFirst, Inline)>, Slot;
-        split_asymmetric: PAIR, LOST, play::push_after_news, Split<(Jec, NoHeavyFence<AsymmetricFence>, IdleFirst, Inline)>, Slot;
-        split_idle_asymmetric: PAIR, LOST, play::push_after_news, SplitIdle<(Jec, NoHeavyFence<AsymmetricFence>, IdleFirst, Inline)>, Slot;
-        packed_no_jec_asymmetric: PAIR, LOST, play::push, Packed<(NoJec, NoHeavyFence<AsymmetricFence>, IdleFirst, Inline)>, Slot;
-        split_no_jec_asymmetric: PAIR, LOST, play::push, Split<(NoJec, NoHeavyFence<AsymmetricFence>, IdleFirst, Inline)>, Slot;
     }
 }
 
@@ -253,7 +219,6 @@ mod fencing_only_pushes_on_an_empty_deque_is_caught {
         packed_no_jec: TRIO, LOST, play::push_two_dependent_jobs, With<FenceWhenEmpty, Packed<(NoJec, NoPushFence<ScanFence>, IdleFirst, Inline)>>, Slot;
         split_no_jec: TRIO, LOST, play::push_two_dependent_jobs, With<FenceWhenEmpty, Split<(NoJec, NoPushFence<ScanFence>, IdleFirst, Inline)>>, Slot;
         packed_push_fence: TRIO, LOST, play::push_two_dependent_jobs, With<FenceWhenEmpty, Packed<(Jec, NoPushFence<PushFence>, IdleFirst, Inline)>>, Slot;
-        split_idle_push_fence: TRIO, LOST, play::push_two_dependent_jobs, With<FenceWhenEmpty, SplitIdle<(Jec, NoPushFence<PushFence>, IdleFirst, Inline)>>, Slot;
     }
 }
 
@@ -296,7 +261,6 @@ mod deciding_to_block_without_the_lock_is_caught {
     is_caught! {
         packed: TRIO, LOST, play::broadcast_and_inject, PackedJec<IdleFirst>, CommitsWithoutTheLock;
         split: TRIO, LOST, play::broadcast_and_inject, SplitJec<IdleFirst>, CommitsWithoutTheLock;
-        split_idle: TRIO, LOST, play::broadcast_and_inject, SplitIdleJec<IdleFirst>, CommitsWithoutTheLock;
     }
 }
 
@@ -305,7 +269,6 @@ mod waking_a_worker_of_the_wrong_pool_is_caught {
     is_caught! {
         packed: TWO_SLEEPERS, LOST, play::ask_another_pool_that_wakes_its_own, PackedJec<IdleFirst>, Slot;
         split_no_jec: TWO_SLEEPERS, LOST, play::ask_another_pool_that_wakes_its_own, SplitNoJec<IdleFirst>, Slot;
-        split_idle: TWO_SLEEPERS, LOST, play::ask_another_pool_that_wakes_its_own, SplitIdleJec<IdleFirst>, Slot;
     }
 }
 
@@ -314,6 +277,5 @@ mod an_owner_that_leaves_without_a_wake_is_caught {
     is_caught! {
         packed: TRIO, LOST, play::wait_for_a_scope, With<NoChain, PackedJec<IdleFirst>>, Slot;
         split_no_jec: TRIO, LOST, play::wait_for_a_scope, With<NoChain, SplitNoJec<IdleFirst>>, Slot;
-        split_idle: TRIO, LOST, play::wait_for_a_scope, With<NoChain, SplitIdleJec<IdleFirst>>, Slot;
     }
 }

@@ -101,7 +101,7 @@ pub(super) fn check_fences(around: &Circumstances, diagnosis: &mut Diagnosis) {
         Warning,
         "no-membarrier",
         "the kernel does not offer the system call membarrier, or a sandbox refuses it",
-        "branches with `demand` or `asymmetric-fence`, so `champion`, too, make a full fence in each push and pop, \
+        "branches with `demand`, so `champion`, too, make a full fence in each push and pop, \
          and gain less than elsewhere",
         "Linux from 4.14 on; in a container, a seccomp profile that allows membarrier",
     );
