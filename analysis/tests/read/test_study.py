@@ -99,12 +99,44 @@ def test_a_column_program_marks_the_sequential_reference(tmp_path: Path) -> None
         ),
         ("speedup-master-2-threads.csv", "name,program,time_ns\nTSP,both,1\n", "`program` is"),
         ("speedup-master-2-threads.csv", "", "not a CSV file"),
+        (
+            "speedup-master-2-threads.csv",
+            "name,time_ns\nTSP,1\nTSP,NaN\n",
+            "csv:3: .*`time_ns` is nan; every row needs a name and a positive time",
+        ),
+        ("speedup-master-2-threads.csv", "name,time_ns\n\nTSP,inf\n", "csv:3: .*`time_ns` is inf"),
+        (
+            "speedup-master-2-threads.csv",
+            "name,time_s\nTSP,1e12\n",
+            "csv:2: .*`time_s` is 1000000000000",
+        ),
+        ("speedup-master-2-threads.csv", "name,time_ns\n", "csv: it has a header and no runs; "),
+        (
+            "speedup-master-2-threads.csv",
+            "name,time_ns\n\n\n",
+            "csv: it has a header and no runs; ",
+        ),
+        (
+            "speedup-master-2-threads.csv",
+            "name;time_s\nTSP;0,5\n",
+            "separated by semicolons: 'name;time_s'; export it with commas between columns",
+        ),
+        ("speedup-master-2-threads.csv", "name\ttime_s\nTSP\t0.5\n", "separated by tabs"),
     ],
 )
 def test_what_cannot_be_read_is_named(tmp_path: Path, name: str, text: str, message: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(InputError, match=message):
         read_study(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["name,time_ns\nTSP,7\n\n\n", "name,time_ns\r\n\r\nTSP,7\r\n\r\n", "name,time_ns\nTSP,7\n,\n"],
+)
+def test_blank_lines_are_no_runs(tmp_path: Path, text: str) -> None:
+    (tmp_path / "speedup-master-1-threads.csv").write_bytes(text.encode())
+    assert read_study(tmp_path).iterations.collect()["elapsed_ns"].to_list() == [7]
 
 
 def test_a_folder_without_such_files_is_refused(tmp_path: Path) -> None:

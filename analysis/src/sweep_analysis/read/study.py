@@ -9,7 +9,8 @@ and the branch come from the file's name. The rest is read strictly, as follows.
   file.
 * A column `program`, if there, says `sequential` or `parallel` for each row. Rows of a branch
   called `sequential` (`speedup-sequential-1-threads.csv`) are the program without a pool as well.
-* Any other column is ignored. A missing value, or a time that is not positive, is an error.
+* Any other column is ignored, and so are blank lines. A file without a run, a missing value, or a
+  time that is not a positive number, is an error.
 
 Branches were run one after another, not in blocks: runs are paired by their number, which is as
 good as any pairing of independent runs, but takes out no drift.
@@ -33,6 +34,10 @@ TIME_UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 """Nanoseconds of each unit that a time may have."""
 BASELINE = "master"
 """The study's baseline."""
+SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+"""What programs write between columns where it is no comma; such files have decimal commas, too."""
+MOST_NS = float(2**63)
+"""Times are kept as signed 64-bit numbers of nanoseconds; a larger one is a mistake of units."""
 
 
 def read_study(folder: Path, time_unit: str | None = None) -> Sweep:
@@ -92,21 +97,34 @@ def read_study(folder: Path, time_unit: str | None = None) -> Sweep:
 def _read_rows(file: Path, time_unit: str | None) -> pl.DataFrame:
     """Rows with `name`, `program`, `replicate` and `elapsed_ns`."""
     try:
-        frame = pl.read_csv(file)
+        columns = pl.read_csv(file, n_rows=0).columns
+        other = [mark for mark in SEPARATORS if len(columns) == 1 and mark in columns[0]]
+        if other:
+            raise InputError(
+                file,
+                f"its columns are separated by {SEPARATORS[other[0]]}: {columns[0]!r}",
+                "export it with commas between columns, and points in numbers",
+            )
+        frame = pl.read_csv(file).with_row_index("line", offset=2)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(
             file, f"not a CSV file: {str(error).splitlines()[0]}", "export it again"
         ) from error
-    if "name" not in frame.columns:
+    if "name" not in columns:
+        raise InputError(file, f"no column `name` among {columns}", "each row names its algorithm")
+    column, factor = _time_column(file, columns, time_unit)
+    frame = frame.filter(~pl.all_horizontal(pl.col(columns).is_null()))
+    if frame.is_empty():
         raise InputError(
-            file, f"no column `name` among {frame.columns}", "each row names its algorithm"
+            file, "it has a header and no runs", "export it again, or remove it from the folder"
         )
-    column, factor = _time_column(file, frame, time_unit)
     elapsed = frame[column].cast(pl.Float64, strict=False)
-    bad = (elapsed.is_null() | ~(elapsed > 0) | frame["name"].is_null()).arg_true()
+    # NaN is above every number, and in no range.
+    is_time = elapsed.is_between(0, MOST_NS / factor, closed="none").fill_null(value=False)
+    bad = (~is_time | frame["name"].is_null()).arg_true()
     if len(bad):
         raise InputError(
-            f"{file}:{int(bad[0]) + 2}",
+            f"{file}:{frame['line'][bad[0]]}",
             f"`name` is {frame['name'][bad[0]]!r} and `{column}` is {frame[column][bad[0]]!r}",
             "every row needs a name and a positive time",
         )
@@ -130,14 +148,14 @@ def _read_rows(file: Path, time_unit: str | None) -> pl.DataFrame:
     return rows.with_columns(pl.int_range(pl.len()).over("name", "program").alias("replicate"))
 
 
-def _time_column(file: Path, frame: pl.DataFrame, time_unit: str | None) -> tuple[str, int]:
+def _time_column(file: Path, columns: list[str], time_unit: str | None) -> tuple[str, int]:
     """Name of the column with times, and the nanoseconds of its unit."""
     known = {f"time_{unit}": factor for unit, factor in TIME_UNITS.items()} | {"elapsed_ns": 1}
-    present = [name for name in frame.columns if name in known or name == "time"]
+    present = [name for name in columns if name in known or name == "time"]
     if len(present) != 1:
         raise InputError(
             file,
-            f"{'several columns' if present else 'no column'} of times among {frame.columns}",
+            f"{'several columns' if present else 'no column'} of times among {columns}",
             f"exactly one of {', '.join(known)}, or `time`",
         )
     if present[0] != "time":
