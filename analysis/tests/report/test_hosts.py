@@ -123,7 +123,7 @@ def test_a_host_with_one_build_of_each_branch_has_changes_without_intervals(tmp_
     rows = told(tmp_path)
     assert row(rows, "`champion` against the published crate, sixteen programs: time")[
         0
-    ].startswith("−0.4\N{NO-BREAK SPACE}%, not judged; 0 gain")
+    ].startswith("−0.4\N{NO-BREAK SPACE}% time, not judged; 0 faster")
     assert "(" not in row(rows, "`packed` against the published crate: time")[0]
 
 

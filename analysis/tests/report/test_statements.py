@@ -15,7 +15,7 @@ import made_up
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.labels import percent
 from sweep_analysis.read.load import CHECKOUT, read_sweep
-from sweep_analysis.report import statement_tables
+from sweep_analysis.report import statement_gains
 from sweep_analysis.report.asked import Asked
 from sweep_analysis.report.code import Line, line_at
 from sweep_analysis.report.statement_kinds import KINDS
@@ -119,9 +119,9 @@ def test_where_a_branch_is_slower_nowhere_the_losses_that_are_not_excluded_are_t
 ) -> None:
     analysis = analysed(tmp_path, branches=["master", "packed"], trial_noise=0.1)
     told = stated("balance", [analysis], "packed", "master")
-    assert "told to gain nowhere, and to lose nowhere." in told
+    assert "significantly faster in none, slower in none." in told
     assert re.search(
-        r"is excluded in \d+ of \d+ comparisons; the largest that are not: \+\d+\.\d.% ", told
+        r"in \d+ of \d+ comparisons; the largest upper bounds of the rest: \+\d+\.\d.% ", told
     )
 
 
@@ -167,7 +167,7 @@ def test_waits_by_threads_say_where_a_goal_is_missed(tmp_path: Path) -> None:
 
 def test_parts_are_the_judges_changes_and_bold_where_it_says_so(tmp_path: Path) -> None:
     analysis = analysed(tmp_path, effects={("packed", "tsp"): 0.5}, layouts=7, trials=7)
-    for threads, level in (("2", "cell"), ("all", "workload")):
+    for threads, level in (("2", "cell"), ("pooled", "workload")):
         rows = analysis.judgement.comparisons.filter(level=level, branch="packed", quantity="time")
         row = rows.filter(pl.col("threads").is_null() | (pl.col("threads") == 2)).row(0, named=True)
         change = percent(row["time_ratio"])
@@ -208,11 +208,11 @@ def test_gains_and_losses_are_what_the_judge_calls_so_and_nothing_else(tmp_path:
     analysis = analysed(tmp_path, effects={("packed", "tsp"): 0.5}, layouts=7, trials=7)
     told = stated("balance", [analysis], "packed", "master")
     assert (
-        ": told to gain in 1 place, to lose in none. A loss beyond 2\N{NO-BREAK SPACE}% on a workload"
+        ": significantly faster in 2 places, slower in none. Non-inferior (margin 2\N{NO-BREAK SPACE}% on a workload, "
         in told
     )
-    assert " is excluded in 6 of 6 comparisons." in told
-    assert re.search(r"^\| tsp on 2: (CPU )?time −.* \|  \|$", told, re.MULTILINE)
+    assert " in 4 of 4 comparisons." in told
+    assert re.search(r"^\| tsp on 2: −.*% (CPU )?time \(.* \|  \|$", told, re.MULTILINE)
     with pytest.raises(InputError, match="`nobody` is not compared with `master`"):
         stated("balance", [analysis], "nobody", "master")
 
@@ -225,6 +225,7 @@ def test_a_proposal_has_its_lines_its_gain_and_the_largest_loss_that_is_not_excl
         workloads={"tsp": 0.1, "packets": 0.1},
         effects={("packed", "tsp"): 0.5},
         layouts=7,
+        trial_noise=0.04,
     )
     with pytest.raises(InputError, match="no branch has edits"):
         stated("proposals", [analysis])
@@ -233,20 +234,86 @@ def test_a_proposal_has_its_lines_its_gain_and_the_largest_loss_that_is_not_excl
     entry["source"] = {"kind": "edited", "version": "1.13.0", "edits": edits}
     row = stated("proposals", [analysis]).strip().splitlines()[-1]
     cells = [cell.strip() for cell in row.strip("|").split(" | ")]
-    assert cells[:2] == [f"[`packed`]({edits})", str(statement_tables.own_lines(CHECKOUT / edits))]
-    rows = analysis.judgement.comparisons.filter(level="workload", branch="packed")
-    worst = rows.sort("ratio_high").row(-1, named=True)
-    assert cells[3].startswith("tsp on 2: time −4")
-    assert cells[4] == "nowhere told"
-    assert re.fullmatch(rf"{re.escape(percent(worst['ratio_high']))} .* on packets", cells[5])
+    assert cells[:2] == [f"[`packed`]({edits})", str(statement_gains.own_lines(CHECKOUT / edits))]
+    assert re.fullmatch(r".*\), median [−+±]\d+\.\d.%", cells[2])
+    assert cells[3].startswith("tsp on 2: −4")
+    assert cells[4] == "nowhere significant"
+    rows = analysis.judgement.comparisons.filter(branch="packed", workload="packets", level="cell")
+    worst = rows.sort("ratio_high").filter(quantity="cpu").row(-1, named=True)
+    threads = "1 thread" if worst["threads"] == 1 else f"{worst['threads']} threads"
+    bound = f"{percent(worst['ratio_high'])} CPU time on packets with {threads}"
+    assert bound in cells[5].split("; ")
+
+
+def test_a_cell_stands_by_itself_unless_the_row_of_its_workload_pools_it(tmp_path: Path) -> None:
+    more = {"effects": {("packed", "tsp"): 0.5}, "layouts": 7, "trials": 7}
+    two = analysed(tmp_path / "two", threads=[1, 2, 4], **more)
+    told = stated("balance", [two], "packed", "master")
+    assert ": significantly faster in 3 places, slower in none." in told
+    for threads in ("1", "2", "4"):
+        assert f"| tsp on {threads}: −" in told
+    four = analysed(tmp_path / "four", threads=[1, 2, 4], cpus=4, **more)
+    told = stated("balance", [four], "packed", "master")
+    assert ": significantly faster in 2 places, slower in none." in told
+    assert "| tsp on 2, 4: −" in told
+
+
+def test_pooled_parts_say_which_threads_they_pool(tmp_path: Path) -> None:
+    analysis = analysed(tmp_path, threads=[1, 2, 4])
+    told = stated("parts", [analysis], "time", "pooled", "master", "packed")
+    assert told.startswith("Time against `master`, with 2 threads (sweep ")
+    with pytest.raises(InputError, match="`all` is no number of threads; name one, or `pooled`"):
+        stated("parts", [analysis], "time", "all", "master", "packed")
+
+
+def test_a_row_of_one_cell_is_no_other_comparison(tmp_path: Path) -> None:
+    analysis = analysed(tmp_path)
+    rows = analysis.judgement.rows
+    assert rows.height > rows.filter(level="cell").height == 4
+    assert "1 program, wall and CPU time: 0 of 4 comparisons are " in stated("tally", [analysis])
+    assert stated("distinguished", [analysis]) == "0 of 4 comparisons are significant"
+
+
+def test_configurations_of_a_program_are_no_programs_and_an_ambiguous_name_is_refused() -> None:
+    name = "2026-11-26T082059Z-573a4b-14e57d2a5449"
+    calibration = analyse(read_sweep(CHECKOUT / "results/sweeps" / name))
+    told = stated("effect", [calibration], "all", "master", "champion")
+    assert " over 13 configurations of 10 programs together with 2 threads " in told
+    with pytest.raises(
+        InputError, match=r"`install` is 2 configurations: `install.*pool=busy.*; name one: "
+    ):
+        stated("effect", [calibration], "install", "master", "champion")
+    with pytest.raises(InputError, match="nothing is compared with `master` there"):
+        stated("effect", [calibration], "install+pool=b", "master", "champion")
+
+
+def test_of_two_sweeps_the_median_and_the_losses_of_each_are_told(tmp_path: Path) -> None:
+    both = [
+        analysed(
+            tmp_path / str(seed),
+            workloads={"tsp": 0.1, "packets": 0.1},
+            effects={("packed", "tsp"): effect},
+            seed=seed,
+            layouts=7,
+            trials=7,
+        )
+        for seed, effect in enumerate((0.5, 0.9))
+    ]
+    told = stated("effect", both, "all", "master", "packed")
+    assert re.search(
+        r"\); inconclusive; in the first sweep, 1 faster, 0 slower, 1 inconclusive; median −(2[89]|30)\.\d.%; "
+        r"in the second, 1 faster, 0 slower, 1 inconclusive; median −[56]\.\d.%$",
+        told,
+    ), told
+    assert "In the first sweep, 1 faster" in stated("change", both, "all", "master", "packed")
 
 
 def test_changes_too_small_to_tell_are_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     analysis = analysed(tmp_path, effects={("packed", "tsp"): 0.5}, layouts=7, trials=7)
-    monkeypatch.setattr(statement_tables, "LEAST_TOLD", 0.9)
-    assert ": told to gain nowhere, and to lose nowhere." in stated(
+    monkeypatch.setattr(statement_gains, "LEAST_TOLD", 0.9)
+    assert ": significantly faster in none, slower in none." in stated(
         "balance", [analysis], "packed", "master"
     )
 
@@ -279,7 +346,7 @@ def test_a_drifted_statement_is_made_anew(tmp_path: Path) -> None:
     )
     text = made(file)[file]
     assert "7 trials" not in text
-    assert "\n2 branches against `master` on 4 workloads, wall and CPU time and waits: " in text
+    assert "\n2 branches against `master` on 4 programs, wall and CPU time and waits: " in text
 
 
 def test_an_unknown_kind_is_named_with_those_that_are_known(tmp_path: Path) -> None:
@@ -302,13 +369,11 @@ def test_a_change_says_how_much_less_against_whom_how_sure_and_where(tmp_path: P
         "(results/sweeps/2026-01-01T000000Z-madeup); 2 virtual CPUs, Made-up CPU). With 1, 2 threads: "
         in text
     )
-    assert "not distinguishable" not in text
+    assert "inconclusive" not in text
 
 
 def test_a_change_that_may_be_noise_says_so(tmp_path: Path) -> None:
-    assert "; not distinguishable; " in stated(
-        "change", [analysed(tmp_path)], "tsp", "master", "packed"
-    )
+    assert "; inconclusive; " in stated("change", [analysed(tmp_path)], "tsp", "master", "packed")
 
 
 def test_a_branch_that_was_not_compared_is_refused(tmp_path: Path) -> None:

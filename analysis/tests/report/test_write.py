@@ -135,7 +135,7 @@ def test_the_page_says_what_differs(report: Path) -> None:
     assert re.search(
         r"tsp · small: faster than master: split-counters-cache-padded −(9|10)\.", page
     )
-    assert "quicksort · small: 9 branches not distinguishable." in page
+    assert "quicksort · small: 9 branches inconclusive." in page
     assert "4 usable CPUs, virtual machine" in page
 
 
@@ -259,9 +259,9 @@ def test_sentences_without_claims_say_so(tmp_path: Path) -> None:
     truth = small(trial_noise=0.05)
     analysis = analyse(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth)))
     assert headline(analysis.judgement).startswith(
-        "No branch can be told from master: not over all"
+        "No branch differs significantly from master: not over all"
     )
-    assert verdict_sentences(analysis) == ["tsp · small: 1 branch not distinguishable."]
+    assert verdict_sentences(analysis) == ["tsp · small: 1 branch inconclusive."]
 
 
 def test_what_the_scheduler_does_alike_in_all_branches_is_not_owed_to_counters(
@@ -290,14 +290,14 @@ def test_what_the_scheduler_does_alike_in_all_branches_is_not_owed_to_counters(
     (folder / "manifest.json").write_text(json.dumps(manifest))
     analysis = analyse(read_sweep(folder))
     assert "Over all workloads together: " in headline(analysis.judgement)
-    assert "nothing can be told" not in headline(
+    assert " are inconclusive." not in headline(
         analysis.judgement
     )  # all three are faster: there are no others
     (sentence,) = counter_sentences(analysis)
     assert re.fullmatch(
         r"tsp · small: slower than packed: split-counters-no-jec \+(8|9|10|11|12)\.\d\s% (CPU )?time \([^)]*\), "
         r"split-counters-no-jec \+(8|9|10|11|12)\.\d\s% (CPU )?time \([^)]*\); "
-        r"1 branch not distinguishable\.",
+        r"1 branch inconclusive\.",
         sentence,
     ), sentence
     assert sentence in html.unescape(rendered(analysis))

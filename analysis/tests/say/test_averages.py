@@ -7,7 +7,8 @@ from pathlib import Path
 
 import made_up
 from sweep_analysis.read.load import read_sweep
-from sweep_analysis.say.averages import beside_the_mean, pooled_threads
+from sweep_analysis.say.averages import beside_the_mean
+from sweep_analysis.say.comparison import threads_of
 from sweep_analysis.stats.analysis import analyse
 from sweep_analysis.stats.judgement import Judgement
 
@@ -26,12 +27,12 @@ def test_a_mean_that_is_one_workloads_is_told_so(tmp_path: Path) -> None:
     judgement = judged(tmp_path)
     row = judgement.rows.filter(level="overall", quantity="time").row(0, named=True)
     counts, median, few, threads = beside_the_mean(judgement.comparisons, row)
-    assert counts == "1 gain, 0 lose, 5 cannot be told"
+    assert counts == "1 faster, 0 slower, 5 inconclusive"
     assert re.fullmatch(r"median [−+±]0\.\d.%", median)
     assert few.startswith("`inject`, ")
     assert re.search(r" make (9\d % of|all of) the mean$", few)
     assert re.fullmatch(
-        r"with 1, 2, 4 threads \(4 exceed the CPUs\): −1\d\.\d, −1\d\.\d, −1\d\.\d.%", threads
+        r"with 1, 2, 4 threads \(4 exceed the CPUs\): −1\d\.\d.%, −1\d\.\d.%, −1\d\.\d.%", threads
     )
 
 
@@ -39,6 +40,6 @@ def test_a_mean_pools_neither_one_worker_nor_more_than_the_cpus(tmp_path: Path) 
     judgement = judged(tmp_path)
     for level in ("overall", "workload"):
         row = judgement.rows.filter(level=level, quantity="time").row(0, named=True)
-        assert pooled_threads(judgement.comparisons, row) == "2 threads"
+        assert threads_of(judgement.comparisons, row) == "2 threads"
     cell = judgement.rows.filter(level="cell").row(0, named=True)
     assert beside_the_mean(judgement.comparisons, cell) == []

@@ -63,6 +63,6 @@ def test_the_command_fails_with_code_1_and_counts_the_cells(
     made_up.write_sweep(tmp_path / "off", truth({("packed", "tsp"): 1.1}))
     made_up.write_sweep(tmp_path / "near", truth({}))
     assert main(["calibration", str(tmp_path / "near")]) == 0
-    assert "12 equal, 0 off, 0 cannot be told" in capsys.readouterr().out
+    assert "12 equivalent, 0 different, 0 inconclusive" in capsys.readouterr().out
     assert main(["calibration", str(tmp_path / "off")]) == 1
-    assert "8 equal, 4 off, 0 cannot be told" in capsys.readouterr().out
+    assert "8 equivalent, 4 different, 0 inconclusive" in capsys.readouterr().out

@@ -247,7 +247,7 @@ def test_a_page_shows_a_claim_of_too_few_layouts_without_an_interval(tmp_path: P
     page = render_page(analysis, [])
     (claim,) = re.findall(r"</span> <strong>packed</strong> is (.*)", page)
     assert re.fullmatch(
-        r"faster than master.*: [−+±][0-9.]+\s% over 1 cell; 3 layouts of each branch are too few.*",
+        r"faster than master.*: [−+±][0-9.]+\s% time over 1 cell; 3 layouts of each branch are too few.*",
         claim,
     )
 

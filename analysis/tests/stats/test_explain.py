@@ -74,7 +74,7 @@ def test_saved_writes_that_cost_time_are_told_as_that(tmp_path: Path) -> None:
 def test_writes_without_any_effect_explain_nothing(tmp_path: Path) -> None:
     found = explain(analysed(tmp_path, {}), "packed")
     assert (
-        "whether writes explain times cannot be told here"
+        "whether writes explain times is inconclusive here"
         in explanation_sentences(found, "packed")[1]
     )
 

@@ -30,7 +30,7 @@ def test_a_change_that_does_not_come_again_is_shown_with_the_verdict_on_it(tmp_p
     row = second_look(first, second).row(0, named=True)
     assert row["branch"] == "odd"
     assert row["first"].startswith("+2")
-    assert row["verdict of the second"] == "not distinguishable"
+    assert row["verdict of the second"] == "inconclusive"
     assert (
         "odd"
         in second_look(first, first).filter(pl.col("verdict of the second") == "slower")["branch"]
@@ -44,12 +44,12 @@ def test_a_noisier_sweep_has_a_wider_band(tmp_path: Path) -> None:
             "noisy": analysed(tmp_path / "b", 1.0, trial_noise=0.1),
         }
     )
-    bands = {row["sweep"]: float(row["A/A band"].strip("±% ")) for row in found.rows(named=True)}
+    bands = {row["sweep"]: float(row["noise floor"].strip("±% ")) for row in found.rows(named=True)}
     assert bands["noisy"] > 3 * bands["quiet"]
     assert found.select("sweep", "branch", "claims").row(0) == ("quiet", "odd", 1)
 
 
 def test_the_answer_on_noise_counts_the_changes_that_came_again(tmp_path: Path) -> None:
     first, second = analysed(tmp_path / "first", 1.2), analysed(tmp_path / "second", 1.0)
-    assert answers.noise(first, second).endswith(" 0 can be told from nothing with several.")
-    assert answers.noise(first, first).endswith(" 1 can be told from nothing with several.")
+    assert answers.noise(first, second).endswith(" 0 are significant with several.")
+    assert answers.noise(first, first).endswith(" 1 is significant with several.")

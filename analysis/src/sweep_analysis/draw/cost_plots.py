@@ -52,7 +52,7 @@ def cost_rows(wall: pl.DataFrame, cpu: pl.DataFrame) -> pl.DataFrame:
 def cost_panel(part: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
     """One workload: a row per branch, wall time left, CPU time right, each with its interval.
 
-    The grey bar is the A/A band; full points are claims, hollow ones cannot be told from the
+    The grey bar is the noise floor; full points are claims, hollow ones cannot be told from the
     baseline. Intervals are cut off at the edge. In: rows of `cost_rows` of one panel.
     """
     theme = style.theme

@@ -68,7 +68,7 @@ def gains_figure(wall: pl.DataFrame, cpu: pl.DataFrame, style: ChartStyle) -> al
 
     Wall time left, CPU time right.
 
-    All thread counts of a workload together. Cells inside the A/A band are grey, bold numbers are
+    Thread counts of several workers within the CPUs pooled. Cells inside the noise floor are grey, bold numbers are
     claims; the last column is the baseline against itself. In: rows of `frames.COMPARISONS`, by
     wall time and by CPU time.
     """
@@ -145,7 +145,7 @@ def map_figure(comparisons: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
 
 
 def _shown(frame: pl.DataFrame) -> pl.DataFrame:
-    """What cells need: `label` in per cent, `outside` (the change, if outside the A/A band), `claimed`."""
+    """What cells need: `label` in per cent, `outside` (the change, if outside the noise floor), `claimed`."""
     change = pl.col("time_ratio") - 1
     is_outside = (pl.col("time_ratio").log().abs() > pl.col("band").log()) & (change.abs() >= LEAST)
     kept = [name for name in ("panel", "threads", "branch", "quantity") if name in frame.columns]
@@ -178,7 +178,7 @@ def _cells(
     edge: dict[str, Any] = {"stroke": theme.paper, "strokeWidth": 2}
     grey = base.mark_rect(color=theme.neutral_cell, **edge).encode(**place)
     key = alt.Legend(
-        title="change outside the A/A band (grey: inside)",
+        title="change outside the noise floor (grey: inside)",
         titleLimit=300,
         orient="bottom",
         format="+.0%",

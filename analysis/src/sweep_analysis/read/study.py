@@ -38,6 +38,8 @@ SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 """What programs write between columns where it is no comma; such files have decimal commas, too."""
 MOST_NS = float(2**63)
 """Times are kept as signed 64-bit numbers of nanoseconds; a larger one is a mistake of units."""
+_LINE = "line of the file"
+"""No program calls a column so; `line` it may."""
 
 
 def read_study(folder: Path, time_unit: str | None = None) -> Sweep:
@@ -105,7 +107,7 @@ def _read_rows(file: Path, time_unit: str | None) -> pl.DataFrame:
                 f"its columns are separated by {SEPARATORS[other[0]]}: {columns[0]!r}",
                 "export it with commas between columns, and points in numbers",
             )
-        frame = pl.read_csv(file).with_row_index("line", offset=2)
+        frame = pl.read_csv(file).with_row_index(_LINE, offset=2)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(
             file, f"not a CSV file: {str(error).splitlines()[0]}", "export it again"
@@ -124,7 +126,7 @@ def _read_rows(file: Path, time_unit: str | None) -> pl.DataFrame:
     bad = (~is_time | frame["name"].is_null()).arg_true()
     if len(bad):
         raise InputError(
-            f"{file}:{frame['line'][bad[0]]}",
+            f"{file}:{frame[_LINE][bad[0]]}",
             f"`name` is {frame['name'][bad[0]]!r} and `{column}` is {frame[column][bad[0]]!r}",
             "every row needs a name and a positive time",
         )

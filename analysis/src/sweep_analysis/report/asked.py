@@ -73,18 +73,22 @@ class Asked:
         """A path as the file links to it."""
         return os.path.relpath(target, self.folder)
 
-    def links(self) -> str:
+    def each_link(self) -> list[str]:
         """The sweeps as links, each by the time that it was begun at."""
-        each = [
+        return [
             f"[`{moment(analysis)}`]({self.link(CHECKOUT / 'results' / 'sweeps' / analysis.sweep.path.name)})"
             for analysis in self.sweeps
         ]
-        return f"{'sweep' if len(each) == 1 else 'sweeps'} {listed(each)}"
+
+    def sources(self) -> str:
+        """The sweeps and their hosts, as a part of a sentence."""
+        hosts = dict.fromkeys(host(analysis) for analysis in self.sweeps)
+        noun = "sweep" if len(self.sweeps) == 1 else "sweeps"
+        return f"{noun} {listed(self.each_link())}; {'; '.join(hosts)}"
 
     def source(self) -> str:
-        """The sweeps and their hosts, as the end of a sentence in brackets."""
-        hosts = dict.fromkeys(host(analysis) for analysis in self.sweeps)
-        return f"({self.links()}; {'; '.join(hosts)})"
+        """The same in brackets, as the end of a sentence."""
+        return f"({self.sources()})"
 
 
 Made = tuple[str, dict[Path, str]]

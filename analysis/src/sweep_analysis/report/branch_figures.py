@@ -41,8 +41,8 @@ def gains(analysis: Analysis, style: ChartStyle) -> Figure:
     twin = analysis.sweep.twin
     return Figure(
         "Which branch gains on which workload",
-        "Change against the baseline in per cent, all thread counts of a workload together. Blue takes less, orange "
-        f"more, in steps of 3 %; grey is inside the A/A band, {_band(analysis)}, and everything where that is not "
+        "Change against the baseline in per cent, all thread counts of several workers within the CPUs pooled. Blue takes "
+        f"less, orange more, in steps of 3 %; grey is inside the noise floor, {_band(analysis)}, and everything where that is not "
         "known. A bold number is a claim that holds after correction for the number of comparisons; the others outside "
         "the band may be chance. A program paced by a clock takes its time whatever the pool does: there CPU time is "
         "what counts."
@@ -73,7 +73,7 @@ def cost(analysis: Analysis, style: ChartStyle) -> Figure:
         if style.baseline
         else "Wall time and CPU time",
         "The same with intervals. Left of zero is less; the line is the 95 % interval, cut off at the edge. The grey "
-        f"bar is the A/A band: {_band(analysis)}. A full point is a claim, a hollow one cannot be told from the "
+        f"bar is the noise floor: {_band(analysis)}. A full point is a claim, a hollow one is inconclusive against the "
         "baseline. In the numbers, CPUs that stand idle are the smaller of threads and CPUs, less those that were kept "
         "busy: where nothing stands idle, threads never sleep and their counters have little to do.",
         missing=None if is_drawn else _NO_COMPARISON,
@@ -270,7 +270,7 @@ def _others(analysis: Analysis) -> pl.DataFrame:
 
 
 def _band(analysis: Analysis) -> str:
-    """What the A/A band is, in words."""
+    """What the noise floor is, in words."""
     least = f", and at least {LEAST_SIMULATED * 100:.0f} %" if analysis.sweep.machine else ""
     return f"what {analysis.sweep.replicates.equal} show{least}"
 

@@ -19,6 +19,7 @@ from sweep_analysis.read.labels import QUANTITY_NAMES, count, percent
 from sweep_analysis.read.load import CHECKOUT
 from sweep_analysis.say import tables
 from sweep_analysis.say.averages import beside_the_mean
+from sweep_analysis.say.comparison import counted_once, in_words
 from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.calibration import MEAN_MARGIN, calibration
 from sweep_analysis.stats.compare import UNCLEAR, UNJUDGED
@@ -114,7 +115,7 @@ def _answers(host: Host, link: Callable[[Path], str]) -> dict[str, str]:
         margin = f"equal within ±{MEAN_MARGIN * 100:.0f} %?"
         question = f"`packed` against the published crate: {QUANTITY_NAMES[quantity]}, {margin}"
         told[question] = _equal(classics, quantity) if classics else _ABSENT
-    told["programs of the 2022 study: comparisons that can be told from noise"] = (
+    told["programs of the 2022 study: comparisons that are significant"] = (
         _tally(study) if study else _ABSENT
     )
     told[f"simulated beforehand: cells within {MARGIN * 100:.0f} % of what was measured"] = _near(
@@ -165,7 +166,7 @@ def _change(analysis: Analysis, branch: str, quantity: str) -> str:
         return _ABSENT
     row = rows.row(0, named=True)
     hidden = beside_the_mean(analysis.judgement.comparisons, row)
-    return "; ".join([f"{_ratio(row, 'ratio')}, {row['verdict']}", *hidden])
+    return "; ".join([f"{in_words(row)}, {row['verdict']}", *hidden])
 
 
 def _equal(analysis: Analysis, quantity: str) -> str:
@@ -173,21 +174,16 @@ def _equal(analysis: Analysis, quantity: str) -> str:
     if found is None:
         return _ABSENT
     mean = found.mean.row(0, named=True)
-    return f"{_ratio(mean, 'equal')}, {mean['answer']}"
-
-
-def _ratio(row: dict[str, Any], bounds: str) -> str:
-    """A ratio with its interval; one build of each branch has none."""
-    low, high = row[f"{bounds}_low"], row[f"{bounds}_high"]
+    low, high = mean["equal_low"], mean["equal_high"]
     interval = "" if low is None or high is None else f" ({percent(low)} to {percent(high)})"
-    return f"{percent(row['time_ratio'])}{interval}"
+    return f"{percent(mean['time_ratio'])}{interval}, {mean['answer']}"
 
 
 def _tally(analysis: Analysis) -> str:
-    judged = analysis.judgement.rows.filter(pl.col("verdict") != UNJUDGED)
+    judged = counted_once(analysis.judgement.rows.filter(pl.col("verdict") != UNJUDGED))
     claims = judged.filter(pl.col("verdict") != UNCLEAR)
     names = [f"`{name}`" for name in dict.fromkeys(claims["branch"])]
-    return f"{claims.height or 'none'} of {judged.height}{': ' if names else ''}{', '.join(names)}"
+    return f"{claims.height} of {judged.height}{': ' if names else ''}{', '.join(names)}"
 
 
 def _near(host: Host) -> str:

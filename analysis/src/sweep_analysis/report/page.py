@@ -15,11 +15,12 @@ from sweep_analysis.draw import svg
 from sweep_analysis.draw.figure import Figure
 from sweep_analysis.draw.palette import LIGHT, styles
 from sweep_analysis.read.experiment import Experiment
-from sweep_analysis.read.labels import count, percent, with_panel
+from sweep_analysis.read.labels import count, with_panel
 from sweep_analysis.report.figures import chart_style
 from sweep_analysis.say import tables
 from sweep_analysis.say.advice import Advice, advice
 from sweep_analysis.say.cautions import cautions, voids
+from sweep_analysis.say.comparison import in_words
 from sweep_analysis.say.facts import facts, hypotheses
 from sweep_analysis.say.findings import (
     claims_sentence,
@@ -183,11 +184,7 @@ def _claims(analysis: Analysis) -> list[ClaimShown]:
         own = details.filter(claim=claim["claim"]).drop("claim", "branch")
         change = claim["reason"] or ""
         if claim["time_ratio"] is not None:
-            ends = [
-                claim[name] for name in ("ratio_low", "ratio_high")
-            ]  # null with too few layouts
-            interval = "" if None in ends else f" ({percent(ends[0])} to {percent(ends[1])})"
-            told = f"{percent(claim['time_ratio'])}{interval} over {count(claim['cells'], 'cell')}"
+            told = in_words(claim, place=f"over {count(claim['cells'], 'cell')}")
             change = f"{told}; {change}" if change else told
         words = tables.claim_in_words(claim, names)
         shown.append(

@@ -7,9 +7,10 @@ from typing import Any
 
 import polars as pl
 
-from sweep_analysis.read.labels import QUANTITY_NAMES, capital, count, percent, with_panel
+from sweep_analysis.read.labels import QUANTITY_NAMES, capital, count, listed, percent, with_panel
 from sweep_analysis.report.asked import Asked, moment
-from sweep_analysis.say.averages import beside_the_mean, gained_and_lost, pooled_threads
+from sweep_analysis.say.averages import beside_the_mean, gained_and_lost
+from sweep_analysis.say.comparison import in_words, interval, place_of
 from sweep_analysis.say.headline import verdict
 from sweep_analysis.stats.calibration import CELL_MARGIN, EQUAL, MEAN_MARGIN, OFF, calibration
 from sweep_analysis.stats.compare import JUDGED, UNCLEAR, UNJUDGED
@@ -23,40 +24,78 @@ def _change(asked: Asked) -> str:
 
     Of two sweeps: both together, with what sweeps differ by.
     """
-    workload, against, branch, *rest = asked.words
-    quantity = rest[0] if rest else "time"
-    row = _changed(asked, workload, against, [branch]).filter(quantity=quantity).row(0, named=True)
-    hidden = beside_the_mean(asked.comparisons, row)
-    where = _where(asked, row)
+    row, against, place = _one(asked)
+    hidden = _hidden(asked, row)
     row, days, doubt = _of_days(asked, row)
-    which = "in the first sweep, " if days else ""
-    more = f" {capital(which + '; '.join(hidden))}." if hidden else ""
+    more = f" {capital('; '.join(hidden))}." if hidden else ""
     days = days or ("" if asked.sweep.sweep.machine else "one sweep")
-    notes = "".join(f"; {note}" for note in (doubt, days) if note)
-    size = percent(row["time_ratio"])[1:]
-    equal = asked.sweep.sweep.replicates.equal
-    return (
-        f"`{branch}` takes {size} {'less' if row['time_ratio'] < 1 else 'more'} {QUANTITY_NAMES[row['quantity']]} than "
-        f"`{against}` {where} (95 % interval {_interval(row)}; {equal} differ by up to {_band(row)}{notes}; "
-        f"{asked.source()[1:-1]}).{more}"
-    )
+    equal = f"{asked.sweep.sweep.replicates.equal} differ by up to {_band(row)}"
+    told = in_words(row, against, place, [equal, doubt, days, asked.sources()], name=_code)
+    return f"{told}.{more}"
 
 
 def _effect(asked: Asked) -> str:
     """A change in a few words, for a cell of a table. Words: as for `change`."""
+    row, _, place = _one(asked)
+    parts = _parts(asked, row)
+    row, days, doubt = _of_days(asked, row)
+    told = in_words(row, place=place, notes=[days])
+    return "; ".join([told, *([doubt] if doubt else []), *parts])
+
+
+def _hidden(asked: Asked, row: dict[str, Any]) -> list[str]:
+    """What a mean hides: the parts of each sweep, and of the first which make most of it, and threads."""
+    parts = _parts(asked, row)
+    rest = beside_the_mean(asked.comparisons, row)[len(gained_and_lost(asked.comparisons, row)) :]
+    if parts and rest and len(asked.sweeps) > 1:
+        rest[0] = f"in the first, {rest[0]}"
+    return [*parts, *rest]
+
+
+def _parts(asked: Asked, row: dict[str, Any]) -> list[str]:
+    """Of a row over all workloads: how many gain and lose, and the median, in each of two sweeps."""
+    if row["workload"] is not None or row["level"] != "overall":
+        return []
+    judged = [asked.comparisons, *(it.judgement.comparisons for it in asked.sweeps[1:2])]
+    each = ["; ".join(gained_and_lost(comparisons, row)) for comparisons in judged]
+    if len(each) == 1:
+        return [told for told in each if told]
+    return [
+        f"in the {which}, {told}"
+        for which, told in zip(("first sweep", "second"), each, strict=True)
+        if told
+    ]
+
+
+def _one(asked: Asked) -> tuple[dict[str, Any], str, str]:
+    """The one comparison that a statement names, what it is with, and its place in words.
+
+    Raises:
+        InputError: it names several.
+    """
     workload, against, branch, *rest = asked.words
     quantity = rest[0] if rest else "time"
-    row = _changed(asked, workload, against, [branch]).filter(quantity=quantity).row(0, named=True)
-    hidden = gained_and_lost(asked.comparisons, row) if workload == "all" else []
-    where = _where(asked, row)
-    row, days, doubt = _of_days(asked, row)
-    if days:
-        hidden[:1] = [f"in the first, {it}" for it in hidden[:1]]
-    each = f"; {days}" if days else ""
-    told = (
-        f"{percent(row['time_ratio'])} {QUANTITY_NAMES[quantity]} {where} ({_interval(row)}{each})"
+    rows = _changed(asked, workload, against, [branch]).filter(quantity=quantity)
+    if rows.height > 1:
+        named = listed([f"`{_place(row)}, {row['mode']}`" for row in rows.rows(named=True)])
+        raise asked.refused(
+            f"`{workload}` is {count(rows.height, 'configuration')}: {named}",
+            "name one: `NAME+PARAMETER=VALUE`, or `fixed` or `dynamic`",
+        )
+    if rows.is_empty():
+        raise asked.refused(
+            f"`{workload}` has no `{quantity}`", f"name one of {', '.join(JUDGED)} that it has"
+        )
+    row = rows.row(0, named=True)
+    place = place_of(asked.comparisons, row | {"panel": None}, code=True)
+    has_modes = (
+        row["mode"] and asked.sweep.judgement.comparisons["mode"].drop_nulls().n_unique() > 1
     )
-    return "; ".join([told, *hidden, *([doubt] if doubt else [])])
+    return row, against, f"{place} at {row['mode']} frequency" if has_modes else place
+
+
+def _code(name: str) -> str:
+    return f"`{name}`"
 
 
 def _of_days(asked: Asked, row: dict[str, Any]) -> tuple[dict[str, Any], str, str]:
@@ -83,25 +122,7 @@ def _of_days(asked: Asked, row: dict[str, Any]) -> tuple[dict[str, Any], str, st
 
 def _source(asked: Asked) -> str:
     """Whether sweeps were measured or simulated, and which they are, for a cell of a table."""
-    return f"{asked.sweep.sweep.label or 'measured'}, {asked.links().partition(' ')[2]}"
-
-
-def _where(asked: Asked, row: dict[str, Any]) -> str:
-    """What a row of `_changed` is about."""
-    comparisons = asked.comparisons
-    own = comparisons.filter(
-        baseline=row["baseline"], branch=row["branch"], quantity=row["quantity"]
-    )
-    workloads = own.filter(level="workload").height
-    name, parameters, _ = _asked_of(asked.words[0])
-    named = ", ".join([name, *parameters])
-    where = f"on `{named}`" if row["workload"] else f"over {count(workloads, 'workload')} together"
-    pooled = count(row["threads"], "thread") if row["threads"] else pooled_threads(comparisons, row)
-    where += f" with {pooled}" if pooled else ""
-    has_modes = (
-        row["mode"] and asked.sweep.judgement.comparisons["mode"].drop_nulls().n_unique() > 1
-    )
-    return f"{where} at {row['mode']} frequency" if has_modes else where
+    return f"{asked.sweep.sweep.label or 'measured'}, {listed(asked.each_link())}"
 
 
 def _changes(asked: Asked) -> str:
@@ -116,8 +137,8 @@ def _changes(asked: Asked) -> str:
             "workload": _place(row),
             "quantity": QUANTITY_NAMES[row["quantity"]],
             f"against {against}": percent(row["time_ratio"]),
-            "95 % interval": _interval(row),
-            "A/A band": _band(row),
+            "95 % interval": interval(row) or "none",
+            "noise floor": _band(row),
             "verdict": verdict(row, asked.sweep.sweep),
         }
         for row in _changed(asked, workload, against, branches).rows(named=True)
@@ -154,9 +175,8 @@ def _changed(asked: Asked, workload: str, against: str, branches: list[str]) -> 
         )
     ).sort("mode", maintain_order=True)
     if name != "all":
-        has = [
-            pl.col("parameters").cast(pl.String).str.contains(it, literal=True) for it in parameters
-        ]
+        words = pl.col("parameters").cast(pl.String).str.split(" ")
+        has = [words.list.contains(it) | (pl.col("size") == it) for it in parameters]
         rows = rows.filter(pl.col("workload") == name, *has)
     if threads:
         rows = rows.filter(threads=int(threads))
@@ -174,7 +194,8 @@ def _asked_of(workload: str) -> tuple[str, list[str], str]:
 
     Without it, all of them.
 
-    In: `NAME`, `NAME@THREADS`, `NAME+PARAMETER=VALUE`, or `NAME+PARAMETER=VALUE@THREADS`.
+    In: `NAME`, `NAME@THREADS`, `NAME+PARAMETER=VALUE`, or `NAME+PARAMETER=VALUE@THREADS`; a size
+    may stand in place of a parameter.
     """
     place, _, threads = workload.partition("@")
     name, *parameters = place.split("+")
@@ -184,14 +205,6 @@ def _asked_of(workload: str) -> tuple[str, list[str], str]:
 def _place(row: dict[str, Any]) -> str:
     threads = f", {count(row['threads'], 'thread')}" if row["threads"] else ""
     return f"{row['panel'] or 'all together'}{threads}"
-
-
-def _interval(row: dict[str, Any]) -> str:
-    return (
-        "none"
-        if row["ratio_low"] is None
-        else f"{percent(row['ratio_low'])} to {percent(row['ratio_high'])}"
-    )
 
 
 def _band(row: dict[str, Any]) -> str:

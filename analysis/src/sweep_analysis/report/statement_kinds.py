@@ -19,9 +19,11 @@ from sweep_analysis.report.asked import Asked, Made, host, moment
 from sweep_analysis.report.figures import figures
 from sweep_analysis.report.statement_changes import CHANGES
 from sweep_analysis.report.statement_counts import COUNTS
+from sweep_analysis.report.statement_gains import GAINS
 from sweep_analysis.report.statement_tables import TABLES
 from sweep_analysis.report.statement_validation import VALIDATIONS
 from sweep_analysis.say import tables
+from sweep_analysis.say.comparison import counted_once
 from sweep_analysis.stats.compare import UNCLEAR, UNJUDGED, WAITS
 
 PICTURES = CHECKOUT / "results" / "figures"
@@ -43,7 +45,7 @@ def _evidence(asked: Asked) -> str:
         of_sweep = Asked(asked.where, asked.folder, [analysis], [])
         rows.append(
             {
-                "sweep": of_sweep.links().partition(" ")[2],
+                "sweep": of_sweep.each_link()[0],
                 "on": host(analysis),
                 "each branch in": count(sweep.layouts, unit),
                 "trials": f"{trials}{f', {failed} failed' if failed else ''}",
@@ -73,11 +75,11 @@ def _command(sweep: Sweep) -> str:
 def _tally(asked: Asked) -> str:
     """How many comparisons with the baseline say anything, in one sentence."""
     judgement = asked.sweep.judgement
-    rows = judgement.rows.filter(pl.col("verdict") != UNJUDGED)
+    rows = counted_once(judgement.rows.filter(pl.col("verdict") != UNJUDGED))
     claims = rows.filter(pl.col("verdict") != UNCLEAR)
     branches = count(rows["branch"].n_unique(), "branch", "branches")
     workloads = count(
-        judgement.sweep.trials.select(pl.col("workload").n_unique()).collect().item(), "workload"
+        judgement.sweep.trials.select(pl.col("workload").n_unique()).collect().item(), "program"
     )
     names = [f"`{name}`" for name in dict.fromkeys(claims["workload"].drop_nulls())]
     overall = claims["workload"].null_count()
@@ -90,12 +92,13 @@ def _tally(asked: Asked) -> str:
 
 def _distinguished(asked: Asked) -> str:
     """How many comparisons with the baseline say anything, for a cell of a table."""
-    return _told(asked.sweep.judgement.rows.filter(pl.col("verdict") != UNJUDGED))
+    return _told(counted_once(asked.sweep.judgement.rows.filter(pl.col("verdict") != UNJUDGED)))
 
 
 def _told(rows: pl.DataFrame) -> str:
     claims = rows.filter(pl.col("verdict") != UNCLEAR).height
-    return f"{claims or 'none'} of {rows.height} comparisons can be told from noise"
+    verb = "is" if claims == 1 else "are"
+    return f"{claims} of {count(rows.height, 'comparison')} {verb} significant"
 
 
 def _hosts(asked: Asked) -> str:
@@ -135,6 +138,7 @@ _TEXTS: dict[str, Callable[[Asked], str]] = {
     "hosts": _hosts,
     **CHANGES,
     **COUNTS,
+    **GAINS,
     **TABLES,
     **VALIDATIONS,
 }

@@ -18,14 +18,14 @@ must be faster than both.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
 from sweep_analysis.read.labels import QUANTITY_NAMES, capital, count, percent, with_panel
 from sweep_analysis.read.schema import PANEL, PARALLEL, PLACE, WORDS
 from sweep_analysis.say.averages import beside_the_mean
-from sweep_analysis.say.headline import SHOWN, change, headline, why_unjudged
+from sweep_analysis.say.comparison import in_words
+from sweep_analysis.say.headline import SHOWN, claim, headline, why_unjudged
 from sweep_analysis.stats.claims import CELL_MARGIN, MARGIN
 from sweep_analysis.stats.compare import FASTER, JUDGED, LEAST_SIMULATED, SLOWER, UNJUDGED
 from sweep_analysis.stats.judgement import Judgement, of_the_fork
@@ -97,19 +97,19 @@ def advice(judgement: Judgement) -> Advice:
         names = gains["branch"].unique(maintain_order=True).to_list()
         verbs = "gains here and loses" if len(names) == 1 else "gain here and lose"
         answer = f"None without a price: {_names(names)} {verbs} there."
-        return Advice(None, answer, _claims(gains, baseline), _hurts(judgement, names, failing))
+        return Advice(None, answer, _claims(judgement, gains), _hurts(judgement, names, failing))
     if over_baseline.height:
         names = over_baseline["branch"].unique(maintain_order=True).to_list()
         plain = judgement.plain
         others = [name for name in names if name != plain]
         answer = f"None: keep {baseline}'s counters. " + (
-            f"{_names(others)} {'is' if len(others) == 1 else 'are'} faster, but as far as can be told not faster "
+            f"{_names(others)} {'is' if len(others) == 1 else 'are'} faster, but not significantly faster "
             f"than {plain}, which has these counters in the fork's scheduler."
             if others
             else f"{plain} is faster, which has these counters, too, in the fork's scheduler."
         )
         return Advice(
-            None, answer, _claims(over_baseline, baseline), _hurts(judgement, names, failing)
+            None, answer, _claims(judgement, over_baseline), _hurts(judgement, names, failing)
         )
     answer = f"None: keep {baseline}. " + (
         _losses(judgement, failing) if losers else headline(judgement)
@@ -217,10 +217,10 @@ def _own_gains(judgement: Judgement, gains: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([confirmed, others])
 
 
-def _claims(gains: pl.DataFrame, baseline: str | None) -> list[str]:
+def _claims(judgement: Judgement, gains: pl.DataFrame) -> list[str]:
     """The gains in words, the most general and the largest first."""
     shown = gains.sort(pl.col("level") == "workload", "time_ratio").head(SHOWN)
-    told = [f"{change(row, baseline)}." for row in shown.rows(named=True)]
+    told = [f"{claim(judgement, row)}." for row in shown.rows(named=True)]
     if gains.height > SHOWN:
         told.append(f"And {gains.height - SHOWN} more such claims, in the table of verdicts.")
     return told
@@ -233,10 +233,7 @@ def _evidence(judgement: Judgement, branch: str, words: str = "") -> list[str]:
     found = []
     if own.height:
         row = own.row(0, named=True)
-        changes = " and ".join(
-            f"{percent(each['time_ratio'])} {QUANTITY_NAMES[each['quantity']]}{_interval(each)}"
-            for each in own.rows(named=True)
-        )
+        changes = " and ".join(in_words(each) for each in own.rows(named=True))
         units = count(row["units"], "seed" if judgement.sweep.machine else "build")
         over = f"over all {count(row['cells'], 'cell')}, {count(row['pairs'], 'pair')} of trials in {units}"
         found.append(f"{words}{branch}: {changes} {over}.")
@@ -244,9 +241,9 @@ def _evidence(judgement: Judgement, branch: str, words: str = "") -> list[str]:
         found += [f"Of {QUANTITY_NAMES[row['quantity']]}: {'; '.join(hidden)}."] if hidden else []
         if row["band"]:
             equal = judgement.sweep.replicates.equal
-            band = f"{(row['band'] - 1) * 100:.1f} % (the A/A band"
+            band = f"{(row['band'] - 1) * 100:.1f} % (the noise floor"
             least = (
-                f"; a simulated band is never below {LEAST_SIMULATED * 100:.0f} %"
+                f"; on a simulated machine it is never below {LEAST_SIMULATED * 100:.0f} %"
                 if judgement.sweep.machine
                 else ""
             )
@@ -260,14 +257,6 @@ def _evidence(judgement: Judgement, branch: str, words: str = "") -> list[str]:
     return found
 
 
-def _interval(row: dict[str, Any]) -> str:
-    return (
-        ""
-        if row["ratio_low"] is None
-        else f" ({percent(row['ratio_low'])} to {percent(row['ratio_high'])})"
-    )
-
-
 def _hurts(
     judgement: Judgement, branches: list[str] | None, failing: list[tuple[str, str]]
 ) -> list[str]:
@@ -276,11 +265,11 @@ def _hurts(
     asked = rows if branches is None else rows.filter(pl.col("branch").is_in(branches))
     found = [sentence for branch, sentence in failing if branches is None or branch in branches]
     lost = asked.filter(verdict=SLOWER).sort(pl.col("level") == "cell", -pl.col("time_ratio"))
-    found += [f"{change(row, judgement.baseline)}." for row in lost.head(SHOWN).rows(named=True)]
+    found += [f"{claim(judgement, row)}." for row in lost.head(SHOWN).rows(named=True)]
     if lost.height > SHOWN:
         found.append(f"And {lost.height - SHOWN} more such claims, in the table of verdicts.")
     if not found:
-        found.append(f"Nowhere that could be told from {judgement.baseline}.")
+        found.append(f"Nowhere significantly, against {judgement.baseline}.")
     rest = asked.filter((pl.col("level") == "workload") & (pl.col("verdict") != SLOWER))
     for quantity, name in QUANTITY_NAMES.items():
         widest = (

@@ -45,7 +45,7 @@ def noise(once: Analysis, layouts: Analysis) -> str:
     came = again.filter(pl.col("verdict of the second").is_in([FASTER, SLOWER])).height
     found = (
         f"Of {count(again.height, 'change')} that went further with one build than the baseline from itself, {came} "
-        "can be told from nothing with several."
+        f"{'is' if came == 1 else 'are'} significant with several."
     )
     return f"{capital('; '.join(told))}. {found}"
 
@@ -58,7 +58,7 @@ def counts(found: Explanation, plain: str) -> str:
         f"Spearman's rank correlation of the two {found.correlation:+.2f}, p = {found.p_value:.2f}"
     )
     if found.p_value >= SURE:
-        return f"Whether a branch that writes less than {plain} also takes less time cannot be told here ({told})."
+        return f"Whether a branch that writes less than {plain} also takes less time is inconclusive here ({told})."
     if found.correlation > 0:
         return f"Yes: the more writes a branch saves over {plain}, the more time it saves ({told})."
     return f"No: branches that save writes over {plain} take more time ({told})."
@@ -82,7 +82,7 @@ def explanation_sentences(found: Explanation, plain: str) -> list[str]:
             else "saved writes come with lost time"
         )
         told = (
-            verdict if found.p_value < SURE else "whether writes explain times cannot be told here"
+            verdict if found.p_value < SURE else "whether writes explain times is inconclusive here"
         )
         sentences.append(
             f"Spearman's rank correlation between the share of writes saved and the share of time saved is "

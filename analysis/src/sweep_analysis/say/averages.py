@@ -5,19 +5,18 @@ The median workload, who gains and loses, how much of it is due to a few.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from sweep_analysis.read.labels import percent, ranges, with_panel
+from sweep_analysis.read.labels import percent, ranges, with_panel, without_size
 from sweep_analysis.read.schema import PANEL
-from sweep_analysis.stats.compare import FASTER, POOLED, SLOWER, kind_of_cell
+from sweep_analysis.stats.compare import FASTER, SLOWER
 
 LARGEST = 4
 """So many workloads are named as those that make most of a mean."""
-FEW_COUNTS = 3
-"""Of more thread counts the first and the last are named."""
 
 
 def beside_the_mean(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]:
@@ -43,42 +42,43 @@ def beside_the_mean(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]
     return []
 
 
+@dataclass(frozen=True)
+class Parts:
+    """The configurations that a mean is over: how many of them differ, and the median ratio.
+
+    What cannot be judged counts among the inconclusive.
+    """
+
+    faster: int
+    slower: int
+    inconclusive: int
+    median: float
+
+    def __str__(self) -> str:
+        """How many are faster, slower and inconclusive."""
+        return f"{self.faster} faster, {self.slower} slower, {self.inconclusive} inconclusive"
+
+
+def parts_of(comparisons: pl.DataFrame, row: dict[str, Any]) -> Parts | None:
+    """The parts of a row over all workloads; None if it is over one."""
+    own = comparisons.filter(
+        baseline=row["baseline"], branch=row["branch"], quantity=row["quantity"], level="workload"
+    )
+    if own.height < 2:  # noqa: PLR2004 - one workload hides nothing
+        return None
+    verdicts = own["verdict"].to_list()
+    faster, slower = verdicts.count(FASTER), verdicts.count(SLOWER)
+    middle = float(np.exp(np.median(np.log(own["time_ratio"].to_numpy()))))
+    return Parts(faster, slower, own.height - faster - slower, middle)
+
+
 def gained_and_lost(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]:
     """Of a row over all workloads: how many gain and lose, and the median.
 
     A part of a sentence each.
     """
-    own = comparisons.filter(
-        baseline=row["baseline"], branch=row["branch"], quantity=row["quantity"]
-    )
-    parts = own.filter(level="workload")
-    ratios, verdicts = parts["time_ratio"].to_numpy(), parts["verdict"].to_list()
-    if parts.height < 2:  # noqa: PLR2004 - one workload hides nothing
-        return []
-    gain, lose = verdicts.count(FASTER), verdicts.count(SLOWER)
-    return [
-        f"{gain} gain, {lose} lose, {parts.height - gain - lose} cannot be told",
-        f"median {percent(float(np.exp(np.median(np.log(ratios)))))}",
-    ]
-
-
-def pooled_threads(comparisons: pl.DataFrame, row: dict[str, Any]) -> str:
-    """The thread counts that a row over several of them pools, in words."""
-    own = comparisons.filter(
-        baseline=row["baseline"], branch=row["branch"], quantity=row["quantity"], level="cell"
-    )
-    if row["level"] == "workload":
-        own = own.filter(
-            pl.all_horizontal(pl.col(name).eq_missing(pl.lit(row[name])) for name in PANEL)
-        )
-    kinds = own.with_columns(kind=kind_of_cell())
-    first = kinds.filter(pl.col("kind") == pl.col("kind").min())
-    if first.is_empty():
-        return ""
-    threads = first["threads"].unique().sort().to_list()
-    crowd = ", more than CPUs" if first["kind"][0] == len(POOLED) - 1 else ""
-    named = f"{threads[0]} to {threads[-1]}" if len(threads) > FEW_COUNTS else ranges(threads)
-    return f"{named} {'thread' if threads == [1] else 'threads'}{crowd}"
+    parts = parts_of(comparisons, row)
+    return [] if parts is None else [str(parts), f"median {percent(parts.median)}"]
 
 
 def _largest(parts: pl.DataFrame) -> list[str]:
@@ -87,8 +87,8 @@ def _largest(parts: pl.DataFrame) -> list[str]:
         return []
     logs = parts.with_columns(log=pl.col("time_ratio").log())
     total = float(logs["log"].sum())
-    few = logs.sort("log", descending=total > 0).head(LARGEST)
-    names = ", ".join(f"`{name}`" for name in few["workload"])
+    few = without_size(logs.sort("log", descending=total > 0)).head(LARGEST)
+    names = ", ".join(f"`{name}`" for name in few["panel"])
     share = float(few["log"].sum()) / total if total else float("inf")
     makes = f"{100 * share:.0f} % of" if share < 1 else "all of"
     return [f"{names} make {makes} the mean"]
@@ -101,9 +101,6 @@ def _by_threads(rows: pl.DataFrame) -> list[str]:
         return []
     crowded = each.filter("oversubscribed")["threads"].to_list()
     beyond = f" ({ranges(crowded)} exceed the CPUs)" if crowded else ""
-    changes = ", ".join(
-        percent(ratio).partition("\N{NO-BREAK SPACE}")[0] for ratio in each["time_ratio"]
-    )
-    return [
-        f"with {', '.join(str(threads) for threads in each['threads'])} threads{beyond}: {changes}\N{NO-BREAK SPACE}%"
-    ]
+    threads = ", ".join(str(number) for number in each["threads"])
+    changes = ", ".join(percent(ratio) for ratio in each["time_ratio"])
+    return [f"with {threads} threads{beyond}: {changes}"]

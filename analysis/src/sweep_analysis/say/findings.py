@@ -10,7 +10,7 @@ from __future__ import annotations
 import polars as pl
 
 from sweep_analysis.read.labels import count, with_panel
-from sweep_analysis.say.headline import changes
+from sweep_analysis.say.comparison import in_words
 from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.claims import VERDICTS as CLAIM_VERDICTS
 from sweep_analysis.stats.compare import FASTER, SLOWER, UNCLEAR, UNJUDGED
@@ -54,7 +54,7 @@ def _verdict_sentences(comparisons: pl.DataFrame, baseline: str | None) -> list[
     sentences = []
     for part in rows.partition_by("panel", maintain_order=True):
         claims = [
-            f"{word} than {baseline}: {changes(part.filter(pl.col('verdict') == word))}"
+            f"{word} than {baseline}: {_each(part.filter(verdict=word))}"
             for word in (FASTER, SLOWER)
             if word in part["verdict"]
         ]
@@ -70,12 +70,20 @@ def _verdict_sentences(comparisons: pl.DataFrame, baseline: str | None) -> list[
     return sentences
 
 
+def _each(rows: pl.DataFrame) -> str:
+    """Each branch with its change and the interval, the fastest first."""
+    each = rows.sort("time_ratio").rows(named=True)
+    return ", ".join(f"{row['branch']} {in_words(row)}" for row in each)
+
+
 def noise_sentences(analysis: Analysis) -> list[str]:
     """How large a difference has to be before it means anything, per workload."""
     twin = analysis.sweep.twin
     cells = with_panel(analysis.comparisons.filter(pl.col("level") == "cell"))
     is_simulated = analysis.sweep.machine is not None
-    itself = "the A/A band reaches" if is_simulated else "one build against itself differs by up to"
+    itself = (
+        "the noise floor reaches" if is_simulated else "one build against itself differs by up to"
+    )
     sentences = []
     for part in cells.partition_by("panel", maintain_order=True):
         bands = part["band"].drop_nulls()

@@ -6,8 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from sweep_analysis.read.labels import QUANTITY_NAMES, count, percent
+from sweep_analysis.read.labels import count
 from sweep_analysis.read.load import Sweep
+from sweep_analysis.say.comparison import counted_once, in_words, place_of
 from sweep_analysis.stats.compare import UNCLEAR, UNJUDGED
 from sweep_analysis.stats.judgement import Judgement
 from sweep_analysis.stats.location import FEWEST_UNITS
@@ -34,37 +35,32 @@ def headline(judgement: Judgement) -> str:
         return f"No branch is judged: {why_unjudged(judgement)}."
     baseline = judgement.baseline
     claims = tested.filter(pl.col("verdict") != UNCLEAR)
-    unjudged = rows.height - tested.height
-    rest = f" {unjudged} of {rows.height} comparisons are not judged." if unjudged else ""
-    asked = f"{count(tested.height, 'comparison')}, corrected together"
+    all_once = counted_once(rows).height
+    unjudged = all_once - counted_once(tested).height
+    rest = f" {unjudged} of {count(all_once, 'comparison')} are not judged." if unjudged else ""
+    once = counted_once(tested)
+    asked = f"{count(once.height, 'comparison')}, corrected together"
     if claims.is_empty():
         return (
-            f"No branch can be told from {baseline}: not over all workloads, not on one of them and in no cell, "
-            f"neither by wall time nor by CPU time nor by waits ({asked}).{rest}"
+            f"No branch differs significantly from {baseline}: not over all workloads, not on one of them and at no "
+            f"thread count, neither in wall time nor in CPU time nor in waits ({asked}).{rest}"
         )
     told = []
     for level, where in LEVELS.items():
         mine = claims.filter(level=level).sort("time_ratio")
         if mine.height:
-            shown = "; ".join(change(row, baseline) for row in mine.head(SHOWN).rows(named=True))
+            shown = "; ".join(claim(judgement, row) for row in mine.head(SHOWN).rows(named=True))
             more = f"; and {mine.height - SHOWN} more" if mine.height > SHOWN else ""
             told.append(f"{where}: {shown}{more}.")
-    unclear = tested.height - claims.height
-    others = (
-        f" In the other {unclear} of {asked}, nothing can be told from {baseline}."
-        if unclear
-        else ""
-    )
+    unclear = once.filter(verdict=UNCLEAR).height
+    others = f" The other {unclear} of {asked}, are {UNCLEAR}." if unclear else ""
     return f"{' '.join(told)}{others}{rest}"
 
 
-def change(row: dict[str, Any], baseline: str | None) -> str:
-    """A claim in words. In: a row of `judged` that is faster or slower."""
-    ratio, low, high = (percent(row[name]) for name in ("time_ratio", "ratio_low", "ratio_high"))
-    what = QUANTITY_NAMES[row["quantity"]]
-    threads = f", {count(row['threads'], 'thread')}" if row["threads"] is not None else ""
-    where = f" on {row['panel']}{threads}" if row["panel"] else threads
-    return f"{row['branch']} takes {ratio} {what} ({low} to {high}) against {baseline}{where}"
+def claim(judgement: Judgement, row: dict[str, Any]) -> str:
+    """A significant comparison with the baseline as a clause. In: a row of `judgement.rows`."""
+    place = place_of(judgement.comparisons, row)
+    return in_words(row, str(judgement.baseline), place)
 
 
 def verdict(row: dict[str, Any], sweep: Sweep) -> str:
@@ -75,7 +71,7 @@ def verdict(row: dict[str, Any], sweep: Sweep) -> str:
     if row["verdict"] != UNCLEAR or low is None or low <= 1 <= high:
         return str(row["verdict"])
     if band is None or 1 / band <= row["time_ratio"] <= band:
-        return f"{UNCLEAR}: within the A/A band"
+        return f"{UNCLEAR}: within the noise floor"
     return f"{UNCLEAR}: {count(row['units'], 'seed' if sweep.machine else 'build')} are too few"
 
 
@@ -98,12 +94,3 @@ def why_unjudged(judgement: Judgement) -> str:
             "branch from where its code happens to lie in memory (`--layouts 7 --trials 7`)"
         )
     return "ratios drifted over the sweep by more than they show"
-
-
-def changes(rows: pl.DataFrame) -> str:
-    """Each branch with its change and the interval, the fastest first."""
-    names = ("branch", "quantity", "time_ratio", "ratio_low", "ratio_high")
-    return ", ".join(
-        f"{branch} {percent(ratio)} {QUANTITY_NAMES[quantity]} ({percent(low)} to {percent(high)})"
-        for branch, quantity, ratio, low, high in rows.sort("time_ratio").select(names).rows()
-    )

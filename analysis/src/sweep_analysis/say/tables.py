@@ -492,13 +492,13 @@ def _outcome() -> list[pl.Expr | str]:
 
 
 def _changes() -> list[pl.Expr]:
-    """Ratio, interval and A/A band as changes in per cent."""
+    """Ratio, interval and noise floor as changes in per cent."""
     band = ((pl.col("band") - 1) * 100).round(1).cast(pl.String)
     ends = (_change("ratio_low", "from"), _change("ratio_high", "to"))
     return [
         _change("time_ratio", "change"),
         *ends,
-        pl.format("±{}\N{NO-BREAK SPACE}%", band).alias("A/A band"),
+        pl.format("±{}\N{NO-BREAK SPACE}%", band).alias("noise floor"),
     ]
 
 

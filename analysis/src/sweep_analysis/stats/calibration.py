@@ -4,9 +4,9 @@ What a comparison of all others rests on.
 
 Not being distinguishable is no proof of being equal: a noisy sweep distinguishes nothing. So
 equality is what is tested (two one-sided tests, Schuirmann 1987, doi:10.1007/BF01068419): a cell is
-*equal* if its 90 % interval lies within `CELL_MARGIN`, *off* if it lies beyond, corrected for the
-number of cells, and otherwise it *cannot be told*. The same is asked of the geometric mean of all
-cells, with `MEAN_MARGIN`.
+*equivalent* if its 90 % interval lies within `CELL_MARGIN`, *different* if it lies beyond,
+corrected for the number of cells, and otherwise *inconclusive*. The same is asked of the geometric
+mean of all cells, with `MEAN_MARGIN`.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ MEAN_MARGIN = 0.02
 CELL_MARGIN = 0.05
 """How far from 1 the ratio of one cell may be."""
 
-EQUAL = "equal"
-OFF = "off"
-OPEN = "cannot be told"
+EQUAL = "equivalent"
+OFF = "different"
+OPEN = "inconclusive"
 ANSWERS = (EQUAL, OFF, OPEN)
 
 

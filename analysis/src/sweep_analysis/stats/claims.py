@@ -43,7 +43,7 @@ from sweep_analysis.stats.location import FEWEST_UNITS
 
 HELD = "held"
 REFUTED = "refuted"
-OPEN = "not distinguishable"
+OPEN = "inconclusive"
 UNTESTED = "not tested"
 VERDICTS = (HELD, REFUTED, OPEN, UNTESTED)
 

@@ -57,7 +57,7 @@ from sweep_analysis.stats.units import by_layout, by_replicate, log_ratios
 
 FASTER = "faster"
 SLOWER = "slower"
-UNCLEAR = "not distinguishable"
+UNCLEAR = "inconclusive"
 UNJUDGED = "not judged"
 VERDICTS = (FASTER, SLOWER, UNCLEAR, UNJUDGED)
 """`not judged`: no A/A twin to know the noise from, fewer than `FEWEST_UNITS` layouts, a drifting ratio, two states."""

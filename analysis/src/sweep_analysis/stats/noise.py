@@ -18,7 +18,7 @@ CLAIMS = (FASTER, SLOWER)
 def noise_table(analyses: dict[str, Analysis]) -> pl.DataFrame:
     """How large the noise of each sweep is, per workload with all its thread counts.
 
-    Out: one row per sweep and workload: `sweep`, `workload`, `A/A band` (what equal builds show),
+    Out: one row per sweep and workload: `sweep`, `workload`, `noise floor` (what equal builds show),
          `largest change` of a branch and that `branch`, `claims` (branches called faster or
          slower). Sweeps without a baseline have no rows.
     """
@@ -34,13 +34,13 @@ def noise_table(analyses: dict[str, Analysis]) -> pl.DataFrame:
                 {
                     "sweep": name,
                     "workload": furthest["panel"],
-                    "A/A band": None if band is None else f"±{(band - 1) * 100:.1f} %",
+                    "noise floor": None if band is None else f"±{(band - 1) * 100:.1f} %",
                     "largest change": percent(furthest["time_ratio"]),
                     "branch": furthest["branch"],
                     "claims": part.filter(pl.col("verdict").is_in(CLAIMS)).height,
                 }
             )
-    columns = ["sweep", "workload", "A/A band", "largest change", "branch"]
+    columns = ["sweep", "workload", "noise floor", "largest change", "branch"]
     return pl.DataFrame(rows, schema={**dict.fromkeys(columns, pl.String), "claims": pl.Int64})
 
 

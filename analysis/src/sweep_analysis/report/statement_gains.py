@@ -1,0 +1,302 @@
+"""Statements on what branches gain and lose: parts, cells, gains beside losses, and proposals."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from sweep_analysis.read.labels import (
+    QUANTITY_NAMES,
+    capital,
+    count,
+    percent,
+    with_panel,
+    without_size,
+)
+from sweep_analysis.read.load import CHECKOUT
+from sweep_analysis.read.schema import PANEL, PARALLEL, WORDS
+from sweep_analysis.report.asked import Asked
+from sweep_analysis.report.statement_tables import named
+from sweep_analysis.say.averages import parts_of
+from sweep_analysis.say.comparison import (
+    in_words,
+    interval,
+    marked,
+    pooled_counts,
+    threads_of,
+)
+from sweep_analysis.stats.claims import CELL_MARGIN, MARGIN
+from sweep_analysis.stats.compare import FASTER, SLOWER, kind_of_cell
+
+LEAST_TOLD = 0.005
+"""Change below which no document shows a difference. A program that a clock paces varies so little that a thousandth is
+significant, which is of no use to anybody."""
+
+MOST_TOLD = 6
+"""Rows of gains and losses that a reader takes in at a glance."""
+
+
+def _parts(asked: Asked) -> str:
+    """What branches change against one of them: a row a branch, a column a workload.
+
+    Bold is significant.
+
+    Words: `time` or `cpu`, threads or `pooled`, the baseline, and the branches; `-WORKLOAD` leaves
+    out a workload. `pooled` shows each workload's own row, which pools several workers within the
+    CPUs, and says how many these are.
+    """
+    quantity, threads, against, *rest = asked.words
+    branches, left_out = named(rest)
+    is_pooled = threads == "pooled"
+    if not is_pooled and not threads.isdecimal():
+        raise asked.refused(f"`{threads}` is no number of threads", "name one, or `pooled`")
+    found = without_size(with_panel(asked.comparisons)).filter(
+        pl.col("level") == ("workload" if is_pooled else "cell"),
+        pl.col("baseline") == against,
+        pl.col("branch").is_in(branches),
+        pl.col("quantity") == quantity,
+        ~pl.col("workload").is_in(left_out),
+    )
+    if not is_pooled:
+        found = found.filter(threads=int(threads))
+    if found.is_empty():
+        raise asked.refused(
+            f"nothing is compared with `{against}` there", "name branches and threads that it has"
+        )
+    rows = found.rows(named=True)
+    pooled = list(dict.fromkeys(threads_of(asked.comparisons, row) for row in rows))
+    wide = (
+        found.select("branch", "mode", "panel", pl.Series("change", list(map(marked, rows))))
+        .with_columns(pl.col("branch").cast(pl.Enum(branches)))
+        .sort("branch", "mode", "panel")
+        .pivot("panel", index=["branch", "mode"], values="change", maintain_order=True)
+        .with_columns(pl.col("branch").cast(pl.String))
+    )
+    if found["mode"].n_unique() == 1:
+        wide = wide.drop("mode")
+    width = f"with {' or '.join(pooled)}" + (f", at {asked.mode} frequency" if asked.mode else "")
+    what = QUANTITY_NAMES[quantity]
+    table = asked.table(wide, f"what each branch changes in {what} against {against}, {width}")
+    return f"{capital(what)} against `{against}`, {width} {asked.source()}:\n\n{table}"
+
+
+def _cells(asked: Asked) -> str:
+    """What one branch changes against another, a row for each workload and number of threads, with intervals.
+
+    Beside it stands how many CPUs the other keeps busy: where that does not grow with threads, a
+    pool has little to do. Words: the other branch, and the branch.
+    """
+    against, branch = asked.words
+    found = without_size(with_panel(asked.comparisons)).filter(
+        pl.col("quantity").is_in(["time", "cpu"]), level="cell", baseline=against, branch=branch
+    )
+    if found.is_empty():
+        raise asked.refused(
+            f"`{branch}` is nowhere compared with `{against}`", "name branches that the sweep has"
+        )
+    times = without_size(
+        with_panel(asked.sweep.times.filter(program=PARALLEL, branch=against).with_columns(WORDS))
+    )
+    busy = times.group_by("panel", "threads").agg(pl.col("cpus_busy").median().round(2))
+    wide = (
+        found.select(
+            "panel",
+            "threads",
+            "quantity",
+            change=pl.Series(map(_with_interval, found.rows(named=True))),
+        )
+        .pivot("quantity", index=["panel", "threads"], values="change")
+        .join(busy, on=["panel", "threads"])
+        .sort("panel", "threads")
+        .select(
+            pl.col("panel").alias("workload"),
+            "threads",
+            "time",
+            pl.col("cpu").alias("CPU time"),
+            "cpus_busy",
+        )
+        .rename({"cpus_busy": f"CPUs that {against} keeps busy"})
+    )
+    table = asked.table(wide, f"what {branch} changes against {against}, by workload and threads")
+    return f"`{branch}` against `{against}`, with 95\N{NO-BREAK SPACE}% intervals {asked.source()}:\n\n{table}"
+
+
+def _balance(asked: Asked) -> str:
+    """Where a branch is significantly faster, and where slower, side by side.
+
+    And where it may lose, how much.
+
+    A cell stands by itself unless the row of its workload pools it and says the same. Words: the
+    branch, and what it is compared with.
+    """
+    branch, against = asked.words
+    own = without_size(with_panel(asked.comparisons)).filter(
+        pl.col("level").is_in(["workload", "cell"]), baseline=against, branch=branch
+    )
+    if own.is_empty():
+        raise asked.refused(
+            f"`{branch}` is not compared with `{against}`",
+            "name a branch and a baseline that it has",
+        )
+    sides = {
+        "gains (workload on threads)": _significant(own, FASTER),
+        "loses": _significant(own, SLOWER),
+    }
+    gains, loses = sides.values()
+    most = max(len(gains), len(loses))
+    rest = "; the largest of each are below" if most > MOST_TOLD else ""
+    told = (
+        f"`{branch}` against `{against}` {asked.source()}: significantly faster in {_places(gains)}, "
+        f"slower in {_places(loses)}{rest}. {_excluded(own)}"
+    )
+    if not most:
+        return told
+    rows = pl.DataFrame(
+        {side: (cells + [""] * most)[: min(most, MOST_TOLD)] for side, cells in sides.items()}
+    )
+    return f"{told}\n\n{asked.table(rows, f'where {branch} gains and loses')}"
+
+
+def _places(cells: list[str]) -> str:
+    return count(len(cells), "place") if cells else "none"
+
+
+def _significant(own: pl.DataFrame, verdict: str) -> list[str]:
+    """What is significant of one branch by workload and threads, the largest first.
+
+    All quantities of one place stand together. In: its rows of workloads and cells, with `panel`.
+    """
+    said = own.filter(verdict=verdict)
+    of_workload = said.filter(level="workload")
+    alone = _but_pooled(said.filter(level="cell"), own, of_workload)
+    rows = pl.concat([of_workload, alone]).filter((pl.col("time_ratio") - 1).abs() >= LEAST_TOLD)
+    cells: dict[str, list[str]] = {}
+    for row in rows.sort(pl.col("time_ratio").log().abs(), descending=True).rows(named=True):
+        threads = ", ".join(str(number) for number in pooled_counts(own, row)[0])
+        cells.setdefault(f"{row['panel']} on {threads}", []).append(in_words(row))
+    return [f"{where}: {', '.join(told)}" for where, told in cells.items()]
+
+
+def _but_pooled(cells: pl.DataFrame, own: pl.DataFrame, workloads: pl.DataFrame) -> pl.DataFrame:
+    """The cells that none of these rows of workloads pools. In: all rows of one branch."""
+    place = ["quantity", *PANEL]
+    every = own.filter(pl.col("level") == "cell", ~pl.col("two_states"))
+    kind = kind_of_cell()
+    pooled = every.filter(kind == kind.min().over(place))
+    theirs = pooled.join(workloads, on=place, how="semi", nulls_equal=True)
+    return cells.join(theirs, on=[*place, "threads"], how="anti", nulls_equal=True)
+
+
+def _counted_once(own: pl.DataFrame) -> pl.DataFrame:
+    """The rows without the cells that are the only one of their workload's row.
+
+    The stricter margin, that of workloads, holds for these.
+    """
+    workloads = own.filter(level="workload")
+    alone = _but_pooled(own.filter(level="cell"), own, workloads.filter(cells=1))
+    return pl.concat([workloads, alone])
+
+
+def _excluded(own: pl.DataFrame) -> str:
+    """In how many comparisons one branch is non-inferior, and how large a loss may be elsewhere.
+
+    In: its rows of workloads and cells, with `panel`.
+    """
+    rows = _counted_once(own)
+    number = rows.select(_is_excluded().sum()).item()
+    margins = [f"{100 * (margin - 1):.0f}\N{NO-BREAK SPACE}%" for margin in (MARGIN, CELL_MARGIN)]
+    told = (
+        f"Non-inferior (margin {margins[0]} on a workload, {margins[1]} at one thread count) in {number} of "
+        f"{count(rows.height, 'comparison')}"
+    )
+    largest = "; ".join(_largest_open(own))
+    return f"{told}{'; the largest upper bounds of the rest: ' if largest else ''}{largest}."
+
+
+def _is_excluded() -> pl.Expr:
+    """Whether a loss beyond the margin is excluded."""
+    margin = pl.when(pl.col("level") == "cell").then(CELL_MARGIN).otherwise(MARGIN)
+    is_below = (pl.col("ratio_high") < margin) & pl.col("band").is_not_null()
+    return is_below.fill_null(value=False)
+
+
+def _largest_open(own: pl.DataFrame) -> list[str]:
+    """The largest loss that is not excluded in each quantity, at any number of threads.
+
+    In: rows of workloads and cells of one branch, with `panel`.
+    """
+    rest = _counted_once(own).filter(~_is_excluded()).drop_nulls("ratio_high")
+    order = rest.sort("ratio_high", descending=True)
+    return [
+        f"{percent(row['ratio_high'])} {name} on {row['panel']} with {threads_of(own, row)}"
+        for quantity, name in QUANTITY_NAMES.items()
+        for row in order.filter(quantity=quantity).head(1).rows(named=True)
+    ]
+
+
+def _proposals(asked: Asked) -> str:
+    """What each branch with edits gains and loses against the baseline, and what loss is not excluded: a row each.
+
+    No words. Lines are those of our text without comments, by the edits as they are now.
+    """
+    judgement = asked.sweep.judgement
+    sources = {
+        entry["name"]: entry.get("source", {}) for entry in asked.sweep.sweep.manifest["branches"]
+    }
+    rows = without_size(with_panel(judgement.comparisons)).filter(baseline=judgement.baseline)
+    made = []
+    for branch, source in sources.items():
+        own = rows.filter(pl.col("level").is_in(["workload", "cell"]), branch=branch)
+        if source.get("kind") != "edited" or own.is_empty():
+            continue
+        overall = rows.filter(level="overall", branch=branch, quantity="time").row(0, named=True)
+        parts = parts_of(judgement.comparisons, overall)
+        median = f", median {percent(parts.median)}" if parts else ""
+        made.append(
+            {
+                "proposal": f"[`{branch}`]({asked.link(CHECKOUT / source['edits'])})",
+                "lines": own_lines(CHECKOUT / source["edits"]),
+                "time over all programs": f"{_with_interval(overall)}{median}",
+                "gains": "; ".join(_significant(own, FASTER)[:1]) or "nowhere significant",
+                "loses": "; ".join(_significant(own, SLOWER)[:1]) or "nowhere significant",
+                "largest losses not excluded": "; ".join(_largest_open(own)) or "none",
+            }
+        )
+    if not made:
+        raise asked.refused("no branch has edits", "name a sweep of the experiment `upstream`")
+    return f"Against `{judgement.baseline}` {asked.source()}:\n\n{asked.table(pl.DataFrame(made), 'proposals')}"
+
+
+def _lines(asked: Asked) -> str:
+    """How many lines of ours a proposal has, for a cell of a table.
+
+    Words: its folder below `findings/`.
+    """
+    return count(own_lines(CHECKOUT / "findings" / asked.words[0] / "edits.toml"), "line")
+
+
+def own_lines(edits: Path) -> int:
+    """Lines of code in the text of edits."""
+    changes = tomllib.loads(edits.read_text(encoding="utf-8"))["edit"]
+    texts = [change.get(key, "") for change in changes for key in ("replace", "before", "after")]
+    lines = [line.strip() for text in texts for line in text.splitlines()]
+    return sum(1 for line in lines if line and not line.startswith("//"))
+
+
+def _with_interval(row: dict[str, Any]) -> str:
+    """A change with its interval, for a column that says of what."""
+    return f"{marked(row)} ({interval(row)})" if interval(row) else marked(row)
+
+
+GAINS: dict[str, Callable[[Asked], str]] = {
+    "parts": _parts,
+    "cells": _cells,
+    "balance": _balance,
+    "proposals": _proposals,
+    "lines": _lines,
+}
+"""These statements, by kind."""

@@ -1,0 +1,148 @@
+"""Writes one comparison in words: the only place that does.
+
+Terminal, page and documents show these words, so that a comparison reads the same everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import polars as pl
+
+from sweep_analysis.read.labels import (
+    QUANTITY_NAMES,
+    count,
+    percent,
+    ranges,
+    with_panel,
+    without_size,
+)
+from sweep_analysis.read.schema import PANEL
+from sweep_analysis.stats.compare import FASTER, POOLED, SLOWER, kind_of_cell
+
+FEW_COUNTS = 3
+"""Of more thread counts the first and the last are named."""
+_SAYS = {"p50": ("has", "lower", "higher"), "p99": ("has", "lower", "higher")}
+"""Verb and directions of a quantity; time and CPU time are taken."""
+_UNCHANGED = percent(1.0)
+
+
+def in_words(
+    row: dict[str, Any],
+    against: str = "",
+    place: str = "",
+    notes: Sequence[str] = (),
+    *,
+    name: Callable[[str], str] = str,
+) -> str:
+    """One comparison: what changes, where, and its 95 % interval.
+
+    In: a row of `frames.COMPARISONS`, or of two pooled. `notes` stand beside the interval.
+
+    Out: `−7.8 % CPU time on ticks (−9.1 % to −6.4 %)`. With the branch that it is compared with,
+    a clause: `champion takes 7.8 % less CPU time than master on ticks (95 % interval …)`, where
+    `name` writes the names of branches.
+    """
+    what, change = QUANTITY_NAMES[row["quantity"]], percent(row["time_ratio"])
+    where = f" {place}" if place else ""
+    if not against:
+        return f"{change} {what}{where}{_in_brackets([interval(row), *notes])}"
+    verb, less, more = _SAYS.get(row["quantity"], ("takes", "less", "more"))
+    branch, other = name(row["branch"]), name(against)
+    beside = _in_brackets([f"95 % interval {interval(row)}" if interval(row) else "", *notes])
+    if change == _UNCHANGED:
+        return f"{branch} {verb} the same {what} as {other}{where}{beside}"
+    direction = less if row["time_ratio"] < 1 else more
+    return f"{branch} {verb} {change[1:]} {direction} {what} than {other}{where}{beside}"
+
+
+def interval(row: dict[str, Any]) -> str:
+    """The 95 % interval of a comparison; empty if there is none."""
+    low, high = row["ratio_low"], row["ratio_high"]
+    return "" if low is None or high is None else f"{percent(low)} to {percent(high)}"
+
+
+def marked(row: dict[str, Any]) -> str:
+    """The change alone, for a cell of a table; bold if it is significant."""
+    change = percent(row["time_ratio"])
+    return f"**{change}**" if row["verdict"] in (FASTER, SLOWER) else change
+
+
+def place_of(comparisons: pl.DataFrame, row: dict[str, Any], *, code: bool = False) -> str:
+    """What a row is about: `on ticks with 4 threads`, `over 18 configurations of 7 programs …`.
+
+    In: all rows of the judgement that the row is of.
+    """
+    where = f"over {programs(comparisons, row)}" if row["workload"] is None else ""
+    if not where:
+        panel = panel_of(comparisons, row)
+        where = f"on `{panel}`" if code else f"on {panel}"
+    threads = threads_of(comparisons, row)
+    return f"{where} with {threads}" if threads else where
+
+
+def panel_of(comparisons: pl.DataFrame, row: dict[str, Any]) -> str:
+    """The name of a row's workload, as `labels.with_panel` tells it from the others."""
+    if row.get("panel"):
+        return str(row["panel"])
+    named = without_size(with_panel(comparisons))
+    return str(named.filter(_here(row))["panel"][0])
+
+
+def programs(comparisons: pl.DataFrame, row: dict[str, Any]) -> str:
+    """Over how many programs a row goes, and over how many configurations of these.
+
+    A program with other parameters is another configuration, and no other program.
+    """
+    own = _own(comparisons, row).filter(level="workload")
+    configurations, named = own.height, count(own["workload"].n_unique(), "program")
+    if configurations == own["workload"].n_unique():
+        return f"{named} together"
+    return f"{count(configurations, 'configuration')} of {named} together"
+
+
+def threads_of(comparisons: pl.DataFrame, row: dict[str, Any]) -> str:
+    """The threads of a row, those that it pools if it is of several, in words."""
+    numbers, crowd = pooled_counts(comparisons, row)
+    if not numbers:
+        return ""
+    named = f"{numbers[0]} to {numbers[-1]}" if len(numbers) > FEW_COUNTS else ranges(numbers)
+    beyond = ", more than CPUs" if crowd and row["threads"] is None else ""
+    return f"{named} {'thread' if numbers == [1] else 'threads'}{beyond}"
+
+
+def pooled_counts(comparisons: pl.DataFrame, row: dict[str, Any]) -> tuple[list[int], bool]:
+    """The thread counts that a row pools, and whether these are more than the CPUs."""
+    if row["threads"] is not None:
+        return [int(row["threads"])], bool(row["oversubscribed"])
+    cells = _own(comparisons, row).filter(level="cell")
+    if row["level"] == "workload":
+        cells = cells.filter(_here(row))
+    cells = cells.with_columns(kind=kind_of_cell()).filter(pl.col("kind") == pl.col("kind").min())
+    if cells.is_empty():
+        return [], False
+    return cells["threads"].unique().sort().to_list(), cells["kind"][0] == len(POOLED) - 1
+
+
+def counted_once(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows of `frames.COMPARISONS`, each comparison once.
+
+    A row that pools one cell is that cell, at whatever level it stands.
+    """
+    return rows.filter((pl.col("level") == "cell") | (pl.col("cells") > 1))
+
+
+def _own(comparisons: pl.DataFrame, row: dict[str, Any]) -> pl.DataFrame:
+    return comparisons.filter(
+        baseline=row["baseline"], branch=row["branch"], quantity=row["quantity"]
+    )
+
+
+def _here(row: dict[str, Any]) -> pl.Expr:
+    return pl.all_horizontal(pl.col(name).eq_missing(pl.lit(row[name])) for name in PANEL)
+
+
+def _in_brackets(notes: list[str]) -> str:
+    told = "; ".join(note for note in notes if note)
+    return f" ({told})" if told else ""
