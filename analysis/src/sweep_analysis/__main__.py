@@ -23,7 +23,7 @@ from sweep_analysis.read.study import TIME_UNITS, read_study
 from sweep_analysis.say import output, tables
 from sweep_analysis.say.advice import advice
 from sweep_analysis.say.cautions import cautions, voids
-from sweep_analysis.say.headline import headline
+from sweep_analysis.say.headline import headline, headline_lines
 from sweep_analysis.say.placements import placement_table
 from sweep_analysis.say.validation import count_sentences, difference_sentence, validation_sentences
 from sweep_analysis.stats.analysis import FRAMES, Analysis, analyse
@@ -456,9 +456,8 @@ def _verdict(asked: argparse.Namespace) -> None:
         )
     else:
         found = advice(judgement)
-        said = headline(judgement)
-        lines.append(said)
-        if said not in found.answer:
+        lines += headline_lines(judgement)
+        if headline(judgement) not in found.answer:
             lines.append(f"Which branch to merge? {found.answer}")
         lines += [sentence for sentence in found.hurts if " fails on " in sentence]
         lines += (
@@ -553,7 +552,7 @@ def _calibration(asked: argparse.Namespace) -> int:
             f"choose `--branch` and `--baseline` among {', '.join(sweep.branches)}",
         )
     print(
-        tables.markdown(
+        output.table(
             tables.calibration_table(with_panel(found.cells), f"{sweep.replicates.unit}s")
         ),
         end="",
@@ -566,12 +565,13 @@ def _calibration(asked: argparse.Namespace) -> int:
     )
     told = ", ".join(f"{found.cells.filter(answer=answer).height} {answer}" for answer in ANSWERS)
     label = f"{sweep.label}. " if sweep.label else ""
-    print(
-        f"\n{label}{asked.branch} over {baseline}, {asked.quantity}: geometric mean of "
+    said = (
+        f"{label}{asked.branch} over {baseline}, {asked.quantity}: geometric mean of "
         f"{count(mean['cells'], 'cell')} {percent(mean['time_ratio'])} ({interval}; margin "
         f"±{MEAN_MARGIN:.0%}): {mean['answer']}. "
         f"Cells, margin ±{CELL_MARGIN:.0%}: {told}."
     )
+    print(f"\n{output.paragraph(said)}")
     return 0 if found.answer == EQUAL else CHECK_FAILED
 
 
@@ -588,14 +588,17 @@ def _validate(asked: argparse.Namespace) -> None:
     )
     beside = sys.stdout if asked.format == "md" else sys.stderr
     if not counts.is_empty():
-        print("\n" + tables.markdown(tables.validated_counts_table(by_event(counts))), file=beside)
+        print(
+            "\n" + output.table(tables.validated_counts_table(by_event(counts)), beside),
+            file=beside,
+        )
     said = [*count_sentences(counts), *validation_sentences(found, simulated, measured)]
     analyses = analyse(simulated), analyse(measured)
     if analyses[0].baseline and found.cells["branch"].n_unique() > 1:
         apart = with_panel(differences(*analyses))
-        print("\n" + tables.markdown(tables.differences_table(apart)), file=beside)
+        print("\n" + output.table(tables.differences_table(apart), beside), file=beside)
         said.insert(0, difference_sentence(apart, analyses[0].baseline))
-    print("\n" + "\n".join(said), file=beside)
+    print("\n" + "\n".join(output.paragraph(it, beside) for it in said), file=beside)
 
 
 def _write_validation(found: Validation, simulated: Sweep, folder: Path) -> None:

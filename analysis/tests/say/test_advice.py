@@ -110,7 +110,7 @@ def test_where_nothing_differs_the_baseline_is_kept_and_the_sensitivity_told(
     found = advised(tmp_path, {})
     assert found.merge is None
     assert found.answer.startswith(
-        "None: keep master. No branch differs significantly from master: not over all workloads"
+        "None: keep master. No branch differs significantly from master: not over all programs"
     )
     assert any(
         "would have been found about four times in five" in sentence for sentence in found.evidence

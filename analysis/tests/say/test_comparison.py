@@ -30,7 +30,9 @@ def row(ratio: float, quantity: str = "cpu") -> dict[str, Any]:
     ],
 )
 def test_a_clause_says_less_or_more_and_no_sign(ratio: float, quantity: str, words: str) -> None:
-    told = in_words(row(ratio, quantity), "master", "on tsp").replace("\N{NO-BREAK SPACE}", " ")
+    told = in_words(row(ratio, quantity), "master", "on tsp", which="95 % interval ").replace(
+        "\N{NO-BREAK SPACE}", " "
+    )
     before, interval, after = told.partition("(95 % interval ")
     assert (before, interval) == (words, "(95 % interval ")
     assert after.endswith(" %)")

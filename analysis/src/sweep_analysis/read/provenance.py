@@ -76,7 +76,7 @@ def sentence(found: dict[str, Any], rows: int) -> str:
     crowded = f"more threads than CPUs at {beyond}" if beyond else "never more threads than CPUs"
     parts = [
         f"{count(rows, 'row')} from sweep {found['sweep']} (commit {commit})",
-        f"{trials['good']} good trials, {trials['failed']} failed",
+        f"{count(trials['good'], 'good trial')}, {trials['failed']} failed",
         f"{host['cpu'] or 'unknown CPU'} with {cpus}",
         f"clock {states}",
         *([] if found["simulated"] else [crowded]),

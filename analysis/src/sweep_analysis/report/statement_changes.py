@@ -30,7 +30,8 @@ def _change(asked: Asked) -> str:
     more = f" {capital('; '.join(hidden))}." if hidden else ""
     days = days or ("" if asked.sweep.sweep.machine else "one sweep")
     equal = f"{asked.sweep.sweep.replicates.equal} differ by up to {_band(row)}"
-    told = in_words(row, against, place, [equal, doubt, days, asked.sources()], name=_code)
+    notes = [equal, doubt, days, asked.sources()]
+    told = in_words(row, against, place, notes, name=_code, which="95 % interval ")
     return f"{told}.{more}"
 
 

@@ -84,7 +84,7 @@ def _writes(asked: Asked) -> str:
     wide = rows.pivot("branch", index="panel", values="writes_per_push")
     if missing := [name for name in branches if name not in wide.columns]:
         raise asked.refused(
-            f"`{missing[0]}` was not counted on {threads} threads",
+            f"`{missing[0]}` was not counted on {count(int(threads), 'thread')}",
             "name branches and threads it has",
         )
     names = {name: f"{name}, writes per push" for name in branches}
@@ -113,7 +113,7 @@ def _waits(asked: Asked) -> str:
     rates = asked.of_mode(line_wait_rates(asked.sweep.sweep)).filter(**cell)
     if rates.is_empty() or rates["mode"].n_unique() > 1:
         raise asked.refused(
-            f"no single cell of `{branch}` on {threads} threads",
+            f"no single cell of `{branch}` on {count(int(threads), 'thread')}",
             "name one, and `fixed` or `dynamic`",
         )
     commit = asked.sweep.sweep.manifest["checkout"]["commit"]

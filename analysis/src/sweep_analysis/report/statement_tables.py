@@ -106,11 +106,17 @@ def _missed(goals: pl.DataFrame, medians: pl.DataFrame, branch: str) -> str:
         .filter(pl.col("us") > pl.col("aim"))
     )
     told = [
-        f"{rows['panel'][0]} with {listed([str(number) for number in rows['threads'].sort()])} threads"
+        f"{rows['panel'][0]} with {_threads(rows['threads'].sort().to_list())}"
         for rows in above.sort("panel").partition_by("panel", maintain_order=True)
     ]
     verdict = f"misses its goal on {'; on '.join(told)}" if told else "reaches every goal"
     return f" `{branch}` {verdict}."
+
+
+def _threads(numbers: list[int]) -> str:
+    return (
+        f"{listed([str(number) for number in numbers])} {'thread' if numbers == [1] else 'threads'}"
+    )
 
 
 def _trials(analysis: Analysis, what: str) -> pl.DataFrame:

@@ -235,7 +235,7 @@ def _evidence(judgement: Judgement, branch: str, words: str = "") -> list[str]:
         row = own.row(0, named=True)
         changes = " and ".join(in_words(each) for each in own.rows(named=True))
         units = count(row["units"], "seed" if judgement.sweep.machine else "build")
-        over = f"over all {count(row['cells'], 'cell')}, {count(row['pairs'], 'pair')} of trials in {units}"
+        over = f"over {count(row['cells'], 'cell')}, {count(row['pairs'], 'pair')} of trials in {units}"
         found.append(f"{words}{branch}: {changes} {over}.")
         hidden = beside_the_mean(judgement.comparisons, row)
         found += [f"Of {QUANTITY_NAMES[row['quantity']]}: {'; '.join(hidden)}."] if hidden else []

@@ -35,22 +35,24 @@ def in_words(
     notes: Sequence[str] = (),
     *,
     name: Callable[[str], str] = str,
+    which: str = "",
 ) -> str:
     """One comparison: what changes, where, and its 95 % interval.
 
     In: a row of `frames.COMPARISONS`, or of two pooled. `notes` stand beside the interval.
 
     Out: `−7.8 % CPU time on ticks (−9.1 % to −6.4 %)`. With the branch that it is compared with,
-    a clause: `champion takes 7.8 % less CPU time than master on ticks (95 % interval …)`, where
-    `name` writes the names of branches.
+    a clause: `champion takes 7.8 % less CPU time than master on ticks (−9.1 % to −6.4 %)`, where
+    `name` writes the names of branches. `which` says what the interval is, where nothing else does.
     """
     what, change = QUANTITY_NAMES[row["quantity"]], percent(row["time_ratio"])
     where = f" {place}" if place else ""
+    bounds = interval(row)
+    beside = _in_brackets([which + bounds if bounds else "", *notes])
     if not against:
-        return f"{change} {what}{where}{_in_brackets([interval(row), *notes])}"
+        return f"{change} {what}{where}{beside}"
     verb, less, more = _SAYS.get(row["quantity"], ("takes", "less", "more"))
     branch, other = name(row["branch"]), name(against)
-    beside = _in_brackets([f"95 % interval {interval(row)}" if interval(row) else "", *notes])
     if change == _UNCHANGED:
         return f"{branch} {verb} the same {what} as {other}{where}{beside}"
     direction = less if row["time_ratio"] < 1 else more

@@ -16,9 +16,9 @@ from sweep_analysis.stats.location import FEWEST_UNITS
 SHOWN = 4
 """Most claims of a kind that a sentence or a list names; the others are counted."""
 LEVELS = {
-    "overall": "Over all workloads together",
-    "threads": "Over all workloads, each thread count apart",
-    "workload": "On single workloads",
+    "overall": "Over all programs together",
+    "threads": "Over all programs, each thread count apart",
+    "workload": "On single programs",
     "cell": "At single thread counts",
 }
 """Keys of `compare.SHARES` in sentences."""
@@ -29,22 +29,27 @@ def headline(judgement: Judgement) -> str:
 
     Overall, on workloads and in cells, by wall and by CPU time.
     """
-    rows = judgement.rows
+    return " ".join(headline_lines(judgement))
+
+
+def headline_lines(judgement: Judgement) -> list[str]:
+    """The sentences of `headline`: one a level, and how many comparisons show nothing."""
+    rows = counted_once(judgement.rows)
     tested = rows.filter(pl.col("verdict") != UNJUDGED)
     if tested.is_empty():
-        return f"No branch is judged: {why_unjudged(judgement)}."
+        return [f"No branch is judged: {why_unjudged(judgement)}."]
     baseline = judgement.baseline
     claims = tested.filter(pl.col("verdict") != UNCLEAR)
-    all_once = counted_once(rows).height
-    unjudged = all_once - counted_once(tested).height
-    rest = f" {unjudged} of {count(all_once, 'comparison')} are not judged." if unjudged else ""
-    once = counted_once(tested)
-    asked = f"{count(once.height, 'comparison')}, corrected together"
+    unjudged = rows.height - tested.height
+    verb = "is" if unjudged == 1 else "are"
+    rest = f" {unjudged} of {rows.height} comparisons {verb} not judged." if unjudged else ""
+    asked = f"{count(tested.height, 'comparison')}, corrected together"
     if claims.is_empty():
-        return (
-            f"No branch differs significantly from {baseline}: not over all workloads, not on one of them and at no "
+        none = (
+            f"No branch differs significantly from {baseline}: not over all programs, not on one of them and at no "
             f"thread count, neither in wall time nor in CPU time nor in waits ({asked}).{rest}"
         )
+        return [none]
     told = []
     for level, where in LEVELS.items():
         mine = claims.filter(level=level).sort("time_ratio")
@@ -52,9 +57,11 @@ def headline(judgement: Judgement) -> str:
             shown = "; ".join(claim(judgement, row) for row in mine.head(SHOWN).rows(named=True))
             more = f"; and {mine.height - SHOWN} more" if mine.height > SHOWN else ""
             told.append(f"{where}: {shown}{more}.")
-    unclear = once.filter(verdict=UNCLEAR).height
-    others = f" The other {unclear} of {asked}, are {UNCLEAR}." if unclear else ""
-    return f"{' '.join(told)}{others}{rest}"
+    unclear = tested.height - claims.height
+    verb = "is" if unclear == 1 else "are"
+    others = f"The other {unclear} of {asked}, {verb} {UNCLEAR}." if unclear else ""
+    last = f"{others}{rest}".strip()
+    return [*told, last] if last else told
 
 
 def claim(judgement: Judgement, row: dict[str, Any]) -> str:

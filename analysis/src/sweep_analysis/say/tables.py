@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,12 @@ FEW_NAMES = 3
 
 MANY_NAMES = 6
 """More workloads that a claim is about are counted, not named."""
+
+MIN_WIDTH = 40
+"""A terminal of fewer columns gets lines of so many."""
+
+MIN_TEXT = 16
+"""A column of text is wrapped to no fewer columns."""
 
 MOST_ROWS = 5000
 """Rows of a Markdown file: nobody reads more, and CSV and Parquet have them all."""
@@ -78,6 +86,70 @@ def markdown(frame: pl.DataFrame) -> str:
     lines = [frame.columns, ["---:" if right else "---" for right in numeric]]
     lines += [[text(value).replace("|", "\\|") for value in row] for row in frame.rows()]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def fitted(frame: pl.DataFrame, width: int) -> str:
+    """A table as a terminal of so many columns shows it, numbers rounded as in Markdown.
+
+    What is the same in all rows stands above once, and the widest text is wrapped. Where that is
+    not enough, each row is a list, as in the expanded display of database shells.
+    """
+    cells = {name: [text(value) for value in frame[name]] for name in frame.columns}
+    same = {
+        name: values[0]
+        for name, values in cells.items()
+        if frame.height > 1 and len(set(values)) == 1
+    }
+    head = "".join(_wrapped(f"{name}: {value}", width) for name, value in same.items() if value)
+    rest = {name: values for name, values in cells.items() if name not in same}
+    widths = {name: max(len(it) for it in (name, *values)) for name, values in rest.items()}
+    texts = [name for name in rest if not frame.schema[name].is_numeric()]
+    widest = max(texts, key=lambda name: widths[name], default="")
+    beyond = sum(widths.values()) + 2 * (len(widths) - 1) - width
+    if beyond > 0 and widest and widths[widest] - beyond >= max(MIN_TEXT, len(widest)):
+        widths[widest] -= beyond
+        beyond = 0
+    rows = list(zip(*rest.values(), strict=True))
+    if beyond > 0:
+        body = [_as_list(dict(zip(rest, row, strict=True)), width) for row in rows]
+    else:
+        right = [name not in texts for name in rest]
+        lines = [_side_by_side(row, [*widths.values()], right) for row in [tuple(rest), *rows]]
+        body = ["".join(lines)]
+    return "\n".join([head, *body] if head else body)
+
+
+def _as_list(row: dict[str, str], width: int) -> str:
+    """Names and values of one row, a line each."""
+    names = max(len(name) for name in row)
+    return "".join(
+        _wrapped(f"{name:{names}}  {value}", width, names + 2)
+        for name, value in row.items()
+        if value
+    )
+
+
+def _side_by_side(row: tuple[str, ...], widths: list[int], right: list[bool]) -> str:
+    """One row in columns, those of numbers to the right; what is longer takes more lines."""
+    wrapped = [
+        textwrap.wrap(value, width, break_on_hyphens=False) or [""]
+        for value, width in zip(row, widths, strict=True)
+    ]
+    return "".join(
+        "  ".join(
+            part.rjust(width) if is_right else part.ljust(width)
+            for part, width, is_right in zip(line, widths, right, strict=True)
+        ).rstrip()
+        + "\n"
+        for line in zip_longest(*wrapped, fillvalue="")
+    )
+
+
+def _wrapped(line: str, width: int, indent: int = 2) -> str:
+    made = textwrap.fill(
+        line, max(width, MIN_WIDTH), subsequent_indent=" " * indent, break_on_hyphens=False
+    )
+    return f"{made}\n"
 
 
 def text(value: object) -> str:

@@ -14,7 +14,7 @@ import polars as pl
 from sweep_analysis.draw.palette import Theme
 from sweep_analysis.draw.plots import finished
 from sweep_analysis.read.experiment import Experiment
-from sweep_analysis.read.labels import HERE, PUBLISHED
+from sweep_analysis.read.labels import HERE, PUBLISHED, count
 from sweep_analysis.services.packets import OVERHEAD_BY_WORDS
 
 WIDTH = 190
@@ -161,7 +161,7 @@ def _speedups(part: pl.DataFrame, colour: alt.Color, frame: _Frame) -> list[alt.
         ]
         if cpus is not None and threads[0] <= cpus < threads[-1]:
             edge = pl.DataFrame(
-                {"threads": [cpus], "end": [threads[-1]], "text": [f"over {cpus} CPUs"]}
+                {"threads": [cpus], "end": [threads[-1]], "text": [f"over {count(cpus, 'CPU')}"]}
             )
             base = alt.Chart(edge)
             layers.append(
