@@ -9,7 +9,7 @@ import polars as pl
 
 from sweep_analysis.read.labels import QUANTITY_NAMES, capital, count, listed, percent, with_panel
 from sweep_analysis.report.asked import Asked, moment
-from sweep_analysis.say.averages import beside_the_mean, gained_and_lost
+from sweep_analysis.say.averages import beside_the_mean, gained_and_lost, rest_of_the_mean
 from sweep_analysis.say.comparison import in_words, interval, place_of
 from sweep_analysis.say.headline import verdict
 from sweep_analysis.stats.calibration import CELL_MARGIN, EQUAL, MEAN_MARGIN, OFF, calibration
@@ -47,7 +47,7 @@ def _effect(asked: Asked) -> str:
 def _hidden(asked: Asked, row: dict[str, Any]) -> list[str]:
     """What a mean hides: the parts of each sweep, and of the first which make most of it, and threads."""
     parts = _parts(asked, row)
-    rest = beside_the_mean(asked.comparisons, row)[len(gained_and_lost(asked.comparisons, row)) :]
+    rest = rest_of_the_mean(asked.comparisons, row)
     if parts and rest and len(asked.sweeps) > 1:
         rest[0] = f"in the first, {rest[0]}"
     return [*parts, *rest]
@@ -55,8 +55,6 @@ def _hidden(asked: Asked, row: dict[str, Any]) -> list[str]:
 
 def _parts(asked: Asked, row: dict[str, Any]) -> list[str]:
     """Of a row over all workloads: how many gain and lose, and the median, in each of two sweeps."""
-    if row["workload"] is not None or row["level"] != "overall":
-        return []
     judged = [asked.comparisons, *(it.judgement.comparisons for it in asked.sweeps[1:2])]
     each = ["; ".join(gained_and_lost(comparisons, row)) for comparisons in judged]
     if len(each) == 1:

@@ -26,16 +26,17 @@ def beside_the_mean(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]
 
     In: all rows of the judgement that the row is of.
     """
+    return [*gained_and_lost(comparisons, row), *rest_of_the_mean(comparisons, row)]
+
+
+def rest_of_the_mean(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]:
+    """The same without how many gain and lose: which few make most of it, and each thread count."""
     own = comparisons.filter(
         baseline=row["baseline"], branch=row["branch"], quantity=row["quantity"]
     )
     if row["level"] == "overall":
         parts = with_panel(own.filter(level="workload")).sort("time_ratio")
-        return [
-            *gained_and_lost(comparisons, row),
-            *_largest(parts),
-            *_by_threads(own.filter(level="threads")),
-        ]
+        return [*_largest(parts), *_by_threads(own.filter(level="threads"))]
     if row["level"] == "workload":
         here = pl.all_horizontal(pl.col(name).eq_missing(pl.lit(row[name])) for name in PANEL)
         return _by_threads(own.filter(here, pl.col("level") == "cell"))
@@ -60,10 +61,15 @@ class Parts:
 
 
 def parts_of(comparisons: pl.DataFrame, row: dict[str, Any]) -> Parts | None:
-    """The parts of a row over all workloads; None if it is over one."""
+    """The parts of a row over all workloads, at its thread count if it has one; None if it is over one."""
     own = comparisons.filter(
-        baseline=row["baseline"], branch=row["branch"], quantity=row["quantity"], level="workload"
+        baseline=row["baseline"], branch=row["branch"], quantity=row["quantity"]
     )
+    if row["level"] not in ("overall", "threads"):
+        return None
+    is_overall = row["level"] == "overall"
+    at = {"level": "workload"} if is_overall else {"level": "cell", "threads": row["threads"]}
+    own = own.filter(**at)
     if own.height < 2:  # noqa: PLR2004 - one workload hides nothing
         return None
     verdicts = own["verdict"].to_list()

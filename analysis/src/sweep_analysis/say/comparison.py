@@ -97,7 +97,13 @@ def programs(comparisons: pl.DataFrame, row: dict[str, Any]) -> str:
 
     A program with other parameters is another configuration, and no other program.
     """
-    own = _own(comparisons, row).filter(level="workload")
+    own = _own(comparisons, row)
+    at = (
+        {"level": "workload"}
+        if row["threads"] is None
+        else {"level": "cell", "threads": row["threads"]}
+    )
+    own = own.filter(**at)
     configurations, named = own.height, count(own["workload"].n_unique(), "program")
     if configurations == own["workload"].n_unique():
         return f"{named} together"
