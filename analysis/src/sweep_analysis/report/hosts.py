@@ -112,7 +112,7 @@ def _answers(host: Host, link: Callable[[Path], str]) -> dict[str, str]:
             question = f"`{branch}` against the published crate, sixteen programs: {QUANTITY_NAMES[quantity]}"
             told[question] = _change(classics, branch, quantity) if classics else _ABSENT
     for quantity in ("time", "cpu"):
-        margin = f"equal within ±{MEAN_MARGIN * 100:.0f} %?"
+        margin = f"equivalent within ±{MEAN_MARGIN * 100:.0f} %?"
         question = f"`packed` against the published crate: {QUANTITY_NAMES[quantity]}, {margin}"
         told[question] = _equal(classics, quantity) if classics else _ABSENT
     told["programs of the 2022 study: comparisons that are significant"] = (

@@ -211,7 +211,7 @@ def _band(row: dict[str, Any]) -> str:
 
 
 def _calibration(asked: Asked) -> str:
-    """A row a sweep: `packed` over the baseline, and the cells that are equal, and off."""
+    """A row a sweep: `packed` over the baseline, and the cells that are equivalent, and different."""
     made = []
     for analysis in asked.sweeps:
         row = {"sweep": f"`{moment(analysis)}`"}
@@ -225,7 +225,7 @@ def _calibration(asked: Asked) -> str:
                 )
             mean = found.mean.row(0, named=True)
             interval = f"{percent(mean['equal_low'])} to {percent(mean['equal_high'])}"
-            row[f"{name}: mean (90 % interval), equal within ±{MEAN_MARGIN * 100:.0f} %"] = (
+            row[f"{name}: mean (90 % interval), equivalent within ±{MEAN_MARGIN * 100:.0f} %"] = (
                 f"{percent(mean['time_ratio'])} ({interval}), {mean['answer']}"
             )
             off = with_panel(found.cells.filter(answer=OFF))
@@ -234,11 +234,11 @@ def _calibration(asked: Asked) -> str:
                 for it in off.rows(named=True)
             ]
             equal, told = found.cells.filter(answer=EQUAL).height, "; ".join(cells) or "none"
-            row[f"{name}: cells equal within ±{CELL_MARGIN * 100:.0f} %, cells off"] = (
-                f"{equal} of {found.cells.height}, {told}"
-            )
+            row[
+                f"{name}: configurations equivalent within ±{CELL_MARGIN * 100:.0f} %, different"
+            ] = f"{equal} of {found.cells.height}, {told}"
         made.append(row)
-    return asked.table(pl.DataFrame(made), "whether packed equals the baseline, by sweep")
+    return asked.table(pl.DataFrame(made), "whether packed is equivalent to the baseline, by sweep")
 
 
 CHANGES: dict[str, Callable[[Asked], str]] = {
