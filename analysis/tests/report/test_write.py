@@ -289,7 +289,7 @@ def test_what_the_scheduler_does_alike_in_all_branches_is_not_owed_to_counters(
         )
     (folder / "manifest.json").write_text(json.dumps(manifest))
     analysis = analyse(read_sweep(folder))
-    assert "At single thread counts: packed takes 3" in headline(analysis.judgement)
+    assert "By configuration: packed takes 3" in headline(analysis.judgement)
     assert " are inconclusive." not in headline(
         analysis.judgement
     )  # all three are faster: there are no others

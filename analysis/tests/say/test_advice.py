@@ -29,7 +29,7 @@ def test_a_branch_that_gains_everywhere_is_to_be_merged(tmp_path: Path) -> None:
     found = advised(tmp_path, {("good", "quicksort"): 0.8, ("good", "tsp"): 0.8})
     assert found.merge == "good"
     assert found.answer == (
-        "good: takes less time and CPU time than master over all workloads together, and a loss of more than 2.0 % on "
+        "good: takes less time and CPU time than master over all programs together, and a loss of more than 2.0 % on "
         "any workload, or of more than 5.0 % on one at some thread count, is excluded."
     )
     assert any("−20." in sentence or "−19." in sentence for sentence in found.evidence)

@@ -142,7 +142,7 @@ def _changes(asked: Asked) -> str:
         }
         for row in _changed(asked, workload, against, branches).rows(named=True)
     ]
-    where = "over all workloads" if workload == "all" else f"on {made[0]['workload']}"
+    where = "over all programs" if workload == "all" else f"on {made[0]['workload']}"
     table = asked.table(pl.DataFrame(made), f"what branches change against {against} {where}")
     comparisons = asked.comparisons
     rows = _changed(asked, workload, against, branches).filter(quantity="time").rows(named=True)

@@ -83,7 +83,7 @@ def _tally(asked: Asked) -> str:
     )
     names = [f"`{name}`" for name in dict.fromkeys(claims["workload"].drop_nulls())]
     overall = claims["workload"].null_count()
-    where = [f"{overall or 'none'} over all workloads together"] if claims.height else []
+    where = [f"{overall or 'none'} over all programs together"] if claims.height else []
     where += [f"{claims.height - overall} on {listed(names)}"] if names else []
     quantities = "wall and CPU time" + (" and waits" if rows["quantity"].is_in(WAITS).any() else "")
     told = ": ".join([_told(rows), *([", ".join(where)] if where else [])])

@@ -198,7 +198,7 @@ def _not_excluded(judgement: Judgement, branch: str) -> str | None:
         return None
     worst = beyond.sort("beyond", descending=True).row(0, named=True)
     threads = f", {count(worst['threads'], 'thread')}" if worst["threads"] is not None else ""
-    where = f"{worst['panel'] or 'all workloads'}{threads}"
+    where = f"{worst['panel'] or 'all programs'}{threads}"
     quantity = QUANTITY_NAMES[worst["quantity"]]
     return f"losses up to {_loss(worst['ratio_high'])} of {quantity} are not excluded (on {where})"
 
@@ -295,7 +295,7 @@ def _where(gains: pl.DataFrame, branch: str, baseline: str | None) -> str:
     places = _names(
         shown.sort("time_ratio")["panel"].drop_nulls().unique(maintain_order=True).to_list()
     )
-    return f"{quantities} than {baseline} {'over all workloads together' if overall.height else 'on ' + places}"
+    return f"{quantities} than {baseline} {'over all programs together' if overall.height else 'on ' + places}"
 
 
 def _beside(sure: pl.DataFrame, merge: str) -> str:

@@ -16,10 +16,10 @@ from sweep_analysis.stats.location import FEWEST_UNITS
 SHOWN = 4
 """Most claims of a kind that a sentence or a list names; the others are counted."""
 LEVELS = {
-    "overall": "Over all programs together",
-    "threads": "Over all programs, each thread count apart",
-    "workload": "On single programs",
-    "cell": "At single thread counts",
+    "overall": "Over all programs",
+    "threads": "By thread count",
+    "workload": "By program",
+    "cell": "By configuration",
 }
 """Keys of `compare.SHARES` in sentences."""
 
