@@ -76,5 +76,5 @@ def orders(results: list[Result]) -> str:
     same, other, untold = (sum(column) for column in zip(*agreed, strict=True))
     return (
         f"Of {same + other + untold} places in which two ways were printed and measured, {same} have the printed order "
-        f"here, {other} the opposite one, and of {untold} it cannot be told, because the intervals overlap."
+        f"here, {other} the opposite one, and {untold} are inconclusive, because the intervals overlap."
     )

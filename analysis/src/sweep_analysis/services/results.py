@@ -99,7 +99,7 @@ def result(experiment: Experiment, sweep: Sweep | None) -> Result:
 
 
 def agreement(met: pl.DataFrame, figure: str) -> dict[str, int]:
-    """How many published numbers are the same here, how many are not, and of how many that cannot be told.
+    """How many published numbers are the same here, how many are not, and how many are inconclusive.
 
     The same: inside the interval, and that is narrow enough to exclude much else (`MOST_WIDE`). In:
     rows of `beside`.
@@ -128,7 +128,7 @@ def packets(results: list[Result]) -> str:
     same, other, untold = (sum(found[word] for found in words) for word in (SAME, OTHER, UNTOLD))
     told = (
         f"Of {printed} published numbers {sum(rows.height for _, rows in met)} were measured in the same place: "
-        f"{same} came again, {other} did not, and of {untold} that cannot be told."
+        f"{same} came again, {other} did not, and {untold} are inconclusive."
     )
     place = ["generator", "depth", "words", "threads"]
     speedups = [
