@@ -287,6 +287,13 @@ def test_configurations_of_a_program_are_no_programs_and_an_ambiguous_name_is_re
         stated("effect", [calibration], "install+pool=b", "master", "champion")
 
 
+def test_waits_of_several_configurations_are_refused() -> None:
+    name = "2026-11-26T050839Z-zen4-64-90320b1dbb0b"
+    regions = analyse(read_sweep(CHECKOUT / "results/sweeps" / name))
+    with pytest.raises(InputError, match="no single cell of `champion` on 64 threads; name one"):
+        stated("waits", [regions], "regions", "64", "champion", "2")
+
+
 def test_of_two_sweeps_the_median_and_the_losses_of_each_are_told(tmp_path: Path) -> None:
     both = [
         analysed(

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import polars as pl
 
 from sweep_analysis.read.labels import capital, count, with_panel
+from sweep_analysis.read.schema import PANEL
 from sweep_analysis.report.asked import Asked, moment
 from sweep_analysis.report.code import line_at
 from sweep_analysis.say.placements import placement_table
@@ -111,10 +112,10 @@ def _waits(asked: Asked) -> str:
     workload, threads, branch, most = asked.words
     cell = {"workload": workload, "threads": int(threads), "branch": branch}
     rates = asked.of_mode(line_wait_rates(asked.sweep.sweep)).filter(**cell)
-    if rates.is_empty() or rates["mode"].n_unique() > 1:
+    if rates.select(PANEL).n_unique() != 1:
         raise asked.refused(
             f"no single cell of `{branch}` on {count(int(threads), 'thread')}",
-            "name one, and `fixed` or `dynamic`",
+            "name one, and `fixed` or `dynamic`; of several configurations none can be named",
         )
     commit = asked.sweep.sweep.manifest["checkout"]["commit"]
     made = []

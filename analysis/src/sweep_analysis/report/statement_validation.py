@@ -183,7 +183,7 @@ def _sensitivity(asked: Asked) -> str:
         int(rows.select(pl.col("prices").max()).item()), "change of prices", "changes of prices"
     )
     sentence = f"With {changed}, each halved or doubled, `{branch}` against `{against}`: {'; '.join(told)}."
-    return f"{sentence}{rest} {capital(asked.source()[1:-1])}."
+    return f"{sentence}{rest} {capital(asked.sources())}."
 
 
 def _ranged(row: dict[str, Any]) -> str:
