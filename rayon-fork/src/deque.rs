@@ -121,8 +121,9 @@ impl<T: TwoWords> JobDeque<T> {
 
     /// Its owner has nothing to do, and is about to block: gives memory back that only many jobs
     /// need. A public deque does so by itself when jobs are taken.
-    pub(crate) fn give_back(&self) {
-        whichever! { self, deque => deque.give_back(), else _ => () }
+    /// `false` if the owner should come again before it blocks.
+    pub(crate) fn give_back(&self) -> bool {
+        whichever! { self, deque => deque.give_back(), else _ => true }
     }
 
     /// Somebody asks for jobs.

@@ -100,6 +100,10 @@ const PUSHES_UNTIL_UNWANTED: u32 = 64;
 /// guess.
 const ANSWERS_AFTER_HELP: u32 = 64;
 
+/// So often in a row an owner that is about to block searches once more instead, because a thief
+/// reads what it wants to free. A guess: the searches yield, so a thief that lost its CPU gets it.
+const TRIES_TO_FREE: u32 = 64;
+
 /// What the owner writes with every push and pop.
 struct OwnersLine {
     /// Where the next job goes. Lowered before the owner knows whether the job is its own, so that
@@ -147,6 +151,8 @@ pub(crate) struct Deque<T> {
     mask: Cell<usize>,
     /// So often the deque was found empty since it last grew.
     empties: Cell<u32>,
+    /// So often in a row the owner wanted to give memory back that a thief was reading.
+    tries: Cell<u32>,
     /// The head at which the ring may be full: the tail may have moved since this was found out.
     full_at: Cell<u64>,
     /// The tail when it was last seen to move because of a thief, or one that the owner itself has
@@ -203,6 +209,7 @@ impl<T: TwoWords> Deque<T> {
             slots: Cell::new(unsafe { &*ring }.slots.as_ptr()),
             mask: Cell::new(capacity - 1),
             empties: Cell::new(0),
+            tries: Cell::new(0),
             full_at: Cell::new(start + capacity as u64),
             seen_tail: Cell::new(start),
             unanswered: Cell::new(0),
@@ -387,7 +394,8 @@ impl<T: TwoWords> Deque<T> {
             }
             self.empties.set(0);
             self.use_ring(new);
-            self.try_free_outgrown();
+            // Else with the next ring, or before the owner blocks.
+            let _is_freed = self.try_free_outgrown();
         }
         self.full_at.set(tail + capacity as u64);
     }
@@ -413,26 +421,32 @@ impl<T: TwoWords> Deque<T> {
 
     /// Frees the rings that are not in use any more, unless a thief may read one. Else they stay
     /// until the next call, or the end of the deque: thieves are counted for some ten instructions.
-    fn try_free_outgrown(&self) {
+    fn try_free_outgrown(&self) -> bool {
         let thieves = &*self.shared.thieves;
         // SAFETY: the ring in use lives.
         let outgrown = &unsafe { &*thieves.ring.load(Ordering::Relaxed) }.outgrown;
         if outgrown.get().is_null() {
-            return;
+            return true;
         }
         // ORDERING: SeqCst, pairs with `copy_counted`. Another ring was put into use, the count is
         // read next: a thief that this misses counts itself later, and reads then which ring is in
         // use. Acquire: what others read of the old rings comes before they are freed.
         fence_for_loom();
-        if thieves.readers.load(Ordering::SeqCst) == 0 {
+        let is_unread = thieves.readers.load(Ordering::SeqCst) == 0;
+        if is_unread {
             // SAFETY: they came from `leak`, are not in use, and by the count nobody has them.
             unsafe { Ring::free(outgrown.replace(ptr::null_mut())) };
         }
+        is_unread
     }
 
     /// The owner has nothing to do, and is about to block: if no job is left, gives the room back
     /// for more jobs than there was room for at first.
-    pub(crate) fn give_back(&self) {
+    ///
+    /// `false` if a thief still reads what was put out of use: the caller comes again soon, or else
+    /// it stays until the next such moment. It is asked to do so only a few times in a row, as the
+    /// thief may have lost its CPU.
+    pub(crate) fn give_back(&self) -> bool {
         let (head, first) = (self.head(), self.shared.thieves.first);
         // SAFETY: the first ring lives as long as `shared`.
         let capacity = unsafe { &*first }.slots.len();
@@ -441,12 +455,15 @@ impl<T: TwoWords> Deque<T> {
             // read.
             let public = Public(self.shared.thieves.public.load(Ordering::Acquire));
             if public.tail(head) != head {
-                return;
+                return true;
             }
             self.use_ring(first);
             self.full_at.set(head + capacity as u64);
         }
-        self.try_free_outgrown();
+        let tries = self.tries.get() + 1;
+        let is_done = self.try_free_outgrown() || tries > TRIES_TO_FREE;
+        self.tries.set(if is_done { 0 } else { tries });
+        is_done
     }
 
     /// The deque was found empty.
@@ -454,7 +471,7 @@ impl<T: TwoWords> Deque<T> {
         let empties = self.empties.get() + 1;
         self.empties.set(empties % EMPTY_UNTIL_SMALL);
         if empties == EMPTY_UNTIL_SMALL {
-            self.give_back();
+            let _is_done = self.give_back();
         }
     }
 

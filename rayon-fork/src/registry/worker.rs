@@ -414,8 +414,8 @@ impl Worker {
 }
 
 impl Queues for Worker {
-    fn give_back(&self) {
-        self.deque.give_back();
+    fn give_back(&self) -> bool {
+        self.deque.give_back()
     }
 
     fn has_broadcasts(&self) -> bool {

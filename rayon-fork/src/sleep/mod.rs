@@ -61,7 +61,10 @@ pub(crate) trait Queues {
     fn stealable(&self, at_most: usize) -> usize;
 
     /// The worker is about to block: gives memory back that it needs only for many jobs.
-    fn give_back(&self) {}
+    /// `false` if it should search once more before it blocks.
+    fn give_back(&self) -> bool {
+        true
+    }
 
     /// Whether a job waits on the deque of any other worker.
     fn has_stealable(&self) -> bool {
@@ -394,7 +397,10 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
     ) {
         let _attempt = hooks::SleepAttempt::begin();
         // Not while the worker is counted as asleep: to free takes a while.
-        queues.give_back();
+        if !queues.give_back() {
+            idle.stay_sleepy();
+            return;
+        }
         if !latch.try_get_sleepy() {
             return;
         }

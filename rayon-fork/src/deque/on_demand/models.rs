@@ -33,8 +33,8 @@ const SEEN: &str = "times out of the deque";
 const OVERTAKEN: &str = "jobs are public that the owner has taken";
 /// The same, found out by the thief.
 const TORN: &str = "words of two jobs";
-/// A thief reads a ring that was freed before.
-const FREED: &str = "a ring is read that was freed";
+/// A thief reads a ring that is freed, in the words of loom.
+const FREED: &str = "Causality violation";
 
 /// Whether a ring may still be read. In a model freed rings stay, so that this can be told.
 pub(super) struct Life {
@@ -56,7 +56,10 @@ impl Life {
 
     /// A thief reads the ring.
     pub(super) fn touch(&self) {
-        assert!(!self.has_ended.load(Ordering::Relaxed), "{FREED}");
+        assert!(
+            !self.has_ended.load(Ordering::Relaxed),
+            "a ring is read that was freed"
+        );
         self.reads.with(|_| ());
     }
 
@@ -887,7 +890,7 @@ is_caught! {
     finding_the_ring_before_its_jobs_is_caught: PAIR, SEEN, growth_and_reuse, FindsTheRingFirst;
     finding_the_ring_before_one_is_counted_is_caught: PAIR, FREED, growth_of_a_larger_ring, CountsItselfLate;
     being_counted_without_a_fence_is_caught: PAIR, FREED, theft_and_growth_of_a_larger_ring, CountsItselfWithoutAFence;
-    reading_on_when_one_is_not_counted_any_more_is_caught: PAIR, "Causality violation", growth_of_a_larger_ring, LeavesRelaxed;
+    reading_on_when_one_is_not_counted_any_more_is_caught: PAIR, FREED, growth_of_a_larger_ring, LeavesRelaxed;
     freeing_rings_unasked_is_caught: PAIR, FREED, owner_gives_back, FreesUnasked;
     giving_back_before_the_deque_is_empty_is_caught: PAIR, SEEN, owner_gives_back_what_is_all_stolen, GivesBackTooEarly;
 }
