@@ -43,13 +43,14 @@ fn main() {
         } else {
             "#[cfg(feature = \"further\")]\n"
         };
-        let written = write!(
+        let path = path.display();
+        let written = writeln!(
             modules,
-            "{condition}#[path = {path:?}]\npub mod {module};\n"
+            "{condition}#[path = \"{path}\"]\npub mod {module};"
         )
-        .and(write!(
+        .and(writeln!(
             programs,
-            "{condition}(\"{program}\", {module}::prepare),\n"
+            "{condition}(\"{program}\", {module}::prepare),"
         ));
         written.expect("text takes everything");
     }

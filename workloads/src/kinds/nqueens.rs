@@ -37,6 +37,9 @@ const SOLUTIONS: [u64; 18] = [
 ///
 /// # Errors
 /// If it cannot be run as asked.
+///
+/// # Panics
+/// Never: the row bounds the numbers.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let number = |name| u32::try_from(setup.values.whole(name)).expect("declared to be at most 18");
     let (queens, parallel_rows) = (number("queens"), number("parallel-rows"));

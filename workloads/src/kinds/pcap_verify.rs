@@ -13,6 +13,9 @@ use crate::workload::{Instance, Mismatch, Setup};
 ///
 /// # Errors
 /// If it cannot be run as asked.
+///
+/// # Panics
+/// Never: the row bounds the numbers.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let capture = match setup.input {
         Some(path) => Capture::read(path)

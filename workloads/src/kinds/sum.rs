@@ -15,6 +15,9 @@ use crate::workload::{Instance, Setup};
 ///
 /// # Errors
 /// If it cannot be run as asked.
+///
+/// # Panics
+/// Never: the row bounds the numbers.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let elements = u32::try_from(setup.values.whole("elements")).expect("at most 2^30 elements");
     let mut values: Vec<u32> = (0..elements).collect();

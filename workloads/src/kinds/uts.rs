@@ -42,6 +42,9 @@ const PUBLISHED: [(Tree, u64); 2] = [
 ///
 /// # Errors
 /// If it cannot be run as asked.
+///
+/// # Panics
+/// Never: the row bounds the numbers.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let values = setup.values;
     let number = |name| u32::try_from(values.whole(name)).expect("declared to be at most 2^31");
