@@ -11,6 +11,8 @@ use pcap_parser::{
     parse_pcap_header,
 };
 
+use crate::packed;
+
 /// Longest file that is read, in bytes: it is held in memory as a whole.
 const MAX_BYTES: u64 = 4 << 30;
 
@@ -110,6 +112,12 @@ impl Capture {
     /// # Errors
     /// At the first thing that is no part of a sound capture, with its place.
     pub fn parse(bytes: Vec<u8>) -> Result<Self, CaptureError> {
+        if let Some(packer) = packed::by(&bytes) {
+            return Err(CaptureError {
+                offset: None,
+                message: format!("is compressed ({packer}); unpack it and name the result"),
+            });
+        }
         let contents = match bytes.first_chunk::<4>() {
             // A section header block, the same in both byte orders.
             Some([0x0a, 0x0d, 0x0d, 0x0a]) => next_generation(&bytes)?,

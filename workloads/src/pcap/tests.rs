@@ -143,6 +143,23 @@ fn bytes_behind_the_packet_are_no_part_of_it() {
 }
 
 #[test]
+fn a_length_that_has_no_room_for_its_header_is_other_and_zero_is_a_packet_for_the_card_to_cut_up() {
+    for (length, verdict) in [
+        (0, Verdict::Correct),
+        (1, Verdict::Other),
+        (19, Verdict::Other),
+        (20, Verdict::Other),
+    ] {
+        let (mut bytes, _) = frame(0, b"content");
+        bytes[16..18].copy_from_slice(&u16::to_be_bytes(length));
+        bytes[24..26].fill(0);
+        let header = !sum_word_by_word(&bytes[14..34]);
+        bytes[24..26].copy_from_slice(&header.to_be_bytes());
+        assert_eq!(verdicts(single(&bytes, bytes.len())), [verdict], "{length}");
+    }
+}
+
+#[test]
 fn what_has_no_known_checksum_is_other() {
     let mut arp = vec![0; 60];
     arp[12..14].copy_from_slice(&[0x08, 0x06]);
@@ -401,6 +418,17 @@ fn what_is_no_capture_is_an_error_at_its_first_byte() {
     let error = Capture::parse(b"GIF89a and so on, long enough".to_vec()).unwrap_err();
     assert_eq!(error.offset, Some(0));
     assert!(error.to_string().starts_with("byte 0: "), "{error}");
+}
+
+#[test]
+fn a_packed_capture_is_refused_with_the_remedy() {
+    let error = Capture::parse(b"\x1f\x8b\x08\0\0\0".to_vec()).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("is compressed (gzip); unpack it"),
+        "{error}"
+    );
 }
 
 #[test]

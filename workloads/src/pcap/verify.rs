@@ -162,6 +162,7 @@ pub fn verify(frame: &Frame, bytes: &[u8], sum: impl Fn(&[u8]) -> u16) -> Verdic
     let place = |part: &[u8]| frame.bytes.start + (part.as_ptr().addr() - bytes.as_ptr().addr());
     let mut faults = Vec::new();
     let mut is_offloaded = false;
+    let mut is_contradictory = false;
     let (payload, addresses) = match &packet.net {
         Some(LaxNetSlice::Ipv4(ip)) => {
             let header = ip.header().slice();
@@ -173,6 +174,9 @@ pub fn verify(frame: &Frame, bytes: &[u8], sum: impl Fn(&[u8]) -> u16) -> Verdic
                     faults.push(checked.fault(Layer::Ipv4Header, place(header) + 10));
                 }
             }
+            // Zero stands for a packet that the network card is to cut up; any other length holds
+            // the header at least. The library takes the whole frame for the packet in both cases.
+            is_contradictory = (1..header.len()).contains(&ip.header().total_len().into());
             (ip.payload(), &header[12..20])
         }
         Some(LaxNetSlice::Ipv6(ip)) => {
@@ -203,6 +207,7 @@ pub fn verify(frame: &Frame, bytes: &[u8], sum: impl Fn(&[u8]) -> u16) -> Verdic
         _ => None,
     };
     let rest = match segment {
+        _ if is_contradictory => Rest::Unknown,
         _ if payload.fragmented => Rest::Nothing,
         None if is_version_4 => Rest::Nothing,
         None => Rest::Unknown,

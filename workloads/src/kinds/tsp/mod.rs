@@ -18,6 +18,7 @@ use std::path::Path;
 
 pub use tsplib::TsplibError;
 
+use crate::packed;
 use crate::workload::{Instance, Mismatch, Setup};
 use cities::Cities;
 use partial::MAX_CITIES;
@@ -74,6 +75,11 @@ fn read(path: &Path, max_cities: usize) -> Result<Cities, Refusal> {
         )));
     }
     let bytes = std::fs::read(path).map_err(unreadable)?;
+    if let Some(packer) = packed::by(&bytes) {
+        return Err(refuse(format!(
+            "is compressed ({packer}); unpack it and name the result"
+        )));
+    }
     // Old files hold comments in Latin-1; what counts is ASCII, and elsewhere the parser names the
     // line.
     let points = tsplib::parse(&String::from_utf8_lossy(&bytes))

@@ -1,7 +1,8 @@
 //! Reads the part of the TSPLIB format that describes cities in the plane (`EUC_2D`).
 //!
 //! Format: G. Reinelt, "TSPLIB 95", Heidelberg 1995: `KEYWORD: value` lines, then
-//! `NODE_COORD_SECTION` with one `number x y` line a city, then `EOF` or the end of the file.
+//! `NODE_COORD_SECTION` with one `number x y` line a city, then `EOF` or the end of the file. Files
+//! in use also end the cities by `-1`, and have remarks behind the type and behind a city.
 
 use std::collections::HashMap;
 
@@ -65,6 +66,9 @@ pub enum Problem {
     /// The file has no cities.
     #[error("the file ends without NODE_COORD_SECTION, the list of cities")]
     NoCities,
+    /// Something behind the line `-1`, which ends the cities.
+    #[error("`{0}` behind the line `-1`, which ends the cities; remove it if it changes nothing")]
+    AfterCities(String),
     /// A line of a city that has not three fields.
     #[error("expected `number x y` of a city, found `{0}`")]
     Fields(String),
@@ -109,12 +113,29 @@ pub enum Problem {
 /// The longest part of a file that a message repeats, in characters.
 const QUOTED: usize = 60;
 
-/// Part of a file, for a message.
+/// Part of a file, for a message, which must change nothing on a terminal.
 fn quoted(text: &str) -> String {
-    match text.char_indices().nth(QUOTED) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
+    let (text, more) = match text.char_indices().nth(QUOTED) {
+        Some((end, _)) => (&text[..end], "…"),
+        None => (text, ""),
+    };
+    let mut shown = String::new();
+    for mark in text.chars() {
+        if mark.is_control() {
+            shown.extend(mark.escape_default());
+        } else {
+            shown.push(mark);
+        }
     }
+    shown + more
+}
+
+/// A value without the remark in parentheses that old files have behind it.
+fn without_remark(value: &str) -> &str {
+    value
+        .split_once('(')
+        .map_or(value, |(value, _)| value)
+        .trim_end()
 }
 
 /// A city: x and y.
@@ -190,7 +211,7 @@ fn parse_keywords(lines: &mut Lines<'_>) -> Result<usize, TsplibError> {
             return Err(lines.error(Problem::Repeated(quoted(keyword))));
         }
         if let Some(&(keyword, supported)) = REQUIRED.iter().find(|(known, _)| *known == keyword) {
-            if value != supported {
+            if without_remark(value) != supported {
                 let value = quoted(value);
                 return Err(lines.error(Problem::Unsupported {
                     keyword,
@@ -221,9 +242,18 @@ fn parse_cities(lines: &mut Lines<'_>, dimension: usize) -> Result<Vec<Point>, T
     // By number, with the line: a wild DIMENSION must not reserve memory.
     let mut cities: HashMap<usize, (usize, Point)> = HashMap::new();
     while let Some(line) = lines.next() {
+        if line == "-1" {
+            match lines.next() {
+                Some(line) => return Err(lines.error(Problem::AfterCities(quoted(line)))),
+                None => break,
+            }
+        }
         let fields: Vec<&str> = line.split_whitespace().collect();
-        let [number, x, y] = fields[..] else {
-            return Err(lines.error(Problem::Fields(quoted(line))));
+        let (number, x, y) = match fields[..] {
+            [number, x, y] => (number, x, y),
+            // A remark; another number would be a coordinate, and the problem another one.
+            [number, x, y, remark, ..] if remark.parse::<f64>().is_err() => (number, x, y),
+            _ => return Err(lines.error(Problem::Fields(quoted(line)))),
         };
         let Some(number) = number
             .parse()

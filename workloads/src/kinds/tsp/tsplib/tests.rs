@@ -125,6 +125,58 @@ fn coordinates_that_are_no_place_are_refused() {
 }
 
 #[test]
+fn remarks_behind_a_type_and_a_city_are_passed_over_and_another_number_is_not() {
+    let read = |from: &str, to: &str| {
+        let cities = Cities::new(parse(&GOOD.replacen(from, to, 1)).unwrap());
+        assert_eq!(cities.round_trip_length(&[0, 1, 2, 3]), Some(40), "{to}");
+    };
+    read("TYPE: TSP", "TYPE: TSP (Somebody)");
+    read("TYPE : EUC_2D", "TYPE : EUC_2D(in the plane)");
+    read("1 0 0", "1 0 0 # depot");
+    read("1 0 0", "1 0 0 depot of 3");
+    assert!(error_with("1 0 0", "1 0 0 5").contains("line 8: expected `number x y`"));
+    assert!(error_with("TYPE: TSP", "TYPE: ATSP (TSP)").contains("TYPE `ATSP (TSP)`"));
+}
+
+#[test]
+fn cities_may_end_with_minus_one_and_what_comes_behind_is_refused() {
+    assert_eq!(parse(&GOOD.replacen("EOF", "-1\nEOF", 1)).unwrap().len(), 4);
+    assert_eq!(
+        parse(
+            GOOD.replacen("EOF", "-1\n\0", 1)
+                .split('\0')
+                .next()
+                .unwrap()
+        )
+        .unwrap()
+        .len(),
+        4
+    );
+    let error = error_with("EOF", "-1\nFIXED_EDGES_SECTION\nEOF");
+    assert!(
+        error.starts_with("line 14: `FIXED_EDGES_SECTION` behind the line `-1`"),
+        "{error}"
+    );
+    assert!(error_with("3 1e1", "-1\n3 1e1").contains("line 10: `3 1e1 10.0` behind"));
+}
+
+#[test]
+fn a_message_shows_bytes_of_a_file_that_a_terminal_would_obey() {
+    let nul = error_with("2 10 0", "2 10\0 0");
+    assert!(nul.contains("x coordinate `10\\u{0}` of city 2"), "{nul}");
+    for part in [
+        "NAME : square",
+        "DIMENSION : 4",
+        "EUC_2D",
+        "1 0 0",
+        "TYPE: TSP",
+    ] {
+        let error = error_with(part, "\u{1b}[2J\u{7}\u{9b}: \u{1b}[31m");
+        assert!(!error.contains(char::is_control), "{error:?}");
+    }
+}
+
+#[test]
 fn a_message_repeats_no_more_of_a_file_than_fits_a_line() {
     let error = parse(&"x".repeat(100_000)).unwrap_err().to_string();
     assert!(error.len() < 200 && error.contains("xxx…`"), "{error}");
