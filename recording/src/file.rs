@@ -1,7 +1,7 @@
 //! The file of a recording: written, and read again only if it is whole.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, BufWriter, Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -68,12 +68,12 @@ pub(crate) fn event_of(word: u64) -> Option<(Event, u64)> {
 }
 
 impl Recording {
-    /// Writes it to `path`.
+    /// Writes what is in its file.
     ///
     /// # Errors
-    /// If the file cannot be written.
-    pub fn write(&self, path: &Path) -> Result<(), Error> {
-        let mut out = zstd::Encoder::new(BufWriter::new(File::create(path)?), LEVEL)?;
+    /// If `file` takes no more.
+    pub fn write(&self, file: impl Write) -> std::io::Result<()> {
+        let mut out = zstd::Encoder::new(file, LEVEL)?;
         out.include_checksum(true)?;
         writeln!(out, "{MAGIC}{VERSION}")?;
         serde_json::to_writer(&mut out, &self.head).map_err(std::io::Error::from)?;
@@ -126,7 +126,7 @@ impl Recording {
             return Err(Error::Foreign(if begins.starts_with(MAGIC) {
                 format!(
                     "`{}` is another version than {VERSION}; record again",
-                    begins.trim_end()
+                    begins.trim_end().escape_debug()
                 )
             } else {
                 "its content begins otherwise".to_owned()
@@ -258,7 +258,7 @@ mod tests {
     fn written(recording: &Recording) -> (tempfile::TempDir, std::path::PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("r.zst");
-        recording.write(&path).unwrap();
+        recording.write(File::create(&path).unwrap()).unwrap();
         (folder, path)
     }
 

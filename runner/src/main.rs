@@ -8,10 +8,7 @@ fn main() -> ExitCode {
         // The reader of our output has enough of it: `… | head` is no failure.
         Err(error) if runner::stop::exit::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            runner::run::progress::tell(&format!(
-                "error: {}",
-                runner::stop::exit::words_of(&error)
-            ));
+            runner::run::progress::tell(&format!("error: {error:#}"));
             ExitCode::from(runner::stop::exit::exit_of(&error).code())
         }
     }

@@ -1,11 +1,13 @@
 //! A shell at the root of the checkout, and one step of a task in it.
 
+use std::fs::File;
 use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike as _};
+use runner::run::lock;
 use xshell::{Cmd, Shell};
 
 /// A shell at the root of the checkout.
@@ -16,6 +18,14 @@ pub(crate) fn at_root() -> Result<Shell> {
     let sh = Shell::new()?;
     sh.change_dir(root);
     Ok(sh)
+}
+
+/// Keeps other runs of a task from the folder `target/NAME`, which each of them makes anew, until the
+/// result is dropped.
+pub(crate) fn alone(sh: &Shell, name: &str) -> Result<File> {
+    let folder = sh.current_dir().join("target").join(name);
+    let does = format!("works in {}", folder.display());
+    lock::wait(&folder.with_extension("lock"), &does)
 }
 
 /// Runs `command` under a heading, and says how long it took.

@@ -10,7 +10,7 @@ use runner::build::rewriting::{self, Rewritten};
 use toml::{Table, Value};
 use xshell::{Shell, cmd};
 
-use crate::shell::step;
+use crate::shell::{alone, step};
 use crate::variants::Variant;
 
 /// Two tests ask for a stack that the host cannot have, and simulated threads all have the same.
@@ -24,6 +24,7 @@ const LEFT_OUT: [&str; 4] = [
 /// Runs the tests of the pool and of its behaviour on `variants`, and one of a build that counts.
 pub(crate) fn test(sh: &Shell, variants: &[Variant]) -> Result<()> {
     let root = sh.current_dir();
+    let _lock = alone(sh, "simulated-tests")?;
     let folder = root.join("target/simulated-tests");
     write(&root, &folder).context("the fork cannot be made ready for simulated machines")?;
     let _folder = sh.push_dir(&folder);

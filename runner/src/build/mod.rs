@@ -13,7 +13,6 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use cargo_metadata::{Metadata, Package};
@@ -31,6 +30,7 @@ use crate::record::digest;
 use crate::record::manifest::{Receipt, Toolchain};
 use crate::record::whole_file::write_if_changed;
 use crate::run::interrupt;
+use crate::run::lock;
 use crate::run::subprocess;
 use crate::stop::Stop;
 
@@ -236,36 +236,8 @@ impl<'a> Builder<'a> {
     /// # Errors
     /// If the lock cannot be made; [`Stop::Interrupted`].
     pub fn lock(&self) -> Result<fs::File> {
-        let path = self.folder.join("build.lock");
-        let describe = || {
-            format!(
-                "{} cannot be locked; give yourself the right to write there, or name another folder by \
-                 CARGO_TARGET_DIR",
-                path.display()
-            )
-        };
-        fs::create_dir_all(&self.folder).with_context(describe)?;
-        let file = fs::File::create(&path).with_context(describe)?;
-        let mut is_told = false;
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(file),
-                Err(fs::TryLockError::WouldBlock) if interrupt::is_requested() => {
-                    bail!(Stop::Interrupted("interrupted before building".to_owned()))
-                }
-                Err(fs::TryLockError::WouldBlock) => {
-                    if !is_told {
-                        tell!(
-                            "waiting for another runner that builds in {} …",
-                            self.folder.display()
-                        );
-                        is_told = true;
-                    }
-                    std::thread::sleep(Duration::from_millis(200));
-                }
-                Err(fs::TryLockError::Error(error)) => return Err(error).with_context(describe),
-            }
-        }
+        let does = format!("builds in {}", self.folder.display());
+        lock::wait(&self.folder.join("build.lock"), &does)
     }
 
     /// Writes a branch's workspace and checks what cargo resolves, which takes a moment, before
@@ -327,7 +299,8 @@ impl<'a> Builder<'a> {
             return Ok(());
         };
         let edits = edits_of(self.recipe.config_folder, version, edits)?;
-        edits.copy(&self.published(branch, "rayon-core", version)?, &to)?;
+        let published = self.published(branch, "rayon-core", version)?;
+        edits.copy(&published, &published, &to)?;
         Ok(())
     }
 
@@ -723,7 +696,10 @@ fn edits_of(config_folder: &Path, version: &str, edits: &Path) -> Result<Edits> 
 
 /// A `path` source must be there and be rayon-core, told before cargo's less direct words, and
 /// edits must be well formed. Both start from `config_folder`.
-pub(crate) fn check_folder(config_folder: &Path, branch: &Branch) -> Result<()> {
+///
+/// # Errors
+/// [`Stop::BadInput`] with what is there instead, and the remedy.
+pub fn check_folder(config_folder: &Path, branch: &Branch) -> Result<()> {
     if let Source::Edited { version, edits } = &branch.source {
         return edits_of(config_folder, version, edits).map(drop);
     }

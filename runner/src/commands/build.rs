@@ -12,8 +12,8 @@ use crate::build::{Builder, Built, Prepared};
 use crate::config::Branch;
 use crate::options::project::Project;
 use crate::run::interrupt;
-use crate::run::progress::{BuildBar, human};
-use crate::stop::exit::{exit_of, words_of};
+use crate::run::progress::{BuildBar, count, human};
+use crate::stop::exit::exit_of;
 use crate::stop::{Exit, Stop};
 
 /// Arguments of `build`.
@@ -67,6 +67,11 @@ pub(crate) fn all(builder: &Builder<'_>, branches: &[Branch], keeps_going: bool)
     let _lock = builder.lock()?;
     let mut failed = BTreeMap::new();
     let mut waiting = Vec::new();
+    // Cargo may have to fetch what a branch needs, and says nothing meanwhile.
+    tell!(
+        "resolving the dependencies of {} …",
+        count(branches.len(), "branch", "branches")
+    );
     for branch in branches {
         match builder.prepare(branch) {
             Ok(prepared) => waiting.push((branch, prepared)),
@@ -125,9 +130,8 @@ pub(crate) fn all(builder: &Builder<'_>, branches: &[Branch], keeps_going: bool)
 /// What to say of a failed build, if it does not stop everything.
 fn going_on_without(branch: &Branch, error: &Error, keeps_going: bool) -> Option<String> {
     (keeps_going && exit_of(error) == Exit::BuildFailed).then(|| {
-        let words = words_of(error);
         format!(
-            "error: {words}\n(end of the error; going on without `{}`)",
+            "error: {error:#}\n(end of the error; going on without `{}`)",
             branch.name
         )
     })

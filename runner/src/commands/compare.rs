@@ -62,7 +62,7 @@ pub(crate) fn run(project: &Project, arguments: &CompareArgs) -> Result<Exit> {
 fn page(
     sweep: &SweepDir,
     manifest: &Manifest,
-    table: &Table,
+    table: &Table<'_>,
     is_begun_here: bool,
     format: Format,
 ) -> Result<String> {
@@ -71,7 +71,6 @@ fn page(
         manifest,
         host: &sweep.host()?,
         rows: &table.rows,
-        table: &table.text,
         judgement: table.judgement.as_deref(),
         arguments: if is_begun_here {
             &typed

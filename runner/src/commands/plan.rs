@@ -109,7 +109,10 @@ pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
     let builds = format!("{branches} in {} each", count(layouts, "layout", "layouts"));
     facts.push(("builds", builds));
     if asked.threads.last().is_some_and(|&most| most > cpus) {
-        let note = format!("* more threads than the {cpus} CPUs here");
+        let note = format!(
+            "* more threads than the {} here",
+            count(cpus, "CPU", "CPUs")
+        );
         facts.push(("note", note));
     }
     print(&facts)
@@ -152,6 +155,10 @@ fn workloads(asked: &plan::Asked) -> Vec<String> {
 /// What `fixed` would mean on this host.
 fn fixed_at(asked: &plan::Asked, arguments: &PlanArgs) -> String {
     if !asked.modes.contains(&plan::Mode::Fixed) {
+        return String::new();
+    }
+    if asked.machine.is_some() {
+        // The host's frequency is nothing to a simulated machine, whose file says its own.
         return String::new();
     }
     match arguments.selection.frequency.setup().prepare() {

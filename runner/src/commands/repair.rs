@@ -30,7 +30,11 @@ Example:
 pub(crate) fn run(project: &Project, arguments: &RepairArgs) -> Result<Exit> {
     let parent = project.sweeps(arguments.output.as_deref());
     let sweep = SweepDir::find(&project.checkout, &parent, &arguments.sweep)?;
-    match trials_file::repair(sweep.path())? {
+    let repaired = trials_file::repair(sweep.path())?;
+    // The other files are not mended here, and what is said of the lines must not stand for them.
+    let others = sweep.manifest().and_then(|_| sweep.host());
+    match repaired {
+        None if others.is_err() => tell!("trials of {}: no broken line", sweep.name()),
         None => tell!("{} has no broken line; nothing was changed", sweep.name()),
         Some((lines, aside)) => tell!(
             "{} of {} set aside in {}; every record is kept. `cargo runner sweep --resume {}` runs what is missing",
@@ -40,5 +44,5 @@ pub(crate) fn run(project: &Project, arguments: &RepairArgs) -> Result<Exit> {
             project.reference_to(&sweep)
         ),
     }
-    Ok(Exit::Good)
+    others.map(|_| Exit::Good)
 }

@@ -1,5 +1,6 @@
 //! `show`: the table of a sweep, also printed at the end of `sweep`; or what a recording tells.
 
+use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -21,7 +22,7 @@ use crate::stop::{Exit, Stop};
 /// Arguments of `show`.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// A name or the beginning of one, a path, or `latest`; or the file of a recording, FILE.zst
+    /// A name or the beginning of one, a path, or `latest`; or the file of a recording
     #[arg(default_value = "latest")]
     sweep: String,
     /// Of a recording: a file to write for ui.perfetto.dev
@@ -44,12 +45,19 @@ Examples:
 /// A recording is shown anywhere; sweeps are in the checkout at `place`.
 pub(crate) fn run(place: impl FnOnce() -> Result<Project>, arguments: &ShowArgs) -> Result<Exit> {
     let file = Path::new(&arguments.sweep);
-    if file.extension().is_some_and(|it| it == "zst") {
-        return record::show::run(file, arguments.timeline.as_deref());
+    if is_recording(file) {
+        if let Some(output) = &arguments.output {
+            bail!(Stop::BadInput(format!(
+                "--output {}: it names a folder of sweeps, and {} is a file, so a recording; leave it out",
+                output.display(),
+                arguments.sweep
+            )));
+        }
+        return record::show::run(file, arguments.timeline.as_deref(), arguments.format);
     }
     if let Some(timeline) = &arguments.timeline {
         bail!(Stop::BadInput(format!(
-            "--timeline {}: only a recording has one, and {} is none; name a file FILE.zst",
+            "--timeline {}: only a recording has one, and {} is no file; name the file of a recording",
             timeline.display(),
             arguments.sweep
         )));
@@ -59,8 +67,10 @@ pub(crate) fn run(place: impl FnOnce() -> Result<Project>, arguments: &ShowArgs)
     let sweep = SweepDir::find(&project.checkout, &parent, &arguments.sweep)?;
     let manifest = sweep.manifest()?;
     let summary = summarized(&sweep, &manifest, Broken::LeftOut)?;
-    let table = Table::of(project, &sweep, &manifest, &summary, arguments.format)?;
-    std::io::stdout().lock().write_all(table.text.as_bytes())?;
+    let mut table = Table::of(&sweep, &manifest, &summary, arguments.format)?;
+    // What is known at once is not kept back while Python is set up.
+    print(&table.text)?;
+    print(&table.judge(project))?;
     if summary.trials < manifest.trials_planned {
         let remedy = if manifest.shards.is_empty() {
             format!(
@@ -77,6 +87,19 @@ pub(crate) fn run(place: impl FnOnce() -> Result<Project>, arguments: &ShowArgs)
         );
     }
     Ok(Exit::Good)
+}
+
+/// Sweeps are folders, so what is a file, or is called like one that is not there, is a recording.
+fn is_recording(file: &Path) -> bool {
+    let is_there = file != Path::new("latest") && fs::metadata(file).is_ok_and(|it| !it.is_dir());
+    is_there || file.extension().is_some_and(|it| it == "zst")
+}
+
+/// Prints a text at once, also where standard output is a file or a pipe.
+pub(crate) fn print(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    Ok(out.flush()?)
 }
 
 /// What to do about lines that are no records.
@@ -141,34 +164,42 @@ pub(crate) fn summarized(sweep: &SweepDir, manifest: &Manifest, which: Broken) -
 }
 
 /// What is printed of a sweep.
-pub(crate) struct Table {
-    /// Ends with a line end; with what the analysis says, unless it is data.
+pub(crate) struct Table<'a> {
+    sweep: &'a SweepDir,
+    manifest: &'a Manifest,
+    format: Format,
+    look: Terminal,
+    /// Ends with a line end.
     pub(crate) text: String,
-    /// What the analysis says; `None` as well where nobody asked.
+    /// What the analysis says, once it was asked; `None` as well where it has nothing to say.
     pub(crate) judgement: Option<String>,
     /// Its rows; none of an experiment about answers.
     pub(crate) rows: Vec<Row>,
 }
 
-impl Table {
+impl<'a> Table<'a> {
     /// The table for standard output, coloured for a terminal unless `NO_COLOR` is set.
     pub(crate) fn of(
-        project: &Project,
-        sweep: &SweepDir,
-        manifest: &Manifest,
+        sweep: &'a SweepDir,
+        manifest: &'a Manifest,
         summary: &Summary,
         format: Format,
     ) -> Result<Self> {
         let asked = &manifest.asked;
+        let look = Terminal::of_stdout();
+        let table = |text, rows| Self {
+            sweep,
+            manifest,
+            format,
+            look,
+            text,
+            judgement: None,
+            rows,
+        };
         if asked.is_about_answers() {
             let text = summary::answers_table(&summary.agreements(), format)?;
-            return Ok(Self {
-                text,
-                judgement: None,
-                rows: Vec::new(),
-            });
+            return Ok(table(text, Vec::new()));
         }
-        let look = Terminal::of_stdout();
         let rows = summary.rows();
         let mut text = summary::table(asked, &rows, format, look)?;
         let foot = || summary::foot(asked, &summary.conditions, manifest.settle_ms);
@@ -177,22 +208,6 @@ impl Table {
             Format::Markdown => text.extend(["\n```text\n", &foot(), "```\n"]),
             Format::Json | Format::Csv => {}
         }
-        // Rows alone have no place for it, and it takes seconds.
-        let judgement = if format == Format::Csv || (format == Format::Json && !manifest.is_ad_hoc)
-        {
-            None
-        } else {
-            judgement::of(
-                project.checkout.root(),
-                sweep,
-                asked,
-                look.columns,
-                &project.reference_to(sweep),
-            )
-        };
-        if let (Some(judgement), Format::Table | Format::Markdown) = (&judgement, format) {
-            text.extend(["\n", judgement, "\n"]);
-        }
         if summary.counted > 0 {
             tell!(
                 "note: {} trials of instrumented builds were counted, not timed; the report draws their counts, \
@@ -200,10 +215,33 @@ impl Table {
                 summary.counted
             );
         }
-        Ok(Self {
-            text,
-            judgement,
-            rows,
-        })
+        Ok(table(text, rows))
+    }
+
+    /// Asks the analysis, which takes seconds, or minutes where Python is not set up. Gives what
+    /// comes below the text: nothing, where that is data.
+    pub(crate) fn judge(&mut self, project: &Project) -> String {
+        // Rows alone have no place for it.
+        let is_wanted = match self.format {
+            Format::Table | Format::Markdown => true,
+            Format::Json => self.manifest.is_ad_hoc,
+            Format::Csv => false,
+        };
+        if !is_wanted {
+            return String::new();
+        }
+        let judgement = judgement::of(
+            project.checkout.root(),
+            self.sweep,
+            &self.manifest.asked,
+            self.look.columns,
+            &project.reference_to(self.sweep),
+        );
+        self.judgement = judgement;
+        let below = self
+            .judgement
+            .as_ref()
+            .filter(|_| self.format != Format::Json);
+        below.map_or_else(String::new, |text| format!("\n{text}\n"))
     }
 }

@@ -1,12 +1,15 @@
 //! `trace`: one trial of an instrumented build, drawn as a timeline of its workers.
 
-use std::fs::{self, File};
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use protocol::{Outcome, Request, TraceRequest};
+use tempfile::NamedTempFile;
 
 use super::build;
 use crate::build::Builder;
@@ -16,7 +19,7 @@ use crate::config::pick::pick;
 use crate::options::project::Project;
 use crate::options::selection;
 use crate::plan::Load;
-use crate::record::Ending;
+use crate::record::{Ending, whole_file};
 use crate::run::interrupt;
 use crate::run::trial;
 use crate::stop::{Exit, Stop};
@@ -65,14 +68,15 @@ pub(crate) fn run(project: &Project, arguments: &TraceArgs) -> Result<Exit> {
     };
     let load = load(arguments)?;
     let output = output(project, arguments, &branch, &load);
-    make(&output)?;
+    let temporary = beside(&output)?;
+    let written = temporary.as_ref().map_or(output.as_path(), |it| it.path());
     interrupt::install()?;
     let folder = project.config_folder()?;
     let builder =
         Builder::new(&project.checkout, &folder, 1)?.with(Programs::with([load.workload.as_str()]));
     let (built, _) = build::all(&builder, std::slice::from_ref(&instrumented), false)?;
     let binary = &built[&instrumented.name].binaries[0];
-    let request = request(arguments, &branch, load, &output)?;
+    let request = request(arguments, &branch, load, written)?;
     let Some(ended) = trial::ask(binary, &request, LIMIT) else {
         bail!(Stop::Interrupted(
             "interrupted; there is no trace".to_owned()
@@ -80,9 +84,21 @@ pub(crate) fn run(project: &Project, arguments: &TraceArgs) -> Result<Exit> {
     };
     match ended.result {
         Ok(outcome) => {
+            if let Some(temporary) = temporary {
+                temporary
+                    .persist(&output)
+                    .map_err(|error| unwritable(&output, &error.error))?;
+            }
             tell(&outcome);
             println!("{}", project.checkout.shown(&output));
             Ok(Exit::Good)
+        }
+        // What the program says of its trace is about the file that was asked for.
+        Err(failure)
+            if failure.ending == Ending::Refused && failure.reason.starts_with("trace = ") =>
+        {
+            let (asked, made) = (output.display().to_string(), written.display().to_string());
+            bail!(Stop::HostNotFit(failure.reason.replace(&made, &asked)))
         }
         Err(failure) if failure.ending == Ending::Refused => {
             bail!(Stop::BadInput(failure.reason))
@@ -150,18 +166,31 @@ fn output(project: &Project, arguments: &TraceArgs, branch: &Branch, load: &Load
     })
 }
 
-/// The file is made now: that it cannot be is better told before minutes go into a build.
-fn make(output: &Path) -> Result<()> {
+/// The file that takes the name of the output when it is whole; none where that is a device or a
+/// pipe. It is made now: that it cannot be is better told before minutes go into a build.
+fn beside(output: &Path) -> Result<Option<NamedTempFile>> {
+    if whole_file::is_special(output) {
+        return Ok(None);
+    }
     let make = || {
-        if let Some(folder) = output.parent() {
-            fs::create_dir_all(folder)?;
+        let folder = whole_file::folder_of(output);
+        fs::create_dir_all(folder)?;
+        if output.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
         }
-        File::create(output).map(drop)
+        // Readable like any other file, although temporary files are private.
+        let file = NamedTempFile::new_in(folder)?;
+        file.as_file()
+            .set_permissions(fs::Permissions::from_mode(0o644))?;
+        Ok(file)
     };
-    make().map_err(|error| {
-        let path = output.display();
-        Stop::HostNotFit(format!("--output {path}: {error}; choose another file")).into()
-    })
+    let made: io::Result<NamedTempFile> = make();
+    Ok(Some(made.map_err(|error| unwritable(output, &error))?))
+}
+
+fn unwritable(output: &Path, error: &io::Error) -> Stop {
+    let path = output.display();
+    Stop::HostNotFit(format!("--output {path}: {error}; choose another file"))
 }
 
 fn request(arguments: &TraceArgs, branch: &Branch, load: Load, output: &Path) -> Result<Request> {

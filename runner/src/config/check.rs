@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
+use cargo_metadata::semver::{Version, VersionReq};
 use serde_spanned::Spanned;
 
 use super::branch::{Branch, Config, INSTRUMENTED_SUFFIX, Source, TWIN_SUFFIX};
@@ -281,7 +282,13 @@ fn check_source(at: &Row<'_>, row: &wire::Branch, line: usize) -> Result<Source,
             .collect::<BTreeSet<_>>()
     };
     if let Some(version) = &row.published {
-        check_version(version.get_ref()).map_err(|why| at.wrong(version, why))?;
+        let wrong = |why| {
+            at.wrong(
+                version,
+                format!("published = \"{}\": {why}", version.get_ref()),
+            )
+        };
+        check_version(version.get_ref()).map_err(wrong)?;
         let version = version.get_ref().clone();
         return Ok(match &row.edits {
             Some(edits) => Source::Edited {
@@ -332,14 +339,19 @@ fn check_source(at: &Row<'_>, row: &wire::Branch, line: usize) -> Result<Source,
     })
 }
 
+/// What the programs' rayon takes for its rayon-core.
+const TAKEN: &str = "^1.13.0";
+
 pub(super) fn check_version(version: &str) -> Result<(), String> {
-    cargo_metadata::semver::Version::parse(version)
-        .map(drop)
-        .map_err(|error| {
-            format!(
-                "published = \"{version}\" is no exact version ({error}); write it like \"1.13.0\""
-            )
-        })
+    let parsed = Version::parse(version)
+        .map_err(|error| format!("no exact version ({error}); write it like 1.13.0"))?;
+    if VersionReq::parse(TAKEN).is_ok_and(|taken| taken.matches(&parsed)) {
+        return Ok(());
+    }
+    Err(
+        "the programs use rayon, which takes rayon-core 1.13.0 or a later 1.x and no other; name one of those"
+            .to_owned(),
+    )
 }
 
 /// With an error, the feature that it is about, unless it is about all of them together.

@@ -255,6 +255,15 @@ fn reserved_and_impossible_names_are_refused() {
 #[test]
 fn a_version_range_is_no_release() {
     assert!(fault("[[branch]]\nname = \"x\"\npublished = \"1.13\"\n").contains("no exact version"));
+    for other in ["0.0.1", "1.12.1", "2.0.0"] {
+        let said = fault(&format!(
+            "[[branch]]\nname = \"x\"\npublished = \"{other}\"\n"
+        ));
+        assert!(
+            said.contains(other) && said.contains("1.13.0 or a later 1.x"),
+            "{said}"
+        );
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ pub(crate) mod frequency;
 pub(crate) mod meaning;
 pub(crate) mod preset;
 pub(crate) mod project;
+pub(crate) mod recording;
 pub mod selection;
 
 use std::fmt::Display;

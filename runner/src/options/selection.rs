@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::catalogue;
 use crate::config::pick::{nearest, pick_grouped};
 use crate::config::{Branch, Config};
+use crate::options::recording;
 use crate::plan::{Input, Load};
 use crate::record::digest;
 use crate::stop::Stop;
@@ -215,6 +216,9 @@ fn assign(
     Ok(explicit)
 }
 
+/// The workload whose instance files are recordings.
+const REPLAY: &str = "replay";
+
 fn read_input(path: &Path, picked: &[&Description]) -> Result<Input> {
     if !picked.iter().any(|description| description.input.is_some()) {
         let readers: Vec<&str> = catalogue::all()
@@ -235,6 +239,10 @@ fn read_input(path: &Path, picked: &[&Description]) -> Result<Input> {
             path.display()
         ))
     })?;
+    // The other kinds of files are read by programs, once there is one.
+    if picked.iter().any(|description| description.name == REPLAY) {
+        recording::read(path, &format!("--input {}", path.display()))?;
+    }
     let place = path
         .canonicalize()
         .with_context(|| format!("--input {}: cannot be resolved", path.display()))?;

@@ -196,7 +196,13 @@ impl SweepDir {
         let text = fs::read_to_string(&path)
             .with_context(|| format!("{} cannot be read", path.display()))?;
         serde_json::from_str(&text)
-            .map_err(|error| Stop::BadInput(format!("{}: {error}", path.display())).into())
+            .map_err(|error| {
+                Stop::BadInput(format!(
+                    "{}: {error}; the file is damaged; put back a copy of it, the trials beside it are untouched",
+                    path.display()
+                ))
+                .into()
+            })
     }
 
     /// Replaces `manifest.json` as a whole.

@@ -1,7 +1,7 @@
 //! Files that a crash leaves old or new, never half of one; and files that keep their time stamps
 //! where they are right.
 
-use std::fs::{self, File, Permissions, TryLockError};
+use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, BufWriter, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -13,18 +13,24 @@ use tempfile::NamedTempFile;
 use crate::stop::Stop;
 
 /// Replaces the file at `path`, or makes it, with what `fill` writes; it is on the disk when this
-/// returns.
+/// returns. A device or a pipe stays what it is and takes what is written.
 pub(crate) fn write(
     path: &Path,
-    fill: impl FnOnce(&mut BufWriter<&mut NamedTempFile>) -> io::Result<()>,
+    fill: impl FnOnce(&mut BufWriter<&mut File>) -> io::Result<()>,
 ) -> io::Result<()> {
+    let filled = |file: &mut File| {
+        let mut buffered = BufWriter::new(file);
+        fill(&mut buffered)?;
+        buffered.flush()
+    };
+    if is_special(path) {
+        return filled(&mut OpenOptions::new().write(true).open(path)?);
+    }
+    // A link stays, and the file that it leads to is replaced.
+    let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder = folder_of(path);
     let mut temporary = NamedTempFile::new_in(folder)?;
-    let mut buffered = BufWriter::new(&mut temporary);
-    fill(&mut buffered)?;
-    buffered
-        .into_inner()
-        .map_err(io::IntoInnerError::into_error)?;
+    filled(temporary.as_file_mut())?;
     // Readable like any other file, although temporary files are private.
     temporary
         .as_file()
@@ -32,6 +38,11 @@ pub(crate) fn write(
     temporary.as_file().sync_all()?;
     temporary.persist(path)?;
     sync_folder(folder)
+}
+
+/// Whether a path leads to something that is neither a file nor a folder, such as `/dev/stdout`.
+pub(crate) fn is_special(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|it| !it.is_file() && !it.is_dir())
 }
 
 /// The folder that a file is in, also of one that is named without it.
@@ -43,8 +54,12 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
 
 /// Checks that [`write`] can write a file, before anything is done for its sake.
 pub(crate) fn check_writable(path: &Path) -> Result<()> {
-    let probed = NamedTempFile::new_in(folder_of(path));
-    probed.map(drop).map_err(|error| {
+    let probed = match fs::metadata(path) {
+        Ok(it) if it.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        _ if is_special(path) => OpenOptions::new().write(true).open(path).map(drop),
+        _ => NamedTempFile::new_in(folder_of(path)).map(drop),
+    };
+    probed.map_err(|error| {
         let reason = error.kind();
         let path = path.display();
         Stop::HostNotFit(format!(
@@ -116,4 +131,38 @@ pub(crate) fn check_locked(
 /// Waits until the names of a folder's files are on the disk.
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_filled_stays_as_it_was_and_nothing_is_left_beside_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let fail = |file: &mut BufWriter<&mut File>| {
+            file.write_all(b"half of")?;
+            Err(io::ErrorKind::StorageFull.into())
+        };
+        write(&path, fail).unwrap_err();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        write(&path, |file| file.write_all(b"before")).unwrap();
+        write(&path, fail).unwrap_err();
+        assert_eq!(fs::read(&path).unwrap(), b"before");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_device_takes_what_is_written_and_is_not_replaced_and_a_link_stays_one() {
+        let full = write(Path::new("/dev/full"), |file| file.write_all(b"text")).unwrap_err();
+        assert_eq!(full.kind(), io::ErrorKind::StorageFull);
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link] = ["file", "link"].map(|name| folder.path().join(name));
+        fs::write(&file, "before").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        write(&link, |out| out.write_all(b"after")).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(&file).unwrap(), b"after");
+    }
 }

@@ -14,7 +14,7 @@ use crate::report::summary::Row;
 use crate::report::table::{Format, Terminal, data, json, wrapped};
 use crate::run::progress::count;
 
-/// Everything that is printed.
+/// What is printed around the table: [`Self::head`] before it, and then the rest.
 #[derive(Debug)]
 pub(crate) struct Page<'a> {
     /// The sweep it is of.
@@ -23,8 +23,6 @@ pub(crate) struct Page<'a> {
     pub host: &'a Value,
     /// Medians and ratios.
     pub rows: &'a [Row],
-    /// The same for people, with what the analysis says below.
-    pub table: &'a str,
     /// What the analysis says.
     pub judgement: Option<&'a str>,
     /// Arguments that make the same sweep.
@@ -34,7 +32,16 @@ pub(crate) struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// The page as text that ends with a line end.
+    /// What comes before the table; nothing where the page is data.
+    pub(crate) fn head(manifest: &Manifest, format: Format) -> String {
+        match format {
+            Format::Csv | Format::Json => String::new(),
+            Format::Markdown => format!("### rayon-core: {}\n\n", title(manifest)),
+            Format::Table => format!("{}\n\n", title(manifest)),
+        }
+    }
+
+    /// What comes below the table, or the whole page where it is data; ends with a line end.
     pub(crate) fn text(&self, format: Format, terminal: Terminal) -> Result<String> {
         match format {
             Format::Csv => Ok(data(self.rows, format)?.unwrap_or_default()),
@@ -53,8 +60,7 @@ impl Page<'_> {
     }
 
     fn markdown(&self) -> String {
-        let mut text = format!("### rayon-core: {}\n\n{}\n", self.title(), self.table);
-        let _ = writeln!(text, "**Host:** {}\n\n**Versions:**\n", self.host_line());
+        let mut text = format!("\n**Host:** {}\n\n**Versions:**\n\n", self.host_line());
         for version in self.versions() {
             let _ = writeln!(text, "- {version}");
         }
@@ -69,7 +75,7 @@ impl Page<'_> {
 
     fn plain(&self, terminal: Terminal) -> String {
         let columns = terminal.columns.unwrap_or(100);
-        let mut text = format!("{}\n\n{}\n", self.title(), self.table);
+        let mut text = String::from("\n");
         let _ = writeln!(
             text,
             "{}",
@@ -80,17 +86,6 @@ impl Page<'_> {
         }
         let _ = writeln!(text, "to repeat it{}: {}", self.place(), self.command());
         text
-    }
-
-    fn title(&self) -> String {
-        let asked = &self.manifest.asked;
-        let others: Vec<String> = asked
-            .branches
-            .iter()
-            .filter(|name| **name != asked.baseline)
-            .map(|name| format!("`{name}`"))
-            .collect();
-        format!("{} compared with `{}`", others.join(", "), asked.baseline)
     }
 
     /// Where the command can be repeated.
@@ -168,6 +163,17 @@ impl Page<'_> {
         ));
         lines
     }
+}
+
+fn title(manifest: &Manifest) -> String {
+    let asked = &manifest.asked;
+    let others: Vec<String> = asked
+        .branches
+        .iter()
+        .filter(|name| **name != asked.baseline)
+        .map(|name| format!("`{name}`"))
+        .collect();
+    format!("{} compared with `{}`", others.join(", "), asked.baseline)
 }
 
 fn version(branch: &MeasuredBranch) -> String {

@@ -63,19 +63,15 @@ fn page(format: Format, columns: Option<usize>) -> String {
         manifest: &manifest,
         host: &host,
         rows: &[],
-        table: "the table\n\nNowhere slower.\n",
         judgement: Some("Nowhere slower."),
         arguments: &manifest.command_line,
         as_typed: true,
     };
-    page.text(
-        format,
-        Terminal {
-            has_colour: false,
-            columns,
-        },
-    )
-    .unwrap()
+    let terminal = Terminal {
+        has_colour: false,
+        columns,
+    };
+    Page::head(&manifest, format) + &page.text(format, terminal).unwrap()
 }
 
 #[test]
@@ -83,7 +79,6 @@ fn the_markdown_page_has_all_that_a_pull_request_needs() {
     let text = page(Format::Markdown, None);
     for part in [
         "### rayon-core: `mine` compared with `master`",
-        "the table\n\nNowhere slower.\n",
         "Made-up 9000, 4 CPUs, CPU frequency uncontrolled, workers free and pinned",
         "- `mine`: rayon-core 1.13.0 as published; version 1.13.0, commit 0123456789ab with uncommitted changes, content fedcba987654",
         "rustc 1.95.0",

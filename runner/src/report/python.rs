@@ -1,12 +1,13 @@
 //! A virtual environment inside the checkout with exactly the libraries that the analysis pins.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
 
 use crate::record::digest;
+use crate::run::lock;
 use crate::stop::Stop;
 
 /// Oldest Python that the analysis runs on.
@@ -36,14 +37,20 @@ impl Python {
             interpreter,
             sources: root.join("analysis/src"),
         };
-        let lock = lock(root)?;
+        let lock = lock::wait(
+            &root.join("target/python.lock"),
+            "sets up Python libraries in .venv",
+        )?;
         // Written last, so an interrupted installation is done again.
         let stamp = environment.join("requirements.sha256");
         if fs::read_to_string(&stamp).is_ok_and(|present| present == wanted) && python.runs() {
             return Ok(python);
         }
         let base = find_python()?;
-        tell!("setting up Python libraries in .venv (once; about a minute) …");
+        tell!(
+            "setting up Python libraries in .venv, once, some minutes at most: the analysis judges sweeps and draws \
+             them, and needs what analysis/requirements.txt lists …"
+        );
         let mut make = Command::new(&base);
         make.args(["-m", "venv", "--clear"]).arg(&environment);
         step(&mut make, &lock, || {
@@ -58,7 +65,6 @@ impl Python {
                 "-m",
                 "pip",
                 "install",
-                "--quiet",
                 "--disable-pip-version-check",
                 "--no-input",
             ])
@@ -97,27 +103,6 @@ impl Python {
             .stderr(Stdio::null());
         probe.status().is_ok_and(|status| status.success())
     }
-}
-
-/// Two commands at once must not install into the same folder.
-fn lock(root: &Path) -> Result<File> {
-    let folder = root.join("target");
-    let open = || {
-        fs::create_dir_all(&folder)?;
-        let file = File::create(folder.join("python.lock"))?;
-        if let Err(TryLockError::WouldBlock) = file.try_lock() {
-            tell!("waiting for another command that sets up Python libraries in .venv …");
-            file.lock()?;
-        }
-        Ok::<File, std::io::Error>(file)
-    };
-    open().with_context(|| {
-        let lock = folder.join("python.lock");
-        format!(
-            "{} cannot be locked; give yourself the right to write there",
-            lock.display()
-        )
-    })
 }
 
 /// What the step prints goes to standard error, where people look. It holds the lock as long as it
@@ -193,16 +178,19 @@ fn version(name: &str) -> Option<(u32, u32)> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::TryLockError;
+
     use super::*;
 
     #[test]
     fn an_installation_whose_command_was_killed_keeps_the_next_one_waiting() {
         let root = tempfile::tempdir().unwrap();
-        let lock = lock(root.path()).unwrap();
+        let path = root.path().join("target/python.lock");
+        let lock = lock::wait(&path, "installs").unwrap();
         let mut sleep = Command::new("sleep");
         let mut child = holding(sleep.arg("100"), &lock).unwrap().spawn().unwrap();
         drop((lock, sleep));
-        let next = File::open(root.path().join("target/python.lock")).unwrap();
+        let next = File::open(path).unwrap();
         assert!(matches!(next.try_lock(), Err(TryLockError::WouldBlock)));
         child.kill().unwrap();
         child.wait().unwrap();

@@ -73,6 +73,18 @@ impl Terminal {
     }
 }
 
+/// A text that changes nothing on a terminal but its lines: it may quote what others wrote.
+#[must_use]
+pub(crate) fn plain(text: &str) -> String {
+    let shown = |mark: char| match mark {
+        '\n' | '\t' => mark.to_string(),
+        _ if mark.is_control() => mark.escape_default().to_string(),
+        _ => mark.to_string(),
+    };
+    let text = console::strip_ansi_codes(text);
+    text.chars().map(shown).collect()
+}
+
 /// A column: its heading, whether numbers stand in it, and how wide it is at least.
 #[derive(Clone, Debug)]
 pub struct Column {
@@ -125,12 +137,12 @@ impl TextTable {
         }
     }
 
-    /// Adds a row, of which the last cell may be coloured.
+    /// Adds a row of [`plain`] texts, of which the last may be coloured.
     ///
     /// # Panics
     /// If it has not as many cells as there are columns.
     pub fn push(&mut self, cells: impl IntoIterator<Item = String>, last: Option<Color>) {
-        let mut row: Vec<_> = cells.into_iter().map(|cell| (cell, None)).collect();
+        let mut row: Vec<_> = cells.into_iter().map(|cell| (plain(&cell), None)).collect();
         assert_eq!(
             row.len(),
             self.columns.len(),
@@ -260,6 +272,14 @@ mod tests {
         table.push([long.to_owned(), "1.024".to_owned()], None);
         table.push(["a|b".to_owned(), "0.5".to_owned()], Some(Color::Green));
         table
+    }
+
+    #[test]
+    fn what_a_message_quotes_does_not_move_the_cursor_or_clear_the_screen() {
+        assert_eq!(
+            plain("`\u{1b}[2J\u{1b}[31mred\u{1b}[0m\u{7}\r\0`\n\tnext \u{e9}"),
+            "`red\\u{7}\\r\\u{0}`\n\tnext \u{e9}"
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! they are.
 
 pub mod interrupt;
+pub mod lock;
 pub mod progress;
 pub mod subprocess;
 pub mod sweep;

@@ -11,14 +11,16 @@ use protocol::Program;
 use crate::plan::id::Id;
 use crate::plan::{Asked, Load, Plan, Trial};
 use crate::record::{Ending, Record};
-use crate::report::table::wrapped;
+use crate::report::table::{plain, wrapped};
 use crate::run::sweep::Watch;
 
 /// Without a terminal: a line this often.
 const LINE_EVERY: Duration = Duration::from_secs(30);
 
-/// Says something on standard error, in lines that fit where that is a terminal.
+/// Says something on standard error, in lines that fit where that is a terminal. Whatever it quotes
+/// is printed as [`plain`] text.
 pub fn tell(text: &str) {
+    let text = &plain(text);
     let columns = if std::io::stderr().is_terminal() {
         Term::stderr().size_checked()
     } else {
@@ -26,7 +28,7 @@ pub fn tell(text: &str) {
     };
     eprintln!(
         "{}",
-        columns.map_or_else(|| text.to_owned(), |(_, width)| fitting(text, width.into()))
+        columns.map_or_else(|| text.clone(), |(_, width)| fitting(text, width.into()))
     );
 }
 
@@ -86,6 +88,7 @@ fn say(bar: &ProgressBar, text: &str) {
 pub struct BuildBar {
     bar: ProgressBar,
     running: Vec<String>,
+    begun: usize,
 }
 
 impl BuildBar {
@@ -108,12 +111,18 @@ impl BuildBar {
         Self {
             bar,
             running: Vec::new(),
+            begun: 0,
         }
     }
 
-    /// A build begins.
+    /// A build begins, which takes minutes: without a bar that shows it, a line does.
     pub fn begin(&mut self, branch: &str) {
         self.running.push(branch.to_owned());
+        self.begun += 1;
+        if self.bar.is_hidden() {
+            let all = self.bar.length().unwrap_or_default();
+            self.say(&format!("building {}/{all} {branch} …", self.begun));
+        }
         self.show();
     }
 

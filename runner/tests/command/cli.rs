@@ -445,6 +445,32 @@ fn an_output_folder_that_cannot_be_written_is_told_before_anything_is_built() {
 }
 
 #[test]
+fn an_earlier_trace_stays_until_there_is_a_new_one() {
+    let folder = folder();
+    let earlier = folder.path().join("trace.json");
+    fs::write(&earlier, "earlier").unwrap();
+    // Cargo is not there, so that nothing can be built.
+    let mut trace = common::runner(folder.path());
+    trace
+        .env("CARGO", folder.path().join("none"))
+        .args([
+            "trace",
+            "--branch",
+            "packed",
+            "--workload",
+            "quicksort",
+            "--output",
+        ])
+        .arg(&earlier);
+    trace.assert().failure();
+    assert_eq!(fs::read_to_string(&earlier).unwrap(), "earlier");
+    let left = fs::read_dir(folder.path())
+        .unwrap()
+        .map(|it| it.unwrap().file_name());
+    assert_eq!(left.collect::<Vec<_>>(), ["trace.json"]);
+}
+
+#[test]
 fn resume_takes_no_other_selection() {
     run(&folder(), &["sweep", "--resume", "latest", "--trials", "3"]).code(2);
 }

@@ -35,6 +35,8 @@ fn a_comparison_prints_medians_ratios_what_the_analysis_says_and_how_to_repeat_i
     )
     .success()
     .stderr(contains("draw:    cargo runner report"))
+    .stderr(contains("resolving the dependencies of 2 branches …\n"))
+    .stderr(contains("building 1/2 ").and(contains("building 2/2 ")))
     .get_output()
     .stdout
     .clone();
@@ -83,7 +85,11 @@ fn a_comparison_prints_medians_ratios_what_the_analysis_says_and_how_to_repeat_i
 fn a_branch_that_is_none_is_bad_input_before_anything_is_built() {
     for (word, message) in [
         ("pakced", "did you mean `packed`?"),
-        ("published:1.13", "no exact version"),
+        ("published:1.13", "`published:1.13`: no exact version"),
+        (
+            "published:0.0.1",
+            "`published:0.0.1`: the programs use rayon, which takes rayon-core 1.13.0 or",
+        ),
         ("fork:spilt", "did you mean `split`?"),
         (
             "path:/nowhere/at/all",

@@ -1,8 +1,10 @@
 //! The lines below the table that judge: computed by the analysis, or told how to get.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::process::Stdio;
 
 use assert_cmd::assert::{Assert, OutputAssertExt as _};
 use predicates::prelude::PredicateBooleanExt as _;
@@ -91,4 +93,51 @@ fn without_python_the_table_is_there_and_says_what_is_needed() {
         .stdout(contains("CPU ratio"))
         .stdout(contains("Not judged: "))
         .stdout(is_match("needs Python 3.11 or newer, and\\sthere is no\\s`python3`").unwrap());
+}
+
+#[test]
+fn the_table_is_there_before_the_analysis_has_said_anything() {
+    let folder = checkout(
+        "for i in $(seq 600); do [ -e \"$PYTHONPATH/../../go\" ] && echo went && exit; sleep 0.1; done; echo waited",
+    );
+    fs::create_dir_all(folder.path().join("analysis/src")).unwrap();
+    let mut command = common::runner(folder.path());
+    command.arg("show").arg(common::root().join(SWEEP));
+    command.arg("--root").arg(folder.path());
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let table = lines.by_ref().map(Result::unwrap);
+    assert!(table.take(60).any(|line| line.contains("CPU ratio")));
+    fs::write(folder.path().join("go"), "").unwrap();
+    let last = lines.map(Result::unwrap).last();
+    assert_eq!(last.as_deref(), Some("went"));
+    assert!(child.wait().unwrap().success());
+}
+
+/// A Python that says what it is told to do, and makes another of its kind for an environment.
+const TALKING: &str = "#!/bin/sh
+case \"$*\" in
+    *version_info*) echo 3 12 ;;
+    *venv*--clear*) for last; do :; done; mkdir -p \"$last/bin\"; cp \"$0\" \"$last/bin/python\" ;;
+    *pip*) echo \"asked: $*\" ;;
+    *verdict*) echo judged ;;
+esac
+";
+
+#[test]
+fn what_is_set_up_is_told_with_the_reason_and_pip_is_not_silenced() {
+    let folder = checkout("");
+    fs::remove_dir_all(folder.path().join(".venv")).unwrap();
+    let python = folder.path().join("python3");
+    fs::write(&python, TALKING).unwrap();
+    fs::set_permissions(&python, fs::Permissions::from_mode(0o755)).unwrap();
+    let sweep = common::root().join(SWEEP);
+    let mut command = common::runner(folder.path());
+    let path = format!("{}:/usr/bin:/bin", folder.path().display());
+    command.env("PATH", path).arg("show").arg(sweep);
+    let shown = command.arg("--root").arg(folder.path()).assert().success();
+    shown
+        .stdout(contains("\njudged\n"))
+        .stderr(contains("the analysis judges sweeps and draws them"))
+        .stderr(contains("asked: -m pip install").and(contains("--quiet").not()));
 }

@@ -183,3 +183,97 @@ fn a_damaged_recording_is_refused_with_the_place() {
         .code(2)
         .stderr(contains("it.zst: is damaged at byte "));
 }
+
+#[test]
+fn a_full_disk_is_the_hosts_fault_and_the_recording_is_kept_elsewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = common::runner(folder.path());
+    command.args(["record", "--output", "/dev/full", "--"]);
+    let recorded = command.arg(&*BUILT).arg("ends").assert().code(4);
+    let said = String::from_utf8(recorded.get_output().stderr.clone()).unwrap();
+    assert!(
+        said.contains("--output /dev/full: the recording cannot be written: "),
+        "{said}"
+    );
+    let (_, kept) = said.split_once("; it is in ").unwrap();
+    let kept = Path::new(kept.split(';').next().unwrap());
+    let mut show = common::runner(folder.path());
+    show.arg("show")
+        .arg(kept)
+        .assert()
+        .success()
+        .stdout(contains(FORKS));
+    fs::remove_file(kept).unwrap();
+}
+
+#[test]
+fn a_recording_of_any_name_is_shown_in_any_format_that_has_room_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    record(folder.path(), &["ends"]).success();
+    let any = folder.path().join("my.rec");
+    fs::rename(folder.path().join("it.zst"), &any).unwrap();
+    let show = |words: &[&str]| {
+        let mut command = common::runner(folder.path());
+        command.arg("show").arg(&any).args(words).assert()
+    };
+    show(&[]).success().stdout(contains(FORKS));
+    show(&["--format", "markdown"])
+        .success()
+        .stdout(contains("| part of the span | tasks at once |"));
+    let data = show(&["--format", "json"]).success();
+    let data: serde_json::Value = serde_json::from_slice(&data.get_output().stdout).unwrap();
+    assert_eq!(
+        (&data["facts"]["joins"], &data["facts"]["spawns"]),
+        (&11.into(), &5.into())
+    );
+    assert!(data["threads"][0]["running_ns"].is_u64(), "{data}");
+    show(&["--format", "csv"])
+        .code(2)
+        .stderr(contains("--format csv: a recording has several"));
+    show(&["--output", "."])
+        .code(2)
+        .stderr(contains("--output .: it names a folder of sweeps"));
+    let timeline = ["--timeline", "/dev/full"];
+    show(&timeline)
+        .code(4)
+        .stderr(contains("--timeline /dev/full: "));
+}
+
+#[test]
+fn an_earlier_recording_stays_where_no_new_one_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    record(folder.path(), &["ends"]).success();
+    let before = fs::read(folder.path().join("it.zst")).unwrap();
+    record(folder.path(), &["ends", "without"]).code(2);
+    assert_eq!(fs::read(folder.path().join("it.zst")).unwrap(), before);
+}
+
+#[test]
+fn a_cut_recording_is_no_input_of_any_command_and_nothing_is_built_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    record(folder.path(), &["ends"]).success();
+    let path = folder.path().join("it.zst");
+    let whole = fs::read(&path).unwrap();
+    let trace = [
+        "trace",
+        "--branch",
+        "packed",
+        "--workload",
+        "replay",
+        "--threads",
+        "1",
+    ];
+    let plan = ["plan", "--branches", "packed", "--workloads", "replay"];
+    let sweep = ["sweep", "--branches", "packed", "--workloads", "replay"];
+    let compare = ["compare", "master", "packed", "--workloads", "replay"];
+    for words in [&plan[..], &sweep, &compare, &trace] {
+        for cut in [whole.len() - 9, whole.len() / 2, 2, 0] {
+            fs::write(&path, &whole[..cut]).unwrap();
+            let mut command = common::runner(folder.path());
+            command.args(words).arg("--input").arg(&path);
+            let named = format!("--input {}: is ", path.display());
+            let refused = command.assert().code(2).stderr(contains(named));
+            refused.stderr(contains("resolving").or(contains("building")).not());
+        }
+    }
+}

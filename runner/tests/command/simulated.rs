@@ -6,7 +6,7 @@ use std::path::Path;
 
 use assert_cmd::assert::{Assert, OutputAssertExt as _};
 use predicates::prelude::PredicateBooleanExt as _;
-use predicates::str::contains;
+use predicates::str::{contains, is_match};
 use serde_json::Value;
 
 use crate::common;
@@ -39,6 +39,13 @@ fn a_misspelt_machine_is_refused_with_the_likely_name() {
     plan(&["--machine", "zen4-46"])
         .code(2)
         .stderr(contains("--machine zen4-46: no such machine").and(contains("`zen4-64`?")));
+}
+
+#[test]
+fn the_fixed_frequency_of_a_machine_is_its_own_and_not_what_this_host_can_hold() {
+    plan(&["--mode", "fixed"])
+        .success()
+        .stdout(is_match("frequency +fixed\n").unwrap());
 }
 
 /// What of the checkout a plan on the simulated machine of this file reads.

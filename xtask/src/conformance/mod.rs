@@ -9,11 +9,12 @@ use std::time::Instant;
 use anyhow::{Result, ensure};
 use xshell::Shell;
 
+use crate::shell::alone;
 use crate::variants::{Variant, Variants};
 use counts::{Counts, table};
 use passed::Passed;
-pub(crate) use suites::count;
 use suites::{Name, Package, Suite};
+pub(crate) use suites::{Tested, build, tested};
 
 /// What to run on which variants.
 #[derive(clap::Args)]
@@ -61,6 +62,7 @@ pub(crate) fn test(sh: &Shell, variants: &[Variant]) -> Result<()> {
 }
 
 fn run_on(sh: &Shell, variants: &[Variant], options: &Options) -> Result<()> {
+    let _lock = alone(sh, "conformance")?;
     let mut suites = Vec::new();
     for package in &options.packages {
         suites.extend(package.suites(sh, options.skip_doctests)?);

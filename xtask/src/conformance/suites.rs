@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Context, Result, bail, ensure};
+use runner::stop::Stop;
 use toml::Table;
 use xshell::{Cmd, Shell, cmd};
 
@@ -139,8 +140,8 @@ impl Suite {
         format!("{} {kind}", self.package)
     }
 
-    /// Runs the suite on `variant` and says on stderr what failed. A test program that does not
-    /// compile or does not end by itself counts as one failure.
+    /// Runs the suite on `variant` and says on stderr what failed. A test program that does not end
+    /// by itself counts as one failure; one that does not compile is an error.
     pub(super) fn run(&self, sh: &Shell, variant: &Variant) -> Result<Counts> {
         // One folder for all: what does not depend on the variant is built once.
         let target = sh.current_dir().join("target/conformance/build");
@@ -156,20 +157,49 @@ impl Suite {
             .map(|name| format!("rayon-core/{name}"))
             .collect();
         let features = features.join(",");
-        let test = cmd!(sh, "cargo test --no-fail-fast --features {features}");
+        let test = || cmd!(sh, "cargo test --no-fail-fast --features {features}");
         let test = match self.kind {
-            Kind::Tests => test.args(["--lib", "--tests"]),
-            Kind::Doctests => fork::examples(test),
+            Kind::Tests => {
+                let what = format!("{} on {}", self.title(), variant.name());
+                build(test().args(["--lib", "--tests", "--no-run"]), &what)?;
+                test().args(["--lib", "--tests"])
+            }
+            Kind::Doctests => fork::examples(test()),
         };
-        count(test)
+        let Tested { counts, has_died } = tested(test)?;
+        Ok(Counts {
+            failed: counts.failed.max(has_died.into()),
+            ..counts
+        })
     }
 }
 
+/// Builds tests, so that what does not compile is not taken for a test that fails.
+///
+/// # Errors
+/// [`Stop::BuildFailed`], after cargo's words on stderr.
+pub(crate) fn build(tests: Cmd<'_>, what: &str) -> Result<()> {
+    let output = tests.quiet().ignore_status().output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    eprintln!("{}", String::from_utf8_lossy(&output.stderr).trim_end());
+    Err(Stop::BuildFailed(format!("{what} does not compile; cargo's words are above")).into())
+}
+
+/// What came of tests that compile.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tested {
+    pub(crate) counts: Counts,
+    /// Whether a test program ended without a result.
+    pub(crate) has_died: bool,
+}
+
 /// Runs tests, and says on stderr what failed.
-pub(crate) fn count(test: Cmd<'_>) -> Result<Counts> {
+pub(crate) fn tested(test: Cmd<'_>) -> Result<Tested> {
     let output = test.quiet().ignore_status().output()?;
     let report = String::from_utf8_lossy(&output.stdout);
-    let mut counts = Counts::read(&report);
+    let counts = Counts::read(&report);
     if !output.status.success() {
         let passed = |line: &&str| line.starts_with("test ") && line.ends_with("... ok");
         report
@@ -177,9 +207,11 @@ pub(crate) fn count(test: Cmd<'_>) -> Result<Counts> {
             .filter(|line| !passed(line))
             .for_each(|line| eprintln!("{line}"));
         eprintln!("{}", String::from_utf8_lossy(&output.stderr));
-        counts.failed = counts.failed.max(1);
     }
-    Ok(counts)
+    Ok(Tested {
+        counts,
+        has_died: !output.status.success() && counts.failed == 0,
+    })
 }
 
 /// A package with the edition and all dependencies of the published one, and the fork.

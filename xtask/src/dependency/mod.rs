@@ -10,7 +10,7 @@ use xshell::{Shell, cmd};
 
 use crate::fork;
 use crate::lock::{added, locked};
-use crate::shell::step;
+use crate::shell::{alone, step};
 use crate::variants::all_features;
 
 /// The oldest versions that satisfy the published crate, each after those that need a newer one.
@@ -31,6 +31,7 @@ const PROGRAM: &str = "fn main() {\n    rayon::join(|| (), || ());\n    rayon_co
 pub(crate) fn test(sh: &Shell) -> Result<()> {
     let title = "the fork in a program of somebody else";
     eprintln!("── {title}");
+    let _lock = alone(sh, "dependency")?;
     let folder = sh.current_dir().join("target/dependency/program");
     let fork = fork::folder(sh);
     let manifest = |features: &[&str]| {

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, ensure};
 use xshell::{Shell, cmd};
 
 use crate::fork;
+use crate::shell::alone;
 use crate::variants::Variant;
 
 /// How much more a level may take than on the published crate: what the compiler's choice to inline
@@ -31,6 +32,7 @@ struct Row {
 /// Compares the fork's `variants` with the published crate, prints a table for each profile, and
 /// fails if a level of any takes more than there.
 pub(crate) fn run(sh: &Shell, variants: &[Variant]) -> Result<()> {
+    let _lock = alone(sh, "stack")?;
     let mut excesses = Vec::new();
     for profile in ["release", "dev"] {
         let requirement = format!("\"={}\"", fork::PUBLISHED);

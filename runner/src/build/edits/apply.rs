@@ -48,21 +48,26 @@ impl Edits {
         changed.collect()
     }
 
-    /// Copies the crate in `from` and applies the edits to the copy, which is a workspace by
-    /// itself. Files that are right already keep their time stamps.
+    /// Copies the workspace in `root`, or a crate that is none, to `to`, and applies the edits to the
+    /// copy of the crate in `krate`, which is `root` or lies in it. The copy is a workspace by itself.
+    /// Files that are right already keep their time stamps.
     ///
     /// # Errors
     /// As [`Self::apply`]; and if a file cannot be read or written.
-    pub fn copy(&self, from: &Path, to: &Path) -> Result<Vec<Changed>> {
-        let changed = self.apply(from)?;
+    pub fn copy(&self, root: &Path, krate: &Path, to: &Path) -> Result<Vec<Changed>> {
+        let changed = self.apply(krate)?;
+        let inside = krate
+            .strip_prefix(root)
+            .with_context(|| format!("{} is not in {}", krate.display(), root.display()))?;
         let new_text = |file: &Path| {
+            let file = file.strip_prefix(inside).ok()?;
             let change = changed
                 .iter()
                 .find(|change| Path::new(&change.file) == file)?;
             Some(change.after.clone().into_bytes())
         };
-        copy_folder(from, to, new_text)
-            .with_context(|| format!("{} cannot be copied to {}", from.display(), to.display()))?;
+        copy_folder(root, to, new_text)
+            .with_context(|| format!("{} cannot be copied to {}", root.display(), to.display()))?;
         Ok(changed)
     }
 

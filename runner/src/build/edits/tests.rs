@@ -268,11 +268,11 @@ fn a_copy_has_the_edits_and_what_is_right_there_already_keeps_its_time() {
             .modified()
             .unwrap()
     };
-    edits.copy(from.path(), to.path()).unwrap();
+    edits.copy(from.path(), from.path(), to.path()).unwrap();
     let (first, read) = (written(), |file: &str| {
         fs::read_to_string(to.path().join(file))
     });
-    edits.copy(from.path(), to.path()).unwrap();
+    edits.copy(from.path(), from.path(), to.path()).unwrap();
     assert_eq!(written(), first);
     assert!(read("src/lib.rs").unwrap().contains("let times = 2;"));
     assert!(

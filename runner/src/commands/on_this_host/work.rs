@@ -129,8 +129,8 @@ impl Work<'_> {
         let cpus = Host::usable_cpus();
         if self.record.cpus != cpus {
             return stop(format!(
-                "it was begun with {} CPUs, now there are {cpus}",
-                self.record.cpus
+                "it was begun on {}, and now may use {cpus}",
+                count(self.record.cpus, "CPU", "CPUs")
             ));
         }
         Ok(())

@@ -3,6 +3,7 @@
 pub(crate) mod show;
 
 use std::fs;
+use std::io::BufWriter;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
@@ -12,11 +13,14 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use recording::layout::{FOLDER_VARIABLE, LIMIT_VARIABLE, MARK, SPLIT_VARIABLE};
-use recording::{Error, Recording, Tree};
+use recording::{Recording, Tree};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::host::Host;
+use crate::options::recording::told;
+use crate::record::whole_file;
+use crate::report::table::Format;
 use crate::run::interrupt;
 use crate::stop::{Exit, Stop};
 
@@ -66,22 +70,8 @@ pub(crate) fn run(arguments: &RecordArgs) -> Result<Exit> {
         .clone()
         .unwrap_or_else(|| PathBuf::from(format!("{name}.recording.zst")));
     // That it cannot be written is better told before the program runs.
-    fs::OpenOptions::new()
-        .append(true)
-        .create(true)
-        .open(&output)
-        .map_err(|error| {
-            Stop::HostNotFit(format!(
-                "--output {}: {error}; choose another file",
-                output.display()
-            ))
-        })?;
-    let parent = Path::new(IN_MEMORY);
-    let folder = if parent.is_dir() {
-        tempfile::tempdir_in(parent)
-    } else {
-        tempfile::tempdir()
-    };
+    whole_file::check_writable(&output)?;
+    let folder = tempfile::tempdir_in(in_memory());
     let folder = folder.context("a folder for the events cannot be made")?;
     let mut command = Command::new(&program);
     command
@@ -96,13 +86,10 @@ pub(crate) fn run(arguments: &RecordArgs) -> Result<Exit> {
     let started_ns = monotonic_ns();
     let status = wait(command, &program)?;
     let ended_ns = monotonic_ns();
-    let nothing = || -> anyhow::Error {
-        _ = fs::metadata(&output).is_ok_and(|it| it.len() == 0) && fs::remove_file(&output).is_ok();
-        Stop::BadInput(why_nothing(&program)).into()
-    };
-    let recorded = Recording::collect(folder.path()).map_err(|error| told(&program, &error))?;
+    let recorded = Recording::collect(folder.path())
+        .map_err(|error| told(&program.display().to_string(), &error))?;
     let Some(mut recording) = recorded.filter(|it| !it.threads.is_empty()) else {
-        return Err(nothing());
+        bail!(Stop::BadInput(why_nothing(&program)));
     };
     let head = &mut recording.head;
     head.program = name;
@@ -111,12 +98,10 @@ pub(crate) fn run(arguments: &RecordArgs) -> Result<Exit> {
         .cpu_field("model name")
         .unwrap_or_else(|_| "unknown".to_owned());
     (head.started_ns, head.ended_ns) = (started_ns, ended_ns);
-    recording
-        .write(&output)
-        .map_err(|error| told(&output, &error))?;
-    let tree = Tree::of(&recording).map_err(|error| told(&output, &error))?;
-    show::print(&recording, &tree)?;
+    write(&recording, &output)?;
     let path = output.display();
+    let tree = Tree::of(&recording).map_err(|error| told(&path.to_string(), &error))?;
+    show::print(&recording, &tree, Format::Table)?;
     tell!("written to {path}; `cargo runner show {path} --timeline timeline.json` draws it");
     if status.success() {
         Ok(Exit::Good)
@@ -127,6 +112,40 @@ pub(crate) fn run(arguments: &RecordArgs) -> Result<Exit> {
         );
         Ok(Exit::TrialsFailed)
     }
+}
+
+/// A folder in memory, or the one for temporary files.
+fn in_memory() -> PathBuf {
+    let folder = PathBuf::from(IN_MEMORY);
+    if folder.is_dir() {
+        folder
+    } else {
+        std::env::temp_dir()
+    }
+}
+
+/// Writes the recording where it was asked for. If that fails, it is kept where the events were:
+/// the program may have run for hours.
+fn write(recording: &Recording, output: &Path) -> Result<()> {
+    let Err(error) = whole_file::write(output, |file| recording.write(file)) else {
+        return Ok(());
+    };
+    let kept = || {
+        let file = tempfile::Builder::new()
+            .prefix("work-stealing-")
+            .suffix(".recording.zst")
+            .tempfile_in(in_memory())?;
+        recording.write(BufWriter::new(file.as_file()))?;
+        Ok::<PathBuf, std::io::Error>(file.keep()?.1)
+    };
+    let place = kept().map_or_else(
+        |_| "and nowhere else; the recording is lost".to_owned(),
+        |path| format!("it is in {}; move it away from there", path.display()),
+    );
+    bail!(Stop::HostNotFit(format!(
+        "--output {}: the recording cannot be written: {error}; {place}",
+        output.display()
+    )))
 }
 
 /// The program's file, looked for as a shell does.
@@ -207,15 +226,6 @@ fn why_nothing(program: &Path) -> String {
              rayon-fork/, after `cargo update -p rayon-core` (`cargo tree -i rayon-core` must show 1.13.90); see \
              recording/README.md"
         )
-    }
-}
-
-/// An error about a recording, in the words that were typed.
-pub(crate) fn told(path: &Path, error: &Error) -> Stop {
-    let text = format!("{}: {error}", path.display());
-    match error {
-        Error::ClockJumped { .. } => Stop::HostNotFit(text),
-        _ => Stop::BadInput(text),
     }
 }
 

@@ -1,32 +1,43 @@
 //! What a recording tells, in tables.
 
-use std::fs::File;
-use std::io::{BufWriter, Write as _};
+use std::fmt;
+use std::io::Write as _;
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use recording::{Profile, Recording, Region, State, Tree, write_timeline};
+use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::told;
-use crate::report::table::{Column, Format, Terminal, TextTable};
+use crate::options::recording::read;
+use crate::record::whole_file;
+use crate::report::table::{self, Column, Format, Terminal, TextTable, plain};
 use crate::run::progress::human;
 use crate::stop::{Exit, Stop};
 
 /// Prints what the recording at `path` tells, and writes its timeline if one is wanted.
-pub(crate) fn run(path: &Path, timeline: Option<&Path>) -> Result<Exit> {
-    let recording = Recording::read(path).map_err(|error| told(path, &error))?;
-    let tree = Tree::of(&recording).map_err(|error| told(path, &error))?;
-    print(&recording, &tree)?;
+pub(crate) fn run(path: &Path, timeline: Option<&Path>, format: Format) -> Result<Exit> {
+    if format == Format::Csv {
+        bail!(Stop::BadInput(format!(
+            "--format csv: a recording has several tables, and CSV is one; {} can be shown as table, markdown or json",
+            path.display()
+        )));
+    }
+    let (recording, tree) = read(path, &path.display().to_string())?;
+    print(&recording, &tree, format)?;
     if let Some(output) = timeline {
-        let fault = |error: &dyn std::fmt::Display| {
+        whole_file::check_writable(output)?;
+        let mut left_out = 0;
+        let written = whole_file::write(output, |file| {
+            left_out = write_timeline(&recording, file).map_err(std::io::Error::other)?;
+            Ok(())
+        });
+        written.map_err(|error| {
             Stop::HostNotFit(format!(
                 "--timeline {}: {error}; choose another file",
                 output.display()
             ))
-        };
-        let mut out = BufWriter::new(File::create(output).map_err(|error| fault(&error))?);
-        let left_out = write_timeline(&recording, &mut out).map_err(|error| fault(&error))?;
-        out.flush().map_err(|error| fault(&error))?;
+        })?;
         if left_out > 0 {
             tell!("note: the {left_out} shortest pieces are not drawn");
         }
@@ -52,14 +63,21 @@ fn median(mut values: Vec<u64>) -> u64 {
     values.get(values.len() / 2).copied().unwrap_or(0)
 }
 
-/// Tables on standard output, what to beware of on standard error.
-pub(super) fn print(recording: &Recording, tree: &Tree) -> Result<()> {
+/// What it tells on standard output, what to beware of on standard error.
+pub(super) fn print(recording: &Recording, tree: &Tree, format: Format) -> Result<()> {
     let profile = Profile::of(tree);
-    let mut text = facts(recording, tree, &profile);
-    for table in [parallelism(&profile), grains(&profile), states(tree)] {
-        text += "\n";
-        text += &table.text(Format::Table, Terminal::of_stdout());
-    }
+    let facts = Facts::of(recording, tree, &profile);
+    let text = match format {
+        Format::Json => table::json(&data(&facts, tree, &profile))?,
+        Format::Markdown => format!(
+            "```text\n{facts}```\n{}",
+            tables(tree, &profile, format, Terminal::default())
+        ),
+        Format::Table | Format::Csv => format!(
+            "{facts}{}",
+            tables(tree, &profile, format, Terminal::of_stdout())
+        ),
+    };
     std::io::stdout().lock().write_all(text.as_bytes())?;
     for warning in warnings(recording, tree) {
         tell!("{warning}");
@@ -67,45 +85,124 @@ pub(super) fn print(recording: &Recording, tree: &Tree) -> Result<()> {
     Ok(())
 }
 
-fn facts(recording: &Recording, tree: &Tree, profile: &Profile) -> String {
-    let head = &recording.head;
-    let Profile {
-        work_ns,
-        span_ns,
-        blocked_ns,
-        ..
-    } = profile;
-    let wall = head.ended_ns.saturating_sub(head.started_ns);
-    let [joins, scopes, broadcasts, spawns, installs] = profile.steps;
-    let events: u64 = tree.threads().iter().map(|thread| thread.events).sum();
-    let sum = |value: fn(&Region) -> u64| profile.regions.iter().map(value).sum::<u64>();
-    let of = |value: fn(&Region) -> u64| median(profile.regions.iter().map(value).collect());
-    let blocked = if *blocked_ns > 0 {
-        format!(
-            ", and {} in which threads waited for something outside the pool",
-            time(*blocked_ns)
+fn tables(tree: &Tree, profile: &Profile, format: Format, look: Terminal) -> String {
+    let tables = [parallelism(profile), grains(profile), states(tree)];
+    let text = |table: &TextTable| format!("\n{}", table.text(format, look));
+    tables.iter().map(text).collect()
+}
+
+/// What is said of a recording in one figure each.
+#[derive(Serialize)]
+struct Facts {
+    program: String,
+    wall_ns: u64,
+    ended: String,
+    processor: String,
+    events: u64,
+    joins: u64,
+    scopes: u64,
+    broadcasts: u64,
+    spawns: u64,
+    installs: u64,
+    work_ns: u64,
+    blocked_ns: u64,
+    span_ns: u64,
+    regions: usize,
+    region_median_ns: u64,
+    gap_median_ns: u64,
+    in_regions_ns: u64,
+}
+
+impl Facts {
+    fn of(recording: &Recording, tree: &Tree, profile: &Profile) -> Self {
+        let head = &recording.head;
+        let [joins, scopes, broadcasts, spawns, installs] = profile.steps;
+        let of = |value: fn(&Region) -> u64| median(profile.regions.iter().map(value).collect());
+        Self {
+            program: head.program.clone(),
+            wall_ns: head.ended_ns.saturating_sub(head.started_ns),
+            ended: head.ended.clone(),
+            processor: head.processor.clone(),
+            events: tree.threads().iter().map(|thread| thread.events).sum(),
+            joins,
+            scopes,
+            broadcasts,
+            spawns,
+            installs,
+            work_ns: profile.work_ns,
+            blocked_ns: profile.blocked_ns,
+            span_ns: profile.span_ns,
+            regions: profile.regions.len(),
+            region_median_ns: of(|region| region.work_ns),
+            gap_median_ns: of(|region| region.gap_ns),
+            in_regions_ns: profile.regions.iter().map(|region| region.work_ns).sum(),
+        }
+    }
+}
+
+impl fmt::Display for Facts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let blocked = if self.blocked_ns > 0 {
+            format!(
+                ", and {} in which threads waited for something outside the pool",
+                time(self.blocked_ns)
+            )
+        } else {
+            String::new()
+        };
+        write!(
+            f,
+            "{}: {} with all that is not rayon's, {}; {} events on {}\n\
+             forks         {} joins, {} scopes, {} broadcasts, {} spawned jobs, {} installs\n\
+             work          {} since it first used a pool{blocked}\n\
+             span          {} on as many cores as it likes, so at most {:.1} times as fast\n\
+             regions       {}, given to the pool from outside: median {}, with a gap of {} before; {} of the work\n",
+            plain(&self.program),
+            time(self.wall_ns),
+            plain(&self.ended),
+            self.events,
+            plain(&self.processor),
+            self.joins,
+            self.scopes,
+            self.broadcasts,
+            self.spawns,
+            self.installs,
+            time(self.work_ns),
+            time(self.span_ns),
+            (self.work_ns + self.blocked_ns) as f64 / self.span_ns.max(1) as f64,
+            self.regions,
+            time(self.region_median_ns),
+            time(self.gap_median_ns),
+            percent(self.in_regions_ns, self.work_ns),
         )
-    } else {
-        String::new()
-    };
-    format!(
-        "{}: {} with all that is not rayon's, {}; {events} events on {}\n\
-         forks         {joins} joins, {scopes} scopes, {broadcasts} broadcasts, {spawns} spawned jobs, {installs} installs\n\
-         work          {} since it first used a pool{blocked}\n\
-         span          {} on as many cores as it likes, so at most {:.1} times as fast\n\
-         regions       {}, given to the pool from outside: median {}, with a gap of {} before; {} of the work\n",
-        head.program,
-        time(wall),
-        head.ended,
-        head.processor,
-        time(*work_ns),
-        time(*span_ns),
-        (work_ns + blocked_ns) as f64 / (*span_ns).max(1) as f64,
-        profile.regions.len(),
-        time(of(|region| region.work_ns)),
-        time(of(|region| region.gap_ns)),
-        percent(sum(|region| region.work_ns), *work_ns),
-    )
+    }
+}
+
+/// The facts and the tables as one object, times in nanoseconds.
+fn data(facts: &Facts, tree: &Tree, profile: &Profile) -> Value {
+    let powers = std::iter::successors(Some(1_u64), |power| power.checked_mul(10));
+    let grains = powers
+        .zip(&profile.grains)
+        .filter(|(_, (count, _))| *count > 0);
+    let grains = grains.map(|(from_ns, (stretches, work_ns))| {
+        json!({ "from_ns": from_ns, "stretches": stretches, "work_ns": work_ns })
+    });
+    let threads = tree.threads().iter().map(|thread| {
+        json!({
+            "worker": thread.worker,
+            "running_ns": thread.in_state_ns[State::Running as usize],
+            "searching_ns": thread.in_state_ns[State::Searching as usize],
+            "asleep_ns": thread.in_state_ns[State::Asleep as usize],
+            "preempted_ns": thread.preempted_ns,
+            "blocked_ns": thread.blocked_ns,
+        })
+    });
+    json!({
+        "facts": facts,
+        "parallelism": profile.parallelism,
+        "grains": grains.collect::<Value>(),
+        "threads": threads.collect::<Value>(),
+    })
 }
 
 fn percent(part: u64, whole: u64) -> String {

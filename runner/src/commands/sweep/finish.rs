@@ -7,10 +7,11 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 
 use super::arguments::{SweepArgs, SweepCommand};
-use crate::commands::show::Table;
+use crate::commands::show::{Table, print};
 use crate::options::project::Project;
 use crate::record::manifest::Manifest;
 use crate::record::sweep_dir::SweepDir;
+use crate::report::page::Page;
 use crate::report::summary::{Agreement, Summary};
 use crate::report::table::Format;
 use crate::run::progress::{count, human};
@@ -95,18 +96,28 @@ pub(super) fn finish(
     {
         tell!("warning: {error:#}; every trial is in it");
     }
-    let table = Table::of(project, sweep, manifest, summary, arguments.format)?;
-    let text = match command.page {
-        Some(page) => page(
+    let mut table = Table::of(sweep, manifest, summary, arguments.format)?;
+    let is_data = matches!(arguments.format, Format::Json | Format::Csv);
+    // The page has the table's data among its own. What is known at once is not kept back while
+    // Python is set up.
+    let shows_table = command.page.is_none() || !is_data;
+    if shows_table {
+        if command.page.is_some() {
+            print(&Page::head(manifest, arguments.format))?;
+        }
+        print(&table.text)?;
+    }
+    print(&table.judge(project))?;
+    if let Some(page) = command.page {
+        let is_begun_here = arguments.resume.is_none();
+        print(&page(
             sweep,
             manifest,
             &table,
-            arguments.resume.is_none(),
+            is_begun_here,
             arguments.format,
-        )?,
-        None => table.text,
-    };
-    std::io::stdout().write_all(text.as_bytes())?;
+        )?)?;
+    }
     let failed = summary.failed;
     let is_simulated = manifest.asked.machine.is_some();
     let mut end = format!(

@@ -185,6 +185,24 @@ fn a_sweep_with_broken_lines_is_shown_without_them_loudly_and_repaired() {
 }
 
 #[test]
+fn a_repair_does_not_call_a_sweep_sound_whose_other_files_are_broken() {
+    for (file, content) in [
+        ("manifest.json", &b"{"[..]),
+        ("manifest.json", b"\xff\xfe"),
+        ("host.json", b"{"),
+        ("host.json", b"\xff"),
+    ] {
+        let damaged = Damaged::new();
+        fs::write(damaged.file(file), content).unwrap();
+        let mut repair = common::runner(damaged.folder.path());
+        let repair = repair.arg("repair").arg(&damaged.sweep).assert();
+        repair
+            .code(2)
+            .stderr(contains(file).and(contains("nothing was changed").not()));
+    }
+}
+
+#[test]
 fn records_of_branches_and_trials_that_were_not_planned_are_not_shown_as_if_they_were() {
     for (field, other) in [("branch", "stranger"), ("trial", "0123456789abcdef")] {
         let damaged = Damaged::new();
