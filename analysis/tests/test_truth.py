@@ -32,7 +32,15 @@ def test_equal_branches_are_rarely_told_apart_and_intervals_cover(name: str) -> 
     assert found["advised"] + found["advised another"] < FALSE
 
 
-@pytest.mark.parametrize("name", ["far-modes", "two-branches-lone-noise"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "far-modes",
+        "two-branches-lone-noise",
+        "two-branches, one cell",
+        "simulated, two states of every name",
+    ],
+)
 def test_two_modes_and_a_lone_noisy_branch_make_few_claims(name: str) -> None:
     assert truth.rates(truth.results(truth.CASES[name], SWEEPS))["any false claim"] < FALSE
 
@@ -86,10 +94,12 @@ def test_a_simulated_change_without_noise_is_found() -> None:
     )
 
 
-def test_two_sweeps_together_know_what_one_does_not() -> None:
-    one, two = np.array([truth.of_two_sweeps(seed) for seed in range(SWEEPS // 2)]).mean(axis=0)
-    assert one < 0.8
-    assert two > 0.88
+@pytest.mark.parametrize("moves", truth.SHIFTS)
+def test_two_sweeps_together_know_what_one_does_not(moves: str) -> None:
+    found = [truth.of_sweeps(moves, 2, seed) for seed in range(SWEEPS)]
+    assert np.mean([it.one for it in found]) < 0.8
+    assert np.mean([it.together for it in found]) > 0.88
+    assert 100 * np.mean([it.claims for it in found]) < FALSE
 
 
 def test_what_is_said_to_be_found_is_found() -> None:

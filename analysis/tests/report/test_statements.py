@@ -106,11 +106,49 @@ def test_a_change_of_one_sweep_says_so_and_one_of_two_pools_them(tmp_path: Path)
     assert re.search(
         r"`packed` takes (19|20)\.\d.% less time than `master` on `tsp` with 2 threads ", two
     )
-    assert re.search(r"; two sweeps on 1 day: −\d+\.\d.% and −\d+\.\d.%; ", two)
+    assert re.search(r"; 2 sweeps on 1 day: −\d+\.\d.% and −\d+\.\d.%; ", two)
     in_a_cell = stated("effect", both, "tsp", "master", "packed")
     assert re.fullmatch(
-        r"−(19|20)\.\d.% time on `tsp` .*; two sweeps on 1 day: −\d+\.\d.% and −\d+\.\d.%\)",
+        r"−(19|20)\.\d.% time on `tsp` .*; 2 sweeps on 1 day: −\d+\.\d.% and −\d+\.\d.%\)",
         in_a_cell,
+    )
+
+
+def test_all_sweeps_that_are_named_are_pooled(tmp_path: Path) -> None:
+    sweeps = [
+        analysed(tmp_path / str(at), effects={("packed", "tsp"): effect}, seed=at)
+        for at, effect in enumerate((0.8, 0.8, 1.6))
+    ]
+    three = stated("effect", sweeps, "tsp", "master", "packed")
+    assert re.search(r"; 3 sweeps on 1 day: −\d+\.\d.%, −\d+\.\d.% and \+\d+\.\d.%\)", three)
+    assert "not distinguishable" in three
+    assert "not distinguishable" not in stated("effect", sweeps[:2], "tsp", "master", "packed")
+
+
+@pytest.mark.parametrize(
+    ("other", "named"),
+    [
+        ({"threads": [1, 2, 4], "cpus": 4}, "with 4 CPUs"),
+        ({"workloads": {"tsp": 0.1, "packets": 0.1}}, "has packets small n=1000 dynamic free on "),
+        ({"threads": [1]}, "on 2 threads, which"),
+    ],
+)
+def test_sweeps_of_other_programs_threads_or_machines_are_not_pooled(
+    tmp_path: Path, other: dict[str, object], named: str
+) -> None:
+    both = [analysed(tmp_path / "one"), analysed(tmp_path / "other", **other)]
+    with pytest.raises(InputError, match="same programs, threads and machine") as refused:
+        stated("change", both, "all", "master", "packed")
+    assert named in str(refused.value)
+
+
+def test_what_would_have_been_found_stands_beside_what_is_not_distinguishable(
+    tmp_path: Path,
+) -> None:
+    analysis = analysed(tmp_path, trials=7, trial_noise=0.03)
+    told = stated("change", [analysis], "tsp", "master", "packed")
+    assert re.search(
+        r"not distinguishable.*; a change of \d+\.\d.% would have been found; one sweep", told
     )
 
 

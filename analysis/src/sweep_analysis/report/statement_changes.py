@@ -7,13 +7,14 @@ from typing import Any
 
 import polars as pl
 
-from sweep_analysis.read.labels import QUANTITY_NAMES, capital, count, percent, with_panel
+from sweep_analysis.read.labels import QUANTITY_NAMES, capital, count, listed, percent, with_panel
 from sweep_analysis.report.asked import Asked, moment
 from sweep_analysis.say.averages import beside_the_mean, gained_and_lost, pooled_threads
+from sweep_analysis.say.detectable import builds
 from sweep_analysis.say.headline import verdict
 from sweep_analysis.stats.calibration import CELL_MARGIN, EQUAL, MEAN_MARGIN, OFF, calibration
 from sweep_analysis.stats.compare import JUDGED, UNCLEAR, UNJUDGED
-from sweep_analysis.stats.two_sweeps import matching, together
+from sweep_analysis.stats.two_sweeps import Pooled, unlike
 
 
 def _change(asked: Asked) -> str:
@@ -21,7 +22,7 @@ def _change(asked: Asked) -> str:
 
     Words: as for `changes`, and a quantity.
 
-    Of two sweeps: both together, with what sweeps differ by.
+    Of several sweeps: all together, with what sweeps differ by.
     """
     workload, against, branch, *rest = asked.words
     quantity = rest[0] if rest else "time"
@@ -37,7 +38,8 @@ def _change(asked: Asked) -> str:
     equal = asked.sweep.sweep.replicates.equal
     return (
         f"`{branch}` takes {size} {'less' if row['time_ratio'] < 1 else 'more'} {QUANTITY_NAMES[row['quantity']]} than "
-        f"`{against}` {where} (95 % interval {_interval(row)}; {equal} differ by up to {_band(row)}{notes}; "
+        f"`{against}` {where} (95 % interval {_interval(row)}; "
+        f"builds {builds(row)}; {equal} differ by up to {_band(row)}{notes}; "
         f"{asked.source()[1:-1]}).{more}"
     )
 
@@ -60,7 +62,7 @@ def _effect(asked: Asked) -> str:
 
 
 def _of_days(asked: Asked, row: dict[str, Any]) -> tuple[dict[str, Any], str, str]:
-    """A row of the first sweep, pooled with the second if there is one; then their days.
+    """A row of the first sweep, pooled with all others; then their days.
 
     And what doubt is left.
     """
@@ -70,15 +72,19 @@ def _of_days(asked: Asked, row: dict[str, Any]) -> tuple[dict[str, Any], str, st
             "",
             verdict(row, asked.sweep.sweep) if row["verdict"] in (UNCLEAR, UNJUDGED) else "",
         )
-    others = asked.sweeps[1].judgement.comparisons
-    again = matching(others, row)
-    if again is None or row["ratio_low"] is None:
-        raise asked.refused("a sweep does not judge that", "name two sweeps that both do")
-    each = " and ".join(percent(it["time_ratio"]) for it in (row, again))
-    on = {str(analysis.sweep.manifest.get("created_at"))[:10] for analysis in asked.sweeps[:2]}
-    row |= together(asked.comparisons, others, row, again)
-    doubt = UNCLEAR if row["ratio_low"] < 1 < row["ratio_high"] else ""
-    return row, f"two sweeps on {count(len(on), 'day')}: {each}", doubt
+    comparisons = [asked.of_mode(it.judgement.comparisons) for it in asked.sweeps]
+    apart = unlike([it.sweep for it in asked.sweeps], comparisons, row)
+    if apart:
+        raise asked.refused(apart, "name sweeps of the same programs, threads and machine")
+    sweep = asked.sweep.sweep
+    pooled = Pooled(comparisons, simulated=sweep.machine is not None).row(row)
+    if pooled is None:
+        raise asked.refused("a sweep does not judge that", "name sweeps that all do")
+    each = listed([percent(ratio) for ratio in pooled["each"]])
+    on = {str(it.sweep.manifest.get("created_at"))[:10] for it in asked.sweeps}
+    number = count(len(asked.sweeps), "sweep")
+    doubt = verdict(pooled, sweep, number) if pooled["verdict"] in (UNCLEAR, UNJUDGED) else ""
+    return pooled, f"{number} on {count(len(on), 'day')}: {each}", doubt
 
 
 def _source(asked: Asked) -> str:
@@ -117,6 +123,7 @@ def _changes(asked: Asked) -> str:
             "quantity": QUANTITY_NAMES[row["quantity"]],
             f"against {against}": percent(row["time_ratio"]),
             "95 % interval": _interval(row),
+            "builds": builds(row),
             "A/A band": _band(row),
             "verdict": verdict(row, asked.sweep.sweep),
         }

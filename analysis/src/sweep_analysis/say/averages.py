@@ -12,6 +12,7 @@ import polars as pl
 
 from sweep_analysis.read.labels import percent, ranges, with_panel
 from sweep_analysis.read.schema import PANEL
+from sweep_analysis.say.detectable import detectable_of
 from sweep_analysis.stats.compare import FASTER, POOLED, SLOWER, kind_of_cell
 
 LARGEST = 4
@@ -57,7 +58,7 @@ def gained_and_lost(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]
         return []
     gain, lose = verdicts.count(FASTER), verdicts.count(SLOWER)
     return [
-        f"{gain} gain, {lose} lose, {parts.height - gain - lose} cannot be told",
+        f"{gain} gain, {lose} lose, {parts.height - gain - lose} cannot be told{detectable_of(parts)}",
         f"median {percent(float(np.exp(np.median(np.log(ratios)))))}",
     ]
 

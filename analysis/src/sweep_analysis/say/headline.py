@@ -8,6 +8,7 @@ import polars as pl
 
 from sweep_analysis.read.labels import QUANTITY_NAMES, count, percent
 from sweep_analysis.read.load import Sweep
+from sweep_analysis.say.detectable import detectable, detectable_of
 from sweep_analysis.stats.compare import UNCLEAR, UNJUDGED
 from sweep_analysis.stats.judgement import Judgement
 from sweep_analysis.stats.location import FEWEST_UNITS
@@ -40,7 +41,7 @@ def headline(judgement: Judgement) -> str:
     if claims.is_empty():
         return (
             f"No branch can be told from {baseline}: not over all workloads, not on one of them and in no cell, "
-            f"neither by wall time nor by CPU time nor by waits ({asked}).{rest}"
+            f"neither by wall time nor by CPU time nor by waits ({asked}){detectable_of(tested)}.{rest}"
         )
     told = []
     for level, where in LEVELS.items():
@@ -51,7 +52,7 @@ def headline(judgement: Judgement) -> str:
             told.append(f"{where}: {shown}{more}.")
     unclear = tested.height - claims.height
     others = (
-        f" In the other {unclear} of {asked}, nothing can be told from {baseline}."
+        f" In the other {unclear} of {asked}, nothing can be told from {baseline}{detectable_of(tested)}."
         if unclear
         else ""
     )
@@ -67,16 +68,24 @@ def change(row: dict[str, Any], baseline: str | None) -> str:
     return f"{row['branch']} takes {ratio} {what} ({low} to {high}) against {baseline}{where}"
 
 
-def verdict(row: dict[str, Any], sweep: Sweep) -> str:
-    """The verdict of a row of `frames.COMPARISONS`, and why it is none where the interval alone would be one."""
+def verdict(row: dict[str, Any], sweep: Sweep, units: str = "") -> str:
+    """The verdict of a row of `frames.COMPARISONS`, and why it is none where the interval alone would be one.
+
+    And what would have been found. `units` says how many there are of what, if not of builds.
+    """
     low, high, band = row["ratio_low"], row["ratio_high"], row["band"]
     if row["two_states"]:
         return f"{UNJUDGED}: two states"
-    if row["verdict"] != UNCLEAR or low is None or low <= 1 <= high:
+    if row["verdict"] != UNCLEAR:
         return str(row["verdict"])
+    least = detectable(row)
+    found = f"; {least}" if least else ""
+    if low is None or low <= 1 <= high:
+        return f"{UNCLEAR}{found}"
     if band is None or 1 / band <= row["time_ratio"] <= band:
-        return f"{UNCLEAR}: within the A/A band"
-    return f"{UNCLEAR}: {count(row['units'], 'seed' if sweep.machine else 'build')} are too few"
+        return f"{UNCLEAR}: within the A/A band{found}"
+    units = units or count(row["units"], "seed" if sweep.machine else "build")
+    return f"{UNCLEAR}: {units} are too few{found}"
 
 
 def why_unjudged(judgement: Judgement) -> str:

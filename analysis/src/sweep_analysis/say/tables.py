@@ -10,6 +10,7 @@ import polars as pl
 
 from sweep_analysis.read.labels import QUANTITY_NAMES, count, percent
 from sweep_analysis.read.schema import WORDS
+from sweep_analysis.say.detectable import builds_column, detectable_column
 from sweep_analysis.stats.claims import HELD, OPEN, REFUTED, UNTESTED
 from sweep_analysis.stats.events import HEADLINE, scale
 from sweep_analysis.stats.latency import KINDS, QUANTILES
@@ -100,7 +101,9 @@ def verdict_table(comparisons: pl.DataFrame, units: str = "layouts") -> pl.DataF
         "verdict",
         change.alias("time"),
         *interval,
+        builds_column(),
         band,
+        detectable_column(),
         _change("cpu_ratio", "CPU time"),
         "pairs",
         pl.col("units").alias(units),

@@ -70,7 +70,11 @@ def _pairs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
         pl.col("cpu_ns_per_unit").alias(CPU),
         WAIT,
     ).unpivot(QUANTITIES, index=[*key, "placement"], variable_name="quantity", value_name="value")
-    usable = values.filter(pl.col("value") > 0).with_columns(pl.col("value").log().alias(LOG))
+    above = pl.col("value") > 0  # As in `units.has_ratio`: a zero leaves out its cell.
+    cell = ["quantity", "placement", *PLACE, "threads", "branch"]
+    usable = values.filter(above.fill_null(value=False) & above.all().over(cell)).with_columns(
+        pl.col("value").log().alias(LOG)
+    )
     pinned, free = (
         usable.filter(placement=name).drop("placement", "value") for name in (PINNED, FREE)
     )
