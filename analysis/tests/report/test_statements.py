@@ -142,6 +142,19 @@ def test_sweeps_of_other_programs_threads_or_machines_are_not_pooled(
     assert named in str(refused.value)
 
 
+def test_times_by_threads_show_both_modes_of_builds(tmp_path: Path) -> None:
+    def slow_with_two(branch: str, _: str, threads: int, replicate: int) -> float:
+        return 3.0 if (branch, threads) == ("packed", 2) and replicate < 3 else 1.0
+
+    analysis = analysed(tmp_path, trials=7, state=slow_with_two)
+    told = stated("by-threads", [analysis], "time", "packed", "master")
+    packed, master = (row.split("|") for row in told.split("\n\n")[1].splitlines()[2:])
+    low, high = map(int, packed[4].split(" or "))
+    assert high == pytest.approx(3 * low, rel=0.1)
+    assert " or " not in packed[3] + master[3] + master[4]
+    assert "; both where builds have two modes (sweep " in told
+
+
 def test_what_would_have_been_found_stands_beside_what_is_not_distinguishable(
     tmp_path: Path,
 ) -> None:
