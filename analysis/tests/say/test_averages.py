@@ -26,7 +26,7 @@ def test_a_mean_that_is_one_workloads_is_told_so(tmp_path: Path) -> None:
     judgement = judged(tmp_path)
     row = judgement.rows.filter(level="overall", quantity="time").row(0, named=True)
     counts, median, few, threads = beside_the_mean(judgement.comparisons, row)
-    assert counts.startswith("1 gain, 0 lose, 5 cannot be told (found would have been ")
+    assert counts.startswith("1 gain, 0 lose, 5 cannot be told (detectable: median ")
     assert re.fullmatch(r"median [−+±]0\.\d.%", median)
     assert few.startswith("`inject`, ")
     assert re.search(r" make (9\d % of|all of) the mean$", few)

@@ -13,7 +13,7 @@ from sweep_analysis.say.averages import beside_the_mean, gained_and_lost, pooled
 from sweep_analysis.say.detectable import builds
 from sweep_analysis.say.headline import verdict
 from sweep_analysis.stats.calibration import CELL_MARGIN, EQUAL, MEAN_MARGIN, OFF, calibration
-from sweep_analysis.stats.compare import JUDGED, UNCLEAR, UNJUDGED
+from sweep_analysis.stats.compare import FASTER, JUDGED, SLOWER, UNCLEAR, UNJUDGED
 from sweep_analysis.stats.two_sweeps import Pooled, unlike
 
 
@@ -35,11 +35,12 @@ def _change(asked: Asked) -> str:
     days = days or ("" if asked.sweep.sweep.machine else "one sweep")
     notes = "".join(f"; {note}" for note in (doubt, days) if note)
     size = percent(row["time_ratio"])[1:]
-    equal = asked.sweep.sweep.replicates.equal
+    replicates = asked.sweep.sweep.replicates
+    equal, unit = replicates.equal, replicates.unit
     return (
         f"`{branch}` takes {size} {'less' if row['time_ratio'] < 1 else 'more'} {QUANTITY_NAMES[row['quantity']]} than "
         f"`{against}` {where} (95 % interval {_interval(row)}; "
-        f"builds {builds(row)}; {equal} differ by up to {_band(row)}{notes}; "
+        f"{unit}s {builds(row)}; {equal} differ by up to {_band(row)}{notes}; "
         f"{asked.source()[1:-1]}).{more}"
     )
 
@@ -80,11 +81,16 @@ def _of_days(asked: Asked, row: dict[str, Any]) -> tuple[dict[str, Any], str, st
     pooled = Pooled(comparisons, simulated=sweep.machine is not None).row(row)
     if pooled is None:
         raise asked.refused("a sweep does not judge that", "name sweeps that all do")
-    each = listed([percent(ratio) for ratio in pooled["each"]])
+    each = listed([_alone(ratio, said) for ratio, said in pooled["each"]])
     on = {str(it.sweep.manifest.get("created_at"))[:10] for it in asked.sweeps}
     number = count(len(asked.sweeps), "sweep")
     doubt = verdict(pooled, sweep, number) if pooled["verdict"] in (UNCLEAR, UNJUDGED) else ""
     return pooled, f"{number} on {count(len(on), 'day')}: {each}", doubt
+
+
+def _alone(ratio: float, said: str) -> str:
+    """What one of several sweeps shows, and says by itself."""
+    return percent(ratio) + (f" ({said} alone)" if said in (FASTER, SLOWER) else "")
 
 
 def _source(asked: Asked) -> str:
@@ -123,7 +129,7 @@ def _changes(asked: Asked) -> str:
             "quantity": QUANTITY_NAMES[row["quantity"]],
             f"against {against}": percent(row["time_ratio"]),
             "95 % interval": _interval(row),
-            "builds": builds(row),
+            f"{asked.sweep.sweep.replicates.unit}s": builds(row),
             "A/A band": _band(row),
             "verdict": verdict(row, asked.sweep.sweep),
         }

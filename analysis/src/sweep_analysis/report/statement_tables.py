@@ -167,11 +167,12 @@ def _with_states(
     by_build = trials.group_by([*_ROW, "program", "layout"], maintain_order=True)
     seen = by_build.agg(pl.col("us").median()) if measured else trials
     states = of_cells(seen.lazy(), "us", _ROW)
-    if states.is_empty():
-        return rows, ""
     ends = pl.col("low", "high").round(digits).cast(pl.Float64 if digits else pl.Int64)
     either = pl.concat_str(ends.cast(pl.String), separator=" or ")
-    joined = rows.join(states.select(*_ROW, either=either), on=_ROW, how="left")
+    differ = states.filter(pl.col("low").round(digits) != pl.col("high").round(digits))
+    if differ.is_empty():
+        return rows, ""
+    joined = rows.join(differ.select(*_ROW, either=either), on=_ROW, how="left")
     both = joined.select(*_ROW, us=pl.coalesce("either", pl.col("us").cast(pl.String)))
     return both, "; both where builds have two modes" if measured else ""
 

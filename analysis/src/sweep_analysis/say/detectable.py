@@ -9,6 +9,9 @@ import polars as pl
 from sweep_analysis.read.labels import percent
 from sweep_analysis.stats.compare import UNCLEAR
 
+MOST_TOLD = 10
+"""Ratio from which on the words say that nothing could have been found."""
+
 
 def detectable(row: dict[str, Any]) -> str:
     """The change that would have been found, for a row of `frames.COMPARISONS` without a verdict.
@@ -16,7 +19,7 @@ def detectable(row: dict[str, Any]) -> str:
     Empty if that is not known.
     """
     ratio = row["detectable"]
-    return f"a change of {_size(ratio)} would have been found" if ratio else ""
+    return f"detectable: {_size(ratio)}" if ratio else ""
 
 
 def detectable_of(rows: pl.DataFrame) -> str:
@@ -24,8 +27,10 @@ def detectable_of(rows: pl.DataFrame) -> str:
     known = rows.filter(verdict=UNCLEAR)["detectable"].drop_nulls().sort()
     if known.is_empty():
         return ""
-    ends = dict.fromkeys(_size(ratio) for ratio in (known[0], known[-1]))
-    return f" (found would have been {' to '.join(ends)})"
+    middle, most = known[(known.len() - 1) // 2], known[-1]
+    worst = f", at most {_size(most)}" if known.len() > 1 else ""
+    median = "median " if known.len() > 1 else ""
+    return f" (detectable: {median}{_size(middle)}{worst})"
 
 
 def detectable_column() -> pl.Expr:
@@ -34,17 +39,19 @@ def detectable_column() -> pl.Expr:
 
 
 def builds(row: dict[str, Any]) -> str:
-    """The least, the median and the most of the builds of a row; the ends of several sweeps."""
-    known = [row[name] for name in ("build_low", "build_median", "build_high")]
-    return ", ".join(percent(ratio) for ratio in known if ratio is not None) or "unknown"
+    """The least and the most of the builds of a row, and their median, which several sweeps have not."""
+    low, median, high = (row[name] for name in ("build_low", "build_median", "build_high"))
+    if low is None or high is None:
+        return "unknown"
+    middle = f", median {percent(median)}" if median is not None else ""
+    return f"{percent(low)} to {percent(high)}{middle}"
 
 
-def builds_column(name: str = "builds: least, median, most") -> pl.Expr:
+def builds_column(name: str) -> pl.Expr:
     """`builds` of each row, as a column of a table."""
     columns = ("build_low", "build_median", "build_high")
     return pl.struct(columns).map_elements(builds, return_dtype=pl.String).alias(name)
 
 
 def _size(ratio: float) -> str:
-    change = (ratio - 1) * 100
-    return f"{change:.1f}\N{NO-BREAK SPACE}%" if change < 1000 else "no size"  # noqa: PLR2004 - infinity is printed as words
+    return f"{(ratio - 1) * 100:.1f}\N{NO-BREAK SPACE}%" if ratio < MOST_TOLD else "nothing"

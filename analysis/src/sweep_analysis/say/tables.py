@@ -101,12 +101,12 @@ def verdict_table(comparisons: pl.DataFrame, units: str = "layouts") -> pl.DataF
         "verdict",
         change.alias("time"),
         *interval,
-        builds_column(),
+        builds_column(units),
         band,
         detectable_column(),
         _change("cpu_ratio", "CPU time"),
         "pairs",
-        pl.col("units").alias(units),
+        pl.col("units").alias(f"number of {units}"),
         pl.col("p_corrected").round(3).alias("p corrected"),
     )
 

@@ -113,7 +113,7 @@ class Pooled:
         self._between: dict[tuple[str, ...], _Between] = {}
 
     def row(self, row: dict[str, Any]) -> dict[str, Any] | None:
-        """A row of the first sweep pooled with the same of all others; `each` has their ratios.
+        """A row of the first sweep pooled with the same of all others; `each` has their ratios and verdicts.
 
         None if one of them does not have it, or no interval of it.
         """
@@ -152,7 +152,7 @@ class Pooled:
             "band": band,
             "detectable": float(detectable) if is_judged else None,
             "verdict": verdict if is_judged else UNJUDGED,
-            "each": [it["time_ratio"] for it in rows],
+            "each": [(it["time_ratio"], it["verdict"]) for it in rows],
         }
 
     def rows(self) -> list[dict[str, Any]]:
