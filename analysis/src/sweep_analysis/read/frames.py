@@ -90,7 +90,7 @@ COMPARISONS = pl.Schema(
             "detectable": pl.Float64,  # smallest ratio above 1 that the verdict finds about four times in five
             "ratio_drift": pl.Float64,  # ratio in the last replicate over that in the first; null for cells, and if few
             "p_drift": pl.Float64,  # t-test that it has no trend over replicates
-            "p_value": pl.Float64,  # t-test of the trimmed mean of log-ratios; null where there is no interval
+            "p_value": pl.Float64,  # t-test of the mean of log-ratios; null where there is no interval
             "degrees": pl.Float64,  # of freedom of that test
             "two_states": pl.Boolean,  # of a simulated cell: one of the two, or two others, have two states, see `states`
             "p_corrected": pl.Float64,  # the same after correction over all that is judged; null where nothing is
@@ -350,7 +350,7 @@ PLACEMENTS = pl.Schema(
             "ratio": pl.Float64,  # pinned over free; below 1 is less when workers are pinned
             "ratio_low": pl.Float64,  # 95 % interval; null with fewer than `location.FEWEST_UNITS` units
             "ratio_high": pl.Float64,
-            "p_value": pl.Float64,  # t-test of the trimmed mean of log-ratios; null where there is no interval
+            "p_value": pl.Float64,  # t-test of the mean of log-ratios; null where there is no interval
             "p_holm": pl.Float64,  # the same, Holm over all rows of the level
             "moved": pl.Boolean,  # whether that is below 0.05
         }

@@ -36,7 +36,7 @@ def _change(asked: Asked) -> str:
     notes = "".join(f"; {note}" for note in (doubt, days) if note)
     size = percent(row["time_ratio"])[1:]
     replicates = asked.sweep.sweep.replicates
-    equal, unit = replicates.equal, replicates.unit
+    equal, unit = replicates.equal, "seed" if asked.sweep.sweep.machine else "build"
     return (
         f"`{branch}` takes {size} {'less' if row['time_ratio'] < 1 else 'more'} {QUANTITY_NAMES[row['quantity']]} than "
         f"`{against}` {where} (95 % interval {_interval(row)}; "
@@ -129,7 +129,7 @@ def _changes(asked: Asked) -> str:
             "quantity": QUANTITY_NAMES[row["quantity"]],
             f"against {against}": percent(row["time_ratio"]),
             "95 % interval": _interval(row),
-            f"{asked.sweep.sweep.replicates.unit}s": builds(row),
+            "seeds" if asked.sweep.sweep.machine else "builds": builds(row),
             "A/A band": _band(row),
             "verdict": verdict(row, asked.sweep.sweep),
         }

@@ -157,6 +157,11 @@ def shared_spread(found: Location, *, exact: bool = False) -> Spread:
     half of the prior's variance gives: rows with two modes, or that are noisier than their
     neighbours, are not rare enough to be averaged away (by simulation, 15 to 24 % of sweeps of
     equal branches with far modes had a claim otherwise).
+
+    The prior is geometric, and no floor is arithmetic. A floor of the arithmetic mean leaves no
+    claim at all where far modes are, but one noisy branch then hides what its quiet neighbours
+    show. Since a build that is slow in all cells counts, far modes have a claim in about 4 sweeps
+    of 100, as promised, without one.
     """
     alone = own_spread(found)
     known = alone.degrees > 0
