@@ -287,6 +287,7 @@ CLAIMS = pl.Schema(
         "band": pl.Float64,
         "p_value": pl.Float64,
         "p_holm": pl.Float64,  # `p_value`, Holm over all tested claims of the sweep
+        "detectable": pl.Float64,  # smallest ratio above 1 that would be found about four times in five
         "hypothesis": pl.String,  # the branch's, in its author's words
     }
 )

@@ -488,6 +488,7 @@ def _outcome() -> list[pl.Expr | str]:
     return [
         "verdict",
         *_changes(),
+        detectable_column(),
         "cells",
         pl.col("p_holm").round(3).alias("p corrected"),
         "reason",
