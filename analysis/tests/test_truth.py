@@ -15,6 +15,8 @@ import pytest
 
 import truth
 from sweep_analysis.stats.calibration import EQUAL, OFF
+from sweep_analysis.stats.compare import UNJUDGED
+from sweep_analysis.stats.judgement import judged_of
 
 SWEEPS = 24
 FALSE = 17.0
@@ -45,6 +47,15 @@ def test_two_modes_and_a_lone_noisy_branch_make_few_claims(name: str) -> None:
     assert truth.rates(truth.results(truth.CASES[name], SWEEPS))["any false claim"] < FALSE
 
 
+def test_simulated_cells_of_two_bimodal_names_are_judged_for_nobody() -> None:
+    case = truth.CASES["simulated, two states of every name"]
+    for seed in range(2):
+        rows = judged_of(*truth.sweep_of(case, seed)).rows
+        cells = rows.filter(level="cell", quantity="time")
+        assert cells["two_states"].all()
+        assert set(rows["verdict"]) <= {UNJUDGED}
+
+
 @pytest.mark.parametrize(
     "name", ["few-layouts", "one-layout", "one-trial", "two-trials", "three-trials"]
 )
@@ -53,7 +64,14 @@ def test_too_few_builds_are_not_judged(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["5 % faster", "5 % faster, pareto", "5 % faster, all-pareto", "5 % faster, bursts"]
+    "name",
+    [
+        "5 % faster",
+        "5 % faster, pareto",
+        "5 % faster, all-pareto",
+        "5 % faster, bursts",
+        "6 % faster, two branches, one cell",
+    ],
 )
 def test_five_per_cent_is_found_in_clean_and_in_heavy_tails(name: str) -> None:
     assert truth.rates(truth.results(truth.CASES[name], SWEEPS))["found, overall"] > 70
@@ -75,6 +93,11 @@ def test_a_gain_here_does_not_pay_for_losses_there() -> None:
 @pytest.mark.parametrize("name", sorted(truth.NOT_TO_MERGE))
 def test_a_branch_that_loses_somewhere_is_not_advised(name: str) -> None:
     assert truth.rates(truth.results(truth.CASES[name], SWEEPS // 3))["advised"] == 0
+
+
+@pytest.mark.parametrize("name", [name for name, case in truth.CASES.items() if case.zeros])
+def test_waits_of_zero_make_few_false_claims(name: str) -> None:
+    assert truth.rates(truth.results(truth.CASES[name], SWEEPS))["any false claim"] < FALSE
 
 
 @pytest.mark.parametrize("name", [name for name, case in truth.CASES.items() if case.claims])
