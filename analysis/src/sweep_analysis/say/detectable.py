@@ -27,10 +27,9 @@ def detectable_of(rows: pl.DataFrame) -> str:
     known = rows.filter(verdict=UNCLEAR)["detectable"].drop_nulls().sort()
     if known.is_empty():
         return ""
-    middle, most = known[(known.len() - 1) // 2], known[-1]
-    worst = f", at most {_size(most)}" if known.len() > 1 else ""
-    median = "median " if known.len() > 1 else ""
-    return f" (detectable: {median}{_size(middle)}{worst})"
+    middle, most = _size(known[(known.len() - 1) // 2]), _size(known[-1])
+    both = middle if middle == most else f"median {middle}, at most {most}"
+    return f" (detectable: {both})"
 
 
 def detectable_column() -> pl.Expr:
