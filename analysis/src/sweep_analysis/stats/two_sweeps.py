@@ -171,7 +171,8 @@ class _Between:
     Attributes:
         number: of sweeps.
         parts: variance of a ratio between sweeps, degrees of freedom, and events to correct for, of
-            each part; the last is that of single rows.
+            each part, the finest last.
+        has_single_rows: whether that is what a day does to single rows.
         family: rows of the level that all sweeps judge, in all quantities, against all baselines.
     """
 
@@ -217,6 +218,7 @@ class _Between:
             (of_one, single, self.family),
         ]
         parts = [part for part in parts if part[1]]
+        self.has_single_rows = single > 0
         if len(parts) > 1:  # What sweeps know of their own noise is in the finest, and added apart.
             finest = parts.pop()
             parts.append((finest[0] - float(np.mean(np.square(noise))), *finest[1:]))
@@ -227,12 +229,13 @@ class _Between:
     ) -> float:
         """Half of the interval of a mean of `logs` that leaves out `alpha`.
 
-        `corrected`: over all that the level's rows draw, a day's own part at `ALPHA`.
+        `corrected`: over all that is drawn, of which `alpha` is the share of single rows.
         """
         square = 0.0
-        for variance, degrees, events in self.parts:
-            one_event = ALPHA if events == 1 else alpha / events
-            level = one_event if corrected else alpha
+        for at, (variance, degrees, events) in enumerate(self.parts):
+            # A day's luck of a branch or a place is one event at whatever level it is seen.
+            whole = alpha if self.has_single_rows and at == len(self.parts) - 1 else ALPHA
+            level = whole / events if corrected else alpha
             square += special.stdtrit(degrees, 1 - level / 2) ** 2 * variance / self.number
         level = alpha / self.family if corrected else alpha
         told = pl.DataFrame({name: [it[name] for it in rows] for name in _KNOWN})
