@@ -182,7 +182,7 @@ def _not_excluded(judgement: Judgement, branch: str) -> str | None:
     timed = (
         ran.select(pl.lit("time").alias("quantity"), *place).unique().with_columns(WORDS).collect()
     )
-    planned = pl.concat([timed, places]).unique()
+    planned = pl.concat([timed, places, judgement.zeros]).unique()
     judged = rows.filter(pl.col("ratio_high").is_not_null(), pl.col("band").is_not_null())
     missing = planned.join(judged, on=["quantity", *place], how="anti", nulls_equal=True).sort(
         pl.col("quantity").cast(pl.Enum(JUDGED)), *place
