@@ -93,7 +93,7 @@ def test_no_word_of_a_picture_is_cut(pictures: dict[str, str]) -> None:
 
 
 def test_all_words_stand_inside_their_picture(pictures: dict[str, str]) -> None:
-    outside = {}
+    outside: dict[str, list[str]] = {}
     for name, picture in pictures.items():
         width = float(re.findall(r'<svg [^>]*?width="([\d.]+)"', picture)[0])
         height = float(re.findall(r'<svg [^>]*?height="([\d.]+)"', picture)[0])

@@ -46,7 +46,7 @@ TIMES = _of(
     cycles_per_unit=pl.Float64,  # wall time per unit of work times the clock; null without one
 )
 """One row per good trial: see `speedup.trial_times`. There may be a million, so words are kept as in `TRIALS`."""
-TIMES.update((name, TRIALS[name]) for name in (*CELL, "freq_state", "work_unit"))
+TIMES.update((name, TRIALS[name]) for name in (*CELL, "trial", "freq_state", "work_unit"))
 
 SPEEDUPS = _of(
     POOL_CELL,
