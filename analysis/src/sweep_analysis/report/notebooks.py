@@ -68,12 +68,15 @@ def _with_palette(png: bytes) -> str:
     several colours would give a line in a key another colour than the points that it stands for.
     """
     with Image.open(io.BytesIO(png)) as picture:
-        whole = picture.convert("RGB")
-        colours, counts = np.unique(np.asarray(whole).reshape(-1, 3), axis=0, return_counts=True)
-        found = colours[np.argsort(-counts, kind="stable")[:COLOURS]]
-        palette = Image.new("P", (1, 1))
-        palette.putpalette(found.flatten().tolist())
-        few = whole.quantize(palette=palette, dither=Image.Dither.NONE)
+        pixels = np.asarray(picture.convert("RGB"))
+    colours, places, counts = np.unique(
+        pixels.reshape(-1, 3).astype(int), axis=0, return_inverse=True, return_counts=True
+    )
+    kept = colours[np.argsort(-counts, kind="stable")[:COLOURS]]
+    # Pillow finds the nearest colour only about: white paper would be grey.
+    nearest = np.array([np.abs(kept - colour).sum(axis=1).argmin() for colour in colours])
+    few = Image.fromarray(nearest[places].astype(np.uint8).reshape(pixels.shape[:2]))
+    few.putpalette(kept.flatten().tolist())
     made = io.BytesIO()
     few.save(made, "PNG", optimize=True)
     return base64.b64encode(made.getvalue()).decode()
