@@ -15,6 +15,8 @@ import pytest
 
 import truth
 from sweep_analysis.stats.calibration import EQUAL, OFF
+from sweep_analysis.stats.compare import UNJUDGED
+from sweep_analysis.stats.judgement import judged_of
 
 SWEEPS = 24
 FALSE = 17.0
@@ -32,9 +34,26 @@ def test_equal_branches_are_rarely_told_apart_and_intervals_cover(name: str) -> 
     assert found["advised"] + found["advised another"] < FALSE
 
 
-@pytest.mark.parametrize("name", ["far-modes", "two-branches-lone-noise"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "far-modes",
+        "two-branches-lone-noise",
+        "two-branches, one cell",
+        "simulated, two states of every name",
+    ],
+)
 def test_two_modes_and_a_lone_noisy_branch_make_few_claims(name: str) -> None:
     assert truth.rates(truth.results(truth.CASES[name], SWEEPS))["any false claim"] < FALSE
+
+
+def test_simulated_cells_of_two_bimodal_names_are_judged_for_nobody() -> None:
+    case = truth.CASES["simulated, two states of every name"]
+    for seed in range(2):
+        rows = judged_of(*truth.sweep_of(case, seed)).rows
+        cells = rows.filter(level="cell", quantity="time")
+        assert cells["two_states"].all()
+        assert set(rows["verdict"]) <= {UNJUDGED}
 
 
 @pytest.mark.parametrize(
@@ -45,7 +64,14 @@ def test_too_few_builds_are_not_judged(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["5 % faster", "5 % faster, pareto", "5 % faster, all-pareto", "5 % faster, bursts"]
+    "name",
+    [
+        "5 % faster",
+        "5 % faster, pareto",
+        "5 % faster, all-pareto",
+        "5 % faster, bursts",
+        "6 % faster, two branches, one cell",
+    ],
 )
 def test_five_per_cent_is_found_in_clean_and_in_heavy_tails(name: str) -> None:
     assert truth.rates(truth.results(truth.CASES[name], SWEEPS))["found, overall"] > 70
@@ -69,6 +95,11 @@ def test_a_branch_that_loses_somewhere_is_not_advised(name: str) -> None:
     assert truth.rates(truth.results(truth.CASES[name], SWEEPS // 3))["advised"] == 0
 
 
+@pytest.mark.parametrize("name", [name for name, case in truth.CASES.items() if case.zeros])
+def test_waits_of_zero_make_few_false_claims(name: str) -> None:
+    assert truth.rates(truth.results(truth.CASES[name], SWEEPS))["any false claim"] < FALSE
+
+
 @pytest.mark.parametrize("name", [name for name, case in truth.CASES.items() if case.claims])
 def test_a_claim_about_each_workload_is_not_held_by_a_mean(name: str) -> None:
     assert truth.rates(truth.results(truth.CASES[name], SWEEPS // 3))["held"] == 0
@@ -86,10 +117,12 @@ def test_a_simulated_change_without_noise_is_found() -> None:
     )
 
 
-def test_two_sweeps_together_know_what_one_does_not() -> None:
-    one, two = np.array([truth.of_two_sweeps(seed) for seed in range(SWEEPS // 2)]).mean(axis=0)
-    assert one < 0.8
-    assert two > 0.88
+@pytest.mark.parametrize("moves", truth.SHIFTS)
+def test_two_sweeps_together_know_what_one_does_not(moves: str) -> None:
+    found = [truth.of_sweeps(moves, 2, seed) for seed in range(SWEEPS)]
+    assert np.mean([it.one for it in found]) < 0.8
+    assert np.mean([it.together for it in found]) > 0.88
+    assert 100 * np.mean([it.claims for it in found]) < FALSE
 
 
 def test_what_is_said_to_be_found_is_found() -> None:

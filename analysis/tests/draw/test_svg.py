@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import altair as alt
+import polars as pl
 import pytest
 
 from sweep_analysis.draw import cost_plots, host_plots, map_plots, plots, speedup_plots, svg
@@ -54,3 +55,19 @@ def test_a_picture_inside_a_page_has_no_colour_of_a_theme_left(analysis: Analysi
     inside = svg.inline(svg.draw(chart), "first", "a map")
     assert not [colour for colour in pairs() if f'"{colour}"' in inside]
     assert "var(--c" in inside
+
+
+def test_equal_charts_are_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = []
+
+    def counted(spec: dict[str, object]) -> str:
+        drawn.append(spec)
+        return "<svg/>"
+
+    monkeypatch.setattr(svg.vl_convert, "vegalite_to_svg", counted)
+
+    def chart(title: str) -> alt.Chart:
+        return alt.Chart(pl.DataFrame({"once": [1.5]}), title=title).mark_point().encode(x="once:Q")
+
+    assert [svg.draw(chart(title)) for title in ("one", "one", "two")] == ["<svg/>"] * 3
+    assert len(drawn) == len({"one", "two"})

@@ -38,14 +38,17 @@ PROBE = """(phone, desk) => {
   const sorted = [column()];
   for (let press = 0; press < 2; press += 1) { heads[time].click(); sorted.push(column()); }
 
-  const folds = all(page, "#cost ~ .choose details[name=cost]");
+  const folds = all(page, "#cost ~ * details[name=cost]");
   const seen = () => folds.map((fold) => fold.querySelector("svg").checkVisibility());
   const start = seen();
   folds[2].querySelector("summary").click();
   const chosen = seen();
   const placed = [folds[2].querySelector("figure"), folds[1]].map((part) => part.getBoundingClientRect().top);
 
+  const halves = [...page.querySelector(".beside").children].map((part) => part.getBoundingClientRect());
+
   return {
+    halves: [halves[0].right, halves[1].left],
     requests, overflow, cut, answer,
     sorted, start, chosen, placed,
     names: folds.map((fold) => fold.querySelector("summary").textContent),
@@ -106,6 +109,11 @@ def test_nothing_scrolls_sideways_on_a_phone_or_a_desk(light: browser.Visit) -> 
 
 def test_the_answer_stands_in_the_first_screen(light: browser.Visit) -> None:
     assert light.found["answer"] < 300
+
+
+def test_words_stand_beside_a_narrow_picture_on_a_desk(light: browser.Visit) -> None:
+    words, picture = light.found["halves"]
+    assert words <= picture
 
 
 def test_a_column_sorts_by_number_up_and_down(light: browser.Visit) -> None:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import base64
+import io
 from pathlib import Path
 
 import nbformat
 import pytest
+from PIL import Image
 
+from made_up import STUDY_BRANCHES
+from sweep_analysis.draw.palette import LIGHT, styles
 from sweep_analysis.read.errors import InputError
-from sweep_analysis.report.notebooks import NOTEBOOKS, chosen_sweep, execute
+from sweep_analysis.report.notebooks import NOTEBOOKS, _with_palette, chosen_sweep, execute
 
+KEY = [*STUDY_BRANCHES[1:], "champion", "champion-deal"]
 FILES = sorted(NOTEBOOKS.glob("*.ipynb"))
 
 
@@ -97,3 +102,19 @@ def test_a_sweep_that_is_not_there_is_refused_with_its_folder(
     monkeypatch.delenv("SWEEP_ANALYSIS_SWEEP", raising=False)
     with pytest.raises(InputError, match="2001-01-01-none"):
         chosen_sweep("2001-01-01-none")
+
+
+def test_a_line_in_a_key_keeps_its_colour_in_a_notebook() -> None:
+    """A thin line of each colour beside shades of many others, as letters have them."""
+    colours = [
+        tuple(bytes.fromhex(style.colour[1:])) for style in styles(KEY, None, LIGHT).values()
+    ]
+    picture = Image.effect_noise((400, 400), 90).convert("RGB")
+    shades = Image.merge("RGB", [picture.getchannel(0).rotate(turn) for turn in (0, 90, 180)])
+    for row, colour in enumerate(colours):
+        shades.paste(colour, (20, 40 + 8 * row, 44, 42 + 8 * row))
+    made = io.BytesIO()
+    shades.save(made, "PNG")
+    with Image.open(io.BytesIO(base64.b64decode(_with_palette(made.getvalue())))) as small:
+        kept = [small.convert("RGB").getpixel((30, 41 + 8 * row)) for row in range(len(colours))]
+    assert kept == colours

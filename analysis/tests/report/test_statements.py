@@ -106,12 +106,65 @@ def test_a_change_of_one_sweep_says_so_and_one_of_two_pools_them(tmp_path: Path)
     assert re.search(
         r"`packed` takes (19|20)\.\d.% less time than `master` on `tsp` with 2 threads ", two
     )
-    assert re.search(r"; two sweeps on 1 day: −\d+\.\d.% and −\d+\.\d.%; ", two)
+    assert re.search(
+        r"; 2 sweeps on 1 day: −\d+\.\d.% \(faster alone\) and −\d+\.\d.% \(faster alone\); ", two
+    )
     in_a_cell = stated("effect", both, "tsp", "master", "packed")
     assert re.fullmatch(
-        r"−(19|20)\.\d.% time on `tsp` .*; two sweeps on 1 day: −\d+\.\d.% and −\d+\.\d.%\)",
+        r"−(19|20)\.\d.% time on `tsp` .*; 2 sweeps on 1 day: −\d+\.\d.% \(faster alone\) and .*\).*",
         in_a_cell,
     )
+
+
+def test_all_sweeps_that_are_named_are_pooled(tmp_path: Path) -> None:
+    sweeps = [
+        analysed(tmp_path / str(at), effects={("packed", "tsp"): effect}, seed=at)
+        for at, effect in enumerate((0.8, 0.8, 1.6))
+    ]
+    three = stated("effect", sweeps, "tsp", "master", "packed")
+    assert re.search(
+        r"; 3 sweeps on 1 day: −.* \(faster alone\), −.* and \+.* \(slower alone\)\)", three
+    )
+    assert "not distinguishable" in three
+    assert "not distinguishable" not in stated("effect", sweeps[:2], "tsp", "master", "packed")
+
+
+@pytest.mark.parametrize(
+    ("other", "named"),
+    [
+        ({"threads": [1, 2, 4], "cpus": 4}, "with 4 CPUs"),
+        ({"workloads": {"tsp": 0.1, "packets": 0.1}}, "has packets small n=1000 dynamic free on "),
+        ({"threads": [1]}, "on 2 threads, which"),
+    ],
+)
+def test_sweeps_of_other_programs_threads_or_machines_are_not_pooled(
+    tmp_path: Path, other: dict[str, object], named: str
+) -> None:
+    both = [analysed(tmp_path / "one"), analysed(tmp_path / "other", **other)]
+    with pytest.raises(InputError, match="same programs, threads and machine") as refused:
+        stated("change", both, "all", "master", "packed")
+    assert named in str(refused.value)
+
+
+def test_times_by_threads_show_both_modes_of_builds(tmp_path: Path) -> None:
+    def slow_with_two(branch: str, _: str, threads: int, replicate: int) -> float:
+        return 3.0 if (branch, threads) == ("packed", 2) and replicate < 3 else 1.0
+
+    analysis = analysed(tmp_path, trials=7, state=slow_with_two)
+    told = stated("by-threads", [analysis], "time", "packed", "master")
+    packed, master = (row.split("|") for row in told.split("\n\n")[1].splitlines()[2:])
+    low, high = map(int, packed[4].split(" or "))
+    assert high == pytest.approx(3 * low, rel=0.1)
+    assert " or " not in packed[3] + master[3] + master[4]
+    assert "; both where builds have two modes (sweep " in told
+
+
+def test_what_would_have_been_found_stands_beside_what_is_not_distinguishable(
+    tmp_path: Path,
+) -> None:
+    analysis = analysed(tmp_path, trials=7, trial_noise=0.03)
+    told = stated("change", [analysis], "tsp", "master", "packed")
+    assert re.search(r"not distinguishable.*; detectable: \d+\.\d.%; one sweep", told)
 
 
 def test_where_a_branch_is_slower_nowhere_the_losses_that_are_not_excluded_are_told(

@@ -135,7 +135,7 @@ def test_the_page_says_what_differs(report: Path) -> None:
     assert re.search(
         r"tsp · small: faster than master: split-counters-cache-padded −(9|10)\.", page
     )
-    assert "quicksort · small: 9 branches inconclusive." in page
+    assert "quicksort · small: 9 branches inconclusive (detectable: median " in page
     assert "4 usable CPUs, virtual machine" in page
 
 
@@ -261,7 +261,10 @@ def test_sentences_without_claims_say_so(tmp_path: Path) -> None:
     assert headline(analysis.judgement).startswith(
         "No branch differs significantly from master: not over all"
     )
-    assert verdict_sentences(analysis) == ["tsp · small: 1 branch inconclusive."]
+    (sentence,) = verdict_sentences(analysis)
+    assert re.fullmatch(
+        r"tsp · small: 1 branch inconclusive \(detectable: .*\d\.\d\s%\)\.", sentence
+    )
 
 
 def test_what_the_scheduler_does_alike_in_all_branches_is_not_owed_to_counters(
@@ -297,7 +300,7 @@ def test_what_the_scheduler_does_alike_in_all_branches_is_not_owed_to_counters(
     assert re.fullmatch(
         r"tsp · small: slower than packed: split-counters-no-jec \+(8|9|10|11|12)\.\d\s% (CPU )?time \([^)]*\), "
         r"split-counters-no-jec \+(8|9|10|11|12)\.\d\s% (CPU )?time \([^)]*\); "
-        r"1 branch inconclusive\.",
+        r"1 branch inconclusive \(detectable: \d+\.\d\s%\)\.",
         sentence,
     ), sentence
     assert sentence in html.unescape(rendered(analysis))

@@ -120,7 +120,10 @@ def test_where_nothing_differs_the_baseline_is_kept_and_the_sensitivity_told(
 
 def test_a_branch_that_only_loses_is_named(tmp_path: Path) -> None:
     found = advised(tmp_path, {("other", "quicksort"): 1.25, ("other", "tsp"): 1.25})
-    assert found.answer == "None: keep master. Nothing is faster over a workload; other is slower."
+    assert found.answer == (
+        "None: keep master. Nothing is faster over a workload; "
+        "other takes more time on tsp · small (and in 17 other comparisons)."
+    )
 
 
 FORK = {"packed": [], "good": ["split"], "other": ["no-jec"]}
@@ -182,3 +185,18 @@ def test_without_a_twin_there_is_no_advice(tmp_path: Path) -> None:
 def test_with_too_few_trials_there_is_no_advice(tmp_path: Path) -> None:
     found = advised(tmp_path, {}, trials=1, threads=[1], workloads={"tsp": 0.1})
     assert found.answer.startswith("This sweep cannot say: each branch was measured in 1 build")
+
+
+def test_evidence_is_about_the_branch_that_the_answer_calls_slower(tmp_path: Path) -> None:
+    found = advised(tmp_path, {("other", "tsp"): 1.4})
+    assert found.answer.startswith("None: keep master. Nothing is faster over a workload; other ")
+    assert "takes more" in found.answer
+    assert " on tsp · small" in found.answer
+    assert found.evidence[0].startswith("other: +")
+    assert found.evidence[1].startswith("other, time: 0 gain, 1 lose")
+
+
+def test_each_count_of_gains_and_losses_names_its_branch(tmp_path: Path) -> None:
+    found = advised(tmp_path, {("other", "tsp"): 1.4})
+    counts = [sentence for sentence in found.evidence if " lose" in sentence]
+    assert {sentence.split(",")[0] for sentence in counts} == {"other", "good"}

@@ -288,3 +288,13 @@ def test_a_claim_reads_as_it_was_written(claim: dict[str, str], words: str) -> N
         "threads": "",
     }
     assert claim_in_words(plain | claim, ["a", "b", "c", "d", "e", "f"]) == words
+
+
+def test_what_would_have_been_found_stands_beside_each_claim_that_is_tested(tmp_path: Path) -> None:
+    truth = made_up.Truth(branches=["master", "packed"], trials=7, trial_noise=0.03)
+    sweep = sweep_with(tmp_path / "sweep", truth, {"packed": expecting("faster", "no-slower")})
+    checked = check_claims(sweep, trial_times(sweep))
+    for frame in (checked.claims, checked.details):
+        assert (frame["detectable"] > frame["band"]).all()
+    of_two, of_one = checked.claims["detectable"][0], checked.details["detectable"].min()
+    assert of_two < of_one  # a mean over workloads finds more than one workload alone

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -435,3 +436,62 @@ def test_a_clock_that_moved_is_taken_out_by_cycles(tmp_path: Path) -> None:
     }
     assert ratios["time"] == pytest.approx(1.5, rel=0.02)
     assert ratios["cycles"] == pytest.approx(1.0, rel=0.02)
+
+
+def _with_a_slow(
+    build: int, cells: set[int] | None = None
+) -> Callable[[str, str, int, int], float]:
+    """Twice the time of `packed` in one build, in cells of these thread counts; in all by default."""
+
+    def factor(branch: str, _: str, threads: int, replicate: int) -> float:
+        is_slow = replicate == build and (cells is None or threads in cells)
+        return (2.0 if is_slow else 0.9) if branch == "packed" else 1.0
+
+    return factor
+
+
+def test_a_build_that_is_slow_in_all_cells_counts_and_a_slow_trial_does_not(tmp_path: Path) -> None:
+    truth = made_up.Truth(branches=["master", "packed"], trials=7, trial_noise=0.002)
+    mean = (0.9**6 * 2) ** (1 / 7)
+    for cells, ratio, verdict in ((None, mean, UNCLEAR), ({4}, 0.9, FASTER)):
+        made = replace(truth, state=_with_a_slow(3, cells))
+        found = compared(tmp_path / str(verdict), made).filter(level="workload", branch="packed")
+        assert found["time_ratio"].to_list() == pytest.approx([ratio] * 3, rel=0.02)
+        assert set(found["verdict"]) == {verdict}
+
+
+def test_the_slowest_build_stands_beside_the_ratio_even_where_it_is_an_outlier(
+    tmp_path: Path,
+) -> None:
+    truth = made_up.Truth(branches=["master", "packed"], trials=7, state=_with_a_slow(3, {4}))
+    rows = compared(tmp_path / "sweep", truth).filter(level="cell", branch="packed", threads=4)
+    for low, median, high in rows.select("build_low", "build_median", "build_high").rows():
+        assert low < 0.92
+        assert median == pytest.approx(0.9, rel=0.03)
+        assert high == pytest.approx(2.0, rel=0.05)
+
+
+def test_a_wait_of_zero_leaves_its_cell_without_a_ratio(tmp_path: Path) -> None:
+    """Half of the baseline's waits are 0 and half 100; all of the branch's are 60: 20 % more, and no 40 % less."""
+    times = trial_times(
+        read_sweep(
+            made_up.write_sweep(
+                tmp_path / "sweep", made_up.Truth(branches=["master", "packed"], trials=8)
+            )
+        )
+    )
+    of_base = pl.when(pl.col("replicate") % 2 == 0).then(0.0).otherwise(100.0)
+    waits = pl.when(pl.col("branch") == "packed").then(60.0).otherwise(of_base)
+    at_two = pl.when(pl.col("threads") == 2).then(waits).otherwise(100.0 + pl.col("position"))
+    rows = judge(times.with_columns(p50_ns=at_two), "master").filter(quantity="p50", level="cell")
+    assert 2 not in set(rows["threads"])
+    assert {1, 4, 8} <= set(rows["threads"])
+
+
+def test_cells_have_the_share_of_levels_that_test_nothing(tmp_path: Path) -> None:
+    truth = made_up.Truth(
+        branches=["master", "packed"], workloads={"tsp": 0.1}, threads=[2], trials=7
+    )
+    rows = compared(tmp_path / "sweep", truth).filter(branch="packed", level="cell")
+    both = 2  # of wall and of CPU time, which are the same here
+    assert rows["p_corrected"][0] == pytest.approx(min(both * rows["p_value"][0], 1.0))

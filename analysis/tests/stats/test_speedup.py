@@ -96,7 +96,7 @@ def test_the_median_shrugs_off_one_slow_iteration_and_one_slow_trial(tmp_path: P
         block_noise=0,
     )
     sweep = read_sweep(made_up.write_sweep(tmp_path / "sweep", truth))
-    slow = (pl.col("iteration") == 0) | pl.col("trial").str.ends_with("-3")
+    slow = (pl.col("iteration") == 0) | pl.col("trial").cast(pl.String).str.ends_with("-3")
     factor = pl.when(slow).then(9).otherwise(1)
     disturbed = replace(
         sweep, iterations=sweep.iterations.with_columns(pl.col("elapsed_ns") * factor)

@@ -6,6 +6,7 @@ import altair as alt
 import polars as pl
 
 from sweep_analysis.draw.plots import (
+    SMALLEST,
     THREADS,
     WRITTEN_COLUMNS,
     ChartStyle,
@@ -15,7 +16,7 @@ from sweep_analysis.draw.plots import (
 from sweep_analysis.read.labels import percent
 from sweep_analysis.stats.compare import FASTER, SLOWER
 
-CELL_STEP = (46, 21)
+CELL_STEP = (48, 21)
 """Width and height of a cell of the heat map in pixels."""
 
 
@@ -71,10 +72,10 @@ def ratio_panel(part: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
         .encode(**encode, color=alt.Color("claimed:Q", scale=diverging, legend=None), tooltip=tip)
     )
     strong = base.transform_filter("isValid(datum.claimed)").mark_text(
-        fontSize=10.5, fontWeight="bold", color=theme.ink
+        fontSize=SMALLEST, fontWeight="bold", color=theme.ink
     )
     weak = base.transform_filter("!isValid(datum.claimed)").mark_text(
-        fontSize=10, color=theme.faint_ink
+        fontSize=SMALLEST, color=theme.faint_ink
     )
     columns = part["threads"].n_unique()
     written = [strong.encode(**encode, text="label"), weak.encode(**encode, text="label")]

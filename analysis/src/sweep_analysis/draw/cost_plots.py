@@ -8,11 +8,17 @@ import altair as alt
 import polars as pl
 
 from sweep_analysis.draw.palette import styles
-from sweep_analysis.draw.plots import SIGNED_PERCENT, ChartStyle, under_each_other
+from sweep_analysis.draw.plots import (
+    SIGNED_PERCENT,
+    SMALLEST,
+    ChartStyle,
+    edge_arrows,
+    under_each_other,
+)
 from sweep_analysis.read.labels import with_panel
 from sweep_analysis.stats.compare import FASTER, SLOWER
 
-WIDTH = 230
+WIDTH = 250
 ROW = 19
 """Height of a branch in pixels."""
 NARROWEST = 0.05
@@ -52,8 +58,8 @@ def cost_rows(wall: pl.DataFrame, cpu: pl.DataFrame) -> pl.DataFrame:
 def cost_panel(part: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
     """One workload: a row per branch, wall time left, CPU time right, each with its interval.
 
-    The grey bar is the noise floor; full points are claims, hollow ones cannot be told from the
-    baseline. Intervals are cut off at the edge. In: rows of `cost_rows` of one panel.
+    The grey bar is the noise floor; full points are claims, hollow ones are inconclusive. An
+    interval that leaves the axis ends in an arrow. In: rows of `cost_rows` of one panel.
     """
     theme = style.theme
     looks = styles(style.branches, style.baseline, theme)
@@ -92,13 +98,16 @@ def cost_panel(part: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
         base.mark_rule(color=theme.faint_ink).encode(x=alt.datum(0, scale=x)),
         base.mark_rule(strokeWidth=1.8).encode(**between("low", "high"), color=colour),
         base.mark_point(size=44, opacity=1, strokeWidth=1.8).encode(**point, fill=hollow),
+        *edge_arrows(
+            shown, ("low", "high"), ("x", x, (-widest, widest)), {"y": y, "color": colour}
+        ),
     ).properties(width=WIDTH, height=ROW * len(order))
     faceted: alt.FacetChart = layered.facet(
         column=alt.Column(
             "quantity:N",
             sort=[WALL, CPU],
             title=None,
-            header=alt.Header(labelAnchor="start", labelFontSize=11),
+            header=alt.Header(labelAnchor="start", labelFontSize=SMALLEST),
         ),
         spacing=20,
     )

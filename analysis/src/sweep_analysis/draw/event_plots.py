@@ -5,7 +5,14 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from sweep_analysis.draw.plots import THREADS, ChartStyle, branch_colours, ticks, under_each_other
+from sweep_analysis.draw.plots import (
+    SMALLEST,
+    THREADS,
+    ChartStyle,
+    branch_colours,
+    ticks,
+    under_each_other,
+)
 from sweep_analysis.stats.events import HEADLINE, scale
 
 CHART = (190, 120)
@@ -48,7 +55,7 @@ def _small(rows: pl.DataFrame, style: ChartStyle, *, legend: bool) -> alt.LayerC
         HEADLINE[rows["event"][0]],
         subtitle=f"per {words}{unit}" if words else f"per unit of work ({unit})",
         fontSize=12,
-        subtitleFontSize=10,
+        subtitleFontSize=SMALLEST,
         subtitleColor=style.theme.faint_ink,
     )
     rates = ("per_unit", "per_unit_low", "per_unit_high")

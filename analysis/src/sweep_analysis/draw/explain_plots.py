@@ -9,6 +9,7 @@ from sweep_analysis.draw.plots import (
     SIGNED_PERCENT,
     ChartStyle,
     branch_colours,
+    edge_arrows,
     finished,
     side_by_side,
 )
@@ -52,6 +53,12 @@ def explain_figure(found: Explanation, style: ChartStyle) -> alt.ConcatChart:
                 x=x, y=alt.Y("saved_ns_low:Q", scale=scale), y2="saved_ns_high:Q", color=colour
             ),
             base.mark_point(size=50, filled=True, opacity=1).encode(x=x, y=y, color=colour),
+            *edge_arrows(
+                shares,
+                ("saved_ns_low", "saved_ns_high"),
+                ("y", scale, (-widest, widest)),
+                {"x": x, "color": colour},
+            ),
         ]
         charts.append(
             alt.LayerChart(layer=layers).properties(

@@ -16,6 +16,7 @@ from sweep_analysis.draw.plots import (
     ChartStyle,
     beyond_cpus,
     drawn_by_lot,
+    edge_arrows,
     finished,
     thread_axis,
 )
@@ -33,7 +34,7 @@ LEAST_CLOCK = 0.005
 STEPS = 10
 """Points of a curve to either side of zero."""
 SPREAD = (0.01, 0.99)
-"""Quantiles of the residuals that the axis shows; further points stand at its edge."""
+"""Quantiles of the residuals that the axis shows; further points are arrows at its edge."""
 _SIGNED = alt.Axis(labelExpr=SIGNED_PERCENT, tickCount=5)
 _FINE = alt.Axis(labelExpr="datum.value == 0 ? '0 %' : format(datum.value, '+.1%')", tickCount=5)
 
@@ -86,7 +87,8 @@ def drift_figure(residuals: pl.DataFrame, trend: Drift | None, theme: Theme) -> 
     In: rows of `frames.RESIDUALS`.
     """
     frame = residuals.with_columns((pl.col("residual").exp() - 1).alias("change"))
-    scale = _scale(frame["change"])
+    ends = _ends(frame["change"])
+    scale = _scale(ends)
     blocks = [int(min(frame["block"])), int(max(frame["block"]))]
     x = alt.X(
         "block:Q",
@@ -95,9 +97,7 @@ def drift_figure(residuals: pl.DataFrame, trend: Drift | None, theme: Theme) -> 
         axis=alt.Axis(tickCount=6, grid=False),
     )
     layers = [
-        _points(
-            frame, x, alt.Y("change:Q", scale=scale, title="time of the block", axis=_SIGNED), theme
-        ),
+        *_points(frame, x, ends, theme),
         _zero(frame, theme),
     ]
     if trend is not None:
@@ -156,7 +156,8 @@ def clock_effect_figure(
     frame = residuals.drop_nulls("clock").with_columns(
         (pl.col("residual").exp() - 1).alias("change"), (pl.col("clock").exp() - 1).alias("faster")
     )
-    scale = _scale(frame["change"])
+    ends = _ends(frame["change"])
+    scale = _scale(ends)
     reach = max(LEAST_CLOCK, *frame["clock"].abs())
     x = alt.X(
         "faster:Q",
@@ -174,11 +175,10 @@ def clock_effect_figure(
         )
         for it in (effect.exponent, -1.0)
     )
+    own = own.filter(pl.col("change").is_between(*ends))  # beyond, it would run along the edge
     dotted = alt.Chart(all_of_it).mark_line(color=theme.ink, strokeDash=[1, 3], strokeWidth=1.5)
     layers = [
-        _points(
-            frame, x, alt.Y("change:Q", scale=scale, title="time of the block", axis=_SIGNED), theme
-        ),
+        *_points(frame, x, ends, theme),
         _zero(frame, theme),
         dotted.encode(x=x, y=alt.Y("change:Q", scale=scale)),
         _line(own, x, scale),
@@ -186,22 +186,32 @@ def clock_effect_figure(
     return finished(alt.LayerChart(layer=layers).properties(width=SMALL[0], height=SMALL[1]), theme)
 
 
-def _scale(changes: pl.Series) -> alt.Scale:
-    """The axis of changes of blocks.
+def _ends(changes: pl.Series) -> tuple[float, float]:
+    """The ends of the axis of changes of blocks.
 
-    What is further out than nearly all of them stands at its edge.
+    What is further out than nearly all of them has an arrow at its edge.
     """
     low, high = (float(changes.quantile(at) or 0.0) for at in SPREAD)
     widest = max(0.02, abs(low), abs(high)) * 1.2
-    return alt.Scale(domain=[-widest, widest], nice=False, clamp=True)
+    return -widest, widest
 
 
-def _points(frame: pl.DataFrame, x: alt.X, y: alt.Y, theme: Theme) -> alt.Chart:
-    mark = alt.Chart(drawn_by_lot(frame)).mark_point(
-        size=16, filled=True, opacity=0.55, color=theme.faint_ink
+def _scale(ends: tuple[float, float]) -> alt.Scale:
+    return alt.Scale(domain=list(ends), nice=False, clamp=True)
+
+
+def _points(
+    frame: pl.DataFrame, x: alt.X, ends: tuple[float, float], theme: Theme
+) -> list[alt.Chart]:
+    drawn = drawn_by_lot(frame)
+    scale = _scale(ends)
+    within = alt.Chart(drawn.filter(pl.col("change").is_between(*ends)))
+    mark = within.mark_point(size=16, filled=True, opacity=0.55, color=theme.faint_ink)
+    y = alt.Y("change:Q", scale=scale, title="time of the block", axis=_SIGNED)
+    arrows = edge_arrows(
+        drawn, ("change", "change"), ("y", scale, ends), {"x": x, "color": alt.value(theme.ink)}
     )
-    chart: alt.Chart = mark.encode(x=x, y=y)
-    return chart
+    return [mark.encode(x=x, y=y), *arrows]
 
 
 def _zero(frame: pl.DataFrame, theme: Theme) -> alt.Chart:

@@ -25,16 +25,20 @@ from sweep_analysis.draw.plots import (
 from sweep_analysis.read.labels import with_panel, without_size
 from sweep_analysis.stats.compare import FASTER, SLOWER
 
-STEP = (32, 18)
+STEP = (36, 20)
 """Width and height of a cell in pixels."""
+NUMBER = 12
+"""Height of the numbers in the cells, and of the names beside them."""
+WIDEST = 60
+"""Most width of a cell in pixels; few branches need no more."""
 NARROW = 16
 """Width of a cell that only has a colour."""
 FIGURE_WIDTH = 860
 """Width that maps beside each other share, labels included."""
 LABEL_WIDTH = 110
-LETTER = 6
+LETTER = 7
 """Width of a letter of a label in pixels, about."""
-HEAD = 10
+HEAD = 12
 """Height of a letter of a branch's name above its column, in pixels; a wider name is broken into lines."""
 HEAD_LETTERS = 17
 """Most letters of a line of a branch's name, unless a single word is longer."""
@@ -75,11 +79,15 @@ def gains_figure(wall: pl.DataFrame, cpu: pl.DataFrame, style: ChartStyle) -> al
     shown = _shown(without_size(cost_rows(wall, cpu)))
     order, panels = _order(shown, style), _panels(shown)
     quantities = [name for name in (WALL, CPU) if name in shown["quantity"]]
+    label = max(LETTER * len(name) for name in panels)
+    room = (FIGURE_WIDTH - label) // (len(order) * len(quantities))
+    width = min(WIDEST, max(STEP[0], room))
     halves = [
         _half(
             shown.filter(pl.col("quantity") == name),
             (order, panels),
             style.theme,
+            width,
             labelled=place == 0,
         )
         for place, name in enumerate(quantities)
@@ -115,7 +123,7 @@ def map_figure(comparisons: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
             "panel:N",
             sort=frame["panel"].unique(maintain_order=True).to_list(),
             title=None,
-            axis=alt.Axis(labelLimit=260, ticks=False, domain=False),
+            axis=alt.Axis(labelLimit=300, labelFontSize=NUMBER, ticks=False, domain=False),
         ),
     }
     width = STEP[0] if is_wide else NARROW
@@ -132,7 +140,7 @@ def map_figure(comparisons: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
     padded = {name: [*[""] * (deepest - len(found)), *found] for name, found in lines.items()}
     heads = alt.Header(
         labelAnchor="start",
-        labelFontSize=11,
+        labelFontSize=NUMBER,
         labelPadding=4,
         labelExpr=f"{json.dumps(padded)}[datum.label]",
     )
@@ -192,7 +200,7 @@ def _cells(
     )
     numbers = [
         base.transform_filter(f"datum.claimed == {claimed} && isValid(datum.outside) == {outside}")
-        .mark_text(fontSize=10, fontWeight="bold" if claimed == "true" else "normal", color=ink)
+        .mark_text(fontSize=NUMBER, fontWeight="bold" if claimed == "true" else "normal", color=ink)
         .encode(**place, text="label")
         for claimed, outside, ink in (
             ("true", "true", theme.ink),
@@ -204,14 +212,23 @@ def _cells(
 
 
 def _half(
-    shown: pl.DataFrame, axes: tuple[list[str], list[str]], theme: Theme, *, labelled: bool
+    shown: pl.DataFrame,
+    axes: tuple[list[str], list[str]],
+    theme: Theme,
+    width: int,
+    *,
+    labelled: bool,
 ) -> alt.LayerChart:
     """The gains in one quantity, with its name and the branches' above.
 
-    In: rows of `_shown`; branches and panels.
+    In: rows of `_shown`; branches and panels; the width of a cell.
     """
     order, panels = axes
-    down = alt.Axis(labelLimit=300, ticks=False, domain=False) if labelled else None
+    down = (
+        alt.Axis(labelLimit=300, labelFontSize=NUMBER, ticks=False, domain=False)
+        if labelled
+        else None
+    )
     place = {
         "x": alt.X("branch:N", sort=order, scale=alt.Scale(domain=order), axis=None),
         "y": alt.Y("panel:N", sort=panels, scale=alt.Scale(domain=panels), title=None, axis=down),
@@ -249,6 +266,4 @@ def _half(
         )
     )
     layers = [*_cells(shown, place, theme, written=True), *above, title]
-    return alt.LayerChart(layer=layers).properties(
-        width=alt.Step(STEP[0]), height=alt.Step(STEP[1])
-    )
+    return alt.LayerChart(layer=layers).properties(width=alt.Step(width), height=alt.Step(STEP[1]))

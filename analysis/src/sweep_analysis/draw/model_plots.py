@@ -11,6 +11,9 @@ from pathlib import Path
 import altair as alt
 import polars as pl
 
+from sweep_analysis.draw.palette import LIGHT
+from sweep_analysis.draw.plots import finished
+
 WIDTH = 260
 """Of a panel, in pixels."""
 HEIGHT = 210
@@ -72,12 +75,12 @@ def published_figure(points: pl.DataFrame) -> alt.TopLevelMixin:
         .mark_point(filled=True, size=70, opacity=0.85)
         .encode(x=x, y=y, color=colour, shape=shape)
     )
-    faceted: alt.TopLevelMixin = (
+    faceted: alt.FacetChart = (
         chart.properties(width=WIDTH, height=HEIGHT)
         .facet(facet=alt.Facet("panel:N", title=None), columns=2)
         .resolve_scale(y="shared")
     )
-    return faceted
+    return finished(faceted, LIGHT)
 
 
 def limits_figure(hot_line: pl.DataFrame, greedy: pl.DataFrame) -> alt.TopLevelMixin:
@@ -122,5 +125,5 @@ def limits_figure(hot_line: pl.DataFrame, greedy: pl.DataFrame) -> alt.TopLevelM
     tree = (band + points).properties(
         width=WIDTH, height=HEIGHT, title="a tree of tasks, no prices (grey: Graham's bounds)"
     )
-    both: alt.TopLevelMixin = line | tree
-    return both
+    both: alt.HConcatChart = line | tree
+    return finished(both, LIGHT)

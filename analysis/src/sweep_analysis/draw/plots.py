@@ -27,10 +27,14 @@ _Chart = TypeVar(
     alt.VConcatChart,
 )
 
+ARROW = 60
+"""Area of an arrow at the edge of an axis, in square pixels."""
 THREADS = "threads"
 """Title of every axis of thread counts: short, because axes of one or two counts stand close beside each other."""
 PANEL_WIDTH = 208
 PANELS_A_ROW = 3
+SMALLEST = 11
+"""Height of the smallest letters of a chart, in pixels at the scale at which it is shown."""
 WORDS_SHARE = 0.28
 """Share of a panel's width that the words `over N CPUs` take."""
 WRITTEN_COLUMNS = 12
@@ -119,7 +123,7 @@ def branch_colours(
     looks = styles(style.branches, style.baseline, style.theme)
     key = (
         alt.Legend(
-            orient="bottom",
+            orient="top",
             columns=2,
             title=None,
             labelLimit=400,
@@ -166,6 +170,37 @@ def branch_lines(
     ]
 
 
+def edge_arrows(
+    frame: pl.DataFrame,
+    columns: tuple[str, str],
+    across: tuple[str, alt.Scale, tuple[float, float]],
+    encoding: dict[str, Any],
+) -> list[alt.Chart]:
+    """An arrow at the edge of the axis for each row of which the least or the most lies beyond it.
+
+    Without it, what is cut off at the edge looks as if it ended there.
+
+    In: names of the columns with the least and the most; `x` or `y`, its scale and its ends; the
+    other encodings.
+    """
+    axis, scale, (low, high) = across
+    least, most = columns
+    shapes = (
+        ("triangle-left", "triangle-right") if axis == "x" else ("triangle-down", "triangle-up")
+    )
+    sides = [(f"datum.{least} < {low}", low, pl.col(least) < low, shapes[0])]
+    sides.append((f"datum.{most} > {high}", high, pl.col(most) > high, shapes[1]))
+    return [
+        # By a filter of the chart, because all layers of a facet have the same rows.
+        alt.Chart(frame)
+        .transform_filter(beyond)
+        .mark_point(shape=shape, filled=True, size=ARROW, opacity=1)
+        .encode(**encoding, **{axis: alt.datum(end, scale=scale)})
+        for beyond, end, is_beyond, shape in sides
+        if frame.filter(is_beyond).height
+    ]
+
+
 def beyond_in_brackets(threads: list[int], style: ChartStyle) -> str:
     """Vega expression of the label of a thread count: in brackets if it exceeds the CPUs."""
     most = style.cpus or threads[-1]
@@ -204,7 +239,7 @@ def beyond_cpus(threads: list[int], style: ChartStyle) -> list[alt.Chart]:
             baseline="top",
             dy=4,
             color=theme.faint_ink,
-            fontSize=10,
+            fontSize=SMALLEST,
         ).encode(x="start:Q", y=alt.value(0), text="text:N"),
     ]
 
@@ -247,12 +282,20 @@ def finished(chart: _Chart, theme: Theme) -> _Chart:
             gridColor=theme.grid,
             domainColor=theme.faint_ink,
             tickColor=theme.faint_ink,
-            labelFontSize=11,
-            titleFontSize=11,
+            labelFontSize=SMALLEST,
+            titleFontSize=SMALLEST,
             titleFontWeight="normal",
+            labelSeparation=6,
         ),
         title=alt.TitleConfig(color=theme.ink, fontSize=13, anchor="start", offset=8),
-        legend=alt.LegendConfig(labelColor=theme.ink, titleColor=theme.faint_ink, labelFontSize=11),
-        header=alt.HeaderConfig(labelColor=theme.faint_ink, labelFontSize=10),
+        # Without a limit no word of a key is cut.
+        legend=alt.LegendConfig(
+            labelColor=theme.ink,
+            titleColor=theme.faint_ink,
+            labelFontSize=SMALLEST,
+            labelLimit=0,
+            titleFontSize=SMALLEST,
+        ),
+        header=alt.HeaderConfig(labelColor=theme.faint_ink, labelFontSize=SMALLEST),
     )
     return whole

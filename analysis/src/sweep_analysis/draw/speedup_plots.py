@@ -19,6 +19,8 @@ from sweep_analysis.read.labels import with_panel
 from sweep_analysis.stats.speedup import DEFINITIONS
 
 PANEL_HEIGHT = 220
+LEAST_CEILING = 1e-6
+"""Of an axis, so that it has a length if no time is known."""
 FEW_BRANCHES = 2
 """Up to so many branches in a panel, each shows its interval."""
 
@@ -54,7 +56,7 @@ def speedup_panel(
     )
     key = (
         alt.Legend(
-            orient="bottom",
+            orient="top",
             columns=2,
             title=None,
             labelLimit=400,
@@ -67,7 +69,7 @@ def speedup_panel(
         else None
     )
     x = thread_axis(threads)
-    top = max(1.0, *part["speedup"], *part["speedup_high"].fill_nan(None).drop_nulls())
+    top = max(LEAST_CEILING, *part["speedup"], *part["speedup_high"].fill_nan(None).drop_nulls())
     ceiling = _ceiling(top, _most_useful(threads, style))
     y_scale = alt.Scale(domain=[0, ceiling], nice=False, clamp=True)
     title = ["speed-up", DEFINITIONS[definition]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from sweep_analysis.draw.plots import ChartStyle, under_each_other
+from sweep_analysis.draw.plots import SMALLEST, ChartStyle, under_each_other
 from sweep_analysis.read.labels import count
 from sweep_analysis.stats.simulated import SPENT_ON
 
@@ -15,6 +15,7 @@ ROW = 19
 """Height of a branch in pixels."""
 FEW_COLUMNS = 4
 """Up to so many columns are wide enough for a label in the middle of their axes."""
+KEY_COLUMNS = 4
 COLOURS = {
     "work": "#4477aa",
     "jobs": "#66ccee",
@@ -66,7 +67,7 @@ def spent_panel(part: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
         "did:N",
         sort=list(SPENT_ON.values()),
         scale=alt.Scale(domain=list(SPENT_ON.values()), range=[COLOURS[kind] for kind in kinds]),
-        legend=alt.Legend(orient="bottom", columns=len(kinds), title=None, symbolType="square"),
+        legend=alt.Legend(orient="top", columns=KEY_COLUMNS, title=None, symbolType="square"),
     )
     bars = (
         alt.Chart(shown)
@@ -79,7 +80,7 @@ def spent_panel(part: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
             "column:N",
             sort=list(heads.values()),
             title=None,
-            header=alt.Header(labelAnchor="start", labelFontSize=11),
+            header=alt.Header(labelAnchor="start", labelFontSize=SMALLEST),
         ),
         spacing=12,
     )

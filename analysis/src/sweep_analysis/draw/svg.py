@@ -5,6 +5,8 @@ Drawn once in light, recoloured for dark, or to follow the page that it stands i
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from html import escape
 
@@ -13,6 +15,9 @@ import vl_convert
 
 from sweep_analysis.draw.palette import pairs
 
+MOST_KEPT = 128
+"""Pictures that are kept in case they are drawn again."""
+_KEPT: dict[bytes, str] = {}
 _IDLE_PARTS = (
     r'<rect width="[^"]*" height="[^"]*" fill="[^"]*"/>(?=<g fill="none")',  # the page's own paper is below
     r'<path class="(?:back|fore)ground"(?:(?! fill=| stroke=)[^>])*/>',  # drawn in no colour
@@ -31,8 +36,15 @@ def draw(chart: alt.TopLevelMixin) -> str:
     """The chart as SVG."""
     # Altair has checked every part as it was made; checking the whole once more takes longer than
     # drawing it.
-    svg: str = vl_convert.vegalite_to_svg(chart.to_dict(validate=False))
-    return svg
+    spec = chart.to_dict(validate=False)
+    # Many pictures of a report are both a file and a part of the page, and drawn once.
+    key = hashlib.sha256(json.dumps(spec).encode()).digest()
+    if key not in _KEPT:
+        while len(_KEPT) >= MOST_KEPT:
+            _KEPT.pop(next(iter(_KEPT)))
+        # Not from the text: the library reads its numbers less exactly.
+        _KEPT[key] = vl_convert.vegalite_to_svg(spec)
+    return _KEPT[key]
 
 
 def dark(svg: str) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import altair as alt
 import polars as pl
 
 from sweep_analysis.draw.palette import Theme
-from sweep_analysis.draw.plots import finished
+from sweep_analysis.draw.plots import SMALLEST, finished
 from sweep_analysis.read.labels import with_panel
 from sweep_analysis.stats.validation import MARGIN, Validation
 
@@ -48,6 +50,8 @@ def validation_figure(found: Validation, machine: str, theme: Theme) -> alt.Laye
     threads = sorted(cells["threads"].unique(), key=int)
     points = alt.Chart(cells)
     key = alt.Legend(orient="bottom", title="threads")
+    names = alt.Chart(_named(cells)).encode(x=x, y=y, text="workload:N")
+    small: dict[str, Any] = {"fontSize": SMALLEST, "color": theme.faint_ink}
     return finished(
         alt.LayerChart(
             layer=[
@@ -66,9 +70,9 @@ def validation_figure(found: Validation, machine: str, theme: Theme) -> alt.Laye
                     ),
                     shape=alt.Shape("threads:N", legend=key).scale(domain=threads),
                 ),
-                alt.Chart(_named(cells))
-                .mark_text(align="left", dx=6, fontSize=9, color=theme.faint_ink)
-                .encode(x=x, y=y, text="workload:N"),
+                # Away from the line, or names on both of its sides stand on each other.
+                names.transform_filter("datum.ratio <= 1").mark_text(align="left", dx=6, **small),
+                names.transform_filter("datum.ratio > 1").mark_text(align="right", dx=-6, **small),
             ]
         ).properties(
             width=SIDE,

@@ -46,7 +46,7 @@ TIMES = _of(
     cycles_per_unit=pl.Float64,  # wall time per unit of work times the clock; null without one
 )
 """One row per good trial: see `speedup.trial_times`. There may be a million, so words are kept as in `TRIALS`."""
-TIMES.update((name, TRIALS[name]) for name in (*CELL, "freq_state", "work_unit"))
+TIMES.update((name, TRIALS[name]) for name in (*CELL, "trial", "freq_state", "work_unit"))
 
 SPEEDUPS = _of(
     POOL_CELL,
@@ -82,13 +82,17 @@ COMPARISONS = pl.Schema(
             "time_ratio": pl.Float64,  # branch's quantity per unit of work over the baseline's; below 1 is faster
             "ratio_low": pl.Float64,  # 95 % interval; null with fewer than `location.FEWEST_UNITS` layouts
             "ratio_high": pl.Float64,
+            "build_low": pl.Float64,  # the least `time_ratio` of a build, over the cells of the row
+            "build_median": pl.Float64,  # the median over builds
+            "build_high": pl.Float64,  # the most; null if no build has all cells
             "cpu_ratio": pl.Float64,  # `time_ratio` of the row that is this one by CPU time; null without it
             "band": pl.Float64,  # A/A band: ratios from 1/band to band are what equal builds show
             "detectable": pl.Float64,  # smallest ratio above 1 that the verdict finds about four times in five
             "ratio_drift": pl.Float64,  # ratio in the last replicate over that in the first; null for cells, and if few
             "p_drift": pl.Float64,  # t-test that it has no trend over replicates
-            "p_value": pl.Float64,  # t-test of the trimmed mean of log-ratios; null where there is no interval
-            "two_states": pl.Boolean,  # of a simulated cell: one of the two has two states, see `states`
+            "p_value": pl.Float64,  # t-test of the mean of log-ratios; null where there is no interval
+            "degrees": pl.Float64,  # of freedom of that test
+            "two_states": pl.Boolean,  # of a simulated cell: one of the two, or two others, have two states, see `states`
             "p_corrected": pl.Float64,  # the same after correction over all that is judged; null where nothing is
             "verdict": pl.String,  # one of `compare.VERDICTS`
         }
@@ -283,6 +287,7 @@ CLAIMS = pl.Schema(
         "band": pl.Float64,
         "p_value": pl.Float64,
         "p_holm": pl.Float64,  # `p_value`, Holm over all tested claims of the sweep
+        "detectable": pl.Float64,  # smallest ratio above 1 that would be found about four times in five
         "hypothesis": pl.String,  # the branch's, in its author's words
     }
 )
@@ -346,7 +351,7 @@ PLACEMENTS = pl.Schema(
             "ratio": pl.Float64,  # pinned over free; below 1 is less when workers are pinned
             "ratio_low": pl.Float64,  # 95 % interval; null with fewer than `location.FEWEST_UNITS` units
             "ratio_high": pl.Float64,
-            "p_value": pl.Float64,  # t-test of the trimmed mean of log-ratios; null where there is no interval
+            "p_value": pl.Float64,  # t-test of the mean of log-ratios; null where there is no interval
             "p_holm": pl.Float64,  # the same, Holm over all rows of the level
             "moved": pl.Boolean,  # whether that is below 0.05
         }

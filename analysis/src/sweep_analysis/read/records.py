@@ -323,7 +323,7 @@ def _iterations(records: list[Trial]) -> pl.DataFrame:
     starts = np.repeat(np.cumsum(numbers) - numbers, numbers)
     owner = np.repeat(np.arange(len(good)), numbers)
     columns: dict[str, Any] = {
-        "trial": pl.Series([record.trial for record in good], dtype=pl.String).gather(owner),
+        "trial": pl.Series([record.trial for record in good], dtype=pl.Categorical).gather(owner),
         "iteration": np.arange(len(flat), dtype=np.int64) - starts,
     }
     for name in _TIMED:

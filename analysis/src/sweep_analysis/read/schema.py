@@ -148,8 +148,8 @@ class Trial(msgspec.Struct):
     simulated_seed: int | None = None  # nor older sweeps of such
 
 
-# Words that many trials share are numbers to Polars: they take a fraction of the memory, and of the
-# time to group by.
+# Words that many rows share are numbers to Polars: they take a fraction of the memory, and of the
+# time to group by and to join. So are the names of trials, which several frames share.
 _KINDS = {bool: pl.Boolean(), int: pl.Int64(), float: pl.Float64(), str: pl.Categorical()}
 
 
@@ -168,7 +168,7 @@ USAGE = tuple(_columns(Usage))
 TRIALS = pl.Schema(
     {name: kind for name, kind in _columns(Trial).items() if name != "schema"}
     | _columns(Usage)
-    | dict.fromkeys(("trial", "started_at", "reason", "stderr_tail"), pl.String)
+    | dict.fromkeys(("started_at", "reason", "stderr_tail"), pl.String)
     | {
         "seed": pl.UInt64,
         "parameters": pl.Categorical(),  # `name=value` pairs, sorted, joined by spaces
@@ -181,7 +181,7 @@ WORDS = pl.col(pl.Categorical).cast(pl.String)
 
 ITERATIONS = pl.Schema(
     {
-        "trial": pl.String,
+        "trial": pl.Categorical(),
         "iteration": pl.Int64,  # 0-based, in order
         "elapsed_ns": pl.Int64,
         "user_ns": pl.Int64,
@@ -193,7 +193,7 @@ ITERATIONS = pl.Schema(
 
 METRICS = pl.Schema(
     {
-        "trial": pl.String,
+        "trial": pl.Categorical(),
         "metric": pl.String,  # as the workload names it
         "value": pl.Float64,
         "unit": pl.String,
@@ -203,7 +203,7 @@ METRICS = pl.Schema(
 
 EVENTS = pl.Schema(
     {
-        "trial": pl.String,
+        "trial": pl.Categorical(),
         "worker": pl.Int64,  # index in its pool; null for all threads that are no workers
         "event": pl.String,  # what is counted, as the fork's instrument names it
         "count": pl.Int64,
@@ -214,7 +214,7 @@ EVENTS = pl.Schema(
 
 SPENT = pl.Schema(
     {
-        "trial": pl.String,
+        "trial": pl.Categorical(),
         "spent_on": pl.String,  # a key of `simulated.SPENT_ON`
         "spent_ns": pl.Int64,  # of all cores together, in all timed iterations
     }
@@ -223,7 +223,7 @@ SPENT = pl.Schema(
 
 LINE_WAITS = pl.Schema(
     {
-        "trial": pl.String,
+        "trial": pl.Categorical(),
         "at": pl.String,  # the access: `file:line:column`
         "written_at": pl.String,  # the write before it, or in brackets what else; null if there was none
         "transfers": pl.Int64,  # how often a line of memory came from elsewhere

@@ -25,6 +25,8 @@ from sweep_analysis.stats.compare import LEAST_SIMULATED
 from sweep_analysis.stats.simulated import largest_threads
 from sweep_analysis.stats.speedup import DEFINITIONS
 
+FLAT = 1.02
+"""Lines of speed-up that stay within this ratio of each other say nothing."""
 MOST_LINES = 5
 """Pairs of lines of source of each branch and workload that the page shows."""
 _NO_COMPARISON = (
@@ -72,8 +74,8 @@ def cost(analysis: Analysis, style: ChartStyle) -> Figure:
         f"Wall time and CPU time relative to {style.baseline}"
         if style.baseline
         else "Wall time and CPU time",
-        "The same with intervals. Left of zero is less; the line is the 95 % interval, cut off at the edge. The grey "
-        f"bar is the noise floor: {_band(analysis)}. A full point is a claim, a hollow one is inconclusive against the "
+        "The same with intervals. Left of zero is less; the line is the 95 % interval, with an arrow where it leaves the "
+        f"picture. The grey bar is the noise floor: {_band(analysis)}. A full point is a claim, a hollow one is inconclusive against the "
         "baseline. In the numbers, CPUs that stand idle are the smaller of threads and CPUs, less those that were kept "
         "busy: where nothing stands idle, threads never sleep and their counters have little to do.",
         missing=None if is_drawn else _NO_COMPARISON,
@@ -89,7 +91,8 @@ def cost(analysis: Analysis, style: ChartStyle) -> Figure:
 def speedup(analysis: Analysis, style: ChartStyle) -> Figure:
     """Speed-up by threads."""
     definition = analysis.definition or ""
-    shown = analysis.speedups.filter(pl.col("definition") == definition)
+    drawn, flat = _changing(analysis.speedups)
+    shown = drawn.filter(pl.col("definition") == definition)
     present = [name for name in DEFINITIONS if name in set(analysis.speedups["definition"])]
 
     def panel(part: pl.DataFrame) -> alt.TopLevelMixin:
@@ -103,14 +106,19 @@ def speedup(analysis: Analysis, style: ChartStyle) -> Figure:
         + _of_hosts(analysis, "In the shaded part there are more threads than CPUs. ")
         + f"The grey band is the 95 % interval of {style.baseline or 'each branch'}; those of all branches are in the "
         "numbers. There, efficiency is speed-up over threads, and the Karp–Flatt fraction is the serial share that "
-        "would explain the speed-up: if it rises with the threads, something else holds the pool back.",
+        "would explain the speed-up: if it rises with the threads, something else holds the pool back."
+        + (
+            f" Not drawn, because no branch and no number of threads changes it by {FLAT * 100 - 100:.0f} %: "
+            f"{', '.join(flat)}."
+            if flat
+            else ""
+        ),
         missing=None
         if shown.height
         else "No trial of a pool has a time and a reference, so there is no speed-up to draw.",
         panels=per_panel(shown, panel),
         whole=lambda: {
-            f"speedup-{name}": speedup_plots.speedup_figure(analysis.speedups, name, style)
-            for name in present
+            f"speedup-{name}": speedup_plots.speedup_figure(drawn, name, style) for name in present
         },
         numbers={
             f"speed-up {DEFINITIONS[name]}": tables.speedup_table(
@@ -261,6 +269,26 @@ def events(analysis: Analysis, style: ChartStyle) -> Figure:
         },
         legend=drawn_branches(drawn, style),
     )
+
+
+def _changing(speedups: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """The speed-ups without panels of flat lines, as of programs paced by a clock; and those panels' names.
+
+    If there were no others, all stay.
+    """
+    named = with_panel(speedups)
+    panel = ["definition", "panel"]
+    ratio = pl.col("speedup").max() / pl.col("speedup").min()
+    counts = pl.col("threads").n_unique()
+    flat = (
+        named.group_by(panel, maintain_order=True)
+        .agg(ratio.alias("ratio"), counts.alias("counts"))
+        .filter(pl.col("ratio") < FLAT, pl.col("counts") > 1)
+    )
+    rest = named.join(flat, on=panel, how="anti", maintain_order="left")
+    if set(rest["definition"]) != set(named["definition"]):
+        return named, []
+    return rest, flat["panel"].unique(maintain_order=True).to_list()
 
 
 def _others(analysis: Analysis) -> pl.DataFrame:

@@ -13,6 +13,7 @@ from unittest import mock
 
 import altair as alt
 import nbformat
+import numpy as np
 from altair.utils.mimebundle import spec_to_mimebundle
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import display
@@ -23,6 +24,9 @@ from traitlets.config import Config
 from sweep_analysis.read.load import CHECKOUT, SWEEPS, Sweep, read_sweep
 
 NOTEBOOKS = CHECKOUT / "analysis" / "notebooks"
+
+COLOURS = 128
+"""Colours of a picture; the rest are shades between them at the edges of letters and lines."""
 
 SWEEP_VARIABLE = "SWEEP_ANALYSIS_SWEEP"
 """Environment variable with the folder of the sweep that notebooks show."""
@@ -58,12 +62,21 @@ def draw_pictures(scale: float) -> None:
 
 
 def _with_palette(png: bytes) -> str:
-    """A picture with its 64 most useful colours, in base 64.
+    """A picture with its most frequent colours, in base 64.
 
-    Charts have few, and so it takes a tenth of the bytes.
+    Charts have few, and so it takes a tenth of the bytes. They are kept as they are: a mean of
+    several colours would give a line in a key another colour than the points that it stands for.
     """
     with Image.open(io.BytesIO(png)) as picture:
-        few = picture.convert("RGB").quantize(64, dither=Image.Dither.NONE)
+        pixels = np.asarray(picture.convert("RGB"))
+    colours, places, counts = np.unique(
+        pixels.reshape(-1, 3).astype(int), axis=0, return_inverse=True, return_counts=True
+    )
+    kept = colours[np.argsort(-counts, kind="stable")[:COLOURS]]
+    # Pillow finds the nearest colour only about: white paper would be grey.
+    nearest = np.array([np.abs(kept - colour).sum(axis=1).argmin() for colour in colours])
+    few = Image.fromarray(nearest[places].astype(np.uint8).reshape(pixels.shape[:2]))
+    few.putpalette(kept.flatten().tolist())
     made = io.BytesIO()
     few.save(made, "PNG", optimize=True)
     return base64.b64encode(made.getvalue()).decode()

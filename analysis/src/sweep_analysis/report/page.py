@@ -35,6 +35,10 @@ FIRST_CAUTIONS = 3
 """So many cautions stand in the first screen; all of them below."""
 MANY_PICTURES = 9
 """Of a figure of more pictures one is open at a time."""
+BESIDE = 790
+"""Pictures of at most so many pixels stand beside the words about them, or half of the page would be empty."""
+TWO_A_ROW = 560
+"""Several pictures that are wider stand under each other."""
 MANY_SENTENCES = 12
 """A longer list of sentences is, too."""
 TEXT_COLUMNS = frozenset(
@@ -74,10 +78,15 @@ class Section:
     Attributes:
         figure: the entry of the list of figures.
         pictures: SVG that follows the page's colours, by panel.
+        is_beside: whether its pictures, in one column, leave room for the words beside them.
     """
 
     figure: Figure
     pictures: dict[str, str]
+    is_beside: bool = False
+
+
+_WIDTH = re.compile(r'<svg [^>]*?width="([0-9.]+)"')
 
 
 def render_page(analysis: Analysis, listed: Iterable[Figure]) -> str:
@@ -201,7 +210,11 @@ def section(figure: Figure) -> Section:
         name: svg.inline(svg.draw(chart), f"{figure.name}-{number}", f"{figure.title} {name}")
         for number, (name, chart) in enumerate(figure.panels().items())
     }
-    return Section(figure, pictures)
+    widths = [float(found[1]) for picture in pictures.values() if (found := _WIDTH.search(picture))]
+    is_single = len(pictures) == 1 or len(pictures) > MANY_PICTURES
+    widest = max(widths, default=0)
+    is_column = is_single or widest > TWO_A_ROW
+    return Section(figure, pictures, is_column and 0 < widest <= BESIDE)
 
 
 def _own_advice(experiment: Experiment) -> Advice:

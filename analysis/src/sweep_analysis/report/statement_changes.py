@@ -11,10 +11,11 @@ from sweep_analysis.read.labels import QUANTITY_NAMES, capital, count, listed, p
 from sweep_analysis.report.asked import Asked, moment
 from sweep_analysis.say.averages import beside_the_mean, gained_and_lost, rest_of_the_mean
 from sweep_analysis.say.comparison import in_words, interval, place_of
+from sweep_analysis.say.detectable import builds
 from sweep_analysis.say.headline import verdict
 from sweep_analysis.stats.calibration import CELL_MARGIN, EQUAL, MEAN_MARGIN, OFF, calibration
-from sweep_analysis.stats.compare import JUDGED, UNCLEAR, UNJUDGED
-from sweep_analysis.stats.two_sweeps import matching, together
+from sweep_analysis.stats.compare import FASTER, JUDGED, SLOWER, UNCLEAR, UNJUDGED
+from sweep_analysis.stats.two_sweeps import Pooled, unlike
 
 
 def _change(asked: Asked) -> str:
@@ -22,15 +23,17 @@ def _change(asked: Asked) -> str:
 
     Words: as for `changes`, and a quantity.
 
-    Of two sweeps: both together, with what sweeps differ by.
+    Of several sweeps: all together, with what sweeps differ by.
     """
     row, against, place = _one(asked)
     hidden = _hidden(asked, row)
     row, days, doubt = _of_days(asked, row)
     more = f" {capital('; '.join(hidden))}." if hidden else ""
     days = days or ("" if asked.sweep.sweep.machine else "one sweep")
-    equal = f"{asked.sweep.sweep.replicates.equal} differ by up to {_band(row)}"
-    notes = [equal, doubt, days, asked.sources()]
+    replicates = asked.sweep.sweep.replicates
+    unit = "seeds" if asked.sweep.sweep.machine else "builds"
+    equal = f"{replicates.equal} differ by up to {_band(row)}"
+    notes = [f"{unit} {builds(row)}", equal, doubt, days, asked.sources()]
     told = in_words(row, against, place, notes, name=_code, which="95 % interval ")
     return f"{told}.{more}"
 
@@ -49,21 +52,17 @@ def _hidden(asked: Asked, row: dict[str, Any]) -> list[str]:
     parts = _parts(asked, row)
     rest = rest_of_the_mean(asked.comparisons, row)
     if parts and rest and len(asked.sweeps) > 1:
-        rest[0] = f"in the first, {rest[0]}"
+        rest[0] = f"in sweep 1, {rest[0]}"
     return [*parts, *rest]
 
 
 def _parts(asked: Asked, row: dict[str, Any]) -> list[str]:
-    """Of a row over all workloads: how many gain and lose, and the median, in each of two sweeps."""
-    judged = [asked.comparisons, *(it.judgement.comparisons for it in asked.sweeps[1:2])]
+    """Of a row over all workloads: how many gain and lose, and the median, in each sweep."""
+    judged = [asked.comparisons, *(it.judgement.comparisons for it in asked.sweeps[1:])]
     each = ["; ".join(gained_and_lost(comparisons, row)) for comparisons in judged]
     if len(each) == 1:
         return [told for told in each if told]
-    return [
-        f"in the {which}, {told}"
-        for which, told in zip(("first sweep", "second"), each, strict=True)
-        if told
-    ]
+    return [f"in sweep {number}, {told}" for number, told in enumerate(each, 1) if told]
 
 
 def _one(asked: Asked) -> tuple[dict[str, Any], str, str]:
@@ -98,7 +97,7 @@ def _code(name: str) -> str:
 
 
 def _of_days(asked: Asked, row: dict[str, Any]) -> tuple[dict[str, Any], str, str]:
-    """A row of the first sweep, pooled with the second if there is one; then their days.
+    """A row of the first sweep, pooled with all others; then their days.
 
     And what doubt is left.
     """
@@ -108,15 +107,24 @@ def _of_days(asked: Asked, row: dict[str, Any]) -> tuple[dict[str, Any], str, st
             "",
             verdict(row, asked.sweep.sweep) if row["verdict"] in (UNCLEAR, UNJUDGED) else "",
         )
-    others = asked.sweeps[1].judgement.comparisons
-    again = matching(others, row)
-    if again is None or row["ratio_low"] is None:
-        raise asked.refused("a sweep does not judge that", "name two sweeps that both do")
-    each = " and ".join(percent(it["time_ratio"]) for it in (row, again))
-    on = {str(analysis.sweep.manifest.get("created_at"))[:10] for analysis in asked.sweeps[:2]}
-    row |= together(asked.comparisons, others, row, again)
-    doubt = UNCLEAR if row["ratio_low"] < 1 < row["ratio_high"] else ""
-    return row, f"two sweeps on {count(len(on), 'day')}: {each}", doubt
+    comparisons = [asked.of_mode(it.judgement.comparisons) for it in asked.sweeps]
+    apart = unlike([it.sweep for it in asked.sweeps], comparisons, row)
+    if apart:
+        raise asked.refused(apart, "name sweeps of the same programs, threads and machine")
+    sweep = asked.sweep.sweep
+    pooled = Pooled(comparisons, simulated=sweep.machine is not None).row(row)
+    if pooled is None:
+        raise asked.refused("a sweep does not judge that", "name sweeps that all do")
+    each = listed([_alone(ratio, said) for ratio, said in pooled["each"]])
+    on = {str(it.sweep.manifest.get("created_at"))[:10] for it in asked.sweeps}
+    number = count(len(asked.sweeps), "sweep")
+    doubt = verdict(pooled, sweep, number) if pooled["verdict"] in (UNCLEAR, UNJUDGED) else ""
+    return pooled, f"{number} on {count(len(on), 'day')}: {each}", doubt
+
+
+def _alone(ratio: float, said: str) -> str:
+    """What one of several sweeps shows, and says by itself."""
+    return percent(ratio) + (f" ({said} alone)" if said in (FASTER, SLOWER) else "")
 
 
 def _source(asked: Asked) -> str:
@@ -137,6 +145,7 @@ def _changes(asked: Asked) -> str:
             "quantity": QUANTITY_NAMES[row["quantity"]],
             f"against {against}": percent(row["time_ratio"]),
             "95 % interval": interval(row) or "none",
+            "seeds" if asked.sweep.sweep.machine else "builds": builds(row),
             "noise floor": _band(row),
             "verdict": verdict(row, asked.sweep.sweep),
         }

@@ -35,7 +35,7 @@ SHORT_US = 100
 def _by_threads(asked: Asked) -> str:
     """Medians in µs: a row for each workload and branch, a column for each number of threads.
 
-    Of two states, both.
+    Of two states, both; so of builds of a measured sweep.
 
     Words: `time`, `cpu`, or KIND/QUANTILE of a wait; the branches; `-WORKLOAD` or
     `-WORKLOAD,PARAMETERS` leaves it out; `goal:WORKLOAD,PARAMETERS:THREADS=US,…` is what the last
@@ -58,9 +58,9 @@ def _by_threads(asked: Asked) -> str:
     rows = pl.concat([medians, goals]).with_columns(
         pl.col("us").round(digits).cast(pl.Float64 if digits else pl.Int64)
     )
+    in_states, modes = _with_states(rows, trials, digits, measured=not asked.sweep.sweep.machine)
     wide = (
-        _with_states(rows, trials if asked.sweep.sweep.machine else None)
-        .with_columns(pl.col("branch").cast(pl.Enum([*branches, "goal"])))
+        in_states.with_columns(pl.col("branch").cast(pl.Enum([*branches, "goal"])))
         .sort(_ROW)
         .pivot("threads", index=["panel", "branch"], values="us", maintain_order=True)
     )
@@ -71,7 +71,7 @@ def _by_threads(asked: Asked) -> str:
     kind, _, quantile = what.partition("/")
     name = QUANTITY_NAMES.get(what) or f"wait {KINDS.get(kind, kind)}, {quantile},"
     table = asked.table(shown, f"{name} by threads of {' and '.join(branches)}")
-    return f"{capital(name)} in µs by threads, medians {asked.source()}:{_missed(goals, medians, branches[-1])}\n\n{table}"
+    return f"{capital(name)} in µs by threads, medians{modes} {asked.source()}:{_missed(goals, medians, branches[-1])}\n\n{table}"
 
 
 _GOAL = re.compile(r"goal:(?P<panel>[^:]+):(?P<values>\d+=[\d.]+(,\d+=[\d.]+)*)")
@@ -134,19 +134,33 @@ def _trials(analysis: Analysis, what: str) -> pl.DataFrame:
             .with_columns(us="wait_us")
             .collect()
         )
-    return told.select(*POOL_CELL, "program", "us").with_columns(WORDS)
-
-
-def _with_states(rows: pl.DataFrame, trials: pl.DataFrame | None) -> pl.DataFrame:
-    """`rows` with both medians where a cell has two states. In: `trials` of a simulated machine."""
-    states = of_cells(trials.lazy(), "us", _ROW) if trials is not None else None
-    if states is None or states.is_empty():
-        return rows
-    either = pl.concat_str(
-        pl.col("low", "high").round(0).cast(pl.Int64).cast(pl.String), separator=" or "
+    layouts = analysis.times.select("trial", "layout")
+    return (
+        told.select(*POOL_CELL, "program", "trial", "us")
+        .join(layouts, on="trial")
+        .drop("trial")
+        .with_columns(WORDS)
     )
-    joined = rows.join(states.select(*_ROW, either=either), on=_ROW, how="left")
-    return joined.select(*_ROW, us=pl.coalesce("either", pl.col("us").cast(pl.String)))
+
+
+def _with_states(
+    rows: pl.DataFrame, trials: pl.DataFrame, digits: int, *, measured: bool
+) -> tuple[pl.DataFrame, str]:
+    """`rows` with both medians where a cell has two states, and what to say of that.
+
+    In: trials with `us`, of which a measured sweep's are averaged by build.
+    """
+    by_build = trials.group_by([*_ROW, "program", "layout"], maintain_order=True)
+    seen = by_build.agg(pl.col("us").median()) if measured else trials
+    states = of_cells(seen.lazy(), "us", _ROW)
+    ends = pl.col("low", "high").round(digits).cast(pl.Float64 if digits else pl.Int64)
+    either = pl.concat_str(ends.cast(pl.String), separator=" or ")
+    differ = states.filter(pl.col("low").round(digits) != pl.col("high").round(digits))
+    if differ.is_empty():
+        return rows, ""
+    joined = rows.join(differ.select(*_ROW, either=either), on=_ROW, how="left")
+    both = joined.select(*_ROW, us=pl.coalesce("either", pl.col("us").cast(pl.String)))
+    return both, "; both where builds have two modes" if measured else ""
 
 
 TABLES: dict[str, Callable[[Asked], str]] = {"by-threads": _by_threads}

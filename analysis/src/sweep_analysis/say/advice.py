@@ -114,21 +114,27 @@ def advice(judgement: Judgement) -> Advice:
     answer = f"None: keep {baseline}. " + (
         _losses(judgement, failing) if losers else headline(judgement)
     )
+    slower = rows.filter(verdict=SLOWER).sort("time_ratio", descending=True)
+    worst_of = (
+        _evidence(judgement, str(slower["branch"][0]), with_floor=False) if slower.height else []
+    )
     overall = rows.filter((pl.col("level") == "overall") & (pl.col("quantity") == "time"))
     nearest = str((overall if overall.height else rows).sort("time_ratio")["branch"][0])
     return Advice(
         None,
         answer,
-        _evidence(judgement, nearest, "Nearest to a gain is "),
+        [*worst_of, *_evidence(judgement, nearest, "Nearest to a gain is ")],
         _hurts(judgement, None, failing),
     )
 
 
 def _losses(judgement: Judgement, failing: list[tuple[str, str]]) -> str:
     """Who is slower and who fails, where nothing is faster."""
-    slower = sorted(set(judgement.rows.filter(verdict=SLOWER)["branch"]))
+    lost = judgement.rows.filter(verdict=SLOWER)
+    slower = sorted(set(lost["branch"]))
     failed = sorted({branch for branch, _ in failing})
-    told = [f"{_names(slower)} {'is' if len(slower) == 1 else 'are'} slower"] if slower else []
+    told = [f"{name} takes more {_places(lost.filter(branch=name))}" for name in slower[:SHOWN]]
+    told += [f"so do {len(slower) - SHOWN} more branches"] if len(slower) > SHOWN else []
     told += (
         [
             f"{_names(failed)} {'lacks' if len(failed) == 1 else 'lack'} trials that {judgement.baseline} has"
@@ -182,7 +188,7 @@ def _not_excluded(judgement: Judgement, branch: str) -> str | None:
     timed = (
         ran.select(pl.lit("time").alias("quantity"), *place).unique().with_columns(WORDS).collect()
     )
-    planned = pl.concat([timed, places]).unique()
+    planned = pl.concat([timed, places, judgement.zeros]).unique()
     judged = rows.filter(pl.col("ratio_high").is_not_null(), pl.col("band").is_not_null())
     missing = planned.join(judged, on=["quantity", *place], how="anti", nulls_equal=True).sort(
         pl.col("quantity").cast(pl.Enum(JUDGED)), *place
@@ -226,8 +232,23 @@ def _claims(judgement: Judgement, gains: pl.DataFrame) -> list[str]:
     return told
 
 
-def _evidence(judgement: Judgement, branch: str, words: str = "") -> list[str]:
-    """What is known of `branch` over everything, and what could have been found."""
+def _places(lost: pl.DataFrame) -> str:
+    """Of what a branch takes more, and where: its worst row, and how many others there are."""
+    worst = lost.sort("time_ratio", descending=True).row(0, named=True)
+    threads = f", {count(worst['threads'], 'thread')}" if worst["threads"] is not None else ""
+    more = f" (and in {count(lost.height - 1, 'other comparison')})" if lost.height > 1 else ""
+    return (
+        f"{QUANTITY_NAMES[worst['quantity']]} on {worst['panel'] or 'all workloads'}{threads}{more}"
+    )
+
+
+def _evidence(
+    judgement: Judgement, branch: str, words: str = "", *, with_floor: bool = True
+) -> list[str]:
+    """What is known of `branch` over everything, and what could have been found.
+
+    Each sentence about one branch names it: the next sentence may be about another.
+    """
     overall = judgement.rows.filter(level="overall")
     own = overall.filter(branch=branch).sort("quantity", descending=True)
     found = []
@@ -238,8 +259,9 @@ def _evidence(judgement: Judgement, branch: str, words: str = "") -> list[str]:
         over = f"over {count(row['cells'], 'cell')}, {count(row['pairs'], 'pair')} of trials in {units}"
         found.append(f"{words}{branch}: {changes} {over}.")
         hidden = beside_the_mean(judgement.comparisons, row)
-        found += [f"Of {QUANTITY_NAMES[row['quantity']]}: {'; '.join(hidden)}."] if hidden else []
-        if row["band"]:
+        about = f"{branch}, {QUANTITY_NAMES[row['quantity']]}"
+        found += [f"{about}: {'; '.join(hidden)}."] if hidden else []
+        if row["band"] and with_floor:
             equal = judgement.sweep.replicates.equal
             band = f"{(row['band'] - 1) * 100:.1f} % (the noise floor"
             least = (
@@ -249,7 +271,7 @@ def _evidence(judgement: Judgement, branch: str, words: str = "") -> list[str]:
             )
             found.append(f"{capital(equal)} differ there by up to {band}{least}).")
     detectable = overall.filter(quantity="time")["detectable"].median()
-    if isinstance(detectable, float):
+    if isinstance(detectable, float) and with_floor:
         found.append(
             f"A true change of {(detectable - 1) * 100:.1f} % of time over all of them would have been found "
             "about four times in five; a smaller one may be there."

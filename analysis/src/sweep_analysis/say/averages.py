@@ -13,6 +13,7 @@ import polars as pl
 
 from sweep_analysis.read.labels import percent, ranges, with_panel, without_size
 from sweep_analysis.read.schema import PANEL
+from sweep_analysis.say.detectable import detectable_of
 from sweep_analysis.stats.compare import FASTER, SLOWER
 
 LARGEST = 4
@@ -54,10 +55,15 @@ class Parts:
     slower: int
     inconclusive: int
     median: float
+    detectable: str
+    """What the inconclusive ones could have shown, in brackets."""
 
     def __str__(self) -> str:
-        """How many are faster, slower and inconclusive."""
-        return f"{self.faster} faster, {self.slower} slower, {self.inconclusive} inconclusive"
+        """How many are faster, slower and inconclusive, and what could have been found."""
+        return (
+            f"{self.faster} faster, {self.slower} slower, {self.inconclusive} inconclusive"
+            f"{self.detectable}"
+        )
 
 
 def parts_of(comparisons: pl.DataFrame, row: dict[str, Any]) -> Parts | None:
@@ -75,7 +81,7 @@ def parts_of(comparisons: pl.DataFrame, row: dict[str, Any]) -> Parts | None:
     verdicts = own["verdict"].to_list()
     faster, slower = verdicts.count(FASTER), verdicts.count(SLOWER)
     middle = float(np.exp(np.median(np.log(own["time_ratio"].to_numpy()))))
-    return Parts(faster, slower, own.height - faster - slower, middle)
+    return Parts(faster, slower, own.height - faster - slower, middle, detectable_of(own))
 
 
 def gained_and_lost(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]:

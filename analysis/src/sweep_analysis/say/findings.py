@@ -11,6 +11,7 @@ import polars as pl
 
 from sweep_analysis.read.labels import count, with_panel
 from sweep_analysis.say.comparison import in_words
+from sweep_analysis.say.detectable import detectable_of
 from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.claims import VERDICTS as CLAIM_VERDICTS
 from sweep_analysis.stats.compare import FASTER, SLOWER, UNCLEAR, UNJUDGED
@@ -65,7 +66,9 @@ def _verdict_sentences(comparisons: pl.DataFrame, baseline: str | None) -> list[
             names = set(rest.filter(verdict=verdict)["branch"])
             names -= set(rest.filter(verdict=UNCLEAR)["branch"]) if verdict == UNJUDGED else set()
             if names:
-                claims.append(f"{count(len(names), 'branch', 'branches')} {verdict}")
+                open_rows = rest.filter(pl.col("branch").is_in(names))
+                found = detectable_of(open_rows) if verdict == UNCLEAR else ""
+                claims.append(f"{count(len(names), 'branch', 'branches')} {verdict}{found}")
         sentences.append(f"{part['panel'][0]}: {'; '.join(claims)}.")
     return sentences
 

@@ -9,6 +9,7 @@ import polars as pl
 from sweep_analysis.read.labels import count
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.say.comparison import counted_once, in_words, place_of
+from sweep_analysis.say.detectable import detectable, detectable_of
 from sweep_analysis.stats.compare import UNCLEAR, UNJUDGED
 from sweep_analysis.stats.judgement import Judgement
 from sweep_analysis.stats.location import FEWEST_UNITS
@@ -47,7 +48,8 @@ def headline_lines(judgement: Judgement) -> list[str]:
     if claims.is_empty():
         none = (
             f"No branch differs significantly from {baseline}: not over all programs, not on one of them and at no "
-            f"thread count, neither in wall time nor in CPU time nor in waits ({asked}).{rest}"
+            f"thread count, neither in wall time nor in CPU time nor in waits ({asked})"
+            f"{detectable_of(tested)}.{rest}"
         )
         return [none]
     told = []
@@ -59,7 +61,11 @@ def headline_lines(judgement: Judgement) -> list[str]:
             told.append(f"{where}: {shown}{more}.")
     unclear = tested.height - claims.height
     verb = "is" if unclear == 1 else "are"
-    others = f"The other {unclear} of {asked}, {verb} {UNCLEAR}." if unclear else ""
+    others = (
+        f"The other {unclear} of {asked}, {verb} {UNCLEAR}{detectable_of(tested)}."
+        if unclear
+        else ""
+    )
     last = f"{others}{rest}".strip()
     return [*told, last] if last else told
 
@@ -70,16 +76,24 @@ def claim(judgement: Judgement, row: dict[str, Any]) -> str:
     return in_words(row, str(judgement.baseline), place)
 
 
-def verdict(row: dict[str, Any], sweep: Sweep) -> str:
-    """The verdict of a row of `frames.COMPARISONS`, and why it is none where the interval alone would be one."""
+def verdict(row: dict[str, Any], sweep: Sweep, units: str = "") -> str:
+    """The verdict of a row of `frames.COMPARISONS`, and why it is none where the interval alone would be one.
+
+    And what would have been found. `units` says how many there are of what, if not of builds.
+    """
     low, high, band = row["ratio_low"], row["ratio_high"], row["band"]
     if row["two_states"]:
         return f"{UNJUDGED}: two states"
-    if row["verdict"] != UNCLEAR or low is None or low <= 1 <= high:
+    if row["verdict"] != UNCLEAR:
         return str(row["verdict"])
+    least = detectable(row)
+    found = f"; {least}" if least else ""
+    if low is None or low <= 1 <= high:
+        return f"{UNCLEAR}{found}"
     if band is None or 1 / band <= row["time_ratio"] <= band:
-        return f"{UNCLEAR}: within the noise floor"
-    return f"{UNCLEAR}: {count(row['units'], 'seed' if sweep.machine else 'build')} are too few"
+        return f"{UNCLEAR}: within the noise floor{found}"
+    units = units or count(row["units"], "seed" if sweep.machine else "build")
+    return f"{UNCLEAR}: {units} are too few{found}"
 
 
 def why_unjudged(judgement: Judgement) -> str:

@@ -12,6 +12,7 @@ import polars as pl
 
 from sweep_analysis.read.labels import QUANTITY_NAMES, count, percent
 from sweep_analysis.read.schema import WORDS
+from sweep_analysis.say.detectable import builds_column, detectable_column
 from sweep_analysis.stats.claims import HELD, OPEN, REFUTED, UNTESTED
 from sweep_analysis.stats.events import HEADLINE, scale
 from sweep_analysis.stats.latency import KINDS, QUANTILES
@@ -172,10 +173,12 @@ def verdict_table(comparisons: pl.DataFrame, units: str = "layouts") -> pl.DataF
         "verdict",
         change.alias("time"),
         *interval,
+        builds_column(units),
         band,
+        detectable_column(),
         _change("cpu_ratio", "CPU time"),
         "pairs",
-        pl.col("units").alias(units),
+        pl.col("units").alias(f"number of {units}"),
         pl.col("p_corrected").round(3).alias("p corrected"),
     )
 
@@ -557,6 +560,7 @@ def _outcome() -> list[pl.Expr | str]:
     return [
         "verdict",
         *_changes(),
+        detectable_column(),
         "cells",
         pl.col("p_holm").round(3).alias("p corrected"),
         "reason",

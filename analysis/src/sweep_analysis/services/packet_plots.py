@@ -12,7 +12,7 @@ import altair as alt
 import polars as pl
 
 from sweep_analysis.draw.palette import Theme
-from sweep_analysis.draw.plots import finished
+from sweep_analysis.draw.plots import SMALLEST, finished
 from sweep_analysis.read.experiment import Experiment
 from sweep_analysis.read.labels import HERE, PUBLISHED, count
 from sweep_analysis.services.packets import OVERHEAD_BY_WORDS
@@ -169,7 +169,12 @@ def _speedups(part: pl.DataFrame, colour: alt.Color, frame: _Frame) -> list[alt.
             )
             layers.append(
                 base.mark_text(
-                    align="left", dx=4, dy=-4, baseline="bottom", color=theme.faint_ink, fontSize=10
+                    align="left",
+                    dx=4,
+                    dy=-4,
+                    baseline="bottom",
+                    color=theme.faint_ink,
+                    fontSize=SMALLEST,
                 ).encode(x="threads:Q", y=alt.value(HEIGHT), text="text:N")
             )
         layers += [*_bands(own, x, y, colour), *_lines(own, x, up, colour)]
@@ -253,7 +258,7 @@ def _bounds(part: pl.DataFrame, x: alt.X, y: alt.Scale, theme: Theme) -> list[al
         base = alt.Chart(for_all)
         layers.append(base.mark_rule(strokeDash=[5, 3], color=theme.ink).encode(y=up))
         layers.append(
-            base.mark_text(align="left", x=4, dy=8, color=theme.ink, fontSize=10).encode(
+            base.mark_text(align="left", x=4, dy=8, color=theme.ink, fontSize=SMALLEST).encode(
                 y=up, text="text:N"
             )
         )
@@ -263,7 +268,7 @@ def _bounds(part: pl.DataFrame, x: alt.X, y: alt.Scale, theme: Theme) -> list[al
             base.mark_point(shape="triangle-down", color=theme.ink, size=60).encode(x=x, y=up)
         )
         layers.append(
-            base.mark_text(align="right", dx=-4, dy=-9, color=theme.ink, fontSize=10).encode(
+            base.mark_text(align="right", dx=-4, dy=-9, color=theme.ink, fontSize=SMALLEST).encode(
                 x=x, y=up, text="text:N"
             )
         )

@@ -17,7 +17,7 @@ from sweep_analysis.read.labels import HERE, PUBLISHED, parameter, without
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import PARALLEL, SEQUENTIAL
 from sweep_analysis.stats.location import described
-from sweep_analysis.stats.units import by_unit
+from sweep_analysis.stats.units import by_unit, of_builds
 
 ANSWERS = "answers"
 """Figure of experiments about correctness: a table."""
@@ -174,6 +174,7 @@ def _overhead_points(times: pl.DataFrame) -> pl.DataFrame:
         "parameters", named=True, unique=True
     )
     units = by_unit(times.filter(pl.col("program") == PARALLEL).lazy(), "ns_per_unit")
+    builds = of_builds(units)
     constant = ("generator", "depth", "words", "threads")
     places = [
         columns[key["parameters"]] | {"threads": key["threads"]}
@@ -189,7 +190,9 @@ def _overhead_points(times: pl.DataFrame) -> pl.DataFrame:
         reference = references.get(tuple(place[name] for name in constant))
         if place["way"] == REFERENCE or reference is None:
             continue
-        middle, low, high = described(units.values[reference] - units.values[at])
+        middle, low, high = described(
+            units.values[reference] - units.values[at], builds[reference] - builds[at]
+        )
         rows += [
             {name: place[name] for name in constant}
             | {

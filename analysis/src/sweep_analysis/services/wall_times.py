@@ -14,7 +14,7 @@ import polars as pl
 from sweep_analysis.read.labels import HERE, PUBLISHED, parameter
 from sweep_analysis.read.schema import PARALLEL, WORDS
 from sweep_analysis.stats.location import described
-from sweep_analysis.stats.units import by_unit
+from sweep_analysis.stats.units import by_unit, of_builds
 
 WALL_POINTS = pl.Schema(
     {
@@ -156,7 +156,7 @@ def _measured(times: pl.DataFrame, figure: str) -> pl.DataFrame:
     if own.is_empty():
         return pl.DataFrame(schema=WALL_POINTS)
     wall = by_unit(own.lazy(), "elapsed_ns")
-    middle, low, high = described(wall.values)
+    middle, low, high = described(wall.values, of_builds(wall))
     cpu = own.group_by("parameters", "threads", "branch").agg(
         cpu_ms=pl.col("cpu_ns").median() / 1e6
     )

@@ -31,9 +31,11 @@ from sweep_analysis.read.labels import QUANTITY_NAMES, count, percent, with_pane
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import PARALLEL, PLACE, TWIN_SUFFIX
 from sweep_analysis.stats.compare import (
+    ALPHA,
     QUANTITIES,
     WAITS,
     Comparison,
+    detectable_ratio,
     differs,
     drifts,
     holm,
@@ -64,7 +66,8 @@ MOST_THREADS = 1 << 30
 _COLUMNS = pl.Schema(
     CLAIMS
     | CLAIM_DETAILS
-    | {name: COMPARISONS[name] for name in ("units", "ratio_drift", "p_drift")}
+    | {name: COMPARISONS[name] for name in ("units", "ratio_drift", "p_drift", "degrees")}
+    | {"error": pl.Float64}
 )
 """What a claim is judged by."""
 
@@ -241,13 +244,17 @@ def _judged(rows: list[dict[str, Any]], claims: int, *, simulated: bool) -> pl.D
     """Correct the p-values of these rows for their number and that of `claims`, and fill in what verdicts are open."""
     table = pl.DataFrame(rows, schema=_COLUMNS)
     known = table["p_value"].is_not_null().to_numpy() & table["band"].is_not_null().to_numpy()
-    p_holm = np.full(table.height, np.nan)
+    p_holm, detectable = np.full((2, table.height), np.nan)
     if known.any():
         p_holm[known] = np.minimum(claims * holm(table["p_value"].to_numpy()[known]), 1.0)
+        detectable[known] = detectable_ratio(
+            table.filter(known), ALPHA / (claims * int(known.sum()))
+        )
     is_open = pl.col("verdict").is_null()
     drifted = pl.lit("the ratio drifted over the sweep by more than it differs from 1")
     return table.with_columns(
-        pl.Series("p_holm", p_holm, dtype=pl.Float64).fill_nan(None)
+        pl.Series("p_holm", p_holm, dtype=pl.Float64).fill_nan(None),
+        pl.Series("detectable", detectable, dtype=pl.Float64).fill_nan(None),
     ).with_columns(
         pl.when(is_open)
         .then(_verdict(simulated=simulated))

@@ -2,8 +2,12 @@
 
 Each trial is set beside the baseline's of its block, so that a host that drifts does no harm, and
 blocks that met other work are left out (`bursts`). The log-ratios are averaged within each layout,
-and a cell's estimate is their trimmed mean over layouts (`location`). A pooled ratio is the
-geometric mean of the ratios of its cells.
+and a cell's estimate is their mean over layouts, without what single trials add to it (`location`).
+A pooled ratio is the geometric mean of the ratios of its cells. Beside each ratio stand the least,
+the median and the most of its builds, because users run one build, and not the mean.
+
+A quantity that is zero in a trial has no ratio in that cell, and no row there: leaving out the
+trials that show it would choose among trials by their result.
 
 Rows of all workloads, and of one at all thread counts, pool cells of several workers within the
 CPUs. One worker shares nothing, and workers beyond the CPUs wait for the kernel: neither says what
@@ -16,7 +20,7 @@ workload takes it out of its own rows, and of no other's.
 A verdict needs two things at once: a p-value that survives correction, and a ratio outside the A/A
 band. The correction (Holm 1979) covers everything that a page, a terminal or a README may quote of
 a sweep: all quantities and branches, both baselines where there are two, and all levels, among
-which the 5 % are divided by `SHARES`. So the chance that a sweep of equal branches has any claim at
+which the 5 % are divided by `SHARES`; the share of a level without a row to test goes to the cells. So the chance that a sweep of equal branches has any claim at
 all, anywhere, is at most 5 %. A ratio that drifts over the sweep by more than it shows is not
 judged. A row that pools one cell is that cell, and judged as that at whatever level it stands: else
 one cell would be told at one level, and not at another.
@@ -53,7 +57,7 @@ from sweep_analysis.stats.location import (
     shared_spread,
 )
 from sweep_analysis.stats.states import of_cells
-from sweep_analysis.stats.units import by_layout, by_replicate, log_ratios
+from sweep_analysis.stats.units import by_layout, by_replicate, has_ratio, log_ratios, of_builds
 
 FASTER = "faster"
 SLOWER = "slower"
@@ -88,6 +92,8 @@ sweep to sweep, made-up changes are found in 74 (all-pareto) to 87 (far modes) o
 LEAST_SIMULATED = 0.1
 """Change below which no simulated difference is called one, and below which the A/A band is never. A guess: how far
 prices can be trusted."""
+MANY_BIMODAL = 2
+"""Names with two states in a simulated cell from which on nobody is judged there."""
 DRIFT_ALPHA = 0.01
 """P-value of the slope over replicates below which a ratio has a trend."""
 FEWEST_TO_DRIFT = 5
@@ -153,7 +159,7 @@ def in_quantity(times: pl.LazyFrame, quantity: str) -> pl.LazyFrame:
     Trials that do not have it are left out.
     """
     chosen = pl.col(QUANTITIES[quantity])
-    known = times if quantity == "time" else times.filter(chosen > 0)
+    known = times if quantity == "time" else times.filter(has_ratio(QUANTITIES[quantity]))
     return known.with_columns(chosen.alias(QUANTITIES["time"]))
 
 
@@ -219,7 +225,7 @@ class Comparison:
         self.units = by_layout(pairs)
         self._by_replicate = by_replicate(pairs)
         self.branches = self.units.branches
-        self._cells = locate(self.units.values)
+        self._cells = locate(self.units.values, of_builds(self.units))
         self._noise = noise or self
         twin = self._noise.baseline + TWIN_SUFFIX
         self._twin = self._noise.branches.index(twin) if twin in self._noise.branches else None
@@ -246,10 +252,20 @@ class Comparison:
         return found["at"].cast(pl.Int64).fill_null(-1).to_numpy()
 
     def _two_states(self, times: pl.LazyFrame) -> npt.NDArray[np.bool_]:
-        """Cells by branches: whether the branch or the baseline has two states there."""
+        """Cells by branches: whether the branch or the baseline has two states there.
+
+        Where two names have them, every name does: seven seeds miss half of them, and a comparison
+        of two such names is one of luck (`cargo xtask truth`).
+        """
         has = np.zeros((self.units.cells.height, len(self.branches)), dtype=bool)
         if self._simulated and self.branches:
             found = of_cells(times, QUANTITIES[self.quantity])
+            of_all = found.group_by(CELL_SET).len().filter(pl.col("len") >= MANY_BIMODAL)
+            several = self.places_of(of_all)
+            has[several[several >= 0]] = True
+            if self._noise is not self:  # It has all names of the sweep.
+                of_noise = self._noise._has_two_states[self._in_noise].all(axis=1)  # noqa: SLF001 - another of us
+                has[(self._in_noise >= 0) & of_noise] = True
             for branch in (self.baseline, *self.branches):
                 places = self.places_of(found.filter(branch=branch))
                 of = slice(None) if branch == self.baseline else self.branches.index(branch)
@@ -338,6 +354,7 @@ class Comparison:
             "time_ratio": np.exp(found.estimate),
             "ratio_low": np.exp(found.estimate - half),
             "ratio_high": np.exp(found.estimate + half),
+            **self._over_builds(groups),
             "band": band,
             "ratio_drift": drift,
             "p_drift": p_drift,
@@ -372,6 +389,20 @@ class Comparison:
         return frame.select(
             pl.col(name).fill_nan(None) if name in numbers else name for name in _ROWS.names()
         )
+
+    def _over_builds(self, groups: list[Group]) -> dict[str, Floats]:
+        """Groups by branches: least, median and most of the ratio of a build over the group's cells.
+
+        Of builds that have all of them.
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # of branches that lack a cell
+            ratios = np.exp([self.units.values[group.cells].mean(axis=0) for group in groups])
+            return {
+                "build_low": np.nanmin(ratios, axis=2),
+                "build_median": np.nanmedian(ratios, axis=2),
+                "build_high": np.nanmax(ratios, axis=2),
+            }
 
     def _states_of(self, level: str, groups: list[Group]) -> npt.NDArray[np.bool_]:
         """Groups by branches: of single cells, whether one of the two has two states.
@@ -442,7 +473,7 @@ _ROWS = pl.Schema(
         for name, kind in COMPARISONS.items()
         if name not in ("detectable", "p_corrected", "verdict", "cpu_ratio")
     }
-    | dict.fromkeys(("half_width", "error", "degrees"), pl.Float64)
+    | dict.fromkeys(("half_width", "error"), pl.Float64)
     | {"only_cell": pl.Int64}
 )
 """Columns of a row before it is judged."""
@@ -480,7 +511,7 @@ def _judged(rows: pl.DataFrame, twin: str | None, *, simulated: bool) -> pl.Data
     p_values = rows["p_value"].to_numpy()
     corrected = np.full(rows.height, np.nan)
     detectable = np.full(rows.height, np.nan)
-    for level, share in SHARES.items():
+    for level, share in _shares({*levels[testable]}).items():
         mine = testable & (levels == level)
         if mine.any():
             corrected[mine] = np.minimum(holm(p_values[mine]) / share, 1.0)
@@ -515,6 +546,12 @@ def _judged(rows: pl.DataFrame, twin: str | None, *, simulated: bool) -> pl.Data
         .join(by_cpu, on=_CPU_KEY, how="left", nulls_equal=True, maintain_order="left")
         .select(pl.col(name).cast(kind) for name, kind in COMPARISONS.items())
     )
+
+
+def _shares(tested: set[str]) -> dict[str, float]:
+    """`SHARES`, where cells have those of levels without a row to test."""
+    left = sum(share for level, share in SHARES.items() if level not in tested | {"cell"})
+    return SHARES | {"cell": SHARES["cell"] + left}
 
 
 _CPU_KEY = ["baseline", "level", *POOL_CELL]

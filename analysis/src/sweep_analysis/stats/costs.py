@@ -12,7 +12,7 @@ import polars as pl
 from sweep_analysis.read.frames import COSTS
 from sweep_analysis.read.schema import CELL_SET
 from sweep_analysis.stats.location import described
-from sweep_analysis.stats.units import by_unit
+from sweep_analysis.stats.units import by_unit, of_builds
 
 NAMES = ("ns_per_unit", "cpu_ns_per_unit", "cycles_per_unit", "cpus_busy")
 """Columns of `frames.COSTS` that have intervals."""
@@ -31,7 +31,7 @@ def costs(times: pl.LazyFrame, cpus: int | None) -> pl.DataFrame:
     )
     for name in NAMES:
         units = by_unit(times, name)
-        middle, low, high = described(units.values)
+        middle, low, high = described(units.values, of_builds(units))
         at = np.argwhere(units.pairs > 0)
         found = units.cells.select(CELL_SET)[at[:, 0]].with_columns(
             pl.Series("branch", [units.branches[row] for row in at[:, 1]], dtype=pl.Categorical),

@@ -17,8 +17,8 @@ import polars as pl
 from sweep_analysis.read.frames import COMPARISONS, FAILURES
 from sweep_analysis.read.labels import with_panel
 from sweep_analysis.read.load import Sweep
-from sweep_analysis.read.schema import PANEL, PARALLEL, TWIN_SUFFIX
-from sweep_analysis.stats.compare import judge
+from sweep_analysis.read.schema import PANEL, PARALLEL, PLACE, TWIN_SUFFIX, WORDS
+from sweep_analysis.stats.compare import JUDGED, QUANTITIES, judge
 from sweep_analysis.stats.speedup import trial_times, with_time_outs
 
 
@@ -31,12 +31,14 @@ class Judgement:
         baseline: what branches are compared with; None if the sweep names nothing.
         comparisons: rows of `frames.COMPARISONS`, corrected together, the A/A twin among them.
         failures: rows of `frames.FAILURES`.
+        zeros: `quantity` and `schema.PLACE` of cells without a ratio, because some trial has a zero.
     """
 
     sweep: Sweep
     baseline: str | None
     comparisons: pl.DataFrame
     failures: pl.DataFrame
+    zeros: pl.DataFrame
 
     def of(self, quantity: str) -> pl.DataFrame:
         """The comparisons with the baseline in one of `compare.JUDGED`, the twin's among them."""
@@ -80,14 +82,26 @@ def judged_of(
     base = baseline or sweep.baseline
     failures = _failures(sweep, base)
     if base is None:
-        return Judgement(sweep, None, pl.DataFrame(schema=COMPARISONS), failures)
+        return Judgement(sweep, None, pl.DataFrame(schema=COMPARISONS), failures, _zeros(good))
     plain = plain_fork(sweep, base)
     forks = [name for name in of_the_fork(sweep) if name not in (plain, base)]
     also = {plain: forks} if plain is not None and forks else None
     judged = judge(
         with_time_outs(sweep, good).lazy(), base, also=also, simulated=sweep.machine is not None
     )
-    return Judgement(sweep, base, judged, failures)
+    return Judgement(sweep, base, judged, failures, _zeros(good))
+
+
+def _zeros(times: pl.DataFrame) -> pl.DataFrame:
+    """As `Judgement.zeros`. In: rows of `frames.TIMES`."""
+    own = times.filter(pl.col("program") == PARALLEL)
+    found = [
+        own.filter(pl.col(QUANTITIES[quantity]) <= 0).select(
+            pl.lit(quantity).alias("quantity"), *PLACE
+        )
+        for quantity in JUDGED
+    ]
+    return pl.concat(found).unique().with_columns(WORDS)
 
 
 def _failures(sweep: Sweep, baseline: str | None) -> pl.DataFrame:

@@ -7,9 +7,11 @@ from typing import Any
 import polars as pl
 
 from sweep_analysis.read.frames import LEDGER
+from sweep_analysis.read.labels import QUANTITY_NAMES
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import CELL, CELL_SET, PARALLEL, TWIN_SUFFIX
 from sweep_analysis.stats.bursts import bursts
+from sweep_analysis.stats.compare import JUDGED, QUANTITIES
 from sweep_analysis.stats.outliers import outliers
 from sweep_analysis.stats.speedup import with_time_outs
 
@@ -25,6 +27,7 @@ def ledger(sweep: Sweep, times: pl.LazyFrame, baseline: str | None) -> pl.DataFr
     frame = times.collect()
     pool = frame.select(*CELL, "block").filter(pl.col("program") == PARALLEL)
     rows += _pairs(pool, baseline) + _cells(pool)
+    rows += _zeros(frame)
     struck = (
         0 if sweep.machine else bursts(with_time_outs(sweep, frame).lazy(), "ns_per_unit").height
     )
@@ -96,6 +99,20 @@ def _pairs(pool: pl.DataFrame, baseline: str | None) -> list[dict[str, Any]]:
         _row("pairs", f"no good trial of {baseline} in the block", branch, number, of[branch])
         for branch, number in lonely.rows()
     ]
+
+
+def _zeros(times: pl.DataFrame) -> list[dict[str, Any]]:
+    """Trials of cells in which some trial has a zero, so that they have no ratio."""
+    own = times.filter(pl.col("program") == PARALLEL)
+    rows = []
+    for quantity in JUDGED:
+        column = QUANTITIES[quantity]
+        told = own.filter(pl.col(column).is_not_null())
+        zeros = told.filter((pl.col(column) <= 0).any().over(CELL))
+        if zeros.height:
+            reason = f"a zero in their cell has no ratio (in {QUANTITY_NAMES[quantity]})"
+            rows.append(_row("trials of comparisons", reason, None, zeros.height, told.height))
+    return rows
 
 
 def _cells(pool: pl.DataFrame) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 Each pinned trial stands beside the free one of its branch and replicate. The two ran the same
 binary in the same round of the sweep, so what is lucky about a build, and a host that drifts, do no
-harm. Log-ratios are averaged within each layout; the estimate is their trimmed mean over layouts
+harm. Log-ratios are averaged within each layout; the estimate is their mean over layouts
 (`location`). Where each branch was built once, replicates take the place of layouts, and the
 estimate holds for that build alone.
 """
@@ -70,7 +70,11 @@ def _pairs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
         pl.col("cpu_ns_per_unit").alias(CPU),
         WAIT,
     ).unpivot(QUANTITIES, index=[*key, "placement"], variable_name="quantity", value_name="value")
-    usable = values.filter(pl.col("value") > 0).with_columns(pl.col("value").log().alias(LOG))
+    above = pl.col("value") > 0  # As in `units.has_ratio`: a zero leaves out its cell.
+    cell = ["quantity", "placement", *PLACE, "threads", "branch"]
+    usable = values.filter(above.fill_null(value=False) & above.all().over(cell)).with_columns(
+        pl.col("value").log().alias(LOG)
+    )
     pinned, free = (
         usable.filter(placement=name).drop("placement", "value") for name in (PINNED, FREE)
     )
@@ -87,6 +91,9 @@ def _level(pairs: pl.DataFrame, level: str) -> pl.DataFrame:
     row = ["quantity", *PLACE, *LEVELS[level]]
     cell = [*row, *(name for name in ("threads", "branch") if name not in row)]
     cells = pairs.group_by([*cell, "unit"]).agg(trimmed_mean(LOG), pl.len().alias("pairs"))
+    cells = cells.with_columns(beside=pl.col(LOG) - pl.col(LOG).median().over(cell)).with_columns(
+        build=_of_build("beside").over("quantity", "workload", "branch", "unit")
+    )
     order = [pl.col("quantity").cast(pl.Enum(QUANTITIES)), *cell[1:], "unit"]
     rows = [
         dict(zip(row, key, strict=True)) | _told(part, cell)
@@ -108,10 +115,21 @@ def _level(pairs: pl.DataFrame, level: str) -> pl.DataFrame:
     )
 
 
+def _of_build(column: str) -> pl.Expr:
+    """As `units.of_builds`: what a build shows in all cells of its program, as an aggregation."""
+    ordered = pl.col(column).sort()
+    low, high = ordered.get((pl.len() - 1) // 2), ordered.get(pl.len() // 2)
+    nearer = pl.when(low.abs() < high.abs()).then(low).otherwise(high)
+    return pl.when(low * high > 0).then(nearer).otherwise(0.0)
+
+
 def _told(cells: pl.DataFrame, cell: list[str]) -> dict[str, object]:
     """The estimates of a row; NaN where there is none. In: its values by cell and unit."""
-    values = cells.pivot("unit", index=cell, values=LOG).drop(cell).to_numpy().astype(np.float64)
-    found = pooled(locate(values))
+    values, builds = (
+        cells.pivot("unit", index=cell, values=name).drop(cell).to_numpy().astype(np.float64)
+        for name in (LOG, "build")
+    )
+    found = pooled(locate(values, builds))
     spread = own_spread(found)
     half = spread.half_width()
     p_value = 2 * special.stdtr(

@@ -18,7 +18,7 @@ from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import CELL, CELL_SET, PANEL, PARALLEL, PLACE, POOL_CELL, SEQUENTIAL
 from sweep_analysis.stats.latency import waits_of
 from sweep_analysis.stats.location import Floats, described, locate
-from sweep_analysis.stats.units import by_unit
+from sweep_analysis.stats.units import Units, by_unit, of_builds
 
 DEFINITIONS = {
     "sequential": "against the sequential program",
@@ -129,7 +129,7 @@ def speedups(
     """Speed-ups of every cell of the pool's program, by every definition that has its reference.
 
     In:  rows of `frames.TIMES`; `ignored` are parameters that mean nothing to the sequential
-    program. Out: rows of `frames.SPEEDUPS`. A speed-up is the trimmed mean of its logarithms, unit
+    program. Out: rows of `frames.SPEEDUPS`. A speed-up is the mean of its logarithms (`location`), unit
     by unit (`units.by_unit`). A
          definition without its reference (no one-thread cell, no sequential program, no baseline)
          has no rows; nothing stands in for it.
@@ -142,7 +142,11 @@ def speedups(
         return pl.DataFrame(schema=SPEEDUPS)
     places, rows = np.array([at for at, _ in cells]), np.array([branch for _, branch in cells])
     at, branch = (np.array(part) for part in zip(*references, strict=True))
-    ratio, low, high = described(units.values[at, branch] - units.values[places, rows])
+    builds = of_builds(units)
+    ratio, low, high = described(
+        units.values[at, branch] - units.values[places, rows],
+        builds[at, branch] - builds[places, rows],
+    )
     elapsed = by_unit(times, "elapsed_ns")  # the same trials, so the same cells and branches
     keys = units.cells[places]
     threads = pl.col("threads")
@@ -151,8 +155,8 @@ def speedups(
         pl.Series("definition", which),
         pl.Series("trials", units.pairs[places, rows]),
         pl.Series("reference_trials", units.pairs[at, branch]),
-        pl.Series("elapsed_ms", np.exp(locate(elapsed.values[places, rows]).estimate) / 1e6),
-        pl.Series("ns_per_unit", np.exp(locate(units.values[places, rows]).estimate)),
+        pl.Series("elapsed_ms", _typical(elapsed)[places, rows] / 1e6),
+        pl.Series("ns_per_unit", _typical(units)[places, rows]),
         pl.Series("speedup", ratio),
         pl.Series("speedup_low", low).fill_nan(None),
         pl.Series("speedup_high", high).fill_nan(None),
@@ -168,6 +172,11 @@ def speedups(
         .select(pl.col(name).cast(kind) for name, kind in SPEEDUPS.items())
         .sort(["definition", *POOL_CELL])
     )
+
+
+def _typical(units: Units) -> Floats:
+    """The mean of each cell, as a plain number."""
+    return np.asarray(np.exp(locate(units.values, of_builds(units)).estimate), dtype=np.float64)
 
 
 _Place = tuple[int, int]

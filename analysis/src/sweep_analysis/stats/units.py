@@ -10,12 +10,13 @@ sweep (speed-ups, costs) take trials as units and so tell of that build alone.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from sweep_analysis.read.schema import CELL_SET, PARALLEL
+from sweep_analysis.read.schema import CELL, CELL_SET, PARALLEL
 from sweep_analysis.stats.location import TRIMMED, Floats
 
 LOG = "log"
@@ -45,16 +46,25 @@ def trimmed_mean(column: str) -> pl.Expr:
     return pl.col(column).sort().slice(cut, pl.len().cast(pl.Int64) - 2 * cut).mean()
 
 
+def has_ratio(column: str) -> pl.Expr:
+    """Whether a trial has `column`, and no trial of its cell has a zero there.
+
+    A zero has no logarithm. Without the trials that show it, the mean is that of the long waits
+    alone, so the whole cell has none.
+    """
+    above = pl.col(column) > 0
+    return above.fill_null(value=False) & above.all().over(CELL)
+
+
 def log_ratios(times: pl.LazyFrame, baseline: str, column: str) -> pl.LazyFrame:
     """Every good trial of the pool's program beside the baseline's of its block.
 
     In:  rows of `frames.TIMES`. Out: their cell, branch, layout, replicate and block, with `log`,
     the log of the ratio of `column`; the
-         baseline's own and those without a partner are left out, and values that are not above zero
-         (coarse clocks).
+         baseline's own and those without a partner are left out, and cells with a zero (`has_ratio`).
     """
     kept = [*CELL_SET, "branch", "layout", "replicate", "block", "oversubscribed", column]
-    usable = times.filter((pl.col("program") == PARALLEL) & (pl.col(column) > 0)).select(kept)
+    usable = times.filter((pl.col("program") == PARALLEL) & has_ratio(column)).select(kept)
     base = usable.filter(pl.col("branch") == baseline).select(
         "block", pl.col(column).log().alias("base")
     )
@@ -77,13 +87,39 @@ def by_replicate(logs: pl.LazyFrame) -> Units:
 def by_unit(times: pl.LazyFrame, column: str) -> Units:
     """Logs of `column` by layout; by replicate if no cell was built more than once.
 
-    In: rows of `frames.TIMES`, of either program; values that are null or not above zero are left
-    out.
+    In: rows of `frames.TIMES`, of either program; null values are left out, and cells with a zero.
     """
-    logs = times.filter(pl.col(column) > 0).with_columns(pl.col(column).log().alias(LOG))
+    logs = times.filter(has_ratio(column)).with_columns(pl.col(column).log().alias(LOG))
     builds = logs.select(pl.col("layout").n_unique()).collect().item()
     unit = pl.col("layout") if builds > 1 else pl.col("replicate")
     return _table(logs.with_columns(unit.fill_null(0).alias("unit")))
+
+
+def of_builds(units: Units) -> Floats:
+    """How far each build is from the median build of its cell, in all cells of its program alike.
+
+    In: logarithms by layout. Out: a value for each of theirs, the same in all cells of a program.
+
+    The median over the cells: a trial that met another program moves one of them. Of an even number
+    the two middle ones must agree in sign, and the nearer to zero counts; so of two cells both must
+    show it.
+    """
+    shared = np.zeros_like(units.values)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of cells that a branch does not have
+        beside = units.values - np.nanmedian(units.values, axis=2, keepdims=True)
+    programs = units.cells.select(pl.struct("program", "workload").rank("dense")).to_series()
+    for program in programs.unique():
+        rows = (programs == program).to_numpy()
+        ordered = np.sort(beside[rows], axis=0)  # NaN last
+        number = np.isfinite(ordered).sum(axis=0)
+        low, high = (
+            np.take_along_axis(ordered, np.maximum(at, 0)[None], axis=0)[0]
+            for at in ((number - 1) // 2, number // 2)
+        )
+        nearer = np.where(np.abs(low) < np.abs(high), low, high)
+        shared[rows] = np.where((number > 0) & (low * high > 0), nearer, 0.0)
+    return shared
 
 
 def _table(logs: pl.LazyFrame) -> Units:
