@@ -172,7 +172,7 @@ fn beside(output: &Path) -> Result<Option<NamedTempFile>> {
     if whole_file::is_special(output) {
         return Ok(None);
     }
-    let make = || {
+    let make = || -> io::Result<NamedTempFile> {
         let folder = whole_file::folder_of(output);
         fs::create_dir_all(folder)?;
         if output.is_dir() {
@@ -184,8 +184,7 @@ fn beside(output: &Path) -> Result<Option<NamedTempFile>> {
             .set_permissions(fs::Permissions::from_mode(0o644))?;
         Ok(file)
     };
-    let made: io::Result<NamedTempFile> = make();
-    Ok(Some(made.map_err(|error| unwritable(output, &error))?))
+    Ok(Some(make().map_err(|error| unwritable(output, &error))?))
 }
 
 fn unwritable(output: &Path, error: &io::Error) -> Stop {
