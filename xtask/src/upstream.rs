@@ -197,16 +197,15 @@ fn shared_target(sh: &Shell) -> PushEnv<'_> {
 fn edited(sh: &Shell, name: &str, source: Option<&Sources>) -> Result<(PathBuf, Vec<Changed>)> {
     let edits = edits(sh, name)?;
     let published;
-    let Sources { root, krate } = match source {
-        Some(source) => source,
-        None => {
-            let folder = registry::sources(sh, "rayon-core", &edits.published)?;
-            published = Sources {
-                root: folder.clone(),
-                krate: folder,
-            };
-            &published
-        }
+    let Sources { root, krate } = if let Some(source) = source {
+        source
+    } else {
+        let folder = registry::sources(sh, "rayon-core", &edits.published)?;
+        published = Sources {
+            root: folder.clone(),
+            krate: folder,
+        };
+        &published
     };
     let to = sh.current_dir().join("target/upstream").join(name);
     sh.remove_path(&to)?;
