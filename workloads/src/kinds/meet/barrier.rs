@@ -15,7 +15,7 @@ use std::hint::black_box;
 use protocol::Refusal;
 use rayon::ThreadPool;
 
-use super::Meeting;
+use super::meeting::Meeting;
 use crate::machine::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::machine::{spin_loop, thread};
 use crate::random::Random;
@@ -169,7 +169,7 @@ fn meet(arrivals: &AtomicU64, number: u64, parties: u64) {
 mod tests {
     use std::time::Duration;
 
-    use super::super::tests::rejects;
+    use super::super::meeting::tests::rejects;
     use super::*;
 
     #[test]

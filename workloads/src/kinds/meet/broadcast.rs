@@ -8,7 +8,7 @@ use std::hint::black_box;
 
 use rayon::ThreadPool;
 
-use super::Meeting;
+use super::meeting::Meeting;
 use crate::kinds::pacing::chain;
 use crate::machine::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::random::mix;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use protocol::Metric;
 use rayon::ThreadPool;
 
-use super::Meeting;
+use super::meeting::Meeting;
 use crate::machine::atomic::{AtomicUsize, Ordering::Relaxed};
 use crate::machine::{self, Instant, spin_until};
 use crate::usage::nanoseconds;
@@ -148,7 +148,7 @@ impl Meeting for LongTasks {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::rejects;
+    use super::super::meeting::tests::rejects;
     use super::*;
 
     /// After two joins on one thread.

@@ -12,7 +12,7 @@ use std::thread;
 
 use rayon::ThreadPool;
 
-use super::Meeting;
+use super::meeting::Meeting;
 use crate::workload::Mismatch;
 
 #[derive(Default)]
