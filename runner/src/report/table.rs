@@ -137,7 +137,7 @@ impl TextTable {
         }
     }
 
-    /// Adds a row of [`plain`] texts, of which the last may be coloured.
+    /// Adds a row of `plain` texts, of which the last may be coloured.
     ///
     /// # Panics
     /// If it has not as many cells as there are columns.

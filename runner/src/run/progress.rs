@@ -18,7 +18,7 @@ use crate::run::sweep::Watch;
 const LINE_EVERY: Duration = Duration::from_secs(30);
 
 /// Says something on standard error, in lines that fit where that is a terminal. Whatever it quotes
-/// is printed as [`plain`] text.
+/// is printed as `plain` text.
 pub fn tell(text: &str) {
     let text = &plain(text);
     let columns = if std::io::stderr().is_terminal() {
