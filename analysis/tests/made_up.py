@@ -166,6 +166,7 @@ def manifest(name: str, truth: Truth) -> dict[str, Any]:
         "name": name,
         "created_at": "2026-01-01T00:00:00Z",
         "checkout": {"commit": "0" * 40, "dirty": False},
+        "command_line": ["sweep"],
         "asked": {
             "baseline": baseline,
             "threads": truth.threads,

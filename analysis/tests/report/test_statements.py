@@ -20,6 +20,7 @@ from sweep_analysis.report.asked import Asked
 from sweep_analysis.report.code import Line, line_at
 from sweep_analysis.report.statement_kinds import KINDS
 from sweep_analysis.report.statements import FILES, made, typed_numbers
+from sweep_analysis.say.detectable import detectable
 from sweep_analysis.stats.analysis import Analysis, analyse
 from sweep_analysis.stats.hangs import NOBODY, PUSHER, hangs
 
@@ -125,8 +126,8 @@ def test_all_sweeps_that_are_named_are_pooled(tmp_path: Path) -> None:
     assert re.search(
         r"; 3 sweeps on 1 day: −.* \(faster alone\), −.* and \+.* \(slower alone\)\)", three
     )
-    assert "not distinguishable" in three
-    assert "not distinguishable" not in stated("effect", sweeps[:2], "tsp", "master", "packed")
+    assert "; inconclusive" in three
+    assert "inconclusive" not in stated("effect", sweeps[:2], "tsp", "master", "packed")
 
 
 @pytest.mark.parametrize(
@@ -146,6 +147,20 @@ def test_sweeps_of_other_programs_threads_or_machines_are_not_pooled(
     assert named in str(refused.value)
 
 
+def test_a_command_that_names_what_is_gone_says_at_which_commit_it_ran(tmp_path: Path) -> None:
+    def command(name: str, **more: object) -> str:
+        return stated("evidence", [analysed(tmp_path / name, **more)])
+
+    assert ", at `" not in command("kept")
+    assert ", at `" in command("branch", branches=["master", "champion-deal"])
+    assert ", at `" in command("program", workloads={"cholesky": 0.1})
+
+
+def test_what_is_detectable_has_a_size_or_a_bound() -> None:
+    assert detectable({"detectable": 1.5}) == "detectable: 50.0\N{NO-BREAK SPACE}%"
+    assert detectable({"detectable": 1e9}) == "detectable: above 900\N{NO-BREAK SPACE}%"
+
+
 def test_times_by_threads_show_both_modes_of_builds(tmp_path: Path) -> None:
     def slow_with_two(branch: str, _: str, threads: int, replicate: int) -> float:
         return 3.0 if (branch, threads) == ("packed", 2) and replicate < 3 else 1.0
@@ -156,15 +171,15 @@ def test_times_by_threads_show_both_modes_of_builds(tmp_path: Path) -> None:
     low, high = map(int, packed[4].split(" or "))
     assert high == pytest.approx(3 * low, rel=0.1)
     assert " or " not in packed[3] + master[3] + master[4]
-    assert "; both where builds have two modes (sweep " in told
+    assert "; both modes where builds have two (sweep " in told
 
 
-def test_what_would_have_been_found_stands_beside_what_is_not_distinguishable(
+def test_what_would_have_been_found_stands_beside_what_is_inconclusive(
     tmp_path: Path,
 ) -> None:
     analysis = analysed(tmp_path, trials=7, trial_noise=0.03)
     told = stated("change", [analysis], "tsp", "master", "packed")
-    assert re.search(r"not distinguishable.*; detectable: \d+\.\d.%; one sweep", told)
+    assert re.search(r"; inconclusive.*; detectable: \d+\.\d.%; one sweep", told)
 
 
 def test_where_a_branch_is_slower_nowhere_the_losses_that_are_not_excluded_are_told(
@@ -361,11 +376,12 @@ def test_of_two_sweeps_the_median_and_the_losses_of_each_are_told(tmp_path: Path
     ]
     told = stated("effect", both, "all", "master", "packed")
     assert re.search(
-        r"\); inconclusive; in the first sweep, 1 faster, 0 slower, 1 inconclusive; median −(2[89]|30)\.\d.%; "
-        r"in the second, 1 faster, 0 slower, 1 inconclusive; median −[56]\.\d.%$",
+        r"\); inconclusive; detectable: \d+\.\d.%; "
+        r"in sweep 1, 1 faster, 0 slower, 1 inconclusive \(.*\); median −(2[89]|30)\.\d.%; "
+        r"in sweep 2, 1 faster, 0 slower, 1 inconclusive \(.*\); median −[56]\.\d.%$",
         told,
     ), told
-    assert "In the first sweep, 1 faster" in stated("change", both, "all", "master", "packed")
+    assert "In sweep 1, 1 faster" in stated("change", both, "all", "master", "packed")
 
 
 def test_changes_too_small_to_tell_are_left_out(

@@ -7,13 +7,16 @@ host. Tables stand beside an `evidence`.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
+from functools import cache
 
 import polars as pl
 
 from sweep_analysis.draw import svg
 from sweep_analysis.read.labels import capital, count, listed
 from sweep_analysis.read.load import CHECKOUT, Sweep
+from sweep_analysis.read.schema import TWIN_SUFFIX
 from sweep_analysis.report import hosts
 from sweep_analysis.report.asked import Asked, Made, host, moment
 from sweep_analysis.report.figures import figures
@@ -28,6 +31,8 @@ from sweep_analysis.stats.compare import UNCLEAR, UNJUDGED, WAITS
 
 PICTURES = CHECKOUT / "results" / "figures"
 """Where the pictures of statements lie."""
+_PROGRAMS = ("workloads/workloads.toml", "workloads/programs/programs.toml")
+"""The files that list all programs."""
 
 
 def _evidence(asked: Asked) -> str:
@@ -60,16 +65,29 @@ def _command(sweep: Sweep) -> str:
 
     One build is said, because it was once what one got without a word.
 
-    A file of branches that is no longer there was one at the commit of the sweep, which is then
-    told.
+    A file, a branch or a program that is no longer there was one at the commit of the sweep, which
+    is then told.
     """
     words = ["cargo", "runner", *sweep.manifest["command_line"]]
     words += (
         [] if sweep.machine or sweep.layouts > 1 or "--layouts" in words else ["--layouts", "1"]
     )
     is_gone = any(word.endswith(".toml") and not (CHECKOUT / word).exists() for word in words)
+    branches = {name.split("-without-")[0].removesuffix(TWIN_SUFFIX) for name in sweep.branches}
+    programs = set(sweep.trials.select("workload").unique().collect()["workload"])
+    is_gone |= not (branches <= _names("branches.toml") and programs <= _names(*_PROGRAMS))
     at = f", at `{sweep.manifest['checkout']['commit'][:12]}`" if is_gone else ""
     return f"`{' '.join(words)}`{at}"
+
+
+@cache
+def _names(*files: str) -> frozenset[str]:
+    """What the tables of files of the checkout are called."""
+    read = [tomllib.loads((CHECKOUT / file).read_text(encoding="utf-8")) for file in files]
+    tables = [
+        table for file in read for rows in file.values() if isinstance(rows, list) for table in rows
+    ]
+    return frozenset(table["name"] for table in tables)
 
 
 def _tally(asked: Asked) -> str:

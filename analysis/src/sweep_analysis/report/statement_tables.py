@@ -160,7 +160,7 @@ def _with_states(
         return rows, ""
     joined = rows.join(differ.select(*_ROW, either=either), on=_ROW, how="left")
     both = joined.select(*_ROW, us=pl.coalesce("either", pl.col("us").cast(pl.String)))
-    return both, "; both where builds have two modes" if measured else ""
+    return both, "; both modes where builds have two" if measured else ""
 
 
 TABLES: dict[str, Callable[[Asked], str]] = {"by-threads": _by_threads}

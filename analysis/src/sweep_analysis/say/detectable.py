@@ -10,7 +10,7 @@ from sweep_analysis.read.labels import percent
 from sweep_analysis.stats.compare import UNCLEAR
 
 MOST_TOLD = 10
-"""Ratio from which on the words say that nothing could have been found."""
+"""Ratio from which on the words say no size, but that it is above this."""
 
 
 def detectable(row: dict[str, Any]) -> str:
@@ -23,12 +23,12 @@ def detectable(row: dict[str, Any]) -> str:
 
 
 def detectable_of(rows: pl.DataFrame) -> str:
-    """The same of all rows that are not distinguishable, as the end of a sentence in brackets."""
+    """The same of all inconclusive rows, as the end of a sentence in brackets."""
     known = rows.filter(verdict=UNCLEAR)["detectable"].drop_nulls().sort()
     if known.is_empty():
         return ""
     middle, most = _size(known[(known.len() - 1) // 2]), _size(known[-1])
-    both = middle if middle == most else f"median {middle}, at most {most}"
+    both = middle if middle == most else f"median {middle}, largest {most}"
     return f" (detectable: {both})"
 
 
@@ -53,4 +53,6 @@ def builds_column(name: str) -> pl.Expr:
 
 
 def _size(ratio: float) -> str:
-    return f"{(ratio - 1) * 100:.1f}\N{NO-BREAK SPACE}%" if ratio < MOST_TOLD else "nothing"
+    if ratio < MOST_TOLD:
+        return f"{(ratio - 1) * 100:.1f}\N{NO-BREAK SPACE}%"
+    return f"above {(MOST_TOLD - 1) * 100}\N{NO-BREAK SPACE}%"
