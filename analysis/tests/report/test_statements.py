@@ -156,6 +156,24 @@ def test_a_command_that_names_what_is_gone_says_at_which_commit_it_ran(tmp_path:
     assert ", at `" in command("program", workloads={"cholesky": 0.1})
 
 
+def test_one_comparison_has_one_verdict_however_it_is_called(tmp_path: Path) -> None:
+    both = [
+        analysed(
+            tmp_path / str(seed),
+            workloads={"tsp": 0.1, "packets": 0.1},
+            effects={("packed", "tsp"): 0.8},
+            seed=seed,
+        )
+        for seed in (0, 1)
+    ]
+    for name in ("all", "tsp"):
+        without, with_threads = (
+            stated("effect", both, f"{name}{at}", "master", "packed") for at in ("", "@2")
+        )
+        assert without == with_threads
+        assert "with 1 thread" in stated("effect", both, f"{name}@1", "master", "packed")
+
+
 def test_what_is_detectable_has_a_size_or_a_bound() -> None:
     assert detectable({"detectable": 1.5}) == "detectable: 50.0\N{NO-BREAK SPACE}%"
     assert detectable({"detectable": 1e9}) == "detectable: above 900\N{NO-BREAK SPACE}%"

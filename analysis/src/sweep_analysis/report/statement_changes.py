@@ -10,7 +10,7 @@ import polars as pl
 from sweep_analysis.read.labels import QUANTITY_NAMES, capital, count, listed, percent, with_panel
 from sweep_analysis.report.asked import Asked, moment
 from sweep_analysis.say.averages import beside_the_mean, gained_and_lost, rest_of_the_mean
-from sweep_analysis.say.comparison import in_words, interval, place_of
+from sweep_analysis.say.comparison import in_words, interval, place_of, pooled_counts
 from sweep_analysis.say.detectable import builds
 from sweep_analysis.say.headline import verdict
 from sweep_analysis.stats.calibration import CELL_MARGIN, EQUAL, MEAN_MARGIN, OFF, calibration
@@ -138,10 +138,12 @@ def _changes(asked: Asked) -> str:
     Words: the workload as for `_changed`, what the branches are compared with, and the branches.
     """
     workload, against, *branches = asked.words
+    *_, threads = _asked_of(workload)
+    at = {"threads": int(threads)} if threads else {}
     made = [
         {
             "branch": row["branch"],
-            "workload": _place(row),
+            "workload": _place(row | at),
             "quantity": QUANTITY_NAMES[row["quantity"]],
             f"against {against}": percent(row["time_ratio"]),
             "95 % interval": interval(row) or "none",
@@ -167,21 +169,25 @@ def _changes(asked: Asked) -> str:
 def _changed(asked: Asked, workload: str, against: str, branches: list[str]) -> pl.DataFrame:
     """The comparisons of branches on one workload, with `panel`.
 
-    `workload` is as in `_asked_of`, or `all` for all together.
+    `workload` is as in `_asked_of`, or `all` for all together. A thread count that the row without one
+    pools alone is that row: one comparison has one verdict, however it is called.
 
     Raises:
         InputError: there are none.
     """
     name, parameters, threads = _asked_of(workload)
-    pooled = "threads" if threads else "overall"
-    level = pooled if name == "all" else "cell" if threads else "workload"
-    rows = with_panel(
-        asked.comparisons.filter(
-            pl.col("level") == level,
-            pl.col("baseline") == against,
-            pl.col("branch").is_in(branches),
-        )
-    ).sort("mode", maintain_order=True)
+    told = asked.comparisons.filter(pl.col("baseline") == against, pl.col("branch").is_in(branches))
+    level = "overall" if name == "all" else "workload"
+    if threads:
+        wide = told.filter(pl.col("level") == level)
+        if name != "all":
+            wide = wide.filter(workload=name)
+        alone = [pooled_counts(told, row)[0] == [int(threads)] for row in wide.rows(named=True)]
+        if alone and all(alone):
+            threads = ""
+        else:
+            level = "threads" if name == "all" else "cell"
+    rows = with_panel(told.filter(pl.col("level") == level)).sort("mode", maintain_order=True)
     if name != "all":
         words = pl.col("parameters").cast(pl.String).str.split(" ")
         has = [words.list.contains(it) | (pl.col("size") == it) for it in parameters]
