@@ -205,7 +205,7 @@ def test_where_a_branch_is_slower_nowhere_the_losses_that_are_not_excluded_are_t
 ) -> None:
     analysis = analysed(tmp_path, branches=["master", "packed"], trial_noise=0.1)
     told = stated("balance", [analysis], "packed", "master")
-    assert "significantly faster in none, slower in none." in told
+    assert "significantly faster in no place, slower in no place." in told
     assert re.search(
         r"in \d+ of \d+ comparisons; the largest upper bounds of the rest: \+\d+\.\d.% ", told
     )
@@ -294,7 +294,7 @@ def test_gains_and_losses_are_what_the_judge_calls_so_and_nothing_else(tmp_path:
     analysis = analysed(tmp_path, effects={("packed", "tsp"): 0.5}, layouts=7, trials=7)
     told = stated("balance", [analysis], "packed", "master")
     assert (
-        ": significantly faster in 2 places, slower in none. Non-inferior (margin 2\N{NO-BREAK SPACE}% on a workload, "
+        ": significantly faster in 2 places, slower in no place. Non-inferior (margin 2\N{NO-BREAK SPACE}% on a workload, "
         in told
     )
     assert " in 4 of 4 comparisons." in told
@@ -335,12 +335,12 @@ def test_a_cell_stands_by_itself_unless_the_row_of_its_workload_pools_it(tmp_pat
     more = {"effects": {("packed", "tsp"): 0.5}, "layouts": 7, "trials": 7}
     two = analysed(tmp_path / "two", threads=[1, 2, 4], **more)
     told = stated("balance", [two], "packed", "master")
-    assert ": significantly faster in 3 places, slower in none." in told
+    assert ": significantly faster in 3 places, slower in no place." in told
     for threads in ("1", "2", "4"):
         assert f"| tsp on {threads}: −" in told
     four = analysed(tmp_path / "four", threads=[1, 2, 4], cpus=4, **more)
     told = stated("balance", [four], "packed", "master")
-    assert ": significantly faster in 2 places, slower in none." in told
+    assert ": significantly faster in 2 places, slower in no place." in told
     assert "| tsp on 2, 4: −" in told
 
 
@@ -407,7 +407,7 @@ def test_changes_too_small_to_tell_are_left_out(
 ) -> None:
     analysis = analysed(tmp_path, effects={("packed", "tsp"): 0.5}, layouts=7, trials=7)
     monkeypatch.setattr(statement_gains, "LEAST_TOLD", 0.9)
-    assert ": significantly faster in none, slower in none." in stated(
+    assert ": significantly faster in no place, slower in no place." in stated(
         "balance", [analysis], "packed", "master"
     )
 

@@ -193,10 +193,10 @@ def test_evidence_is_about_the_branch_that_the_answer_calls_slower(tmp_path: Pat
     assert "takes more" in found.answer
     assert " on tsp · small" in found.answer
     assert found.evidence[0].startswith("other: +")
-    assert found.evidence[1].startswith("other, time: 0 gain, 1 lose")
+    assert found.evidence[1].startswith("other, time: 0 faster, 1 slower")
 
 
 def test_each_count_of_gains_and_losses_names_its_branch(tmp_path: Path) -> None:
     found = advised(tmp_path, {("other", "tsp"): 1.4})
-    counts = [sentence for sentence in found.evidence if " lose" in sentence]
+    counts = [sentence for sentence in found.evidence if " slower, " in sentence]
     assert {sentence.split(",")[0] for sentence in counts} == {"other", "good"}

@@ -20,6 +20,7 @@ from sweep_analysis.read.load import CHECKOUT
 from sweep_analysis.say import tables
 from sweep_analysis.say.averages import beside_the_mean
 from sweep_analysis.say.comparison import counted_once, in_words
+from sweep_analysis.say.headline import verdict
 from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.calibration import MEAN_MARGIN, calibration
 from sweep_analysis.stats.compare import UNCLEAR, UNJUDGED
@@ -166,7 +167,7 @@ def _change(analysis: Analysis, branch: str, quantity: str) -> str:
         return _ABSENT
     row = rows.row(0, named=True)
     hidden = beside_the_mean(analysis.judgement.comparisons, row)
-    return "; ".join([f"{in_words(row)}, {row['verdict']}", *hidden])
+    return "; ".join([f"{in_words(row)}, {verdict(row, analysis.sweep)}", *hidden])
 
 
 def _equal(analysis: Analysis, quantity: str) -> str:

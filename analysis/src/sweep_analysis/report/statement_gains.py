@@ -162,7 +162,7 @@ def _balance(asked: Asked) -> str:
 
 
 def _places(cells: list[str]) -> str:
-    return count(len(cells), "place") if cells else "none"
+    return count(len(cells), "place") if cells else "no place"
 
 
 def _significant(own: pl.DataFrame, verdict: str) -> list[str]:
