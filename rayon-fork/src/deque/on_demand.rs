@@ -58,8 +58,10 @@
 //! reads only while it is counted, in `readers`: it counts itself, then reads which ring is in use.
 //! The owner puts another ring into use, then reads the count. One of the two is first. So either
 //! the owner finds the thief, and keeps what it has put out of use until it comes here again; or
-//! the thief finds the ring that is in use by then. The first ring is in use again only when the
-//! deque is empty: no job is public that a thief could have looked for in it before.
+//! the thief finds the ring that is in use by then. As long as earlier rings are kept, the one in
+//! use is not given back, so that a thief without a CPU keeps rings of one burst or two, not of all
+//! to come. The first ring is in use again only when the deque is empty: no job is public that a
+//! thief could have looked for in it before.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -450,18 +452,25 @@ impl<T: TwoWords> Deque<T> {
         let (head, first) = (self.head(), self.shared.thieves.first);
         // SAFETY: the first ring lives as long as `shared`.
         let capacity = unsafe { &*first }.slots.len();
-        if self.mask.get() + 1 > capacity {
+        let is_large = self.mask.get() + 1 > capacity;
+        if is_large {
             // ORDERING: Acquire, as in `make_room`: slots will be written again that thieves have
             // read.
             let public = Public(self.shared.thieves.public.load(Ordering::Acquire));
             if public.tail(head) != head {
                 return true;
             }
+        }
+        // Earlier ones first: as long as a thief keeps those, the ring in use stays in use. Else
+        // each burst would leave one more behind, for as long as that thief has no CPU.
+        let mut is_freed = self.try_free_outgrown();
+        if is_freed && is_large {
             self.use_ring(first);
             self.full_at.set(head + capacity as u64);
+            is_freed = self.try_free_outgrown();
         }
         let tries = self.tries.get() + 1;
-        let is_done = self.try_free_outgrown() || tries > TRIES_TO_FREE;
+        let is_done = is_freed || tries > TRIES_TO_FREE;
         self.tries.set(if is_done { 0 } else { tries });
         is_done
     }

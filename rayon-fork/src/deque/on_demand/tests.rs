@@ -366,18 +366,34 @@ fn a_ring_that_a_thief_reads_is_kept_until_the_owner_comes_again() {
     assert_eq!(slots(&deque), 1 + 2 + 4 + 8);
     while pop(&deque).is_some() {}
     deque.give_back();
-    assert_eq!(slots(&deque), 1 + 2 + 4 + 8);
     deque.push(Numbered(0));
     deque.push(Numbered(1));
-    assert_eq!(
-        slots(&deque),
-        1 + 2 + 4 + 8 + 2,
-        "it goes on with the first"
-    );
+    assert_eq!(slots(&deque), 1 + 2 + 4 + 8, "it goes on with the largest");
     readers.fetch_sub(1, Ordering::Relaxed);
     assert_eq!([0; 3].map(|_| pop(&deque)), [Some(1), Some(0), None]);
     deque.give_back();
     assert_eq!(slots(&deque), 1);
+}
+
+#[test]
+fn a_thief_that_reads_through_many_bursts_keeps_no_more_rings_with_each() {
+    let deque = small(Fences::cheapest());
+    let readers = &deque.shared.thieves.readers;
+    let burst = || {
+        (0..8).for_each(|job| {
+            deque.push(Numbered(job));
+        });
+        while pop(&deque).is_some() {}
+        deque.give_back();
+        slots(&deque)
+    };
+    assert_eq!(burst(), 1);
+    readers.fetch_add(1, Ordering::Relaxed);
+    assert_eq!(burst(), 1 + 2 + 4 + 8);
+    let (again, largest) = (burst(), (0..10).map(|_| burst()).max());
+    assert_eq!((again, largest), (1 + 2 + 4 + 8, Some(1 + 2 + 4 + 8)));
+    readers.fetch_sub(1, Ordering::Relaxed);
+    assert_eq!(burst(), 1);
 }
 
 /// Bursts of jobs under thieves, each of which ends with rings that are given back.
