@@ -185,7 +185,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             handlers: self.handlers,
         };
         let mut spawn = self.spawn;
-        Registry::start(plan, |thread| spawn.spawn(thread))
+        // The closure owns it, as the pool is ended if its drop panics.
+        Registry::start(plan, move |thread| spawn.spawn(thread))
     }
 }
 

@@ -119,6 +119,8 @@ impl Registry {
                 spawn(thread).map_err(ThreadPoolBuildError::io)?;
             }
         }
+        // While an end is still in sight: what these have captured may panic when it is dropped.
+        drop((name, spawn));
         std::mem::forget(unfinished);
         Ok(registry)
     }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use rayon_core::{Scope, ScopeFifo, ThreadPool, ThreadPoolBuilder, join, yield_now};
+use rayon_core::{Scope, ScopeFifo, ThreadBuilder, ThreadPool, ThreadPoolBuilder, join, yield_now};
 
 use crate::common::{Count, Tally, panic_text, patiently, pool, rounds};
 
@@ -311,5 +311,50 @@ fn what_the_broadcast_of_a_scope_captured_comes_out_of_the_scope_if_it_panics_in
             std::mem::forget(payload);
             assert_eq!(ran.get(), 4);
         }
+    });
+}
+
+/// What the closures of a builder have captured. Its drop panics.
+struct Captured;
+
+impl Drop for Captured {
+    fn drop(&mut self) {
+        panic_any("captured by a builder");
+    }
+}
+
+#[test]
+fn a_pool_ends_if_what_the_closures_of_its_builder_captured_panics_in_drop() {
+    patiently("the ends of workers", || {
+        let ended = Tally::new();
+        let builder = || {
+            let ended = ended.clone();
+            ThreadPoolBuilder::new()
+                .num_threads(2)
+                .exit_handler(move |_| ended.add_one())
+        };
+        let names = |captured| {
+            move |index| {
+                let _: &Captured = &captured;
+                format!("worker {index}")
+            }
+        };
+        let captured = Captured;
+        let spawns = move |thread: ThreadBuilder| {
+            let _ = &captured;
+            thread::spawn(|| thread.run());
+            Ok(())
+        };
+        let named = builder().thread_name(names(Captured));
+        assert_eq!(panic_text(|| named.build()), "captured by a builder");
+        ended.wait_for(2);
+        let started = builder().spawn_handler(spawns);
+        assert_eq!(panic_text(|| started.build()), "captured by a builder");
+        ended.wait_for(4);
+        // This one waits for its threads.
+        let scoped = builder().thread_name(names(Captured));
+        let build = || scoped.build_scoped(ThreadBuilder::run, |_| ());
+        assert_eq!(panic_text(build), "captured by a builder");
+        assert_eq!(ended.get(), 6);
     });
 }
