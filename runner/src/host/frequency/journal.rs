@@ -118,7 +118,8 @@ impl Journal {
     /// Opens the journal of a fix that ended without a restore; `None` if there is none.
     ///
     /// # Errors
-    /// [`Stop::HostNotFit`] if it cannot be trusted, or its runner still lives.
+    /// [`Stop::BadInput`] if it is no journal, or of another tree; [`Stop::HostNotFit`] if it is
+    /// another user's, or its runner still lives.
     pub fn open(path: &Path, tree: &Tree) -> Result<Option<Self>> {
         let shown = path.display();
         let mut options = File::options();
@@ -153,7 +154,7 @@ impl Journal {
         }
         let text = io::read_to_string(&file).with_context(|| format!("{shown} cannot be read"))?;
         let damaged = |reason: String| {
-            Stop::HostNotFit(format!(
+            Stop::BadInput(format!(
                 "{shown}: no journal of this runner: {reason}. What was there before the fix is not known: \
                  look at `cargo runner frequency status`, set what you want by hand, and delete the file"
             ))
@@ -167,7 +168,7 @@ impl Journal {
             )));
         }
         if entry.sysfs != tree.root {
-            bail!(Stop::HostNotFit(format!(
+            bail!(Stop::BadInput(format!(
                 "{shown}: `sysfs` is {}, not {}; name that folder with --sysfs, or another journal with \
                  --frequency-journal",
                 entry.sysfs.display(),
@@ -208,6 +209,8 @@ fn write(path: &Path, entry: &Entry) -> io::Result<File> {
 mod tests {
     use super::*;
     use crate::host::frequency::tree::Kind;
+    use crate::stop::Exit;
+    use crate::stop::exit::exit_of;
 
     fn before() -> Vec<Before> {
         vec![Before {
@@ -260,21 +263,30 @@ mod tests {
 
     #[test]
     fn a_damaged_journal_is_refused_with_the_remedy() {
-        for (old, new, reason) in [
-            ("\"khz\"", "\"khz", "no journal of this runner"),
-            ("\"schema\": 1", "\"schema\": 9", "`schema` is 9"),
+        let damages: [(fn(&str) -> String, &str); 4] = [
+            (|_| String::new(), "no journal of this runner"),
             (
-                "cpufreq/policy0/scaling_governor",
-                "../../etc/passwd",
+                |text| text.replace("\"khz\"", "\"khz"),
+                "no journal of this runner",
+            ),
+            (
+                |text| text.replace("\"schema\": 1", "\"schema\": 9"),
+                "`schema` is 9",
+            ),
+            (
+                |text| text.replace("cpufreq/policy0/scaling_governor", "../../etc/passwd"),
                 "which no fix changes",
             ),
-        ] {
+        ];
+        for (damage, reason) in damages {
             let folder = tempfile::tempdir().unwrap();
             let (tree, path) = made(folder.path());
             let text = fs::read_to_string(&path).unwrap();
-            assert!(text.contains(old), "{text}");
-            fs::write(&path, text.replace(old, new)).unwrap();
-            let message = message(Journal::open(&path, &tree));
+            assert_ne!(damage(&text), text);
+            fs::write(&path, damage(&text)).unwrap();
+            let error = Journal::open(&path, &tree).unwrap_err();
+            assert_eq!(exit_of(&error), Exit::BadInput);
+            let message = error.to_string();
             assert!(
                 message.contains(reason) && message.contains("delete the file"),
                 "{message}"
