@@ -423,7 +423,7 @@ pub(crate) fn read_text(path: &Path) -> Fact<String> {
 }
 
 /// As much of a file's text as a message has room for.
-fn start_of(text: &str) -> String {
+pub(crate) fn start_of(text: &str) -> String {
     const ROOM: usize = 60;
     let line = text.lines().next().unwrap_or_default();
     let mut start: String = line.chars().take(ROOM).collect();

@@ -13,6 +13,7 @@ use super::contents;
 use super::parcel::{self, Files, SUMS};
 use super::personal::Personal;
 use super::record::Record;
+use crate::host::start_of;
 use crate::record::whole_file;
 use crate::stop::Stop;
 
@@ -96,8 +97,11 @@ fn add(tar: &mut Builder<impl io::Write>, path: &str, content: &[u8]) -> io::Res
 pub fn read(path: &Path) -> Result<(Record, Files)> {
     let name = path.display().to_string();
     let refused = |why: String| Stop::BadInput(format!("{name}: {why}; nothing was unpacked"));
-    let damaged =
-        |error: io::Error| refused(format!("it is damaged, or no {ENDING} file: {error}"));
+    // Of a file that is no archive the library quotes a part, whatever stands there.
+    let damaged = |error: io::Error| {
+        let why = start_of(&error.to_string());
+        refused(format!("it is damaged, or no {ENDING} file: {why}"))
+    };
     let file = File::open(path)
         .map_err(|error| Stop::BadInput(format!("{name} cannot be read: {error}")))?;
     let text = zstd::Decoder::new(file)
@@ -222,6 +226,14 @@ mod tests {
         assert!(error_of(&path).contains("nothing was unpacked"));
         fs::write(&path, "no archive").unwrap();
         assert!(error_of(&path).contains("no .tar.zst file"));
+        let text = "a text of lines\n".repeat(100);
+        fs::write(&path, zstd::encode_all(text.as_bytes(), 1).unwrap()).unwrap();
+        let error = error_of(&path);
+        assert!(error.contains("no .tar.zst file"), "{error}");
+        assert_eq!(
+            (error.lines().count(), error.matches("lines").count()),
+            (1, 0)
+        );
     }
 
     #[test]
