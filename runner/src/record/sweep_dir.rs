@@ -194,7 +194,7 @@ impl SweepDir {
     pub fn host(&self) -> Result<Value> {
         let path = self.path.join("host.json");
         let text = fs::read_to_string(&path)
-            .with_context(|| format!("{} cannot be read", path.display()))?;
+            .map_err(|error| trials_file::unopened(&path, "read", &error))?;
         serde_json::from_str(&text)
             .map_err(|error| {
                 Stop::BadInput(format!(

@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead as _, BufReader, Read, Seek as _, SeekFrom, Write as _};
+use std::io::{self, BufRead as _, BufReader, ErrorKind, Read, Seek, SeekFrom, Write as _};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -29,6 +29,10 @@ const PLAIN: &str = "trials.jsonl";
 pub const PACKED: &str = "trials.jsonl.zst";
 /// Of a sweep that a runner before this one finished.
 pub const PACKED_BEFORE: &str = "trials.jsonl.gz";
+
+/// Longest line that is read: no record comes near it, and compressed zeros have no end. Tests need
+/// not wait for so many.
+const LONGEST: u64 = if cfg!(test) { 1 << 20 } else { 1 << 28 };
 
 /// How hard to compress: a finished sweep is written once, and kept.
 const LEVEL: i32 = 19;
@@ -163,8 +167,13 @@ impl Lines {
     pub fn next_line(&mut self) -> io::Result<Option<&[u8]>> {
         loop {
             self.line.clear();
-            let bytes = self.file.read_until(b'\n', &mut self.line)? as u64;
+            let mut file = self.file.by_ref().take(LONGEST);
+            let bytes = file.read_until(b'\n', &mut self.line)? as u64;
             if self.line.pop() != Some(b'\n') {
+                if bytes == LONGEST {
+                    let why = format!("a line has more than {} MiB", LONGEST >> 20);
+                    return Err(io::Error::new(ErrorKind::InvalidData, why));
+                }
                 return Ok(None);
             }
             self.number += 1;
@@ -195,13 +204,7 @@ pub struct Records {
 
 impl Records {
     pub(crate) fn open(path: PathBuf) -> Result<Self> {
-        let lines = Lines::open(&path).map_err(|error| {
-            Stop::BadInput(format!(
-                "{} cannot be read: {error}; a sweep is a folder with manifest.json, host.json and \
-                 trials.jsonl or {PACKED}",
-                path.display()
-            ))
-        })?;
+        let lines = Lines::open(&path).map_err(|error| unopened(&path, "read", &error))?;
         Ok(Self {
             path,
             lines,
@@ -259,6 +262,21 @@ impl Iterator for Records {
     /// twice, after which the others can still be read.
     fn next(&mut self) -> Option<Self::Item> {
         self.read().transpose()
+    }
+}
+
+/// What to say of a file of a sweep that cannot be opened: one that is not there was taken out of
+/// the sweep, and everything else is the machine's refusal.
+pub(crate) fn unopened(path: &Path, purpose: &str, error: &io::Error) -> Stop {
+    let text = format!("{} cannot be {purpose}: {error}", path.display());
+    match error.kind() {
+        ErrorKind::NotFound | ErrorKind::IsADirectory | ErrorKind::InvalidData => {
+            Stop::BadInput(format!(
+                "{text}; a sweep is a folder with manifest.json, host.json and {PLAIN} or {PACKED}; put back a \
+                 copy of it, the other files are untouched"
+            ))
+        }
+        _ => Stop::HostNotFit(text),
     }
 }
 
@@ -335,7 +353,7 @@ impl Appender {
             .read(true)
             .write(true)
             .open(&path)
-            .with_context(describe)?;
+            .map_err(|error| unopened(&path, "opened for appending", &error))?;
         let torn = last_line(&mut file).with_context(describe)?;
         let torn = if torn.is_empty() {
             None
@@ -395,7 +413,7 @@ impl Appender {
 fn lock(folder: &Path) -> Result<File> {
     let path = folder.join("host.json");
     let file = OpenOptions::new().append(true).open(&path);
-    let file = file.with_context(|| format!("{} cannot be locked", path.display()))?;
+    let file = file.map_err(|error| unopened(&path, "locked", &error))?;
     let held = || {
         format!(
             "another sweep writes to {}; wait for it or end it",
@@ -406,25 +424,28 @@ fn lock(folder: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// What stands after the last line end: nothing, unless it was torn.
-fn last_line(file: &mut File) -> io::Result<Vec<u8>> {
+/// What stands after the last line end: nothing, unless it was torn. After a loss of power that may
+/// be much, so each part is read once to find where it begins, and once more as a whole.
+fn last_line(file: &mut (impl Read + Seek)) -> io::Result<Vec<u8>> {
     /// Longer than most records.
     const STEP: u64 = 1 << 14;
-    let end = file.seek(SeekFrom::End(0))?;
-    let mut from = end;
-    let mut tail = Vec::new();
-    loop {
-        if let Some(last) = tail.iter().rposition(|byte| *byte == b'\n') {
-            return Ok(tail.split_off(last + 1));
+    let mut from = file.seek(SeekFrom::End(0))?;
+    let mut part = Vec::new();
+    while from > 0 {
+        let start = from.saturating_sub(STEP);
+        file.seek(SeekFrom::Start(start))?;
+        part.clear();
+        file.by_ref().take(from - start).read_to_end(&mut part)?;
+        if let Some(last) = part.iter().rposition(|byte| *byte == b'\n') {
+            from = start + last as u64 + 1;
+            break;
         }
-        if from == 0 {
-            return Ok(tail);
-        }
-        from = from.saturating_sub(STEP);
-        tail.clear();
-        file.seek(SeekFrom::Start(from))?;
-        file.read_to_end(&mut tail)?;
+        from = start;
     }
+    let mut tail = Vec::new();
+    file.seek(SeekFrom::Start(from))?;
+    file.read_to_end(&mut tail)?;
+    Ok(tail)
 }
 
 /// Puts half a line beside the file of trials, under a name that is free.
@@ -438,7 +459,7 @@ fn set_aside(trials: &Path, torn: &[u8]) -> Result<PathBuf> {
                 file.sync_all()?;
                 return Ok(path);
             }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
             Err(error) => {
                 return Err(error).with_context(|| format!("{} cannot be written", path.display()));
             }
@@ -473,6 +494,49 @@ mod tests {
 
     fn text(folder: &Path) -> String {
         io::read_to_string(Text::open(&of(folder)).unwrap()).unwrap()
+    }
+
+    /// Counts the bytes that are read.
+    struct Counted(io::Cursor<Vec<u8>>, usize);
+
+    impl Read for Counted {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let read = self.0.read(into)?;
+            self.1 += read;
+            Ok(read)
+        }
+    }
+
+    impl Seek for Counted {
+        fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+            self.0.seek(to)
+        }
+    }
+
+    #[test]
+    fn a_torn_end_of_any_length_is_found_and_read_no_more_than_twice() {
+        for torn in [0, 1, 1 << 14, 5 << 14, 1_000_000] {
+            for sound in ["", "one\n", "one\ntwo\n"] {
+                let content = [sound.as_bytes(), &vec![0; torn]].concat();
+                let all = content.len();
+                let mut file = Counted(io::Cursor::new(content), 0);
+                assert_eq!(last_line(&mut file).unwrap(), vec![0; torn]);
+                assert!(file.1 <= 2 * all, "{} of {all} bytes", file.1);
+            }
+        }
+    }
+
+    #[test]
+    fn compressed_zeros_are_no_line_however_many() {
+        let (folder, path) = file(b"");
+        std::fs::remove_file(path).unwrap();
+        let packed = folder.path().join(PACKED);
+        let zeros = io::repeat(0).take(2 * LONGEST);
+        zstd::stream::copy_encode(zeros, File::create(&packed).unwrap(), 1).unwrap();
+        let mut lines = Lines::open(&packed).unwrap();
+        let error = lines.next_line().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidData);
+        assert!(lines.line.len() as u64 <= LONGEST, "{}", lines.line.len());
     }
 
     #[test]

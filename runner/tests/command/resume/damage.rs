@@ -203,6 +203,19 @@ fn a_repair_does_not_call_a_sweep_sound_whose_other_files_are_broken() {
 }
 
 #[test]
+fn a_file_taken_out_of_a_sweep_is_bad_input_to_a_repair_too() {
+    for file in ["host.json", "trials.jsonl"] {
+        let damaged = Damaged::new();
+        fs::remove_file(damaged.file(file)).unwrap();
+        let mut repair = common::runner(damaged.folder.path());
+        let repair = repair.arg("repair").arg(&damaged.sweep).assert();
+        repair
+            .code(2)
+            .stderr(contains(file).and(contains("put back a copy of it")));
+    }
+}
+
+#[test]
 fn records_of_branches_and_trials_that_were_not_planned_are_not_shown_as_if_they_were() {
     for (field, other) in [("branch", "stranger"), ("trial", "0123456789abcdef")] {
         let damaged = Damaged::new();
