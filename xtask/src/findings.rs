@@ -93,6 +93,9 @@ mod tests {
 
     #[test]
     fn each_program_is_short_enough_to_be_read_at_once() {
+        /// In the default format, which breaks more lines than a wide page: a maintainer reads five
+        /// minutes.
+        const MOST: usize = 200;
         let sh = at_root().unwrap();
         for name in programs(&sh).unwrap() {
             let lines = sh
@@ -100,7 +103,7 @@ mod tests {
                 .unwrap()
                 .lines()
                 .count();
-            assert!(lines <= 150, "{name} has {lines} lines");
+            assert!(lines <= MOST, "{name} has {lines} lines");
         }
     }
 }
