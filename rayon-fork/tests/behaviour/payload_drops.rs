@@ -345,8 +345,8 @@ fn a_pool_ends_if_what_the_closures_of_its_builder_captured_panics_in_drop() {
             thread::spawn(|| thread.run());
             Ok(())
         };
-        let named = builder().thread_name(names(Captured));
-        assert_eq!(panic_text(|| named.build()), "captured by a builder");
+        let a_pool = builder().thread_name(names(Captured));
+        assert_eq!(panic_text(|| a_pool.build()), "captured by a builder");
         ended.wait_for(2);
         let started = builder().spawn_handler(spawns);
         assert_eq!(panic_text(|| started.build()), "captured by a builder");
