@@ -104,6 +104,7 @@ impl Registry {
         });
 
         let unfinished = TerminateOnDrop(&registry);
+        let mut adopted = None;
         for (index, (deque, broadcasts)) in deques.into_iter().zip(broadcast_ends).enumerate() {
             let thread = ThreadBuilder {
                 name: name.as_mut().map(|name| name(index)),
@@ -114,13 +115,17 @@ impl Registry {
                 index,
             };
             if index == 0 && adopts_current_thread {
-                worker::adopt_current_thread(thread);
+                adopted = Some(thread);
             } else {
                 spawn(thread).map_err(ThreadPoolBuildError::io)?;
             }
         }
         // While an end is still in sight: what these have captured may panic when it is dropped.
         drop((name, spawn));
+        // For the rest of its life, so not if there will be no pool.
+        if let Some(thread) = adopted {
+            worker::adopt_current_thread(thread);
+        }
         std::mem::forget(unfinished);
         Ok(registry)
     }

@@ -129,6 +129,24 @@ fn a_failed_build_leaves_nothing_running() {
 }
 
 #[test]
+fn a_thread_whose_pool_could_not_be_built_is_no_worker_and_may_build_another() {
+    on_new_thread("a failed build, and one more", || {
+        let failed = ThreadPoolBuilder::new()
+            .num_threads(2)
+            .use_current_thread()
+            .spawn_handler(|_| Err(std::io::Error::other("no threads today")))
+            .build();
+        assert!(failed.is_err() && current_thread_index().is_none());
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(2)
+            .use_current_thread()
+            .build()
+            .unwrap();
+        assert_eq!(pool.broadcast(|context| context.index()), [0, 1]);
+    });
+}
+
+#[test]
 fn other_workers_run_jobs_while_the_caller_blocks() {
     on_new_thread("a block on a spawned job", || {
         let pool = ThreadPoolBuilder::new()
