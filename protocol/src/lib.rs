@@ -7,6 +7,7 @@
 mod catalogue;
 mod description;
 mod messages;
+pub mod packed;
 mod parameters;
 mod refusal;
 mod size;

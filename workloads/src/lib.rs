@@ -14,7 +14,6 @@ mod lines;
 pub mod machine;
 pub mod measure;
 pub mod observer;
-mod packed;
 #[cfg(feature = "further")]
 pub mod pcap;
 pub mod placement;

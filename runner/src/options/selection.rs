@@ -1,11 +1,13 @@
 //! From words on the command line to what a sweep asks: branches, workloads, thread counts.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fmt::Display;
+use std::fs::{self, File};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use protocol::{Description, Placement, Refusal, Size};
+use protocol::{Description, Placement, Refusal, Size, packed};
 use serde::{Deserialize, Serialize};
 
 use crate::config::catalogue;
@@ -239,9 +241,12 @@ fn read_input(path: &Path, picked: &[&Description]) -> Result<Input> {
             path.display()
         ))
     })?;
-    // The other kinds of files are read by programs, once there is one.
+    // The other kinds of files are read by programs, once there is one. What none of them reads is
+    // known by its beginning.
     if picked.iter().any(|description| description.name == REPLAY) {
         recording::read(path, &format!("--input {}", path.display()))?;
+    } else {
+        check_beginning(path)?;
     }
     let place = path
         .canonicalize()
@@ -260,6 +265,24 @@ fn check_regular(path: &Path) -> Result<()> {
             "--input {}: is no regular file, and every trial reads it anew; write it to a file",
             path.display()
         )));
+    }
+    Ok(())
+}
+
+/// Refuses a file that is empty or compressed.
+fn check_beginning(path: &Path) -> Result<()> {
+    let refused =
+        |what: &dyn Display| Stop::BadInput(format!("--input {}: {what}", path.display()));
+    let mut beginning = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(16).read_to_end(&mut beginning));
+    read.map_err(|error| refused(&format_args!("cannot be read: {error}")))?;
+    if let Some(packer) = packed::by(&beginning) {
+        bail!(refused(&format_args!(
+            "is compressed ({packer}); unpack it and name the result"
+        )));
+    }
+    if beginning.is_empty() {
+        bail!(refused(&"is empty; name the file of an instance"));
     }
     Ok(())
 }

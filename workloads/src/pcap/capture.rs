@@ -10,8 +10,7 @@ use pcap_parser::{
     Block, PcapError, nom, parse_block_be, parse_block_le, parse_pcap_frame, parse_pcap_frame_be,
     parse_pcap_header,
 };
-
-use crate::packed;
+use protocol::packed;
 
 /// Longest file that is read, in bytes: it is held in memory as a whole.
 const MAX_BYTES: u64 = 4 << 30;

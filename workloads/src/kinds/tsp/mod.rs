@@ -18,11 +18,10 @@ use std::path::Path;
 
 pub use tsplib::TsplibError;
 
-use crate::packed;
 use crate::workload::{Instance, Mismatch, Setup};
 use cities::Cities;
 use partial::MAX_CITIES;
-use protocol::{Metric, Refusal};
+use protocol::{Metric, Refusal, packed};
 use search::{Found, Search, Tour};
 
 /// Up to this many cities the known answer comes from the dynamic programme over subsets.

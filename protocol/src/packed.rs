@@ -1,7 +1,9 @@
-//! Instance files that somebody compressed: told from those that are damaged.
+//! Instance files that somebody compressed: told from those that are damaged, by the runner before
+//! anything is built, and by who reads one.
 
 /// The program that compressed a file which begins so.
-pub(crate) fn by(bytes: &[u8]) -> Option<&'static str> {
+#[must_use]
+pub fn by(bytes: &[u8]) -> Option<&'static str> {
     const BEGINNINGS: [(&[u8], &str); 6] = [
         (b"\x1f\x8b", "gzip"),
         (b"\x1f\x9d", "compress"),
