@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -147,3 +149,12 @@ def test_a_folder_without_such_files_is_refused(tmp_path: Path) -> None:
 def test_a_given_unit_is_used(tmp_path: Path) -> None:
     (tmp_path / "speedup-master-1-threads.csv").write_text("name,time\nTSP,2.5\n")
     assert read_study(tmp_path, "us").iterations.collect()["elapsed_ns"].to_list() == [2500]
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_a_folder_or_a_pipe_called_like_a_file_is_named(
+    folder: Path, make: Callable[[Path], None]
+) -> None:
+    make(folder / "speedup-odd-1-threads.csv")
+    with pytest.raises(InputError, match=r"speedup-odd-1-threads\.csv: it is no regular file"):
+        read_study(folder)

@@ -70,6 +70,9 @@ def read_study(folder: Path, time_unit: str | None = None) -> Sweep:
                 "the name is not `speedup-<branch>-<threads>-threads.csv`",
                 "rename or remove it",
             )
+        # A pipe would be waited for.
+        if not file.is_file():
+            raise InputError(file, "it is no regular file", "rename or remove it")
         for row in _read_rows(file, time_unit).rows(named=True):
             trial, iteration = _trial(row, found["branch"], int(found["threads"]))
             trials.append(trial)
