@@ -11,13 +11,14 @@ import sys
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from itertools import islice
+from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NoReturn
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from sweep_analysis.read.errors import InputError
@@ -44,8 +45,11 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-BATCH = 2000
-"""Records that are decoded before they become columns."""
+BATCH = 8 << 20
+"""Bytes of lines that are decoded before they become columns: a record of many iterations is long."""
+
+BUFFER = 1 << 20
+"""Bytes that are read from a file at a time."""
 
 _TIMED = ("elapsed_ns", "user_ns", "system_ns", "work_units")
 _PLAIN = [name for name in TRIALS if name not in (*USAGE, "parameters")]
@@ -107,15 +111,16 @@ def parse(file: Path) -> Records:
     parts: dict[str, list[pl.DataFrame]] = {name: [] for name in Records.frames()}
     lines = _whole_lines(file, notes)
     decoder = msgspec.json.Decoder(Trial)
-    while batch := list(islice(lines, BATCH)):
-        records = [_decode(decoder, line, f"{file}:{number}") for number, line in batch]
-        _check_iterations(file, batch, records)
+    name = str(file)  # Once, and not for each line.
+    for batch in _batches(lines):
+        records = [_decode(decoder, line, f"{name}:{number}") for number, line in batch]
+        times = _times(file, batch, records)
         timed = [record for record in records if not record.branch.endswith(INSTRUMENTED_SUFFIX)]
         counted = [record for record in records if record.branch.endswith(INSTRUMENTED_SUFFIX)]
         for record in counted:
             record.branch = record.branch.removesuffix(INSTRUMENTED_SUFFIX)
         _add(parts["trials"], _trials(timed))
-        _add(parts["iterations"], _iterations(timed))
+        _add(parts["iterations"], _iterations(timed, times))
         _add(parts["counted"], _trials(counted))
         _add(parts["events"], _events(counted))
         _add(parts["metrics"], _metrics(timed))
@@ -163,7 +168,7 @@ def _whole_lines(file: Path, notes: list[str]) -> Iterator[tuple[int, bytes]]:
     A last one without an end is noted and left out.
     """
     number = 0
-    with io.BufferedReader(_OPEN.get(file.suffix, io.FileIO)(file)) as stream:
+    with io.BufferedReader(_OPEN.get(file.suffix, io.FileIO)(file), BUFFER) as stream:
         try:
             for number, line in enumerate(stream, start=1):
                 if not line.endswith(b"\n"):
@@ -176,6 +181,19 @@ def _whole_lines(file: Path, notes: list[str]) -> Iterator[tuple[int, bytes]]:
         except (EOFError, gzip.BadGzipFile, zlib.error, zstd.ZstdError) as error:
             where = f"cannot be read after line {number}: {error}"
             raise InputError(file, where, "put back a copy of it") from error
+
+
+def _batches(lines: Iterator[tuple[int, bytes]]) -> Iterator[list[tuple[int, bytes]]]:
+    """Lines with their numbers, of about `BATCH` bytes together."""
+    batch, size = [], 0
+    for number, line in lines:
+        batch.append((number, line))
+        size += len(line)
+        if size >= BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def _decode(decoder: msgspec.json.Decoder[Trial], line: bytes, where: str) -> Trial:
@@ -261,17 +279,32 @@ def _check(record: Trial, where: str) -> None:
         )
 
 
-def _check_iterations(file: Path, batch: list[tuple[int, bytes]], records: list[Trial]) -> None:
-    """Refuse iterations without time or work, and absurd times.
+def _times(
+    file: Path, batch: list[tuple[int, bytes]], records: list[Trial]
+) -> dict[str, npt.NDArray[np.int64]]:
+    """What all iterations of a batch took and did, as columns.
 
-    One look at all of a batch, for there may be many.
+    Refuses iterations without time or work, and absurd times.
     """
-    everything = [it for record in records for it in record.iterations]
-    least, most = (
-        [end(map(attrgetter(name), everything), default=1) for name in _TIMED] for end in (min, max)
+    flat = [it for record in records for it in record.iterations]
+    try:
+        times = {
+            name: np.fromiter(map(attrgetter(name), flat), np.int64, len(flat)) for name in _TIMED
+        }
+    except OverflowError:  # from 2^63 on
+        _refuse_times(file, batch, records)
+        raise
+    least = {name: column.min(initial=1) for name, column in times.items()}
+    is_absurd = any(
+        times[name].max(initial=0) >= _MOST_NS for name in _TIMED if name != "work_units"
     )
-    if min(least[0], least[3]) > 0 and min(least[1:3]) >= 0 and max(most[:3]) < _MOST_NS:
-        return
+    if min(least.values()) < 0 or min(least[name] for name in _POSITIVE) <= 0 or is_absurd:
+        _refuse_times(file, batch, records)
+    return times
+
+
+def _refuse_times(file: Path, batch: list[tuple[int, bytes]], records: list[Trial]) -> None:
+    """Name the first iteration of a batch without time or work, or with an absurd time."""
     for (number, _), record in zip(batch, records, strict=True):
         for index, iteration in enumerate(record.iterations):
             for name in _TIMED:
@@ -303,31 +336,34 @@ def _refuse_repeated(file: Path, trials: pl.Series) -> None:
 
 def _trials(records: list[Trial]) -> pl.DataFrame:
     """Rows of `schema.TRIALS`."""
-    columns: dict[str, list[Any]] = {name: list(map(attrgetter(name), records)) for name in _PLAIN}
-    columns["parameters"] = [
-        " ".join(f"{name}={value}" for name, value in sorted(record.parameters.items()))
-        for record in records
-    ]
-    for name in USAGE:
-        columns[name] = [
-            None if record.usage is None else getattr(record.usage, name) for record in records
-        ]
+    if not records:
+        return pl.DataFrame(schema=TRIALS)
+    columns = dict(zip(_PLAIN, zip(*map(attrgetter(*_PLAIN), records), strict=True), strict=True))
+    columns["parameters"] = tuple(_pairs(tuple(it.parameters.items())) for it in records)
+    of, unknown = attrgetter(*USAGE), (None,) * len(USAGE)
+    usage = (unknown if it.usage is None else of(it.usage) for it in records)
+    columns |= zip(USAGE, zip(*usage, strict=True), strict=True)
     return pl.DataFrame({name: columns[name] for name in TRIALS}, schema=TRIALS)
 
 
-def _iterations(records: list[Trial]) -> pl.DataFrame:
-    """Rows of `schema.ITERATIONS`."""
-    good = [record for record in records if record.outcome == "ok"]
-    flat = [iteration for record in good for iteration in record.iterations]
-    numbers = np.array([len(record.iterations) for record in good], dtype=np.int64)
+@lru_cache
+def _pairs(parameters: tuple[tuple[str, str], ...]) -> str:
+    return " ".join(f"{name}={value}" for name, value in sorted(parameters))
+
+
+def _iterations(records: list[Trial], times: dict[str, npt.NDArray[np.int64]]) -> pl.DataFrame:
+    """Rows of `schema.ITERATIONS`; in: records, and the `times` of all of their iterations."""
+    numbers = np.array([len(record.iterations) for record in records], dtype=np.int64)
+    good = np.repeat(np.array([it.outcome == "ok" for it in records], dtype=bool), numbers)
     starts = np.repeat(np.cumsum(numbers) - numbers, numbers)
-    owner = np.repeat(np.arange(len(good)), numbers)
+    owner = np.repeat(np.arange(len(records)), numbers)[good]
     columns: dict[str, Any] = {
-        "trial": pl.Series([record.trial for record in good], dtype=pl.Categorical).gather(owner),
-        "iteration": np.arange(len(flat), dtype=np.int64) - starts,
+        "trial": pl.Series([record.trial for record in records], dtype=pl.Categorical).gather(
+            owner
+        ),
+        "iteration": (np.arange(good.size, dtype=np.int64) - starts)[good],
     }
-    for name in _TIMED:
-        columns[name] = np.fromiter(map(attrgetter(name), flat), np.int64, len(flat))
+    columns |= {name: column[good] for name, column in times.items()}
     return pl.DataFrame(columns, schema=ITERATIONS)
 
 

@@ -54,7 +54,7 @@ class Iteration(msgspec.Struct, gc=False):
     work_units: int
 
 
-class Usage(msgspec.Struct):
+class Usage(msgspec.Struct, gc=False):
     """What the process used over its whole life."""
 
     max_rss_bytes: int
@@ -64,7 +64,7 @@ class Usage(msgspec.Struct):
     major_faults: int
 
 
-class Metric(msgspec.Struct):
+class Metric(msgspec.Struct, gc=False):
     """A quantity beside the time, with its unit."""
 
     value: float
@@ -96,7 +96,7 @@ class Simulated(msgspec.Struct):
     waits: list[LineWait]
 
 
-class Trial(msgspec.Struct):
+class Trial(msgspec.Struct, gc=False):
     """One line of `trials.jsonl`; a field of one value is a column of `TRIALS`, too.
 
     Fields that the format gains later are ignored, never guessed.
