@@ -162,3 +162,17 @@ def test_a_clock_that_counts_in_large_steps_is_told_of(
         if "wall time is coarse" in text
     ]
     assert bool(told) == is_told
+
+
+def test_a_clock_is_coarse_in_the_cells_that_show_it_and_in_no_others(tmp_path: Path) -> None:
+    def coarse(trial: dict[str, Any]) -> dict[str, Any]:
+        for iteration in trial["iterations"] if trial["threads"] == 2 else []:
+            iteration["elapsed_ns"] = iteration["elapsed_ns"] // 10_000_000 * 10_000_000
+        return trial
+
+    told = [
+        text
+        for text in cautions(analyse(read_sweep(small_sweep(tmp_path, coarse))))
+        if "wall time is coarse: in 3 cells" in text
+    ]
+    assert told, "master, its twin and packed on two threads, among seven cells"

@@ -122,9 +122,11 @@ def simulated_caution(machine: str) -> str:
 
 
 def _host_cautions(analysis: Analysis) -> list[str]:
-    states = set(analysis.sweep.trials.select("freq_state").collect()["freq_state"])
+    states = set(
+        analysis.sweep.trials.select(pl.col("freq_state").unique()).collect()["freq_state"]
+    )
     cpus = analysis.cpus
-    threads = analysis.times.filter(pl.col("program") == PARALLEL)["threads"].to_list()
+    threads = analysis.times.filter(pl.col("program") == PARALLEL)["threads"].unique().to_list()
     found = []
     if states - {"fixed-verified"}:
         reason = {
@@ -284,16 +286,23 @@ def _coarse_clocks(sweep: Sweep) -> list[str]:
     """
     found = []
     # One number stands for the cell, as it comes to stand beside every iteration.
-    cells = sweep.trials.select(
-        "trial", "workload", at=pl.int_range(pl.len(), dtype=pl.UInt32).first().over(CELL)
+    numbered = sweep.trials.select("trial", *CELL).with_row_index("at")
+    cells = numbered.select("trial", pl.col("at").first().over(CELL))
+    readings = (
+        sweep.iterations.select(
+            "trial", "elapsed_ns", cpu_ns=pl.col("user_ns") + pl.col("system_ns")
+        )
+        .join(cells, on="trial")
+        .drop("trial")
+        .collect()
+        .lazy()
     )
+    workloads = sweep.trials.select("workload").with_row_index("at")
     for name, what in (("elapsed_ns", "wall time"), ("cpu_ns", "CPU time")):
         steps = (
-            sweep.iterations.with_columns(cpu_ns=pl.col("user_ns") + pl.col("system_ns"))
-            .select("trial", name)
+            readings.select("at", name)
             .filter(pl.col(name) > 0)
-            .join(cells, on="trial")
-            .group_by("at", "workload")
+            .group_by("at")
             .agg(
                 pl.len().alias("readings"),
                 pl.col(name).n_unique().alias("distinct"),
@@ -305,10 +314,13 @@ def _coarse_clocks(sweep: Sweep) -> list[str]:
                 & (pl.col("distinct") <= pl.col("readings") // 2)
             )
             .filter(pl.col("step").fill_null(1.0) >= COARSE)
+            .join(workloads, on="at")
             .collect()
         )
         if steps.height:
-            worst = steps.sort(pl.col("step").fill_null(1.0), descending=True).row(0, named=True)
+            # Of equally coarse cells the first of the sweep is told.
+            order = pl.col("step").fill_null(1.0)
+            worst = steps.sort(order, "at", descending=[True, False]).row(0, named=True)
             found.append(
                 f"The clock of {what} is coarse: in {count(steps.height, 'cell')} it shows few different times (on "
                 f"{worst['workload']}, {worst['distinct']} in {worst['readings']} readings). Differences below its "
