@@ -82,6 +82,8 @@ def latencies(sweep: Sweep) -> pl.LazyFrame:
 
     Out: rows of `frames.LATENCIES`, one per cell, kind and quantile. Failed trials are dropped.
     """
+    if sweep.metrics.head(1).collect().is_empty():
+        return pl.LazyFrame(schema=LATENCIES)
     wait = pl.col("wait_us")
     return (
         trial_waits(sweep)

@@ -39,7 +39,8 @@ def placements(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
     placements. Rows that pool cells take the
          geometric mean of their ratios.
     """
-    pairs = _pairs(sweep, times)
+    pool = times.filter(pl.col("program") == PARALLEL)
+    pairs = _pairs(sweep, pool) if pool["placement"].n_unique() > 1 else pl.DataFrame()
     if pairs.is_empty():
         return pl.DataFrame(schema=PLACEMENTS)
     frame = pl.concat([_level(pairs, level) for level in LEVELS])
@@ -54,14 +55,12 @@ def moved(placed: pl.DataFrame) -> pl.DataFrame:
 def _pairs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
     """One row per quantity and pair: `units.LOG`, of pinned over free.
 
-    `unit`, what repeats independently.
+    `unit`, what repeats independently. In: rows of `frames.TIMES` of the pool's program.
     """
     waits = sweep.metrics.filter(
         (pl.col("metric") == "latency_p50") & (pl.col("unit") == "ns")
     ).collect()
-    trials = times.filter(pl.col("program") == PARALLEL).join(
-        waits.select("trial", pl.col("value").alias(WAIT)), on="trial", how="left"
-    )
+    trials = times.join(waits.select("trial", pl.col("value").alias(WAIT)), on="trial", how="left")
     key = [*PLACE, "threads", "branch", "replicate", "layout"]
     values = trials.select(
         *key,

@@ -28,6 +28,8 @@ DEFINITIONS = {
 """Name and reading of every definition, the default first."""
 
 
+_WAITS = {name: TIMES[name] for name in ("p50_ns", "p99_ns")}
+
 PORTION = 500_000
 """Iterations that are reduced at a time."""
 
@@ -52,15 +54,16 @@ def trial_times(sweep: Sweep) -> pl.LazyFrame:
         for part in _portions(sweep.iterations)
     ]
     told = pl.concat(it.collect() for it in robust).lazy()
+    waits = waits_of(sweep)
+    if waits.is_empty():  # A join would copy everything.
+        told = told.with_columns(pl.lit(None, kind).alias(name) for name, kind in _WAITS.items())
+    else:
+        told = told.join(waits.lazy(), on="trial", how="left")
     return (
         sweep.trials.filter(pl.col("outcome") == "ok")
         .with_columns(pl.col("input").fill_null(""), ghz.alias("ghz"))
         .sort([*CELL, "block"])  # Before there are more columns, for the sake of memory.
-        .join(
-            told.join(waits_of(sweep).lazy(), on="trial", how="left"),
-            on="trial",
-            maintain_order="left",
-        )
+        .join(told, on="trial", maintain_order="left")
         .with_columns((pl.col("ns_per_unit") * pl.col("ghz")).alias("cycles_per_unit"))
         .select(TIMES.names())
     )

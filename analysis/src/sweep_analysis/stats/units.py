@@ -123,16 +123,17 @@ def of_builds(units: Units) -> Floats:
 
 
 def _table(logs: pl.LazyFrame) -> Units:
-    means = (
-        logs.group_by([*CELL_SET, "branch", "unit"])
-        .agg(trimmed_mean(LOG), pl.len().alias("pairs"), pl.col("oversubscribed").any())
+    cells = logs.group_by(CELL_SET).agg(pl.col("oversubscribed").any()).sort(CELL_SET).collect()
+    # A number stands for the cell set: of many units, its words take most of the memory.
+    numbered = cells.lazy().select(CELL_SET).with_row_index("cell")
+    placed = (
+        logs.select(*CELL_SET, "branch", "unit", LOG)
+        .join(numbered, on=CELL_SET, nulls_equal=True)
+        .group_by("cell", "branch", "unit")
+        .agg(trimmed_mean(LOG), pl.len().alias("pairs"))
         .collect()
     )
-    cells = means.group_by(CELL_SET).agg(pl.col("oversubscribed").any()).sort(CELL_SET)
-    branches = sorted(set(means["branch"]))
-    placed = means.join(
-        cells.select(CELL_SET).with_row_index("cell"), on=CELL_SET, nulls_equal=True
-    )
+    branches = sorted(set(placed["branch"].unique()))
     where = placed["cell"].to_numpy().astype(int)
     which = (
         placed["branch"]
