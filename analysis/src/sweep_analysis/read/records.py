@@ -14,6 +14,7 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import msgspec
@@ -56,6 +57,8 @@ _PLAIN = [name for name in TRIALS if name not in (*USAGE, "parameters")]
 _POSITIVE = ("elapsed_ns", "work_units")
 _MOST_NS = 10**16
 """An iteration of four months: times from here on, such as 2^63, come from a clock that was read wrongly."""
+
+_UNKNOWN = SimpleNamespace(**dict.fromkeys(USAGE))
 
 _OPEN = {".zst": zstd.ZstdFile, ".gz": gzip.GzipFile}
 """How the records of a finished sweep are read, by the ending of their file; runners before wrote the second."""
@@ -336,13 +339,10 @@ def _refuse_repeated(file: Path, trials: pl.Series) -> None:
 
 def _trials(records: list[Trial]) -> pl.DataFrame:
     """Rows of `schema.TRIALS`."""
-    if not records:
-        return pl.DataFrame(schema=TRIALS)
-    columns = dict(zip(_PLAIN, zip(*map(attrgetter(*_PLAIN), records), strict=True), strict=True))
-    columns["parameters"] = tuple(_pairs(tuple(it.parameters.items())) for it in records)
-    of, unknown = attrgetter(*USAGE), (None,) * len(USAGE)
-    usage = (unknown if it.usage is None else of(it.usage) for it in records)
-    columns |= zip(USAGE, zip(*usage, strict=True), strict=True)
+    columns: dict[str, list[Any]] = {name: list(map(attrgetter(name), records)) for name in _PLAIN}
+    columns["parameters"] = [_pairs(tuple(it.parameters.items())) for it in records]
+    usage = [_UNKNOWN if it.usage is None else it.usage for it in records]
+    columns |= {name: list(map(attrgetter(name), usage)) for name in USAGE}
     return pl.DataFrame({name: columns[name] for name in TRIALS}, schema=TRIALS)
 
 
