@@ -113,6 +113,18 @@ def test_the_place_in_a_block_rarely_gives_an_alarm_where_it_does_not_matter(
     assert alarms <= 5  # 24 draws at 0.05 exceed five once in seven hundred times
 
 
+def test_residuals_are_the_same_to_the_last_digit_in_whatever_order_trials_come(
+    tmp_path: Path,
+) -> None:
+    truth = made_up.Truth(branches=["master"], trials=11, clock_noise=0.02)
+    sweep = read_sweep(made_up.write_sweep(tmp_path / "sweep", truth))
+    times = trial_times(sweep).collect()
+    first = residuals(times.lazy()).collect()
+    for seed in range(5):
+        shuffled = times.sample(fraction=1.0, shuffle=True, seed=seed)
+        assert residuals(shuffled.lazy()).collect().equals(first)
+
+
 def test_times_that_follow_the_clock_are_found_to_do_so(tmp_path: Path) -> None:
     truth = made_up.Truth(clock_noise=0.02, block_noise=0.005)
     sweep = read_sweep(made_up.write_sweep(tmp_path / "sweep", truth))

@@ -151,12 +151,12 @@ def _blocks(times: pl.LazyFrame) -> pl.LazyFrame:
         )
         .group_by([*CELL_SET, "block"])
         .agg(pl.col("residual").median(), pl.col("clock").median())
+        .sort(*CELL_SET, "block")  # The last digits of a mean depend on the order of its values.
         .filter(pl.len().over(CELL_SET) > 1)
         .with_columns(
             (pl.col("block") - pl.col("block").mean().over(CELL_SET)).alias("when"),
             *(pl.col(name) - pl.col(name).mean().over(CELL_SET) for name in ("residual", "clock")),
         )
-        .sort(*CELL_SET, "block")
     )
 
 
