@@ -89,8 +89,10 @@ class Section:
 _WIDTH = re.compile(r'<svg [^>]*?width="([0-9.]+)"')
 
 
-def render_page(analysis: Analysis, listed: Iterable[Figure]) -> str:
-    """The page as HTML, with all figures of `listed`.
+def render_page(
+    analysis: Analysis, listed: Iterable[Figure], found: list[str] | None = None
+) -> str:
+    """The page as HTML, with all figures of `listed`; `found` are its `cautions`, if they are there.
 
     It loads nothing, reads in light and dark; without scripts only sorting fails.
     """
@@ -98,7 +100,7 @@ def render_page(analysis: Analysis, listed: Iterable[Figure]) -> str:
     shown = [(figure, None if figure.missing else section(figure)) for figure in listed]
     experiment = analysis.experiment
     own = experiment is not None and experiment.has_own_figure
-    void, found = voids(sweep), cautions(analysis)
+    void, found = voids(sweep), cautions(analysis) if found is None else found
     style = chart_style(analysis, LIGHT)
     return (
         environment()

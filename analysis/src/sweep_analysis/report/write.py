@@ -18,6 +18,7 @@ from sweep_analysis.read.provenance import provenance
 from sweep_analysis.report.figures import figures
 from sweep_analysis.report.page import render_page
 from sweep_analysis.say import tables
+from sweep_analysis.say.cautions import cautions
 from sweep_analysis.services.experiments import points_of
 from sweep_analysis.stats.analysis import FRAMES, Analysis, analyse
 
@@ -43,6 +44,8 @@ def write_report(sweep: Sweep, output: Path) -> Path:
     output.mkdir(parents=True, exist_ok=True)
     begin(2, "writing tables")
     write_tables(analysis, output / "tables")
+    # The library that draws keeps much memory, so what looks at all trials comes before.
+    found = cautions(analysis)
     page = output / "index.html"
     with debug_mode(
         arg=False
@@ -50,7 +53,7 @@ def write_report(sweep: Sweep, output: Path) -> Path:
         begin(3, "drawing figures")
         write_figures(listed, output / "figures")
         begin(4, "drawing the page")
-        page.write_text(render_page(analysis, listed), encoding="utf-8")
+        page.write_text(render_page(analysis, listed, found), encoding="utf-8")
     return page
 
 

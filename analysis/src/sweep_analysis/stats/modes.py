@@ -112,12 +112,18 @@ def _between(times: pl.LazyFrame) -> pl.DataFrame:
 
     `threads` is null.
     """
-    logs = times.select(*CELL, pl.col("ns_per_unit").log().alias("value"))
-    keys = [name for name in CELL if name != "threads"]
+    # A number stands for the cell, as sorting by its words takes much memory.
+    cells = times.select(CELL).unique().with_row_index("at").collect().lazy()
+    logs = times.select(*CELL, pl.col("ns_per_unit").log().alias("value")).join(
+        cells, on=CELL, nulls_equal=True
+    )
     return (
-        deviations(logs, CELL, FEWEST_TO_DEVIATE)
-        .group_by(keys)
+        deviations(logs.select("at", "value"), ["at"], FEWEST_TO_DEVIATE)
+        .group_by("at")
         .agg(pl.col("deviation").alias("values"))
+        .join(cells, on="at")
+        .group_by([name for name in CELL if name != "threads"])
+        .agg(pl.col("values").explode())
         .with_columns(pl.lit(None, dtype=pl.Int64).alias("threads"))
         .collect()
     )
