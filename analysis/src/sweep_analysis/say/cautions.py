@@ -126,7 +126,8 @@ def _host_cautions(analysis: Analysis) -> list[str]:
         analysis.sweep.trials.select(pl.col("freq_state").unique()).collect()["freq_state"]
     )
     cpus = analysis.cpus
-    threads = analysis.times.filter(pl.col("program") == PARALLEL)["threads"].unique().to_list()
+    of_pool = analysis.times.lazy().filter(pl.col("program") == PARALLEL)
+    threads = of_pool.select(pl.col("threads").unique()).collect()["threads"].to_list()
     found = []
     if states - {"fixed-verified"}:
         reason = {

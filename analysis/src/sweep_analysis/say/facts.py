@@ -16,8 +16,9 @@ from sweep_analysis.stats.analysis import Analysis
 def facts(analysis: Analysis) -> dict[str, str]:
     """What was measured where, in the order of interest."""
     sweep = analysis.sweep
-    pool = analysis.times.filter(pl.col("program") == PARALLEL)
-    states = sorted(set(sweep.trials.select("freq_state").collect()["freq_state"]))
+    of_pool = analysis.times.lazy().filter(pl.col("program") == PARALLEL)
+    pool = of_pool.select("threads", "branch").unique().collect()
+    states = sorted(sweep.trials.select(pl.col("freq_state").unique()).collect()["freq_state"])
     trials = set(sweep.events.select("trial").collect()["trial"])
     counted = f"; {len(trials)} counted, not timed" if trials else ""
     checkout: dict[str, Any] = sweep.manifest.get("checkout", {})

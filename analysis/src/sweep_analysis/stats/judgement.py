@@ -94,7 +94,8 @@ def judged_of(
 
 def _zeros(times: pl.DataFrame) -> pl.DataFrame:
     """As `Judgement.zeros`. In: rows of `frames.TIMES`."""
-    own = times.filter(pl.col("program") == PARALLEL)
+    columns = [QUANTITIES[quantity] for quantity in JUDGED]
+    own = times.select("program", *PLACE, *columns).filter(pl.col("program") == PARALLEL)
     found = [
         own.filter(pl.col(QUANTITIES[quantity]) <= 0).select(
             pl.lit(quantity).alias("quantity"), *PLACE

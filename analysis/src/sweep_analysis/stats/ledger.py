@@ -103,7 +103,8 @@ def _pairs(pool: pl.DataFrame, baseline: str | None) -> list[dict[str, Any]]:
 
 def _zeros(times: pl.DataFrame) -> list[dict[str, Any]]:
     """Trials of cells in which some trial has a zero, so that they have no ratio."""
-    own = times.filter(pl.col("program") == PARALLEL)
+    columns = [QUANTITIES[quantity] for quantity in JUDGED]
+    own = times.select(*CELL, *columns).filter(pl.col("program") == PARALLEL)
     rows = []
     for quantity in JUDGED:
         column = QUANTITIES[quantity]
