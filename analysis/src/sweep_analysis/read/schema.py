@@ -182,11 +182,11 @@ WORDS = pl.col(pl.Categorical).cast(pl.String)
 ITERATIONS = pl.Schema(
     {
         "trial": pl.Categorical(),
-        "iteration": pl.Int64,  # 0-based, in order
-        "elapsed_ns": pl.Int64,
-        "user_ns": pl.Int64,
-        "system_ns": pl.Int64,
-        "work_units": pl.Int64,
+        "iteration": pl.Int64(),  # 0-based, in order
+        "elapsed_ns": pl.Int64(),
+        "user_ns": pl.Int64(),
+        "system_ns": pl.Int64(),
+        "work_units": pl.Int64(),
     }
 )
 """One row per timed iteration of a good trial; joins to `TRIALS` on `trial`. Warm-ups are left out."""
@@ -194,9 +194,9 @@ ITERATIONS = pl.Schema(
 METRICS = pl.Schema(
     {
         "trial": pl.Categorical(),
-        "metric": pl.String,  # as the workload names it
-        "value": pl.Float64,
-        "unit": pl.String,
+        "metric": pl.String(),  # as the workload names it
+        "value": pl.Float64(),
+        "unit": pl.String(),
     }
 )
 """One row per good trial and quantity that it told beside its time; joins to `TRIALS` on `trial`."""
@@ -204,10 +204,10 @@ METRICS = pl.Schema(
 EVENTS = pl.Schema(
     {
         "trial": pl.Categorical(),
-        "worker": pl.Int64,  # index in its pool; null for all threads that are no workers
-        "event": pl.String,  # what is counted, as the fork's instrument names it
-        "count": pl.Int64,
-        "work_units": pl.Int64,  # done by the whole trial while it was counted
+        "worker": pl.Int64(),  # index in its pool; null for all threads that are no workers
+        "event": pl.String(),  # what is counted, as the fork's instrument names it
+        "count": pl.Int64(),
+        "work_units": pl.Int64(),  # done by the whole trial while it was counted
     }
 )
 """One row per counted trial, thread and kind of event; joins to the counted trials on `trial`."""
@@ -215,8 +215,8 @@ EVENTS = pl.Schema(
 SPENT = pl.Schema(
     {
         "trial": pl.Categorical(),
-        "spent_on": pl.String,  # a key of `simulated.SPENT_ON`
-        "spent_ns": pl.Int64,  # of all cores together, in all timed iterations
+        "spent_on": pl.String(),  # a key of `simulated.SPENT_ON`
+        "spent_ns": pl.Int64(),  # of all cores together, in all timed iterations
     }
 )
 """One row per good trial on a simulated machine and what its cores did; joins to `TRIALS` on `trial`."""
@@ -224,10 +224,10 @@ SPENT = pl.Schema(
 LINE_WAITS = pl.Schema(
     {
         "trial": pl.Categorical(),
-        "at": pl.String,  # the access: `file:line:column`
-        "written_at": pl.String,  # the write before it, or in brackets what else; null if there was none
-        "transfers": pl.Int64,  # how often a line of memory came from elsewhere
-        "waited_ns": pl.Int64,  # of all cores together
+        "at": pl.String(),  # the access: `file:line:column`
+        "written_at": pl.String(),  # the write before it, or in brackets what else; null if there was none
+        "transfers": pl.Int64(),  # how often a line of memory came from elsewhere
+        "waited_ns": pl.Int64(),  # of all cores together
     }
 )
 """One row per good trial on a simulated machine and pair of lines of source; joins to `TRIALS` on `trial`."""
