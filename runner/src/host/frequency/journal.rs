@@ -263,7 +263,8 @@ mod tests {
 
     #[test]
     fn a_damaged_journal_is_refused_with_the_remedy() {
-        let damages: [(fn(&str) -> String, &str); 4] = [
+        type Damage = fn(&str) -> String;
+        let damages: [(Damage, &str); 4] = [
             (|_| String::new(), "no journal of this runner"),
             (
                 |text| text.replace("\"khz\"", "\"khz"),
