@@ -22,6 +22,7 @@ from sweep_analysis.stats.drift import (
     Drift,
     clock_effect,
     drift,
+    in_blocks,
     place_trend,
     places,
     residuals,
@@ -139,7 +140,7 @@ class Analysis:
     @_frame("residuals")
     def residuals(self) -> pl.DataFrame:
         """Each time beside the others of its cell, over the sweep: rows of `frames.RESIDUALS`."""
-        return residuals(self.times.lazy()).collect()
+        return residuals(self._blocks)
 
     @_frame("places")
     def places(self) -> pl.DataFrame:
@@ -205,9 +206,14 @@ class Analysis:
         return judged_of(self.sweep, self.times, self.baseline)
 
     @cached_property
+    def _blocks(self) -> pl.DataFrame:
+        """Each block beside the others of its cells: rows of `drift.in_blocks`."""
+        return in_blocks(self.times.lazy())
+
+    @cached_property
     def trend(self) -> Drift | None:
         """Drift of the whole sweep; None with too few blocks."""
-        return drift(self.times.lazy())
+        return drift(self._blocks)
 
     @cached_property
     def place_trend(self) -> Drift | None:
@@ -217,7 +223,7 @@ class Analysis:
     @cached_property
     def clock_effect(self) -> ClockEffect | None:
         """How far times follow the measured clock; None if that cannot be told."""
-        return clock_effect(self.times.lazy())
+        return clock_effect(self._blocks)
 
     @cached_property
     def experiment(self) -> Experiment | None:

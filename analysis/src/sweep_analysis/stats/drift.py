@@ -52,24 +52,43 @@ class ClockEffect:
     p_value: float
 
 
-def residuals(times: pl.LazyFrame) -> pl.LazyFrame:
+def in_blocks(times: pl.LazyFrame) -> pl.DataFrame:
+    """One row per block: `residual`, `clock`, and `when` it ran in blocks before or after the mean of its cell set.
+
+    In: rows of `frames.TIMES`. A cell set that only one block visited says nothing and is left out.
+    """
+    return (
+        times.with_columns(
+            beside_cell("ns_per_unit").alias("residual"), pl.col("ghz").log().alias("clock")
+        )
+        .group_by([*CELL_SET, "block"])
+        .agg(pl.col("residual").median(), pl.col("clock").median())
+        .sort(*CELL_SET, "block")  # The last digits of a mean depend on the order of its values.
+        .filter(pl.len().over(CELL_SET) > 1)
+        .with_columns(
+            (pl.col("block") - pl.col("block").mean().over(CELL_SET)).alias("when"),
+            *(pl.col(name) - pl.col(name).mean().over(CELL_SET) for name in ("residual", "clock")),
+        )
+        .collect()
+    )
+
+
+def residuals(blocks: pl.DataFrame) -> pl.DataFrame:
     """How far time and clock of each block are from those of the other blocks which visited the same cells.
 
-    In:  rows of `frames.TIMES`. Out: rows of `frames.RESIDUALS`, one per block, the pool's program
-    and the sequential one. A cell set that only one
-         block visited says nothing and is left out.
+    In:  rows of `in_blocks`.
+    Out: rows of `frames.RESIDUALS`, one per block, the pool's program and the sequential one.
     """
-    return _blocks(times).select(pl.col(name).cast(kind) for name, kind in RESIDUALS.items())
+    return blocks.select(pl.col(name).cast(kind) for name, kind in RESIDUALS.items())
 
 
-def drift(times: pl.LazyFrame) -> Drift | None:
+def drift(blocks: pl.DataFrame) -> Drift | None:
     """Trend of the blocks' times, each relative to the other blocks of its cells.
 
     None with too few blocks.
 
-    In: rows of `frames.TIMES`. A cell set that only one block visited says nothing and is left out.
+    In: rows of `in_blocks`.
     """
-    blocks = _blocks(times).collect()
     when, residual = blocks["when"].to_numpy(), blocks["residual"].to_numpy()
     if blocks.height < FEWEST_BLOCKS or np.ptp(when) == 0 or np.ptp(residual) == 0:
         return None
@@ -81,14 +100,14 @@ def drift(times: pl.LazyFrame) -> Drift | None:
     )
 
 
-def clock_effect(times: pl.LazyFrame) -> ClockEffect | None:
+def clock_effect(blocks: pl.DataFrame) -> ClockEffect | None:
     """How far blocks' times follow their clocks.
 
     None with too few blocks, or if the clock never moved.
 
-    In: rows of `frames.TIMES`.
+    In: rows of `in_blocks`.
     """
-    blocks = _blocks(times).filter(pl.col("clock").is_not_null()).collect()
+    blocks = blocks.filter(pl.col("clock").is_not_null())
     clock, residual = blocks["clock"].to_numpy(), blocks["residual"].to_numpy()
     if blocks.height < FEWEST_BLOCKS or np.ptp(clock) == 0 or np.ptp(residual) == 0:
         return None
@@ -106,7 +125,7 @@ def places(times: pl.LazyFrame) -> pl.DataFrame:
     """
     rows = []
     for (place,), part in (
-        _in_blocks(times).collect().sort("position").group_by("position", maintain_order=True)
+        _beside_block(times).collect().sort("position").group_by("position", maintain_order=True)
     ):
         ordered = np.sort(part["excess"].to_numpy())
         first, last = stats.binom.interval(CONFIDENCE, ordered.size, 0.5)
@@ -128,7 +147,7 @@ def place_trend(times: pl.LazyFrame) -> Drift | None:
     """
     excess, place = pl.col("excess"), pl.col("position") - pl.col("position").mean()
     slopes = (
-        _in_blocks(times)
+        _beside_block(times)
         .group_by("block")
         .agg(
             ((place * excess).sum() / (place * place).sum()).alias("slope"),
@@ -143,24 +162,7 @@ def place_trend(times: pl.LazyFrame) -> Drift | None:
     return Drift(float(np.exp(np.median(slope) * longest)), float(stats.wilcoxon(slope).pvalue))
 
 
-def _blocks(times: pl.LazyFrame) -> pl.LazyFrame:
-    """One row per block: `residual`, `clock`, and `when` it ran in blocks before or after the mean of its cell set."""
-    return (
-        times.with_columns(
-            beside_cell("ns_per_unit").alias("residual"), pl.col("ghz").log().alias("clock")
-        )
-        .group_by([*CELL_SET, "block"])
-        .agg(pl.col("residual").median(), pl.col("clock").median())
-        .sort(*CELL_SET, "block")  # The last digits of a mean depend on the order of its values.
-        .filter(pl.len().over(CELL_SET) > 1)
-        .with_columns(
-            (pl.col("block") - pl.col("block").mean().over(CELL_SET)).alias("when"),
-            *(pl.col(name) - pl.col(name).mean().over(CELL_SET) for name in ("residual", "clock")),
-        )
-    )
-
-
-def _in_blocks(times: pl.LazyFrame) -> pl.LazyFrame:
+def _beside_block(times: pl.LazyFrame) -> pl.LazyFrame:
     """Trials of blocks of several, with `excess`.
 
     Their log time beside the cell, less that of the block's others.
