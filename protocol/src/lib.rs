@@ -18,7 +18,7 @@ pub use catalogue::{workload, workloads};
 pub use description::{Description, Part, RunsFor};
 pub use messages::{
     Events, Failure, Iteration, LineWait, MachineRequest, Metric, Outcome, Placement, Program,
-    Request, SCHEMA, ScaledPrice, Simulated, TraceRequest, Usage,
+    Request, SCHEMA, ScaledPrice, Simulated, Usage,
 };
 pub use parameters::{Accepts, Parameter};
 pub use refusal::Refusal;

@@ -101,9 +101,6 @@ pub struct Request {
     /// takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineRequest>,
-    /// Record what each worker does during the timed iterations; only an instrumented build can.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trace: Option<TraceRequest>,
 }
 
 impl Request {
@@ -126,7 +123,6 @@ impl Request {
             hang_after_ms: None,
             prepare_only: false,
             machine: None,
-            trace: None,
         }
     }
 }
@@ -157,16 +153,6 @@ pub struct ScaledPrice {
     pub key: String,
     /// How many times as high it is.
     pub factor: f64,
-}
-
-/// Where a trace goes, and whose it is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TraceRequest {
-    /// File to write, replaced if it exists.
-    pub path: PathBuf,
-    /// The branch as the trace names it; the process knows only its variant.
-    pub branch: String,
 }
 
 /// One timed repeat inside a trial.

@@ -56,7 +56,7 @@ enum Command {
     /// Set aside broken lines of a sweep, so that it can be resumed
     #[command(after_help = repair::HELP)]
     Repair(repair::RepairArgs),
-    /// Record what each worker does in one run of a workload, as a timeline
+    /// Record one run of a workload, print what it tells, and draw its timeline
     #[command(after_help = trace::HELP)]
     Trace(trace::TraceArgs),
     /// Show the CPU frequency, fix it by hand, restore the original settings

@@ -1,6 +1,6 @@
 // Written by `cargo runner build`; changes here are overwritten.
 use rayon_core::{ThreadPool, instrument};
-use workloads::observer::{Counts, NamedCounts, Observer, Span, Timeline};
+use workloads::observer::{Counts, NamedCounts, Observer};
 
 /// The fork, asked in the words of the workloads.
 struct Fork;
@@ -12,24 +12,6 @@ impl Observer for Fork {
         Counts {
             workers: snapshot.workers.iter().map(named).collect(),
             outside: named(&snapshot.outside),
-        }
-    }
-
-    fn begin_timeline(&self, pool: &ThreadPool, spans_per_worker: usize) {
-        instrument::begin_timeline(pool, spans_per_worker);
-    }
-
-    fn end_timeline(&self, pool: &ThreadPool) -> Timeline {
-        let timeline = instrument::end_timeline(pool);
-        let span = |span: &instrument::Span| Span {
-            worker: span.worker,
-            state: span.state.name(),
-            begin_ns: span.begin_ns,
-            end_ns: span.end_ns,
-        };
-        Timeline {
-            spans: timeline.spans().iter().map(span).collect(),
-            dropped: timeline.dropped().to_vec(),
         }
     }
 }

@@ -22,7 +22,6 @@ pub mod random;
 #[cfg(manycore)]
 mod simulated;
 mod threads;
-pub mod trace;
 pub mod usage;
 mod watchdog;
 pub mod workload;

@@ -50,7 +50,7 @@ pub fn run_workload(
 /// [`run`] in an instrumented build: the outcome also says what `observer` counted.
 ///
 /// # Errors
-/// As [`run`], and if a trace is asked for that cannot be made.
+/// As [`run`].
 ///
 /// # Panics
 /// If the workload does.
@@ -73,7 +73,6 @@ fn run_watched<W: Watch>(
 ) -> Result<Outcome, Failure> {
     let description = workload.description();
     check_counts(request)?;
-    watch.check(request)?;
     #[cfg(not(manycore))]
     if let Some(machine) = &request.machine {
         return Err(Failure::from(Refusal::new(format!(
@@ -126,14 +125,14 @@ fn run_watched<W: Watch>(
         instance.reset();
         step(index);
         let watched = engine.pool().filter(|_| index >= request.warmup_iterations);
-        watched.inspect(|pool| watch.begin(request, pool));
+        watched.inspect(|pool| watch.begin(pool));
         #[cfg(manycore)]
         ledger.begin(index, index == request.warmup_iterations);
         let sample = engine.time(instance.as_mut());
         #[cfg(manycore)]
         ledger.end();
         step(index);
-        watched.inspect(|pool| watch.end(pool, sample.elapsed, sample.work_units));
+        watched.inspect(|pool| watch.end(pool, sample.work_units));
         samples.push(sample);
         let wrong = |mismatch: Mismatch| Failure::WrongAnswer {
             iteration: index,
@@ -152,8 +151,6 @@ fn run_watched<W: Watch>(
         metrics.extend(instance.metrics());
         metrics.extend(common_metrics(&timed, &description.work_unit));
     }
-    let observed = watch.finish(variant, request, engine.pool())?;
-    metrics.extend(observed.metrics);
     Ok(Outcome {
         schema: SCHEMA,
         variant: variant.to_owned(),
@@ -164,7 +161,7 @@ fn run_watched<W: Watch>(
         iterations: timed.into_iter().map(Iteration::from).collect(),
         usage: UsageSample::now().counts,
         metrics,
-        events: observed.events,
+        events: watch.events(),
         #[cfg(manycore)]
         simulated: Some(ledger.told()),
         #[cfg(not(manycore))]

@@ -1,17 +1,15 @@
-//! `trace`: one trial of an instrumented build, drawn as a timeline of its workers.
+//! `trace`: one trial of a workload, recorded, shown and drawn as `record` and `show` do.
 
 use std::fs;
-use std::io;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use protocol::{Outcome, Request, TraceRequest};
-use tempfile::NamedTempFile;
+use protocol::Request;
 
 use super::build;
+use super::record::{Recorder, show};
 use crate::build::Builder;
 use crate::config::Branch;
 use crate::config::catalogue::{self, Programs};
@@ -20,6 +18,7 @@ use crate::options::project::Project;
 use crate::options::selection;
 use crate::plan::Load;
 use crate::record::{Ending, whole_file};
+use crate::report::table::Format;
 use crate::run::interrupt;
 use crate::run::trial;
 use crate::stop::{Exit, Stop};
@@ -48,19 +47,22 @@ pub(crate) struct TraceArgs {
     /// Instance file, for workloads that read one
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
-    /// File to write [default: results/traces/BRANCH-WORKLOAD-SIZE-N-threads.json]
+    /// Timeline to write, with the recording beside it
+    /// [default: results/traces/BRANCH-WORKLOAD-SIZE-N-threads.json]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
 /// What `--help` says below the options.
 pub(crate) const HELP: &str = "\
+The run is one iteration, from the start of its pool. It shows what happens, not how long it takes: recording takes time itself.
+
 Example:
   cargo runner trace --branch packed --workload quicksort --threads 2";
 
 pub(crate) fn run(project: &Project, arguments: &TraceArgs) -> Result<Exit> {
     let branch = branch(project, &arguments.branch)?;
-    let Some(instrumented) = branch.instrumented() else {
+    let Some(traced) = branch.recorded() else {
         bail!(Stop::BadInput(format!(
             "--branch {}: {} records nothing; only branches of rayon-fork/ can, for example `packed`",
             branch.name, branch.source
@@ -68,54 +70,55 @@ pub(crate) fn run(project: &Project, arguments: &TraceArgs) -> Result<Exit> {
     };
     let load = load(arguments)?;
     let output = output(project, arguments, &branch, &load);
-    let temporary = beside(&output)?;
-    let written = temporary.as_ref().map_or(output.as_path(), |it| it.path());
+    // That they cannot be written is better told before minutes go into a build.
+    let recording = output.with_extension("zst");
+    let folder = whole_file::folder_of(&output);
+    fs::create_dir_all(folder).map_err(|error| {
+        let path = output.display();
+        Stop::HostNotFit(format!("--output {path}: {error}; choose another file"))
+    })?;
+    whole_file::check_writable(&output)?;
     interrupt::install()?;
     let folder = project.config_folder()?;
     let builder =
         Builder::new(&project.checkout, &folder, 1)?.with(Programs::with([load.workload.as_str()]));
-    let (built, _) = build::all(&builder, std::slice::from_ref(&instrumented), false)?;
-    let binary = &built[&instrumented.name].binaries[0];
-    let request = request(arguments, &branch, load, written)?;
-    let Some(ended) = trial::ask(binary, &request, LIMIT) else {
-        bail!(Stop::Interrupted(
-            "interrupted; there is no trace".to_owned()
-        ));
-    };
-    match ended.result {
-        Ok(outcome) => {
-            if let Some(temporary) = temporary {
-                temporary
-                    .persist(&output)
-                    .map_err(|error| unwritable(&output, &error.error))?;
+    let (built, _) = build::all(&builder, std::slice::from_ref(&traced), false)?;
+    let binary = &built[&traced.name].binaries[0];
+    let name = format!(
+        "{}: {} {}, threads {}",
+        branch.name, load.workload, load.size, arguments.threads
+    );
+    let request = request(arguments, load);
+    let recorder = Recorder::begin(recording.clone())?;
+    let ended = trial::ask_by(recorder.command(binary), &request, LIMIT);
+    let failure = match ended.map(|ended| ended.result) {
+        Some(Ok(_)) => {
+            if recorder.end(name, "a right answer".to_owned())?.is_none() {
+                bail!("a program that ran on its pool recorded nothing")
             }
-            tell(&outcome);
-            println!("{}", project.checkout.shown(&output));
-            Ok(Exit::Good)
+            tell!("{}", project.checkout.shown(&recording));
+            return show::run(&recording, Some(&output), Format::Table);
         }
-        // What the program says of its trace is about the file that was asked for.
-        Err(failure)
-            if failure.ending == Ending::Refused && failure.reason.starts_with("trace = ") =>
-        {
-            let (asked, made) = (output.display().to_string(), written.display().to_string());
-            bail!(Stop::HostNotFit(failure.reason.replace(&made, &asked)))
+        Some(Err(failure)) => failure,
+        None => {
+            bail!(Stop::Interrupted(
+                "interrupted; there is no trace".to_owned()
+            ))
         }
-        Err(failure) if failure.ending == Ending::Refused => {
-            bail!(Stop::BadInput(failure.reason))
-        }
-        Err(failure) => {
-            let tail = failure
-                .stderr_tail
-                .map(|tail| format!(":\n{tail}"))
-                .unwrap_or_default();
-            tell!(
-                "error: no trace: {}: {}{tail}",
-                failure.ending,
-                failure.reason
-            );
-            Ok(Exit::TrialsFailed)
-        }
+    };
+    if failure.ending == Ending::Refused {
+        bail!(Stop::BadInput(failure.reason))
     }
+    let tail = failure
+        .stderr_tail
+        .map(|tail| format!(":\n{tail}"))
+        .unwrap_or_default();
+    tell!(
+        "error: no trace: {}: {}{tail}",
+        failure.ending,
+        failure.reason
+    );
+    Ok(Exit::TrialsFailed)
 }
 
 fn branch(project: &Project, name: &str) -> Result<Branch> {
@@ -166,58 +169,12 @@ fn output(project: &Project, arguments: &TraceArgs, branch: &Branch, load: &Load
     })
 }
 
-/// The file that takes the name of the output when it is whole; none where that is a device or a
-/// pipe. It is made now: that it cannot be is better told before minutes go into a build.
-fn beside(output: &Path) -> Result<Option<NamedTempFile>> {
-    if whole_file::is_special(output) {
-        return Ok(None);
-    }
-    let make = || -> io::Result<NamedTempFile> {
-        let folder = whole_file::folder_of(output);
-        fs::create_dir_all(folder)?;
-        if output.is_dir() {
-            return Err(io::ErrorKind::IsADirectory.into());
-        }
-        // Readable like any other file, although temporary files are private.
-        let file = NamedTempFile::new_in(folder)?;
-        file.as_file()
-            .set_permissions(fs::Permissions::from_mode(0o644))?;
-        Ok(file)
-    };
-    Ok(Some(make().map_err(|error| unwritable(output, &error))?))
-}
-
-fn unwritable(output: &Path, error: &io::Error) -> Stop {
-    let path = output.display();
-    Stop::HostNotFit(format!("--output {path}: {error}; choose another file"))
-}
-
-fn request(arguments: &TraceArgs, branch: &Branch, load: Load, output: &Path) -> Result<Request> {
-    Ok(Request {
+fn request(arguments: &TraceArgs, load: Load) -> Request {
+    Request {
         size: load.size,
         parameters: load.parameters,
         input: load.input.and_then(|input| input.place),
         threads: arguments.threads as usize,
-        warmup_iterations: 1,
-        trace: Some(TraceRequest {
-            path: std::path::absolute(output)?,
-            branch: branch.name.clone(),
-        }),
         ..Request::tiny(&load.workload)
-    })
-}
-
-fn tell(outcome: &Outcome) {
-    let spans = |name: &str| outcome.metrics.get(name).map_or(0.0, |metric| metric.value);
-    tell!(
-        "{} spans; open the file at https://ui.perfetto.dev, which reads it in your browser and sends \
-         it nowhere. It shows what happens, not how long it takes: recording takes time itself",
-        spans("trace_spans")
-    );
-    if spans("trace_dropped") > 0.0 {
-        tell!(
-            "note: {} spans found no room, so tracks end early; a smaller --size fits",
-            spans("trace_dropped")
-        );
     }
 }

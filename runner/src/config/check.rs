@@ -6,7 +6,7 @@ use std::fmt::Display;
 use cargo_metadata::semver::{Version, VersionReq};
 use serde_spanned::Spanned;
 
-use super::branch::{Branch, Config, INSTRUMENTED_SUFFIX, Source, TWIN_SUFFIX};
+use super::branch::{Branch, Config, INSTRUMENTED_SUFFIX, RECORDED_SUFFIX, Source, TWIN_SUFFIX};
 use super::claims::{Claim, Expectation, Quantity};
 use super::fault::{ConfigError, FileText};
 use super::features::Features;
@@ -211,6 +211,7 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     for (suffix, owner) in [
         (TWIN_SUFFIX, "the baseline's A/A twin"),
         (INSTRUMENTED_SUFFIX, "instrumented builds"),
+        (RECORDED_SUFFIX, "recorded builds"),
     ] {
         if name.ends_with(suffix) {
             return Err(format!(

@@ -122,7 +122,11 @@ const NOT_INHERITED: [&str; 10] = [
 /// Never: a request always has a JSON form.
 #[must_use]
 pub fn ask(binary: &Path, request: &Request, limit: Duration) -> Option<Ended> {
-    let mut command = Command::new(binary);
+    ask_by(Command::new(binary), request, limit)
+}
+
+/// [`ask`], of a process with variables of its own.
+pub(crate) fn ask_by(mut command: Command, request: &Request, limit: Duration) -> Option<Ended> {
     for name in NOT_INHERITED {
         command.env_remove(name);
     }

@@ -1,5 +1,5 @@
-//! `record` on a program outside the checkout, `show` of what it did, and its replay on simulated
-//! cores.
+//! `record` on a program outside the checkout, `show` of what it did, its replay on simulated
+//! cores, and `trace` of a workload.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -276,4 +276,67 @@ fn a_cut_recording_is_no_input_of_any_command_and_nothing_is_built_for_it() {
             refused.stderr(contains("resolving").or(contains("building")).not());
         }
     }
+}
+
+fn trace(folder: &Path, words: &[&str]) -> Assert {
+    let mut command = common::runner(folder);
+    command.args(["trace", "--branch", "packed", "--threads", "2", "--size"]);
+    command.args(["tiny", "--output"]);
+    command
+        .arg(folder.join("made/trace.json"))
+        .args(words)
+        .assert()
+}
+
+#[test]
+fn a_trace_is_the_recording_and_the_timeline_of_one_run_of_a_workload() {
+    let folder = tempfile::tempdir().unwrap();
+    let traced = trace(folder.path(), &["--workload", "fib-join"]).success();
+    let what = "packed: fib-join tiny, threads 2: ";
+    let traced = traced.stdout(contains(what).and(contains(", 1 installs")));
+    let files = contains("made/trace.zst").and(contains("made/trace.json: open it at"));
+    let traced = traced.stderr(files);
+    let stdout = &traced.get_output().stdout;
+    let stdout = String::from_utf8_lossy(stdout);
+    let joins = stdout.lines().find_map(|line| line.strip_prefix("forks"));
+    let joins: usize = joins
+        .unwrap()
+        .split_whitespace()
+        .next()
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert!(joins > 100, "{stdout}");
+
+    let made = folder.path().join("made");
+    let mut shown = common::runner(folder.path());
+    let shown = shown
+        .arg("show")
+        .arg(made.join("trace.zst"))
+        .assert()
+        .success();
+    assert_eq!(shown.get_output().stdout, stdout.as_bytes());
+    let drawn = fs::read(made.join("trace.json")).unwrap();
+    let drawn: serde_json::Value = serde_json::from_slice(&drawn).unwrap();
+    let pieces = drawn["traceEvents"].as_array().unwrap();
+    let count = |name| pieces.iter().filter(|piece| piece["name"] == name).count();
+    assert_eq!(count("join"), joins);
+    let tracks = pieces.iter().filter(|piece| piece["name"] == "thread_name");
+    let tracks: Vec<_> = tracks
+        .filter_map(|it| it["args"]["name"].as_str())
+        .collect();
+    for worker in ["worker 0", "worker 1"] {
+        assert!(tracks.contains(&worker), "{tracks:?}");
+    }
+}
+
+#[test]
+fn a_run_that_is_refused_leaves_no_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["--workload", "tsp", "--input", "no-such-file.tsp"];
+    trace(folder.path(), &words).code(2);
+    let made = fs::read_dir(folder.path().join("made"))
+        .into_iter()
+        .flatten();
+    assert_eq!(made.count(), 0);
 }

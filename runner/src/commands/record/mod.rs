@@ -16,6 +16,7 @@ use recording::layout::{FOLDER_VARIABLE, LIMIT_VARIABLE, MARK, SPLIT_VARIABLE};
 use recording::{Recording, Tree};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::time::{ClockId, clock_gettime};
+use tempfile::TempDir;
 
 use crate::host::Host;
 use crate::options::recording::told;
@@ -69,36 +70,20 @@ pub(crate) fn run(arguments: &RecordArgs) -> Result<Exit> {
         .output
         .clone()
         .unwrap_or_else(|| PathBuf::from(format!("{name}.recording.zst")));
-    // That it cannot be written is better told before the program runs.
-    whole_file::check_writable(&output)?;
-    let folder = tempfile::tempdir_in(in_memory());
-    let folder = folder.context("a folder for the events cannot be made")?;
-    let mut command = Command::new(&program);
+    let recorder = Recorder::begin(output.clone())?;
+    let mut command = recorder.command(&program);
     command
         .args(rest)
-        .env(FOLDER_VARIABLE, folder.path())
         .env(
             LIMIT_VARIABLE,
             (u64::from(arguments.limit) << 20).to_string(),
         )
         .env(SPLIT_VARIABLE, arguments.split.to_string())
         .env("RAYON_NUM_THREADS", arguments.threads.to_string());
-    let started_ns = monotonic_ns();
     let status = wait(command, &program)?;
-    let ended_ns = monotonic_ns();
-    let recorded = Recording::collect(folder.path())
-        .map_err(|error| told(&program.display().to_string(), &error))?;
-    let Some(mut recording) = recorded.filter(|it| !it.threads.is_empty()) else {
+    let Some(recording) = recorder.end(name, how(status))? else {
         bail!(Stop::BadInput(why_nothing(&program)));
     };
-    let head = &mut recording.head;
-    head.program = name;
-    head.ended = how(status);
-    head.processor = Host::default()
-        .cpu_field("model name")
-        .unwrap_or_else(|_| "unknown".to_owned());
-    (head.started_ns, head.ended_ns) = (started_ns, ended_ns);
-    write(&recording, &output)?;
     let path = output.display();
     let tree = Tree::of(&recording).map_err(|error| told(&path.to_string(), &error))?;
     show::print(&recording, &tree, Format::Table)?;
@@ -111,6 +96,51 @@ pub(crate) fn run(arguments: &RecordArgs) -> Result<Exit> {
             how(status)
         );
         Ok(Exit::TrialsFailed)
+    }
+}
+
+/// One run that records itself.
+pub(super) struct Recorder {
+    /// Where it does, if it is told by [`FOLDER_VARIABLE`].
+    folder: TempDir,
+    output: PathBuf,
+    started_ns: u64,
+}
+
+impl Recorder {
+    /// That `output` cannot be written is better told before the program runs.
+    pub(super) fn begin(output: PathBuf) -> Result<Self> {
+        whole_file::check_writable(&output)?;
+        let folder = tempfile::tempdir_in(in_memory());
+        Ok(Self {
+            folder: folder.context("a folder for the events cannot be made")?,
+            output,
+            started_ns: monotonic_ns(),
+        })
+    }
+
+    /// `binary`, which shall record itself.
+    pub(super) fn command(&self, binary: &Path) -> Command {
+        let mut command = Command::new(binary);
+        command.env(FOLDER_VARIABLE, self.folder.path());
+        command
+    }
+
+    /// Writes what was recorded; `None`, and no file, if nothing was.
+    pub(super) fn end(self, program: String, ended: String) -> Result<Option<Recording>> {
+        let ended_ns = monotonic_ns();
+        let recorded = Recording::collect(self.folder.path()).map_err(|error| told(&program, &error))?;
+        let Some(mut recording) = recorded.filter(|it| !it.threads.is_empty()) else {
+            return Ok(None);
+        };
+        let head = &mut recording.head;
+        (head.program, head.ended) = (program, ended);
+        head.processor = Host::default()
+            .cpu_field("model name")
+            .unwrap_or_else(|_| "unknown".to_owned());
+        (head.started_ns, head.ended_ns) = (self.started_ns, ended_ns);
+        write(&recording, &self.output)?;
+        Ok(Some(recording))
     }
 }
 
