@@ -123,11 +123,11 @@ where
     let jobs: Vec<_> = (0..registry.num_threads())
         .map(|_| StackJob::new(&latch, &share))
         .collect();
-    let _frame = hooks::open_broadcast(jobs.as_ptr());
+    let _frame = hooks::open_broadcast(jobs.as_ptr() as usize);
     registry.submit_to_each(jobs.iter().map(|job| {
         // SAFETY: we wait until every job has set the latch, so they and what they borrow stay.
         let job = unsafe { job.as_job_ref() };
-        hooks::spawned(&job, jobs.as_ptr());
+        hooks::spawned(job.place(), jobs.as_ptr() as usize);
         job
     }));
     hooks::await_others();

@@ -1,8 +1,29 @@
 //! Where the scheduler says what it does, in one line each.
 //!
-//! With the feature `instrument` these lines count, and with `record` they record a program.
-//! Without, every function here is empty and every type has size zero, and nothing is left of them
-//! in compiled code: the test `hooks_leave_no_code` deletes the lines and compares.
+//! With the feature `instrument` these lines count events, and with `record` they keep the times of
+//! a program's jobs. A feature that is off has an empty twin with the same names, and nothing is
+//! left of it in compiled code: the test `hooks_leave_no_code` deletes the lines and compares.
+//!
+//! Jobs and scopes are told by their addresses, so that nothing here needs the scheduler's types.
+
+#[cfg_attr(not(feature = "instrument"), path = "hooks/counting_off.rs")]
+mod counting;
+#[cfg_attr(
+    not(all(feature = "record", target_os = "linux")),
+    path = "hooks/recording_off.rs"
+)]
+mod recording;
+
+#[cfg(feature = "instrument")]
+pub(crate) use counting::{ACCESSES, KINDS, Record};
+pub(crate) use counting::{
+    Here, Records, SleepAttempt, become_sleepy, changed, claimed, count, count_if, loaded,
+    tried_to_exchange,
+};
+pub(crate) use recording::{
+    await_others, is_worker, job_ended, open_broadcast, open_install, open_join, open_scope,
+    second_begins, spawned, threads_to_split_for,
+};
 
 /// Defines [`Event`], and the names under which its values are reported.
 macro_rules! events {
@@ -68,8 +89,6 @@ events! {
     WakeSent = "wakes_sent",
     /// A worker that was woken became sleepy again without having run a job.
     WakeInVain = "wakes_in_vain",
-    /// A worker that had blocked ran again on a CPU where another worker was, while one had none.
-    WakeStacked = "wakes_stacked",
     /// A full fence stood between a push and its announcement.
     PushFence = "push_fences",
     /// A worker that was about to block, or to make jobs of another one public, made all CPUs of
@@ -121,180 +140,37 @@ words! {
     Events = "events",
 }
 
-#[cfg(feature = "instrument")]
-pub(crate) use crate::instrument::hooks::*;
-#[cfg(all(feature = "record", target_os = "linux"))]
-pub(crate) use crate::record::*;
-#[cfg(not(feature = "instrument"))]
-pub(crate) use nothing::*;
-#[cfg(not(all(feature = "record", target_os = "linux")))]
-pub(crate) use unrecorded::*;
-
-/// The hooks of a build that does not count.
-#[cfg(not(feature = "instrument"))]
-mod nothing {
-    use std::marker::PhantomData;
-
-    use super::{Event, Word};
-
-    /// The calling thread did that.
-    #[inline]
-    pub(crate) fn count(_event: Event) {}
-
-    /// The calling thread did that, if so.
-    #[inline]
-    pub(crate) fn count_if(_happened: bool, _event: Event) {}
-
-    /// The calling thread loaded that word.
-    #[inline]
-    pub(crate) fn loaded(_word: Word) {}
-
-    /// The calling thread added to that word or subtracted from it.
-    #[inline]
-    pub(crate) fn changed(_word: Word) {}
-
-    /// The calling thread tried to exchange the value of that word.
-    #[inline]
-    pub(crate) fn tried_to_exchange(_word: Word, _succeeded: bool) {}
-
-    /// The calling worker begins to search.
-    #[inline]
-    pub(crate) fn begin_search() {}
-
-    /// The calling worker has work again.
-    #[inline]
-    pub(crate) fn end_search() {}
-
-    /// The calling worker became sleepy.
-    #[inline]
-    pub(crate) fn become_sleepy() {}
-
-    /// The calling worker blocks now.
-    #[inline]
-    pub(crate) fn begin_sleep() {}
-
-    /// The calling worker was woken, and runs.
-    #[inline]
-    pub(crate) fn end_sleep() {}
-
-    /// The calling worker was woken before it had blocked.
-    #[inline]
-    pub(crate) fn claimed() {}
-
-    /// The calling worker tries to sleep for as long as this lives.
-    pub(crate) struct SleepAttempt;
-
-    impl SleepAttempt {
-        #[inline]
-        pub(crate) fn begin() -> Self {
-            Self
-        }
-    }
-
-    /// What is recorded of one pool.
-    pub(crate) struct Records;
-
-    // Where records are, these methods need them.
-    #[allow(clippy::unused_self)]
-    impl Records {
-        #[inline]
-        pub(crate) fn new(_workers: usize) -> Self {
-            Self
-        }
-
-        /// What the calling thread does is the doing of this pool's worker `index`.
-        #[inline]
-        pub(crate) fn occupy(&self, _index: usize) -> Here<'_> {
-            Here(PhantomData)
-        }
-
-        /// What the calling thread does is done to this pool: from outside, unless it is one of the
-        /// pool's workers.
-        #[inline]
-        pub(crate) fn visit(&self) -> Here<'_> {
-            Here(PhantomData)
-        }
-    }
-
-    /// Says to whom the calling thread's doings are ascribed, until it is dropped.
-    pub(crate) struct Here<'r>(PhantomData<&'r Records>);
+/// A job begins that was taken from a queue.
+#[inline]
+pub(crate) fn job_begins<J>(job: *const J) {
+    count(Event::JobExecuted);
+    recording::job_begins(job as usize);
 }
 
-/// The hooks of a build that does not record.
-#[cfg(not(all(feature = "record", target_os = "linux")))]
-mod unrecorded {
-    use crate::job::JobRef;
+/// The calling worker begins to search.
+#[inline]
+pub(crate) fn begin_search() {
+    count(Event::Search);
+    recording::begin_search();
+}
 
-    /// Something that the calling thread has begun lasts until this is dropped.
-    pub(crate) struct Frame;
+/// The calling worker has work again.
+#[inline]
+pub(crate) fn end_search() {
+    counting::end_search();
+    recording::end_search();
+}
 
-    /// A join begins whose second closure is `job`.
-    #[inline]
-    pub(crate) fn open_join(_job: &JobRef, _splits: bool) -> Frame {
-        Frame
-    }
+/// The calling worker blocks now.
+#[inline]
+pub(crate) fn begin_sleep() {
+    count(Event::Sleep);
+    recording::begin_sleep();
+}
 
-    /// The calling thread waits for a job that it put into a pool.
-    #[inline]
-    pub(crate) fn open_install(_job: &JobRef) -> Frame {
-        Frame
-    }
-
-    /// A scope begins.
-    #[inline]
-    pub(crate) fn open_scope<S>(_scope: *const S) -> Frame {
-        Frame
-    }
-
-    /// A broadcast begins.
-    #[inline]
-    pub(crate) fn open_broadcast<S>(_shares: *const S) -> Frame {
-        Frame
-    }
-
-    /// The second closure of a join was taken back, and begins.
-    #[inline]
-    pub(crate) fn second_begins() {}
-
-    /// The calling thread waits for jobs of others before it closes its innermost frame.
-    #[inline]
-    pub(crate) fn await_others() {}
-
-    /// A job was made for which `scope` waits, or nobody.
-    #[inline]
-    pub(crate) fn spawned<S>(_job: &JobRef, _scope: *const S) {}
-
-    /// A job begins that was taken from a queue.
-    #[inline]
-    pub(crate) fn job_begins<J>(_job: *const J) {}
-
-    /// It ended.
-    #[inline]
-    pub(crate) fn job_ended() {}
-
-    /// The calling thread is worker `index` now.
-    #[inline]
-    pub(crate) fn is_worker(_index: usize) {}
-
-    /// The calling worker looks for a job.
-    #[inline]
-    pub(crate) fn searches() {}
-
-    /// It looks no longer.
-    #[inline]
-    pub(crate) fn found() {}
-
-    /// The calling worker blocks.
-    #[inline]
-    pub(crate) fn sleeps() {}
-
-    /// It runs again.
-    #[inline]
-    pub(crate) fn woke() {}
-
-    /// What a pool of so many workers says to those who divide work among them.
-    #[inline]
-    pub(crate) fn threads_to_split_for(real: usize) -> usize {
-        real
-    }
+/// The calling worker was woken, and runs.
+#[inline]
+pub(crate) fn end_sleep() {
+    claimed();
+    recording::end_sleep();
 }

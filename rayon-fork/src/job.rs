@@ -56,8 +56,7 @@ impl JobRef {
         ptr::eq(self.job, job.cast())
     }
 
-    /// Addresses of the job and of the function that runs it.
-    #[cfg(all(feature = "record", target_os = "linux"))]
+    /// Addresses of the job and of the function that runs it: who it is to `hooks`.
     #[inline]
     pub(crate) fn place(&self) -> (usize, usize) {
         (self.job as usize, self.execute as usize)
@@ -210,7 +209,6 @@ where
         // SAFETY: the job is alive (contract), and only the one thread that executes it looks into
         // `work` before the latch is set.
         let work = unsafe { (*(*this).work.get()).take() }.expect("a job is executed once");
-        hooks::count(Event::JobExecuted);
         hooks::job_begins(this);
         let progress = match unwind::capture(|| work(true)) {
             Ok(result) => Progress::Returned(result),
@@ -250,7 +248,6 @@ impl<F: FnOnce() + Send> Job for HeapJob<F> {
     unsafe fn execute(this: *const ()) {
         // SAFETY: `new_ref` leaked this very box, and it is executed once.
         let job = unsafe { Box::from_raw(this.cast::<Self>().cast_mut()) };
-        hooks::count(Event::JobExecuted);
         hooks::job_begins(this);
         let fatal = Fatal::unless_done("a job");
         (job.work)();

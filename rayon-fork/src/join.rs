@@ -152,7 +152,7 @@ where
         // loop below, `into_result` after it, and `wait_before_unwinding` if the first closure
         // panics.
         let reference = unsafe { job_b.as_job_ref() };
-        let _frame = hooks::open_join(&reference, SPLITS);
+        let _frame = hooks::open_join(reference.place(), SPLITS);
         let place = worker.push(reference);
 
         let result_a = match unwind::capture(|| oper_a(FnContext::new(injected))) {

@@ -76,8 +76,6 @@ mod job;
 mod join;
 mod latch;
 mod name;
-#[cfg(all(feature = "record", target_os = "linux"))]
-mod record;
 mod registry;
 mod rng;
 mod scope;

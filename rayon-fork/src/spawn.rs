@@ -1,6 +1,5 @@
 //! Jobs that nobody waits for.
 
-use std::ptr;
 use std::sync::Arc;
 
 use crate::hooks;
@@ -87,6 +86,6 @@ where
             pool.drop_reason_to_live();
         })
     };
-    hooks::spawned(&job, ptr::null::<()>());
+    hooks::spawned(job.place(), 0);
     job
 }

@@ -1,6 +1,6 @@
 //! The door to the machine: only here are the standard library's atomics, locks, condition
 //! variables, yielding and thread parking named, and only in `sync/asymmetric.rs` the kernel's
-//! fences, in `sync/cpus.rs` its CPUs.
+//! fences.
 //!
 //! There are two groups. The plain one is what most of the crate uses. [`modelled`] is what
 //! `sleep/` and `core_latch.rs` use; a build with `--cfg fork_loom` takes it from loom, so that the
@@ -9,8 +9,6 @@
 
 #[cfg(not(fork_loom))]
 mod asymmetric;
-#[cfg(feature = "instrument")]
-mod cpus;
 // As `deque::on_demand`.
 #[cfg(not(fork_loom))]
 #[allow(dead_code)]
@@ -21,9 +19,6 @@ mod registration;
 // As `fences`.
 #[allow(dead_code)]
 mod rounds;
-
-#[cfg(feature = "instrument")]
-pub(crate) use cpus::{ARE_CPUS_KNOWN, current_cpu, usable_cpus};
 
 /// What the crate takes from the machine it runs on.
 mod machine {

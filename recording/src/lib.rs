@@ -5,7 +5,7 @@ mod file;
 mod folder;
 // What the fork writes, described where it is written.
 #[allow(dead_code, reason = "names for the writer")]
-#[path = "../../rayon-fork/src/record/layout.rs"]
+#[path = "../../rayon-fork/src/hooks/recording/layout.rs"]
 pub mod layout;
 mod profile;
 mod timeline;

@@ -5,24 +5,8 @@ use std::iter::Sum;
 use std::ops::Add;
 
 use crate::ThreadPool;
-use crate::hooks::{Event, Word};
+use crate::hooks::{ACCESSES, Event, KINDS, Record, Word};
 use crate::sleep;
-use crate::sync::ARE_CPUS_KNOWN;
-
-/// Accesses of one word, by number.
-pub(super) const LOADS: usize = 0;
-pub(super) const RMWS: usize = 1;
-pub(super) const CAS_FAILURES: usize = 2;
-
-const ACCESSES: usize = 3;
-
-/// How many kinds of events there are: first the scheduler's, then each word's accesses.
-pub(super) const KINDS: usize = Event::NAMES.len() + Word::ALL.len() * ACCESSES;
-
-/// The number of an event of that kind.
-pub(super) const fn kind_of_access(word: Word, access: usize) -> usize {
-    Event::NAMES.len() + word as usize * ACCESSES + access
-}
 
 /// How often each kind of event happened.
 ///
@@ -41,13 +25,12 @@ pub(super) const fn kind_of_access(word: Word, access: usize) -> usize {
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct EventCounts {
-    pub(super) kinds: [u64; KINDS],
+    kinds: [u64; KINDS],
 }
 
 impl EventCounts {
     /// Name and count of every kind of event that this build's variant can have, always in the same
-    /// order. Accesses to counter words which the variant does not use are left out, and so are
-    /// stacked wakes where the system does not tell which CPU a thread is on.
+    /// order. Accesses to counter words which the variant does not use are left out.
     ///
     /// ```
     /// use rayon_core::instrument::EventCounts;
@@ -61,7 +44,7 @@ impl EventCounts {
         let accesses = Word::NAMES.iter().flatten().copied();
         let is_known = |kind: usize| match kind.checked_sub(Event::NAMES.len()) {
             Some(access) => sleep::uses_word(Word::ALL[access / ACCESSES]),
-            None => kind != Event::WakeStacked as usize || ARE_CPUS_KNOWN,
+            None => true,
         };
         let kinds = events.chain(accesses).zip(self.kinds).enumerate();
         kinds
@@ -224,11 +207,11 @@ impl Snapshot {
 /// ```
 pub fn snapshot(pool: &ThreadPool) -> Snapshot {
     let records = pool.registry().records();
+    let counts = |record: &Record| EventCounts {
+        kinds: record.counts(),
+    };
     Snapshot {
-        workers: records
-            .workers()
-            .map(super::records::Record::counts)
-            .collect(),
-        outside: records.outside().counts(),
+        workers: records.workers().map(counts).collect(),
+        outside: counts(records.outside()),
     }
 }

@@ -215,7 +215,7 @@ impl Registry {
         });
         // SAFETY: we wait below, so the job stays in place until its latch is set.
         let reference = unsafe { job.as_job_ref() };
-        let _frame = hooks::open_install(&reference);
+        let _frame = hooks::open_install(reference.place());
         self.inject(reference);
         let may_be_soon = Outlook::IS_LEARNED && self.sleep.somebody_is_idle();
         latch.wait(may_be_soon.then_some(&self.outlook));
@@ -234,7 +234,7 @@ impl Registry {
         });
         // SAFETY: we wait below, so the job stays in place until its latch is set.
         let reference = unsafe { job.as_job_ref() };
-        let _frame = hooks::open_install(&reference);
+        let _frame = hooks::open_install(reference.place());
         self.inject(reference);
         caller.wait_until(&job.latch, Awaited::NONE);
         job.into_result()

@@ -41,7 +41,7 @@ impl<'scope> ScopeBase<'scope> {
 
     /// Runs the scope's own closure, waits for all jobs, and resumes the first panic.
     pub(super) fn run<R>(&self, owner: Option<&Worker>, op: impl FnOnce() -> R) -> R {
-        let _frame = hooks::open_scope(self);
+        let _frame = hooks::open_scope(ptr::from_ref(self) as usize);
         // Jobs may use what lies around this frame: it must not be unwound before they have ended.
         let fatal = Fatal::unless_done("a scope's wait");
         let result = match unwind::capture(op) {
@@ -140,7 +140,7 @@ impl<'scope> ScopeBase<'scope> {
         // SAFETY: what `body` borrows outlives 'scope, which outlives the wait for this job, and
         // `run_counted` lets no panic out.
         let job = unsafe { HeapJob::new_ref(job) };
-        hooks::spawned(&job, base);
+        hooks::spawned(job.place(), ptr::from_ref(base) as usize);
         job
     }
 

@@ -225,7 +225,6 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
         patience: Option<&'p Patience>,
     ) -> IdlePeriod<'p> {
         hooks::begin_search();
-        hooks::searches();
         self.counters.begin_search(worker);
         self.ask_for_jobs();
         IdlePeriod {
@@ -242,7 +241,6 @@ impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
     #[allow(clippy::needless_pass_by_value)]
     pub(crate) fn end_search(&self, idle: IdlePeriod<'_>, queues: &impl Queues) {
         hooks::end_search();
-        hooks::found();
         if let (Phase::Lingering { .. }, Some(patience)) = (idle.phase, idle.patience) {
             hooks::count(Event::LingerWorthIt);
             patience.was_worth_it();

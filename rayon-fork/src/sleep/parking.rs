@@ -67,13 +67,11 @@ impl Slot {
     pub(super) fn block(&self, mut state: MutexGuard<'_, State>) {
         *state = State::Parked;
         hooks::begin_sleep();
-        hooks::sleeps();
         while *state == State::Parked {
             state = self.unparked.wait(state);
         }
         drop(state);
         hooks::end_sleep();
-        hooks::woke();
     }
 }
 

@@ -52,7 +52,7 @@ fn copy_source(scratch: &Scratch, hooks: Hooks) -> usize {
     for file in files_below(&crate_folder.join("src")) {
         let path = file.strip_prefix(crate_folder).unwrap().to_str().unwrap();
         let mut text = fs::read_to_string(&file).unwrap();
-        if !path.starts_with("src/instrument") && !path.starts_with("src/record") {
+        if !path.starts_with("src/instrument") && !path.starts_with("src/hooks") {
             found += text.lines().filter(|line| is_hook(line)).count();
             if hooks == Hooks::Deleted {
                 // The line stays, because panics know their lines.

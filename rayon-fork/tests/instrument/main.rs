@@ -1,11 +1,10 @@
-//! The feature `instrument`: counts of known programs, and timelines.
+//! The feature `instrument`: counts of known programs.
 
 #[path = "../common/mod.rs"]
 mod common;
 
 mod counts;
 mod sleeping;
-mod timeline;
 mod words;
 
 use rayon_core::ThreadPool;
