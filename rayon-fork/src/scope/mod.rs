@@ -1,6 +1,7 @@
 //! Any number of jobs that may borrow, because somebody waits for all of them.
 
 mod base;
+#[cfg_attr(not(feature = "local-scopes"), path = "local_scopes_off.rs")]
 pub(crate) mod local_scopes;
 
 use std::fmt;

@@ -134,3 +134,22 @@ fn every_modifier_has_one_file_that_chooses_by_it_and_a_row_and_a_branch() {
         );
     }
 }
+
+/// Every file that reports an event imports the hooks, so a file that hooks import must import none.
+#[test]
+fn hooks_import_nothing_of_the_scheduler_but_its_door_to_the_machine() {
+    let source = folder().join("../src");
+    let mut files = files_below(&source.join("hooks"));
+    files.push(source.join("hooks.rs"));
+    assert!(files.len() > 5, "{files:?}");
+    for path in files {
+        let text = fs::read_to_string(&path).unwrap();
+        let lines = text.lines().map(str::trim_start);
+        for line in lines.filter(|line| !line.starts_with("//")) {
+            let imported = line.split("crate::").skip(1);
+            for name in imported {
+                assert!(name.starts_with("sync::"), "{}: {line}", path.display());
+            }
+        }
+    }
+}

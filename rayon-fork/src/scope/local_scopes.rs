@@ -1,0 +1,146 @@
+//! What the scheduler does for the feature `local-scopes`, in one line each: workers hold units of a
+//! scope's count. `local_scopes_off.rs` is the twin of builds without it.
+//!
+//! The lines are where `README.md` says that a worker turns to a scope or away from it.
+
+#[cfg(all(test, fork_loom))]
+mod models;
+mod reserve;
+
+use self::reserve::{Counted, Reserve};
+use crate::latch::{CountLatch, Latch};
+use crate::registry::{Registry, Worker};
+
+/// What this file adds to the variant's name.
+pub(crate) const MODIFIER: &str = "+local-scopes";
+
+/// What a worker holds.
+pub(crate) type Held = Reserve<CountLatch>;
+
+impl Counted for CountLatch {
+    #[inline]
+    fn add(&self, units: usize) {
+        self.add(units);
+    }
+
+    #[inline]
+    fn is(&self, units: usize) -> bool {
+        self.is(units)
+    }
+
+    #[inline]
+    unsafe fn take_off(this: *const Self, units: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { Self::take_off(this, units) };
+    }
+}
+
+/// A scope of which a worker that waits for it may hold units, if it is one of the worker's
+/// pool.
+#[derive(Clone, Copy)]
+pub(crate) struct Awaited<'s>(Option<&'s CountLatch>);
+
+impl Awaited<'_> {
+    pub(crate) const NONE: Self = Self(None);
+
+    /// Whether it has ended, although its latch may not say so.
+    #[inline]
+    pub(crate) fn is_over(self, worker: &Worker) -> bool {
+        self.0.is_some_and(|count| worker.held().completes(count))
+    }
+}
+
+/// A job is spawned into the scope of `count`, which is a scope of `registry`.
+#[inline]
+pub(crate) fn count_job(count: &CountLatch, registry: &Registry) {
+    Worker::with_current(|worker| match worker {
+        Some(worker) if worker.is_in(registry) => {
+            worker
+                .held()
+                .count_job(count, || count.is_awaited_by(worker));
+        }
+        _ => count.add(1),
+    });
+}
+
+/// A job of the scope of `count` begins on the calling worker.
+#[inline]
+pub(crate) fn begin_job(count: *const CountLatch) {
+    // SAFETY: used until this returns.
+    unsafe { Worker::running() }.held().begin_job(count);
+}
+
+/// A job of no scope begins on the calling worker.
+#[inline]
+pub(crate) fn begin_other_job() {
+    // SAFETY: used until this returns.
+    unsafe { Worker::running() }.held().turn_away();
+}
+
+/// A job of the scope of `count` has ended on the calling worker.
+///
+/// # Safety
+///
+/// The scope is open, as the job is counted. It may be freed when the worker has turned away.
+#[inline]
+pub(crate) unsafe fn end_job(count: *const CountLatch) {
+    // SAFETY: used until this returns.
+    unsafe { Worker::running() }.held().end_job(count);
+}
+
+/// The closure of the scope of `count` has ended. What its thread waits for now.
+#[inline]
+pub(crate) fn end_closure<'s>(
+    count: &'s CountLatch,
+    registry: &Registry,
+    owner: Option<&Worker>,
+) -> Awaited<'s> {
+    match owner {
+        Some(owner) if owner.is_in(registry) => {
+            owner.held().end_job(count);
+            Awaited(Some(count))
+        }
+        _ => {
+            // SAFETY: alive, as we have it by reference; the closure was counted.
+            unsafe { CountLatch::set(count) };
+            Awaited::NONE
+        }
+    }
+}
+
+/// The wait for the scope of `count` is over. What is left of the count are units that the
+/// owner held: it was compared with them.
+#[inline]
+pub(crate) fn assert_ended(_count: &CountLatch) {}
+
+/// The worker has no local job and is about to search. `true` if it should look at what it
+/// waits for once more.
+#[inline]
+pub(crate) fn turn_away(worker: &Worker) -> bool {
+    worker.held().turn_away()
+}
+
+/// The worker's wait is over, and the code that waited goes on.
+#[inline]
+pub(crate) fn end_wait(worker: &Worker, awaited: Awaited<'_>) {
+    if let Some(count) = awaited.0 {
+        worker.held().forget(count);
+    }
+    worker.held().turn_away();
+}
+
+/// What the worker is at.
+#[derive(Clone, Copy)]
+pub(crate) struct Place(*const CountLatch);
+
+/// A job is about to run while code on the worker's stack waits for it to return, and knows.
+#[inline]
+pub(crate) fn leave(worker: &Worker) -> Place {
+    Place(worker.held().scope())
+}
+
+/// The job has returned.
+#[inline]
+pub(crate) fn go_back(worker: &Worker, place: Place) {
+    worker.held().go_back(place.0);
+}
