@@ -129,7 +129,8 @@ impl Recorder {
     /// Writes what was recorded; `None`, and no file, if nothing was.
     pub(super) fn end(self, program: String, ended: String) -> Result<Option<Recording>> {
         let ended_ns = monotonic_ns();
-        let recorded = Recording::collect(self.folder.path()).map_err(|error| told(&program, &error))?;
+        let recorded =
+            Recording::collect(self.folder.path()).map_err(|error| told(&program, &error))?;
         let Some(mut recording) = recorded.filter(|it| !it.threads.is_empty()) else {
             return Ok(None);
         };
