@@ -10,12 +10,12 @@ use protocol::{Description, Size};
 use serde_json::{Value, json};
 
 use crate::config::catalogue;
-use crate::config::experiments::{self, Experiment};
+use crate::config::experiments;
 use crate::config::machines;
 use crate::config::{Branch, Config};
 use crate::options::ListFormat;
 use crate::options::project::Project;
-use crate::plan::is_free;
+use crate::plan::{Definition, is_free};
 use crate::report::table::{json, labelled};
 use crate::stop::Exit;
 
@@ -51,7 +51,7 @@ pub(crate) fn run(project: &Project, arguments: &ListArgs) -> Result<Exit> {
         tell_workloads(&mut text, catalogue::all())?;
     }
     if wants(ListWhat::Experiments) {
-        let experiments = experiments::read(project.checkout.root())?;
+        let experiments = experiments::read(project.checkout.root())?.experiments;
         data["experiments"] = serde_json::to_value(&experiments)?;
         tell_experiments(&mut text, &experiments)?;
     }
@@ -154,25 +154,27 @@ fn tell_workloads(out: &mut String, workloads: &[Description]) -> fmt::Result {
     Ok(())
 }
 
-fn tell_experiments(out: &mut String, experiments: &[Experiment]) -> fmt::Result {
+fn tell_experiments(out: &mut String, experiments: &[Definition]) -> fmt::Result {
     writeln!(
         out,
         "\nEXPERIMENTS (`sweep --experiment NAME`; options override what they set)\n"
     )?;
+    let said = |value: &Option<String>| value.clone().unwrap_or_default();
     for it in experiments {
+        let workloads = said(&it.workloads);
+        let (size, sets) = (said(&it.size), it.cells.len());
         writeln!(out, "{}", it.name)?;
         writeln!(out, "    shows       {}", it.shows)?;
         writeln!(out, "    source      {}", it.source)?;
+        writeln!(out, "    workloads   {workloads}, size {size}, {sets} sets")?;
+        writeln!(out, "    branches    {}", said(&it.branches))?;
+        let trials = it.trials.unwrap_or_default();
         writeln!(
             out,
-            "    workloads   {}, size {}, {} sets",
-            it.workloads,
-            it.size,
-            it.cells.len()
+            "    threads     {}; {trials} trials",
+            said(&it.threads)
         )?;
-        writeln!(out, "    branches    {}", it.branches)?;
-        writeln!(out, "    threads     {}; {} trials", it.threads, it.trials)?;
-        let placements = it.placement.placements();
+        let placements = it.placement.unwrap_or_default().placements();
         if !is_free(&placements) {
             let words = placements
                 .iter()

@@ -33,7 +33,7 @@ Examples:
   cargo runner plan --branches 'split*' --threads 1..=8 --order";
 
 pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
-    let config = project.elsewhere(arguments.selection.branches.as_deref())?;
+    let config = project.elsewhere(arguments.selection.definition.branches.as_deref())?;
     let (asked, branches) = asked(project, config.as_ref(), &arguments.selection)?;
     // Nothing is built, so cells are known by their sources; the order does not depend on it.
     let to_build = builds(&asked, &branches);

@@ -149,7 +149,7 @@ pub(super) fn measure(
     measurement.jobs = None;
     measurement.selection.experiment = Some(EXPERIMENT.to_owned());
     measurement.selection.instrument = Some(COUNTED);
-    measurement.selection.threads = Some(threads::list(&prediction.asked.threads));
+    measurement.selection.definition.threads = Some(threads::list(&prediction.asked.threads));
     let newest = || SweepDir::newest(&parent, |manifest| is_measurement(manifest, &prediction));
     measurement.resume = newest().map(|sweep| project.reference_to(&sweep));
     let config = branches(project, arguments)?;
@@ -165,8 +165,8 @@ fn refuse(arguments: &SweepArgs) -> Result<()> {
     let given = &arguments.selection;
     let refused = [
         ("machine", given.machine.is_some()),
-        ("prices", given.prices.is_some()),
-        ("placement", given.placement.is_some()),
+        ("prices", given.definition.prices.is_some()),
+        ("placement", given.definition.placement.is_some()),
         ("resume", arguments.resume.is_some()),
         ("shard", given.shard.is_some()),
         ("experiment", given.experiment.is_some()),
@@ -185,14 +185,11 @@ fn refuse(arguments: &SweepArgs) -> Result<()> {
 
 /// The branches; the same in both sweeps.
 pub(super) fn branches(project: &Project, arguments: &SweepArgs) -> Result<Config> {
-    let known = experiments::read(project.checkout.root())?;
-    let experiment = experiments::find(known, EXPERIMENT)?;
-    let list = arguments
-        .selection
-        .branches
-        .as_ref()
-        .unwrap_or(&experiment.branches);
-    let (mut branches, is_baseline_added) = selection::branches(&project.config()?, list)?;
+    let known = experiments::read(project.checkout.root())?.experiments;
+    let experiment = experiments::find(known, "experiment", EXPERIMENT)?;
+    let typed = arguments.selection.definition.clone();
+    let list = typed.over(experiment).branches.unwrap_or_default();
+    let (mut branches, is_baseline_added) = selection::branches(&project.config()?, &list)?;
     if is_baseline_added {
         // Times are compared with themselves, measured: nobody asked for another branch.
         branches.retain(|branch| !branch.baseline);

@@ -1,89 +1,25 @@
-//! `experiments.toml`: sweeps with a name, each for one table or figure.
+//! `experiments.toml`: definitions of sweeps with a name: presets, and one for each table or figure.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_spanned::Spanned;
 
 use crate::config::catalogue;
 use crate::config::pick::{no_such, pick_grouped};
 use crate::config::{ConfigError, FileText};
-use crate::options::selection::{self, PlacementChoice};
-use crate::plan::{AskedExperiment, Figure, Load};
+use crate::options::selection;
+use crate::plan::{Definition, Load, Scalar};
 use crate::stop::Stop;
 
 const FILE: &str = "experiments.toml";
 
-/// A row of the file.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all(deserialize = "kebab-case"))]
-pub(crate) struct Experiment {
-    /// Its name on the command line.
-    pub name: String,
-    /// What it is for, in one line.
-    pub shows: String,
-    /// Where it was published.
-    pub source: String,
-    /// As for `--workloads`.
-    pub workloads: String,
-    /// As for `--size`.
-    pub size: String,
-    /// As for `--branches`.
-    #[serde(default = "all")]
-    pub branches: String,
-    /// As for `--threads`.
-    pub threads: String,
-    /// As for `--trials`.
-    pub trials: u32,
-    /// As for `--iterations`.
-    pub iterations: u32,
-    /// Untimed iterations at the start of a trial.
-    #[serde(default = "one")]
-    pub warmup_iterations: u32,
-    /// Whether the baseline's A/A twin runs.
-    #[serde(default = "yes")]
-    pub twin: bool,
-    /// As for `--placement`.
-    #[serde(default)]
-    pub placement: PlacementChoice,
-    /// As for `--prices`.
-    pub prices: Option<String>,
-    /// What is drawn.
-    pub figure: Figure,
-    /// Parameters that mean nothing to the sequential program.
-    #[serde(default)]
-    pub sequential_ignores: Vec<String>,
-    /// Parameters of all cell sets.
-    #[serde(default, skip_serializing)]
-    pub set: BTreeMap<String, Scalar>,
-    /// Parameters of which every value meets every other.
-    #[serde(default, skip_serializing)]
-    pub vary: BTreeMap<String, Vec<Scalar>>,
-    /// Parameters that go together.
-    #[serde(default, skip_serializing)]
-    pub cases: Vec<BTreeMap<String, Scalar>>,
-    /// Parameters of each cell set, as `--parameter` takes them: what the three before make.
-    #[serde(skip_deserializing)]
-    pub cells: Vec<BTreeMap<String, String>>,
-}
-
-impl Experiment {
+impl Definition {
     /// What measures it.
     pub(crate) fn command(&self) -> String {
         format!("cargo runner sweep --experiment {}", self.name)
-    }
-
-    /// What a sweep keeps of it.
-    pub(crate) fn asked(&self) -> AskedExperiment {
-        AskedExperiment {
-            name: self.name.clone(),
-            shows: self.shows.clone(),
-            source: self.source.clone(),
-            figure: self.figure,
-            sequential_ignores: self.sequential_ignores.clone(),
-        }
     }
 
     /// The instances that it runs, after `overriding` parameters of the command line have taken the
@@ -113,12 +49,12 @@ impl Experiment {
             of.any(|workload| workload.parameter(bare(key)).is_some())
         };
         let mut keys = self.cells.iter().flat_map(|cell| cell.keys());
-        if workloads != self.workloads
+        if let Some(own) = self.workloads.as_deref().filter(|own| *own != workloads)
             && let Some(key) = keys.find(|key| is_own(key) && !is_known(key))
         {
             bail!(Stop::BadInput(format!(
-                "--workloads {workloads}: none has `{key}`, which experiment `{}` is about; take some of its own: {}",
-                self.name, self.workloads
+                "--workloads {workloads}: none has `{key}`, which experiment `{}` is about; take some of its own: {own}",
+                self.name
             )));
         }
         let mut loads: Vec<Load> = Vec::new();
@@ -142,98 +78,108 @@ fn bare(key: &str) -> &str {
     key.rsplit('.').next().unwrap_or(key)
 }
 
+/// The rows of the file.
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    /// What a sweep starts from if no experiment is named.
+    pub(crate) presets: Vec<Definition>,
+    /// For one table or figure each.
+    pub(crate) experiments: Vec<Definition>,
+}
+
 /// Reads and checks the file of a checkout.
-pub(crate) fn read(root: &Path) -> Result<Vec<Experiment>> {
+pub(crate) fn read(root: &Path) -> Result<Rows> {
     let path = root.join(FILE);
     let text = std::fs::read_to_string(&path).map_err(|error| ConfigError {
         file: path.display().to_string(),
         line: None,
-        message: format!("cannot be read: {error}; it names the experiments"),
+        message: format!("cannot be read: {error}; it names the presets and experiments"),
     })?;
     parse(&text)
 }
 
-/// The experiment called `name`.
-pub(crate) fn find(experiments: Vec<Experiment>, name: &str) -> Result<Experiment> {
-    let known: Vec<String> = experiments.iter().map(|it| it.name.clone()).collect();
-    let found = experiments.into_iter().find(|it| it.name == name);
+/// The row of a `kind` that is called `name`.
+pub(crate) fn find(rows: Vec<Definition>, kind: &str, name: &str) -> Result<Definition> {
+    let known: Vec<String> = rows.iter().map(|it| it.name.clone()).collect();
+    let found = rows.into_iter().find(|it| it.name == name);
     let known = known.iter().map(String::as_str);
-    found.ok_or_else(|| no_such("--experiment", "experiment", name, known).into())
+    found.ok_or_else(|| no_such(&format!("--{kind}"), kind, name, known).into())
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
     #[serde(default)]
-    experiment: Vec<Spanned<Experiment>>,
+    preset: Vec<Spanned<Definition>>,
+    #[serde(default)]
+    experiment: Vec<Spanned<Definition>>,
 }
 
-fn all() -> String {
-    "all".to_owned()
-}
-
-fn one() -> u32 {
-    1
-}
-
-fn yes() -> bool {
-    true
-}
-
-/// A parameter's value: people write numbers without quotation marks.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
-pub(crate) enum Scalar {
-    Whole(u64),
-    Word(String),
-}
-
-impl Scalar {
-    fn text(&self) -> String {
-        match self {
-            Self::Whole(number) => number.to_string(),
-            Self::Word(word) => word.clone(),
-        }
-    }
-}
-
-fn parse(text: &str) -> Result<Vec<Experiment>> {
+fn parse(text: &str) -> Result<Rows> {
     let place = FileText { file: FILE, text };
     let file: File =
         toml::from_str(text).map_err(|error| ConfigError::of_parser(FILE, text, &error))?;
-    let mut experiments: Vec<Experiment> = Vec::new();
-    for row in file.experiment {
+    Ok(Rows {
+        presets: checked("preset", file.preset, &place)?,
+        experiments: checked("experiment", file.experiment, &place)?,
+    })
+}
+
+/// Checks rows of a `kind`, and makes their cells.
+fn checked(
+    kind: &str,
+    rows: Vec<Spanned<Definition>>,
+    place: &FileText<'_>,
+) -> Result<Vec<Definition>> {
+    let mut checked: Vec<Definition> = Vec::new();
+    for row in rows {
         let start = row.span().start;
-        let mut experiment = row.into_inner();
-        let name = experiment.name.clone();
-        let fault = |message: String| place.at(start, format!("experiment `{name}`: {message}"));
-        if experiments.iter().any(|other| other.name == name) {
-            return Err(
-                fault("the name is taken; give every experiment its own".to_owned()).into(),
-            );
+        let mut row = row.into_inner();
+        let name = row.name.clone();
+        let fault = |message: String| place.at(start, format!("{kind} `{name}`: {message}"));
+        if checked.iter().any(|other| other.name == name) {
+            return Err(fault(format!("the name is taken; give every {kind} its own")).into());
         }
         for (what, count) in [
-            ("trials", experiment.trials),
-            ("iterations", experiment.iterations),
+            ("trials", row.trials),
+            ("iterations", row.iterations),
+            // Unless it is said, there are as many as trials.
+            ("layouts", row.layouts.or(Some(1))),
         ] {
-            if count == 0 {
-                return Err(fault(format!("{what} = 0 measures nothing; write 1 or more")).into());
+            match count {
+                Some(0) => {
+                    return Err(
+                        fault(format!("{what} = 0 measures nothing; write 1 or more")).into(),
+                    );
+                }
+                None => return Err(fault(format!("missing key `{what}`")).into()),
+                Some(_) => {}
             }
         }
-        experiment.cells = cells(&experiment, &fault)?;
-        // Told now, with the experiment's name, rather than when it is started.
-        experiment
-            .loads(&experiment.workloads, &experiment.size, &[], None)
-            .and_then(|_| selection::threads(&experiment.threads, 1, 1))
+        row.branches.get_or_insert_with(|| "all".to_owned());
+        row.mode.get_or_insert_default();
+        row.placement.get_or_insert_default();
+        row.warmup_iterations.get_or_insert(1);
+        row.twin.get_or_insert(true);
+        row.cells = cells(&row, &fault)?;
+        let text = |what: &str, value: &Option<String>| {
+            let missing = || fault(format!("missing key `{what}`"));
+            value.clone().ok_or_else(missing)
+        };
+        let (workloads, size) = (text("workloads", &row.workloads)?, text("size", &row.size)?);
+        let threads = text("threads", &row.threads)?;
+        // Told now, with the row's name, rather than when it is started.
+        row.loads(&workloads, &size, &[], None)
+            .and_then(|_| selection::threads(&threads, 1, 1))
             .map_err(|error| fault(format!("{error:#}")))?;
-        experiments.push(experiment);
+        checked.push(row);
     }
-    Ok(experiments)
+    Ok(checked)
 }
 
 /// Every combination of what is set, varies, and goes together.
 fn cells(
-    row: &Experiment,
+    row: &Definition,
     fault: &impl Fn(String) -> ConfigError,
 ) -> Result<Vec<BTreeMap<String, String>>, ConfigError> {
     let mut cells = vec![BTreeMap::new()];
@@ -243,7 +189,7 @@ fn cells(
             for addition in &group {
                 let mut cell: BTreeMap<String, String> = cell.clone();
                 for (key, value) in addition {
-                    if cell.insert((*key).clone(), value.text()).is_some() {
+                    if cell.insert((*key).clone(), value.to_string()).is_some() {
                         return Err(fault(format!(
                             "parameter `{key}` stands in two of `set`, `vary` and `cases`; keep one"
                         )));
@@ -310,6 +256,7 @@ cases = [{ strategy = "lock-free" }, { strategy = "awesome", lock = "mcs" }]
         let text = text.replacen("workloads = \"packets\"", "workloads = \"packets,tsp\"", 1);
         let experiment = parse(&text.replace(", depth = [8, 32]", ""))
             .unwrap()
+            .experiments
             .remove(0);
         let loads = |workloads| experiment.loads(workloads, "tiny", &[], None);
         assert!(
@@ -327,7 +274,7 @@ cases = [{ strategy = "lock-free" }, { strategy = "awesome", lock = "mcs" }]
 
     #[test]
     fn cells_are_all_combinations_of_cases_and_what_varies() {
-        let experiment = parse(&file("", "")).unwrap().remove(0);
+        let experiment = parse(&file("", "")).unwrap().experiments.remove(0);
         let loads = experiment.loads("packets", "tiny", &[], None).unwrap();
         assert_eq!(loads.len(), 2 * 2 * 2);
         let of = |name: &str| -> Vec<&str> {
@@ -348,7 +295,7 @@ cases = [{ strategy = "lock-free" }, { strategy = "awesome", lock = "mcs" }]
 
     #[test]
     fn a_parameter_of_the_command_line_takes_the_place_of_the_experiments() {
-        let experiment = parse(&file("", "")).unwrap().remove(0);
+        let experiment = parse(&file("", "")).unwrap().experiments.remove(0);
         for given in ["words=77", "packets.words=77"] {
             let loads = experiment
                 .loads("packets", "tiny", &[given.to_owned()], None)
@@ -360,7 +307,7 @@ cases = [{ strategy = "lock-free" }, { strategy = "awesome", lock = "mcs" }]
 
     #[test]
     fn workloads_that_an_experiment_is_not_about_are_refused_without_words_that_nobody_typed() {
-        let experiment = parse(&file("", "")).unwrap().remove(0);
+        let experiment = parse(&file("", "")).unwrap().experiments.remove(0);
         let error = experiment
             .loads("quicksort", "tiny", &[], None)
             .unwrap_err()
@@ -379,6 +326,16 @@ cases = [{ strategy = "lock-free" }, { strategy = "awesome", lock = "mcs" }]
                 "trials = 2",
                 "trials = 0",
                 "experiments.toml:2: experiment `one`: trials = 0",
+            ),
+            (
+                "trials = 2",
+                "",
+                "experiments.toml:2: experiment `one`: missing key `trials`",
+            ),
+            (
+                "size = \"tiny\"",
+                "",
+                "experiments.toml:2: experiment `one`: missing key `size`",
             ),
             (
                 "trials = 2",

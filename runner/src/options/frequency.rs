@@ -6,9 +6,7 @@ use clap::Args;
 
 use crate::host::frequency::Setup;
 use crate::host::frequency::backend::Choice;
-
-/// What these options stand under in help texts; options that follow them stand under their own.
-pub(crate) const HEADING: &str = "CPU frequency";
+use crate::plan::FREQUENCY_HEADING as HEADING;
 
 /// Where and how the frequency is set.
 #[derive(Clone, Debug, Default, Args)]

@@ -1,18 +1,20 @@
-//! What the options of a sweep mean: presets, experiments, branches and the host, put together to
-//! what is asked.
+//! What the options of a sweep mean: they lie over a row of experiments.toml, and together with
+//! branches and the host they make what is asked.
 
 use anyhow::{Context as _, Result, bail};
+use protocol::Placement;
 
 use super::Selection;
 use crate::config::catalogue;
-use crate::config::experiments::{self, Experiment};
+use crate::config::experiments;
 use crate::config::machines;
 use crate::config::{Branch, Config};
 use crate::host::Host;
-use crate::options::preset::Preset;
 use crate::options::project::Project;
-use crate::options::selection::{self, PlacementChoice};
-use crate::plan::{self, Asked, Figure, Instrument, Load, Mode};
+use crate::options::selection;
+use crate::plan::{
+    self, Asked, AskedMachine, Definition, Figure, Instrument, Load, Mode, PlacementChoice, Shard,
+};
 use crate::stop::Stop;
 
 /// What the command line asks, checked against branches, catalogue and host; of branches from
@@ -22,31 +24,100 @@ pub(crate) fn asked(
     elsewhere: Option<&Config>,
     selection: &Selection,
 ) -> Result<(Asked, Vec<Branch>)> {
-    let (preset, start) = start(project, selection)?;
-    let list = selection.workloads.as_deref().unwrap_or(&start.workloads);
+    let (preset, row) = start(project, selection)?;
+    let typed = Definition {
+        twin: selection.no_twin.then_some(false),
+        ..selection.definition.clone()
+    };
+    let meant = typed.over(row.clone());
+    let loads = loads(project, selection, &row, &meant)?;
+    let branches = branches(project, elsewhere, &meant, &loads)?;
+    let baseline = branches.iter().find(|branch| branch.baseline);
+    let baseline = baseline.context("a file of branches has a baseline, as was checked")?;
+    let machine = selection.machine.as_deref();
+    let machine = machine
+        .map(|name| machines::find(project.checkout.root(), name, &loads))
+        .transpose()?;
+    let instrument = selection
+        .instrument
+        .map(|trials| instrument(trials, &branches, &loads))
+        .transpose()?;
+    let trials = meant.trials.context(CHECKED)?;
+    let asked = Asked {
+        preset: preset.unwrap_or_else(|| "experiment".to_owned()),
+        experiment: selection.experiment.is_some().then(|| row.kept()),
+        branches: branches.iter().map(|branch| branch.name.clone()).collect(),
+        baseline: baseline.name.clone(),
+        layouts: layouts(selection, &row, trials)?,
+        twin: meant.twin.context(CHECKED)?,
+        workloads: loads,
+        threads: threads(selection, &meant, machine.as_ref())?,
+        modes: modes(selection, &meant)?,
+        placements: placements(selection, &meant)?,
+        machine,
+        trials,
+        warmup_iterations: meant.warmup_iterations.context(CHECKED)?,
+        iterations: meant.iterations.context(CHECKED)?,
+        seed: selection.seed.unwrap_or(1),
+        timeout_s: selection.timeout.unwrap_or(60.0),
+        instrument,
+    };
+    check(&asked, selection.shard)?;
+    Ok((asked, branches))
+}
+
+/// Why a row has a value.
+const CHECKED: &str = "rows of experiments.toml were checked when they were read";
+
+/// The instances, those with other prices included.
+fn loads(
+    project: &Project,
+    selection: &Selection,
+    row: &Definition,
+    meant: &Definition,
+) -> Result<Vec<Load>> {
+    let list = meant.workloads.as_deref().context(CHECKED)?;
     let list = if selection.machine.is_some() {
         machines::workloads(list)?
     } else {
         list.to_owned()
     };
-    let size = selection.size.as_deref().unwrap_or(&start.size);
-    let mut loads = start.loads(
-        &list,
-        size,
-        &selection.parameters,
-        selection.input.as_deref(),
-    )?;
+    let size = meant.size.as_deref().context(CHECKED)?;
+    let input = selection.input.as_deref();
+    let mut loads = row.loads(&list, size, &selection.parameters, input)?;
+    if let Some(prices) = &meant.prices {
+        let Some(machine) = &selection.machine else {
+            bail!(Stop::BadInput(format!(
+                "--prices {prices}: only simulated machines have prices; name one by --machine"
+            )));
+        };
+        loads = machines::with_prices(project.checkout.root(), machine, &loads, prices)?;
+    }
+    for input in loads.iter_mut().filter_map(|load| load.input.as_mut()) {
+        let shown = input
+            .place
+            .as_ref()
+            .map(|path| project.checkout.shown_without_folders(path));
+        input.path = shown.unwrap_or_else(|| input.path.clone());
+    }
+    Ok(loads)
+}
+
+/// The branches, of which the baseline alone is left where the pool is idle.
+fn branches(
+    project: &Project,
+    elsewhere: Option<&Config>,
+    meant: &Definition,
+    loads: &[Load],
+) -> Result<Vec<Branch>> {
     let (mut branches, is_baseline_added) = if let Some(config) = elsewhere {
         (config.branches.clone(), false)
     } else {
-        let list = selection.branches.as_deref().unwrap_or(&start.branches);
+        let list = meant.branches.as_deref().context(CHECKED)?;
         selection::branches(&project.config()?, list)?
     };
-    let baseline = branches
-        .iter()
-        .find(|branch| branch.baseline)
-        .map(|it| it.name.clone());
-    let baseline = baseline.context("a file of branches has a baseline, as was checked")?;
+    let baseline = branches.iter().find(|branch| branch.baseline);
+    let baseline = baseline.map_or_else(String::new, |it| it.name.clone());
     if is_baseline_added {
         tell!("note: the baseline `{baseline}` is added, since the others are compared with it");
     }
@@ -57,70 +128,43 @@ pub(crate) fn asked(
         );
         branches.retain(|branch| branch.baseline);
     }
-    let host = Host::default();
-    let instrument = selection
-        .instrument
-        .map(|trials| instrument(trials, &branches, &loads))
-        .transpose()?;
-    let threads = selection.threads.as_deref().unwrap_or(&start.threads);
-    let root = project.checkout.root();
-    let machine = selection.machine.as_deref();
-    if let Some(prices) = selection.prices.as_ref().or(start.prices.as_ref()) {
-        let Some(machine) = machine else {
-            bail!(Stop::BadInput(format!(
-                "--prices {prices}: only simulated machines have prices; name one by --machine"
-            )));
-        };
-        loads = machines::with_prices(root, machine, &loads, prices)?;
-    }
-    let machine = machine
-        .map(|name| machines::find(root, name, &loads))
-        .transpose()?;
-    let threads = match &machine {
-        None => {
-            // Where the topology is not shown, a CPU counts as a core.
-            let cpus = Host::usable_cpus();
-            selection::threads(threads, host.cores().unwrap_or(cpus), cpus)?
-        }
-        Some(machine) => {
-            let mut threads = selection::threads(threads, machine.cores, machine.cpus())?;
-            // What is asked for in so many words runs, though threads share cores then; of other
-            // lists what has CPUs.
-            threads.retain(|&threads| selection.threads.is_some() || threads <= machine.cpus());
-            threads
-        }
+    Ok(branches)
+}
+
+/// Thread counts of the host, or of the machine in its place.
+fn threads(
+    selection: &Selection,
+    meant: &Definition,
+    machine: Option<&AskedMachine>,
+) -> Result<Vec<usize>> {
+    let list = meant.threads.as_deref().context(CHECKED)?;
+    let Some(machine) = machine else {
+        // Where the topology is not shown, a CPU counts as a core.
+        let cpus = Host::usable_cpus();
+        return selection::threads(list, Host::default().cores().unwrap_or(cpus), cpus);
     };
-    let placements = match (&machine, selection.placement) {
-        (None, typed) => typed.unwrap_or(start.placement),
-        (Some(_), Some(PlacementChoice::Pinned | PlacementChoice::Both)) => {
-            bail!(Stop::BadInput(
-                "--placement pinned: simulated machines pin no worker; leave it out".to_owned()
-            ))
-        }
-        // An experiment's other placements are left out.
-        (Some(_), _) => PlacementChoice::Free,
+    let mut threads = selection::threads(list, machine.cores, machine.cpus())?;
+    // What is typed runs, though threads share cores then; of a row's list what has CPUs.
+    let is_typed = selection.definition.threads.is_some();
+    threads.retain(|&threads| is_typed || threads <= machine.cpus());
+    Ok(threads)
+}
+
+/// Where workers run; of a row's choice, a simulated machine takes what it can do.
+fn placements(selection: &Selection, meant: &Definition) -> Result<Vec<Placement>> {
+    let typed = selection.definition.placement;
+    let meant = match (&selection.machine, typed) {
+        (None, _) => meant.placement.context(CHECKED)?,
+        (Some(_), None | Some(PlacementChoice::Free)) => PlacementChoice::Free,
+        (Some(_), Some(_)) => bail!(Stop::BadInput(
+            "--placement pinned: simulated machines pin no worker; leave it out".to_owned()
+        )),
     };
-    let trials = selection.trials.unwrap_or(start.trials);
-    let is_timed = preset != Some(Preset::Smoke) && start.figure != Figure::Answers;
-    let mut asked = Asked {
-        preset: preset.map_or("experiment".to_owned(), |preset| preset.to_string()),
-        branches: branches.iter().map(|branch| branch.name.clone()).collect(),
-        baseline,
-        layouts: layouts(selection, is_timed, trials)?,
-        twin: start.twin && !selection.no_twin,
-        workloads: loads,
-        threads,
-        modes: modes(selection)?,
-        machine,
-        placements: placements.placements(),
-        trials,
-        warmup_iterations: start.warmup_iterations,
-        iterations: selection.iterations.unwrap_or(start.iterations),
-        seed: selection.seed.unwrap_or(1),
-        timeout_s: selection.timeout.unwrap_or(60.0),
-        instrument,
-        experiment: preset.is_none().then(|| start.asked()),
-    };
+    Ok(meant.placements())
+}
+
+/// Refuses a plan that cannot be run.
+fn check(asked: &Asked, shard: Option<Shard>) -> Result<()> {
     let programs = asked.programs();
     if let Some(apart) = asked
         .workloads
@@ -132,51 +176,41 @@ pub(crate) fn asked(
             apart.workload
         )));
     }
-    for input in asked
-        .workloads
-        .iter_mut()
-        .filter_map(|load| load.input.as_mut())
-    {
-        let shown = input
-            .place
-            .as_ref()
-            .map(|path| project.checkout.shown_without_folders(path));
-        input.path = shown.unwrap_or_else(|| input.path.clone());
-    }
     if let Some(why) = asked.fault() {
         bail!(Stop::BadInput(format!(
             "{why}; ask for fewer --trials, --threads or --workloads"
         )));
     }
-    if let Some(shard) = selection.shard {
-        let names = asked
-            .branches
-            .iter()
-            .chain(asked.instrument.iter().flat_map(|it| &it.branches));
-        let names = names.map(|name| (name.clone(), String::new()));
-        let blocks = plan::order(&asked, &names.collect()).blocks();
-        if blocks < shard.of as usize {
-            bail!(Stop::BadInput(format!(
-                "--shard {shard}: the plan has {blocks} blocks, too few for {} shards; ask for fewer shards or \
-                 more --trials",
-                shard.of
-            )));
-        }
+    let Some(shard) = shard else {
+        return Ok(());
+    };
+    let names = asked
+        .branches
+        .iter()
+        .chain(asked.instrument.iter().flat_map(|it| &it.branches));
+    let names = names.map(|name| (name.clone(), String::new()));
+    let blocks = plan::order(asked, &names.collect()).blocks();
+    if blocks < shard.of as usize {
+        bail!(Stop::BadInput(format!(
+            "--shard {shard}: the plan has {blocks} blocks, too few for {} shards; ask for fewer shards or \
+             more --trials",
+            shard.of
+        )));
     }
-    Ok((asked, branches))
+    Ok(())
 }
 
 /// Layouts per branch: as many as trials, so that each trial has one of its own, except where times
 /// mean nothing.
-fn layouts(selection: &Selection, is_timed: bool, trials: u32) -> Result<u32> {
-    match selection.layouts {
+fn layouts(selection: &Selection, row: &Definition, trials: u32) -> Result<u32> {
+    match selection.definition.layouts {
         Some(layouts) if layouts > trials => bail!(Stop::BadInput(format!(
             "--layouts {layouts}: with {trials} trials per cell no more than {trials} would run; ask for \
              fewer, or for more --trials"
         ))),
         Some(layouts) => Ok(layouts),
-        None if !is_timed => Ok(1),
-        None => Ok(trials),
+        None if row.figure == Figure::Answers => Ok(1),
+        None => Ok(row.layouts.map_or(trials, |layouts| layouts.min(trials))),
     }
 }
 
@@ -226,49 +260,46 @@ pub(crate) fn builds(asked: &Asked, branches: &[Branch]) -> Vec<Branch> {
     branches.iter().cloned().chain(asked_for).collect()
 }
 
-/// What holds where the command line says nothing: an experiment, or the values of a preset.
-fn start(project: &Project, selection: &Selection) -> Result<(Option<Preset>, Experiment)> {
+/// What holds where the command line says nothing: the row of an experiment, or of a preset, whose
+/// name is told.
+fn start(project: &Project, selection: &Selection) -> Result<(Option<String>, Definition)> {
+    let rows = experiments::read(project.checkout.root())?;
     if let Some(name) = &selection.experiment {
-        let known = experiments::read(project.checkout.root())?;
-        return Ok((None, experiments::find(known, name)?));
+        let row = experiments::find(rows.experiments, "experiment", name)?;
+        return Ok((None, row));
     }
-    let preset = match (selection.preset, &selection.machine) {
-        (Some(Preset::Simulated), None) => bail!(Stop::BadInput(
+    let name = match (selection.preset.as_deref(), &selection.machine) {
+        (Some(SIMULATED), None) => bail!(Stop::BadInput(
             "--preset simulated is for simulated machines; add `--machine NAME` (`list machines` has the names)"
                 .to_owned()
         )),
         (Some(preset), _) => preset,
-        (None, None) => Preset::Quick,
-        (None, Some(_)) => Preset::Simulated,
+        (None, None) => "quick",
+        (None, Some(_)) => SIMULATED,
     };
-    Ok((Some(preset), preset.values()))
+    let row = experiments::find(rows.presets, "preset", name)?;
+    Ok((Some(name.to_owned()), row))
 }
 
-/// The modes asked for, refused where the host cannot keep them; the preset `full` takes both where
-/// it can.
-fn modes(selection: &Selection) -> Result<Vec<Mode>> {
+/// The preset that `--machine` starts from.
+const SIMULATED: &str = "simulated";
+
+/// The modes, refused where the host cannot keep them.
+fn modes(selection: &Selection, meant: &Definition) -> Result<Vec<Mode>> {
+    let choice = meant.mode.unwrap_or_default();
     if selection.machine.is_some() {
         // A machine has a table of frequencies.
-        return Ok(selection
-            .mode
-            .map_or(vec![Mode::Dynamic], super::ModeChoice::modes));
+        let is_typed = selection.definition.mode.is_some();
+        return Ok(choice.modes(|| is_typed));
     }
     let frequency = selection.frequency.setup();
-    match selection.mode {
-        Some(choice) => {
-            let modes = choice.modes();
-            frequency.check_modes(&modes, selection.allow_uncontrolled)?;
-            Ok(modes)
+    let modes = choice.modes(|| match frequency.reason_against_fixed() {
+        None => true,
+        Some(reason) => {
+            tell!("note: dynamic frequency only: {reason}");
+            false
         }
-        None if selection.preset == Some(Preset::Full) => {
-            Ok(match frequency.reason_against_fixed() {
-                None => vec![Mode::Dynamic, Mode::Fixed],
-                Some(reason) => {
-                    tell!("note: dynamic frequency only: {reason}");
-                    vec![Mode::Dynamic]
-                }
-            })
-        }
-        None => Ok(vec![Mode::Dynamic]),
-    }
+    });
+    frequency.check_modes(&modes, selection.allow_uncontrolled)?;
+    Ok(modes)
 }

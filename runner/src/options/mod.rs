@@ -2,7 +2,6 @@
 
 pub(crate) mod frequency;
 pub(crate) mod meaning;
-pub(crate) mod preset;
 pub(crate) mod project;
 pub(crate) mod recording;
 pub mod selection;
@@ -16,13 +15,11 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::config::checkout::Checkout;
-use crate::options::preset::Preset;
 use crate::options::project::Project;
-use crate::options::selection::PlacementChoice;
-use crate::plan::{Mode, Shard};
+use crate::plan::{Definition, FREQUENCY_HEADING as HEADING, Shard};
 use crate::report::table::json;
 
-use frequency::{FrequencyOptions, HEADING};
+use frequency::FrequencyOptions;
 
 /// Options of every command.
 #[derive(Debug, Args)]
@@ -76,26 +73,18 @@ impl ListFormat {
     }
 }
 
-/// What defines a sweep.
+/// What selects a sweep.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Selection {
-    /// Starting point; the options below override it [default: quick; with --machine: simulated]
-    #[arg(long, value_enum, conflicts_with = "experiment")]
-    pub(crate) preset: Option<Preset>,
+    /// Starting point: smoke, quick, full or simulated; the options below override it [default:
+    /// quick; with --machine: simulated]
+    #[arg(long, value_name = "NAME", conflicts_with = "experiment")]
+    pub(crate) preset: Option<String>,
     /// Named starting point for one table or figure; see `list experiments`
     #[arg(long, value_name = "NAME")]
     pub(crate) experiment: Option<String>,
-    /// Names, globs, `all`, `group:NAME`, `!exclusions`, separated by commas [default: all]; or,
-    /// the baseline first, names and published:VERSION, path:DIR, git:URL#COMMIT, git:DIR#COMMIT or
-    /// fork:FEATURE,FEATURE
-    #[arg(long, value_name = "LIST")]
-    pub(crate) branches: Option<String>,
-    /// Names, globs, `all`, `!exclusions`, separated by commas
-    #[arg(long, value_name = "LIST")]
-    pub(crate) workloads: Option<String>,
-    /// tiny, small, medium or large
-    #[arg(long)]
-    pub(crate) size: Option<String>,
+    #[command(flatten)]
+    pub(crate) definition: Definition,
     /// NAME=VALUE or WORKLOAD.NAME=VALUE; may be repeated; see `list workloads`
     #[arg(long = "parameter", value_name = "NAME=VALUE")]
     pub(crate) parameters: Vec<String>,
@@ -105,34 +94,6 @@ pub(crate) struct Selection {
     /// Run on a simulated machine: a name in `list machines`
     #[arg(long, value_name = "NAME")]
     pub(crate) machine: Option<String>,
-    /// Also with these prices of the simulated machine halved, and doubled: keys of its file,
-    /// globs, `all`; `work` is the price of the workloads' units, `system` block, wake, resume and
-    /// yield together
-    #[arg(long, value_name = "LIST")]
-    pub(crate) prices: Option<String>,
-    /// Thread counts: numbers, ranges (1..=64), `cores`, `cpus`, separated by commas
-    #[arg(long, value_name = "LIST", allow_negative_numbers = true)]
-    pub(crate) threads: Option<String>,
-    /// CPU frequency: as the host decides, one for all CPUs, or both
-    #[arg(long, value_enum, help_heading = HEADING)]
-    pub(crate) mode: Option<ModeChoice>,
-    /// Where the pool's workers run
-    /// [default: free]
-    #[arg(long, value_enum)]
-    pub(crate) placement: Option<PlacementChoice>,
-    /// Trials (processes) per cell
-    #[arg(long, value_name = "N", allow_negative_numbers = true,
-          value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) trials: Option<u32>,
-    /// Binaries of each branch that differ only in the order of their functions, which by itself
-    /// changes times; trials rotate through them [default: one for each trial]
-    #[arg(long, value_name = "K", allow_negative_numbers = true,
-          value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) layouts: Option<u32>,
-    /// Timed iterations per trial, after one untimed
-    #[arg(long, value_name = "N", allow_negative_numbers = true,
-          value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) iterations: Option<u32>,
     /// Seed of the order and of the workloads' inputs [default: 1]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
@@ -156,23 +117,6 @@ pub(crate) struct Selection {
     pub(crate) allow_uncontrolled: bool,
     #[command(flatten)]
     pub(crate) frequency: FrequencyOptions,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum ModeChoice {
-    Dynamic,
-    Fixed,
-    Both,
-}
-
-impl ModeChoice {
-    pub(crate) fn modes(self) -> Vec<Mode> {
-        match self {
-            Self::Dynamic => vec![Mode::Dynamic],
-            Self::Fixed => vec![Mode::Fixed],
-            Self::Both => vec![Mode::Dynamic, Mode::Fixed],
-        }
-    }
 }
 
 /// A folder on the command line, whose name does not look like a file's.

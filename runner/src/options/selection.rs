@@ -7,8 +7,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use protocol::{Description, Placement, Refusal, Size, packed};
-use serde::{Deserialize, Serialize};
+use protocol::{Description, Refusal, Size, packed};
 
 use crate::config::catalogue;
 use crate::config::pick::{nearest, pick_grouped};
@@ -17,30 +16,6 @@ use crate::options::recording;
 use crate::plan::{Input, Load};
 use crate::record::digest;
 use crate::stop::Stop;
-
-/// Where workers run, as it is asked for on the command line and by experiments.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum PlacementChoice {
-    /// Where the kernel puts them
-    #[default]
-    Free,
-    /// Worker i on the i-th CPU
-    Pinned,
-    /// Both, to compare them
-    Both,
-}
-
-impl PlacementChoice {
-    /// What it stands for.
-    pub(crate) fn placements(self) -> Vec<Placement> {
-        match self {
-            Self::Free => vec![Placement::Free],
-            Self::Pinned => vec![Placement::Pinned],
-            Self::Both => vec![Placement::Free, Placement::Pinned],
-        }
-    }
-}
 
 /// Picks branches. The baseline is always among them, since everything is compared with it; the
 /// flag says whether it had to be added.

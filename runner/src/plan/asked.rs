@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::TWIN_SUFFIX;
 use crate::config::catalogue::{self, Programs};
 use crate::host::Host;
+use crate::plan::Definition;
 
 /// The parameter of a load that says which price is another than in the machine's file.
 pub const PRICE: &str = "price";
@@ -137,21 +138,6 @@ pub enum Figure {
     ForumGrid,
 }
 
-/// What a sweep keeps of the experiment that it is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AskedExperiment {
-    /// Its name on the command line.
-    pub name: String,
-    /// What it is for, in one line.
-    pub shows: String,
-    /// Where it was published.
-    pub source: String,
-    /// What is drawn.
-    pub figure: Figure,
-    /// Parameters that mean nothing to the sequential program.
-    pub sequential_ignores: Vec<String>,
-}
-
 /// The machine that a sweep runs on, if it is a simulated one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -185,7 +171,7 @@ pub struct Asked {
     pub preset: String,
     /// Experiment that the rest started from, in place of a preset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub experiment: Option<AskedExperiment>,
+    pub experiment: Option<Definition>,
     /// Names of the branches, the baseline among them, without the twin.
     pub branches: Vec<String>,
     /// The branch that the others are compared with.

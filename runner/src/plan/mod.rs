@@ -5,6 +5,7 @@
 //! full is put together when it is looked at.
 
 mod asked;
+mod definition;
 pub(crate) mod estimate;
 pub mod id;
 mod shard;
@@ -19,9 +20,9 @@ use serde::{Serialize, Serializer};
 use crate::plan::id::Id;
 
 pub(crate) use asked::is_free;
-pub use asked::{
-    Asked, AskedExperiment, AskedMachine, Figure, Input, Instrument, Load, Mode, PRICE, Regime,
-};
+pub use asked::{Asked, AskedMachine, Figure, Input, Instrument, Load, Mode, PRICE, Regime};
+pub(crate) use definition::FREQUENCY_HEADING;
+pub use definition::{Definition, ModeChoice, PlacementChoice, Scalar};
 pub use shard::Shard;
 
 /// One process to start.

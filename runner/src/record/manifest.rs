@@ -296,4 +296,15 @@ mod tests {
             assert_eq!(plan.digest(), manifest.plan_digest, "{}", manifest.name);
         }
     }
+
+    #[test]
+    fn every_committed_manifest_is_read_and_what_it_asks_is_written_as_it_was() {
+        let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        for sweep in SweepDir::all(&checkout.join("results/sweeps")) {
+            let text = std::fs::read_to_string(sweep.path().join("manifest.json")).unwrap();
+            let written: serde_json::Value = serde_json::from_str(&text).unwrap();
+            let asked = serde_json::to_value(&sweep.manifest().unwrap().asked).unwrap();
+            assert_eq!(asked, written["asked"], "{}", sweep.name());
+        }
+    }
 }

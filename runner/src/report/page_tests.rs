@@ -30,7 +30,7 @@ fn branch(name: &str, baseline: bool) -> MeasuredBranch {
 fn manifest() -> Manifest {
     let asked = crate::report::summary::tests::asked();
     let branches = vec!["master".to_owned(), "mine".to_owned()];
-    let placements = crate::options::selection::PlacementChoice::Both.placements();
+    let placements = crate::plan::PlacementChoice::Both.placements();
     let asked = crate::plan::Asked {
         branches,
         placements,

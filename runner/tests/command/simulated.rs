@@ -51,7 +51,12 @@ fn the_fixed_frequency_of_a_machine_is_its_own_and_not_what_this_host_can_hold()
 /// What of the checkout a plan on the simulated machine of this file reads.
 fn checkout_with(machine: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    for file in ["branches.toml", "workloads/charges.toml", machine] {
+    for file in [
+        "branches.toml",
+        "experiments.toml",
+        "workloads/charges.toml",
+        machine,
+    ] {
         let to = folder.path().join(file);
         fs::create_dir_all(to.parent().unwrap()).unwrap();
         fs::copy(common::root().join(file), to).unwrap();

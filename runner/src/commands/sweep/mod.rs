@@ -20,7 +20,7 @@ use crate::stop::Exit;
 pub(crate) use arguments::{HELP, SweepArgs, SweepCommand};
 
 pub(crate) fn run(project: &Project, arguments: &SweepArgs) -> Result<Exit> {
-    let config = project.elsewhere(arguments.selection.branches.as_deref())?;
+    let config = project.elsewhere(arguments.selection.definition.branches.as_deref())?;
     let command = SweepCommand {
         command: "sweep",
         config,

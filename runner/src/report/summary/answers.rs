@@ -182,7 +182,7 @@ fn grouped(rows: &[Agreement]) -> String {
 mod tests {
     use super::super::tests::{asked, record, summary};
     use super::*;
-    use crate::plan::{Asked, AskedExperiment, Figure, Load};
+    use crate::plan::{Asked, Definition, Figure, Load};
     use crate::record::{Ending, Record};
 
     fn agreements(asked: &Asked, records: &[Record]) -> Vec<Agreement> {
@@ -205,12 +205,13 @@ mod tests {
                 load("32", "uniform"),
                 load("8", "skewed"),
             ],
-            experiment: Some(AskedExperiment {
+            experiment: Some(Definition {
                 name: "made-up".to_owned(),
                 shows: String::new(),
                 source: String::new(),
                 figure: Figure::Answers,
                 sequential_ignores: vec!["depth".to_owned()],
+                ..Definition::default()
             }),
             ..asked()
         }
