@@ -30,6 +30,14 @@ pub(crate) fn run(project: &Project, arguments: &SweepArgs) -> Result<Exit> {
     run_for(project, arguments, &command)
 }
 
+/// What a run of the command works on.
+enum Start {
+    /// What the command line asks.
+    New(Box<begin::Wanted>),
+    /// A sweep that was begun.
+    Resume(SweepDir),
+}
+
 /// Sweeps for a command.
 pub(crate) fn run_for(
     project: &Project,
@@ -37,12 +45,12 @@ pub(crate) fn run_for(
     command: &SweepCommand,
 ) -> Result<Exit> {
     // Before the lock: what is wrong with the command line does not depend on what else runs.
-    let wanted = match arguments.resume.as_deref() {
-        None => Ok(begin::wanted(project, arguments, command)?),
-        Some(which) => Err(to_resume(project, arguments, which)?),
+    let start = match arguments.resume.as_deref() {
+        None => Start::New(Box::new(begin::wanted(project, arguments, command)?)),
+        Some(which) => Start::Resume(to_resume(project, arguments, which)?),
     };
     // Nothing will be measured, so it does not matter whether the branches can still be built.
-    if let Err(sweep) = &wanted
+    if let Start::Resume(sweep) = &start
         && let Some(exit) = already_finished(project, arguments, command, sweep)?
     {
         return Ok(exit);
@@ -51,9 +59,9 @@ pub(crate) fn run_for(
     let _host_lock = HostLock::take(arguments.selection.machine.is_some())?;
     // Before anything else: what a dead sweep left would be taken for the host's own settings.
     restore_leftover(&arguments.selection.frequency.setup())?;
-    let ready = match wanted {
-        Ok(wanted) => begin::begin(project, arguments, command, wanted)?,
-        Err(sweep) => resume::resume(project, arguments, sweep)?,
+    let ready = match start {
+        Start::New(wanted) => begin::begin(project, arguments, command, *wanted)?,
+        Start::Resume(sweep) => resume::resume(project, arguments, sweep)?,
     };
     measure::measure(project, arguments, command, ready)
 }
