@@ -35,23 +35,23 @@ pub fn parse(file: &str, text: &str) -> Result<Config, ConfigError> {
     let mut first_lines: Vec<usize> = Vec::new();
     let mut baseline: Option<(String, usize)> = None;
     for row in written.branch {
-        let line = place.line(row.span().start);
+        let start = row.span().start;
         let row = row.into_inner();
-        let at = Row {
-            place: &place,
-            name: row.name.get_ref(),
+        let told = |fault: Fault| {
+            let message = format!("branch `{}`: {}", row.name.get_ref(), fault.why);
+            place.at(fault.at, message)
         };
-        let checked = check_row(&at, &row, line, &names)?;
-        let without = without_each(&at, &row, &checked)?;
+        let checked = check_row(&row, start, &names).map_err(told)?;
+        let without = without_each(&row, &checked).map_err(told)?;
         if let (true, Some(mark)) = (checked.baseline, &row.baseline) {
             if let Some((other, other_line)) = &baseline {
-                return Err(at.wrong(
+                return Err(told(wrong(
                     mark,
                     format!(
                         "`baseline = true` although `{other}` (line {other_line}) is the baseline already; keep one of \
                          the two"
                     ),
-                ));
+                )));
             }
             baseline = Some((checked.name.clone(), place.line(mark.span().start)));
         }
@@ -80,53 +80,49 @@ pub fn parse(file: &str, text: &str) -> Result<Config, ConfigError> {
     Ok(Config { branches })
 }
 
-/// Where errors of a row belong.
-struct Row<'a> {
-    place: &'a FileText<'a>,
-    name: &'a str,
+/// What is wrong with a row: where it is written, counted in bytes, and why.
+#[derive(Debug)]
+pub(super) struct Fault {
+    at: usize,
+    pub(super) why: String,
 }
 
-impl Row<'_> {
-    /// What is wrong with something that is written in the row.
-    fn wrong<T>(&self, written: &Spanned<T>, why: impl Display) -> ConfigError {
-        self.place.at(
-            written.span().start,
-            format!("branch `{}`: {why}", self.name),
-        )
+/// What is wrong with something that is written in a row.
+fn wrong<T>(written: &Spanned<T>, why: impl Display) -> Fault {
+    Fault {
+        at: written.span().start,
+        why: why.to_string(),
     }
 }
 
-fn check_row(
-    at: &Row<'_>,
+/// Checks a row by itself; it starts at `start`, and `names` are all names of the file.
+pub(super) fn check_row(
     row: &wire::Branch,
-    line: usize,
+    start: usize,
     names: &[String],
-) -> Result<Branch, ConfigError> {
-    check_name(at.name).map_err(|why| at.wrong(&row.name, why))?;
+) -> Result<Branch, Fault> {
+    let name = row.name.get_ref();
+    check_name(name).map_err(|why| wrong(&row.name, why))?;
     Ok(Branch {
         baseline: row.baseline.as_ref().is_some_and(|mark| *mark.get_ref()),
-        group: check_group(at, "group", row.group.as_ref())?,
+        group: check_group("group", row.group.as_ref())?,
         hypothesis: row.hypothesis.clone(),
         claims: row
             .claims
             .iter()
-            .map(|claim| check_claim(at, claim.get_ref(), names))
+            .map(|claim| check_claim(name, claim.get_ref(), names))
             .collect::<Result<_, _>>()?,
-        ..Branch::new(at.name.to_owned(), check_source(at, row, line)?)
+        ..Branch::new(name.clone(), check_source(row, start)?)
     })
 }
 
 /// The name of a group, given as `key`.
-fn check_group(
-    at: &Row<'_>,
-    key: &str,
-    group: Option<&Spanned<String>>,
-) -> Result<Option<String>, ConfigError> {
+fn check_group(key: &str, group: Option<&Spanned<String>>) -> Result<Option<String>, Fault> {
     let Some(written) = group else {
         return Ok(None);
     };
     let group = written.get_ref();
-    check_name(group).map_err(|why| at.wrong(written, format!("`{key} = \"{group}\"`: {why}")))?;
+    check_name(group).map_err(|why| wrong(written, format!("`{key} = \"{group}\"`: {why}")))?;
     Ok(Some(group.clone()))
 }
 
@@ -148,17 +144,13 @@ fn names(row: &wire::Branch) -> Vec<String> {
 }
 
 /// The further branches of a row: its own without each of its features.
-fn without_each(
-    at: &Row<'_>,
-    row: &wire::Branch,
-    whole: &Branch,
-) -> Result<Vec<Branch>, ConfigError> {
+fn without_each(row: &wire::Branch, whole: &Branch) -> Result<Vec<Branch>, Fault> {
     let name = &whole.name;
-    let group = check_group(at, "without-each", row.without_each.as_ref())?;
+    let group = check_group("without-each", row.without_each.as_ref())?;
     let (Some(written), Some(_)) = (&row.without_each, &group) else {
         return Ok(Vec::new());
     };
-    let wrong = |why: String| at.wrong(written, format!("`without-each`{why}"));
+    let wrong = |why: String| wrong(written, format!("`without-each`{why}"));
     let Source::Fork { features } = &whole.source else {
         return Err(wrong(" goes with `fork` only; remove it".to_owned()));
     };
@@ -222,7 +214,7 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn check_source(at: &Row<'_>, row: &wire::Branch, line: usize) -> Result<Source, ConfigError> {
+fn check_source(row: &wire::Branch, start: usize) -> Result<Source, Fault> {
     let given: Vec<&str> = [
         ("published", row.published.is_some()),
         ("fork", row.fork.is_some()),
@@ -233,7 +225,7 @@ fn check_source(at: &Row<'_>, row: &wire::Branch, line: usize) -> Result<Source,
     .filter_map(|(key, is_given)| is_given.then_some(key))
     .collect();
     let [kind] = given[..] else {
-        let message = if given.is_empty() {
+        let why = if given.is_empty() {
             "no source; give one of `published`, `fork`, `path`, `git`".to_owned()
         } else {
             format!(
@@ -242,9 +234,7 @@ fn check_source(at: &Row<'_>, row: &wire::Branch, line: usize) -> Result<Source,
                 given.join("`, `")
             )
         };
-        return Err(at
-            .place
-            .at_line(line, format!("branch `{}`: {message}", at.name)));
+        return Err(Fault { at: start, why });
     };
     for (key, span) in [
         ("edits", row.edits.as_ref().map(Spanned::span)),
@@ -265,7 +255,7 @@ fn check_source(at: &Row<'_>, row: &wire::Branch, line: usize) -> Result<Source,
                 _ => "it goes with `git` only; remove it",
             };
             let written = Spanned::new(span, ());
-            return Err(at.wrong(
+            return Err(wrong(
                 &written,
                 format!("`{key}` does not go with `{kind}`; {remedy}"),
             ));
@@ -283,13 +273,8 @@ fn check_source(at: &Row<'_>, row: &wire::Branch, line: usize) -> Result<Source,
             .collect::<BTreeSet<_>>()
     };
     if let Some(version) = &row.published {
-        let wrong = |why| {
-            at.wrong(
-                version,
-                format!("published = \"{}\": {why}", version.get_ref()),
-            )
-        };
-        check_version(version.get_ref()).map_err(wrong)?;
+        let told = |why| format!("published = \"{}\": {why}", version.get_ref());
+        check_version(version.get_ref()).map_err(|why| wrong(version, told(why)))?;
         let version = version.get_ref().clone();
         return Ok(match &row.edits {
             Some(edits) => Source::Edited {
@@ -302,7 +287,7 @@ fn check_source(at: &Row<'_>, row: &wire::Branch, line: usize) -> Result<Source,
     if let Some(features) = &row.fork {
         return check_fork(features)
             .map(|features| Source::Fork { features })
-            .map_err(|(feature, why)| at.wrong(feature.unwrap_or(&row.name), why));
+            .map_err(|(feature, why)| wrong(feature.unwrap_or(&row.name), why));
     }
     if let Some(path) = &row.path {
         return Ok(Source::Path {
@@ -314,13 +299,13 @@ fn check_source(at: &Row<'_>, row: &wire::Branch, line: usize) -> Result<Source,
         unreachable!("one of four sources is given")
     };
     let Some(rev) = &row.rev else {
-        return Err(at.wrong(
+        return Err(wrong(
             url,
             "`git` without `rev`; name the commit, because a branch that moves cannot be compared",
         ));
     };
     if !git::is_commit(rev.get_ref()) {
-        return Err(at.wrong(
+        return Err(wrong(
             rev,
             format!(
                 "`rev = \"{}\"` is no commit; write its number of 7 to 40 hexadecimal digits, because a branch or \
@@ -343,7 +328,7 @@ fn check_source(at: &Row<'_>, row: &wire::Branch, line: usize) -> Result<Source,
 /// What the programs' rayon takes for its rayon-core.
 const TAKEN: &str = "^1.13.0";
 
-pub(super) fn check_version(version: &str) -> Result<(), String> {
+fn check_version(version: &str) -> Result<(), String> {
     let parsed = Version::parse(version)
         .map_err(|error| format!("no exact version ({error}); write it like 1.13.0"))?;
     if VersionReq::parse(TAKEN).is_ok_and(|taken| taken.matches(&parsed)) {
@@ -356,7 +341,7 @@ pub(super) fn check_version(version: &str) -> Result<(), String> {
 }
 
 /// With an error, the feature that it is about, unless it is about all of them together.
-pub(super) fn check_fork(
+fn check_fork(
     features: &[Spanned<String>],
 ) -> Result<BTreeSet<String>, (Option<&Spanned<String>>, String)> {
     let fork = Features::of_the_fork();
@@ -381,22 +366,18 @@ pub(super) fn check_fork(
         .map_or(Ok(checked), |why| Err((None, why)))
 }
 
-/// Checks a claim of a row; `branches` are all names of the file.
-fn check_claim(
-    at: &Row<'_>,
-    claim: &wire::Claim,
-    branches: &[String],
-) -> Result<Claim, ConfigError> {
+/// Checks a claim of the row `name`; `branches` are all names of the file.
+fn check_claim(name: &str, claim: &wire::Claim, branches: &[String]) -> Result<Claim, Fault> {
     if let Some(against) = &claim.against {
         let other = against.get_ref();
-        if other == at.name || !branches.contains(other) {
+        if other == name || !branches.contains(other) {
             let known: Vec<&str> = branches
                 .iter()
                 .map(String::as_str)
-                .filter(|name| *name != at.name)
+                .filter(|other| *other != name)
                 .collect();
             let known = known.join(", ");
-            return Err(at.wrong(
+            return Err(wrong(
                 against,
                 format!("`against = \"{other}\"` is no other branch; known: {known}"),
             ));
@@ -410,10 +391,10 @@ fn check_claim(
             list.get_ref(),
             &catalogue::names(),
         )
-        .map_err(|error| at.wrong(list, error))?,
+        .map_err(|error| wrong(list, error))?,
     };
     if let Some(threads) = &claim.threads {
-        check_threads(threads.get_ref()).map_err(|why| at.wrong(threads, why))?;
+        check_threads(threads.get_ref()).map_err(|why| wrong(threads, why))?;
     }
     Ok(Claim {
         expect: claim.expect,

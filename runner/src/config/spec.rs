@@ -1,12 +1,12 @@
-//! A branch in one word, as `compare` takes it on the command line.
+//! A branch in one word, as `compare` takes it on the command line: it becomes a row of
+//! `branches.toml`, and is checked as one.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
-use serde_spanned::Spanned;
+use toml::{Table, Value};
 
-use super::check::{check_fork, check_name, check_version};
-use super::{Branch, Config, Source, git, seen_from};
+use super::check::{check_name, check_row};
+use super::{Branch, Config, git, seen_from};
 use crate::config::pick::{GROUP, hint};
 
 /// What the words may be, for messages and help.
@@ -80,54 +80,57 @@ impl Reader<'_> {
             .collect()
     }
 
+    /// The row that a word names or stands for.
     fn branch(&self, word: &str) -> Result<Branch, String> {
         let (name, spec) = name_and_spec(word);
+        let callable = |name: String| match check_name(&name) {
+            Ok(()) => Ok(name),
+            Err(why) => Err(format!(
+                "it cannot be called `{name}`: {why}; write NAME= before it"
+            )),
+        };
         let Some((kind, value)) = spec.split_once(':') else {
             let row = self.row(spec)?;
-            let name = name.unwrap_or(&row.name).to_owned();
-            return named(name, row.source.clone()).map(|branch| Branch {
-                name: branch.name,
+            let name = callable(name.unwrap_or(&row.name).to_owned())?;
+            return Ok(Branch {
+                name,
                 ..row.clone()
             });
         };
-        let (source, own_name) = match kind {
+        let (own_name, mut row) = self.written(word, kind, value)?;
+        let name = callable(name.map_or_else(|| plain(&own_name), str::to_owned))?;
+        row.insert("name".to_owned(), name.into());
+        let row = toml::from_str(&row.to_string()).map_err(|error| error.to_string())?;
+        // What was typed is not said a second time.
+        let typed = format!("{kind} = \"{value}\": ");
+        check_row(&row, 0, &[]).map_err(|fault| fault.why.replacen(&typed, "", 1))
+    }
+
+    /// A name for what a word of this kind stands for, and the row that branches.toml would have.
+    fn written(&self, word: &str, kind: &str, value: &str) -> Result<(String, Table), String> {
+        let seen = |path: &str| {
+            let seen = seen_from(self.config_folder, self.here, Path::new(path));
+            seen.display().to_string()
+        };
+        let mut row = Table::new();
+        let mut say = |key: &str, value: Value| row.insert(key.to_owned(), value);
+        let own_name = match kind {
             "published" => {
-                check_version(value)?;
-                (
-                    Source::Published {
-                        version: value.to_owned(),
-                    },
-                    format!("published-{value}"),
-                )
+                say(kind, value.into());
+                format!("published-{value}")
             }
             "fork" => {
-                let words = value
-                    .split(',')
-                    .map(str::trim)
-                    .filter(|word| !word.is_empty());
-                let listed: Vec<Spanned<String>> = words
-                    .map(|word| Spanned::new(0..0, word.to_owned()))
-                    .collect();
-                let features = check_fork(&listed).map_err(|(_, message)| message)?;
-                let words: Vec<&str> = features.iter().map(String::as_str).collect();
-                let own = if words.is_empty() {
-                    "packed".to_owned()
-                } else {
-                    words.join("-")
-                };
-                (Source::Fork { features }, format!("fork-{own}"))
+                let words = value.split(',').map(str::trim);
+                let mut features: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+                say(kind, features.clone().into());
+                features.sort_unstable();
+                let own = features.join("-");
+                format!("fork-{}", if own.is_empty() { "packed" } else { &own })
             }
             "path" if value.is_empty() => return Err("`path:` without a folder".to_owned()),
             "path" => {
-                let path = seen_from(self.config_folder, self.here, Path::new(value));
-                let source = Source::Path {
-                    path,
-                    features: BTreeSet::new(),
-                };
-                (
-                    source,
-                    format!("path-{}", folder_name(&self.here.join(value))),
-                )
+                say(kind, seen(value).into());
+                format!("path-{}", folder_name(&self.here.join(value)))
             }
             "git" => {
                 let Some((url, rev)) = value.rsplit_once('#').filter(|(_, rev)| !rev.is_empty())
@@ -140,25 +143,19 @@ impl Reader<'_> {
                 if !commit.starts_with(rev) {
                     tell!("note: `{word}`: `{rev}` is commit {commit} now");
                 }
+                let short: String = commit.chars().take(12).collect();
                 let url = if git::is_local(url) {
-                    let seen = seen_from(self.config_folder, self.here, Path::new(url));
-                    seen.display().to_string()
+                    seen(url)
                 } else {
                     url.to_owned()
                 };
-                let short: String = commit.chars().take(12).collect();
-                let (subdirectory, features) = (None, BTreeSet::new());
-                let source = Source::Git {
-                    url,
-                    rev: commit,
-                    subdirectory,
-                    features,
-                };
-                (source, format!("git-{short}"))
+                say(kind, url.into());
+                say("rev", commit.into());
+                format!("git-{short}")
             }
             _ => return Err(format!("unknown kind `{kind}`; write {SPECS}")),
         };
-        named(name.map_or_else(|| plain(&own_name), str::to_owned), source)
+        Ok((own_name, row))
     }
 
     fn row(&self, name: &str) -> Result<&Branch, String> {
@@ -183,12 +180,6 @@ fn name_and_spec(word: &str) -> (Option<&str>, &str) {
         Some((name, spec)) if !name.contains(':') => (Some(name), spec),
         _ => (None, word),
     }
-}
-
-fn named(name: String, source: Source) -> Result<Branch, String> {
-    check_name(&name)
-        .map_err(|why| format!("it cannot be called `{name}`: {why}; write NAME= before it"))?;
-    Ok(Branch::new(name, source))
 }
 
 /// What a working tree is called: its folder, or the one above where that is just `rayon-core`.
@@ -217,6 +208,7 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Source;
 
     const ROWS: &str = "[[branch]]\nname = \"master\"\npublished = \"1.13.0\"\nbaseline = true\n\
                         [[branch]]\nname = \"packed\"\nfork = []\nhypothesis = \"equal\"\n";
@@ -333,6 +325,12 @@ mod tests {
             ("git:https://example.org/rayon", "git:URL#COMMIT"),
             ("registry:1.13.0", "unknown kind `registry`"),
             ("my-again=master", "write NAME= before it"),
+            (
+                "published:1.12.0",
+                "`published:1.12.0`: the programs use rayon",
+            ),
+            ("fork:spilt", "did you mean `split`?"),
+            ("fork:split,split", "listed twice"),
         ] {
             let message = read(&["master", word]).unwrap_err();
             assert!(message.starts_with(&format!("`{word}`: ")), "{message}");
