@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::asked::{Figure, Mode};
 
 /// What a sweep measures, in words. What one definition leaves out, another says (see
-/// [`Definition::over`]).
+/// `Definition::over`).
 #[derive(Clone, Debug, Default, PartialEq, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all(deserialize = "kebab-case"))]
 pub struct Definition {

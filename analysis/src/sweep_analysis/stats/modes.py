@@ -117,15 +117,15 @@ def _between(times: pl.LazyFrame) -> pl.DataFrame:
     logs = times.select(*CELL, pl.col("ns_per_unit").log().alias("value")).join(
         cells, on=CELL, nulls_equal=True
     )
+    # Collected here: Polars panics if a join and two groupings behind it get no rows in one go.
+    found = deviations(logs.select("at", "value"), ["at"], FEWEST_TO_DEVIATE).collect()
     return (
-        deviations(logs.select("at", "value"), ["at"], FEWEST_TO_DEVIATE)
-        .group_by("at")
+        found.group_by("at")
         .agg(pl.col("deviation").alias("values"))
-        .join(cells, on="at")
+        .join(cells.collect(), on="at")
         .group_by([name for name in CELL if name != "threads"])
         .agg(pl.col("values").explode())
         .with_columns(pl.lit(None, dtype=pl.Int64).alias("threads"))
-        .collect()
     )
 
 
