@@ -4,6 +4,8 @@
 #[cfg(target_has_atomic = "64")]
 #[allow(dead_code)]
 pub(crate) mod on_demand;
+// Only the deque of lazily shared jobs stores jobs as words.
+#[cfg_attr(not(target_has_atomic = "64"), allow(dead_code))]
 pub(crate) mod terms;
 
 pub(crate) use crossbeam_deque::{Injector, Steal, Stealer, Worker as Deque};

@@ -19,6 +19,9 @@ const SLACK: usize = JOBS;
 /// How long a worker has to block after its last job.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// After so long, workers are called once more.
+const A_WHILE: Duration = Duration::from_secs(2);
+
 /// The system's allocator, and how many bytes are allocated.
 struct Counting;
 
@@ -108,6 +111,11 @@ fn a_burst_of_jobs_leaves_no_queue_behind_when_its_workers_block() {
                     allocated()
                 );
                 thread::sleep(Duration::from_millis(1));
+                // A thief that had no CPU while it read an old ring keeps that until its owner comes
+                // again.
+                if begun.elapsed() > A_WHILE {
+                    pool.broadcast(|_| ());
+                }
             }
         }
     }

@@ -582,7 +582,7 @@ fn simulated_sweeps_may_run_at_once_but_not_beside_one_that_measures() {
     lock.lock_shared().unwrap();
     assert!(!is_refused(&simulated));
     run(&folder, &simulated)
-        .code(4)
+        .code(2)
         .stderr(contains("journal.json"));
     assert!(is_refused(&measured));
     lock.unlock().unwrap();
