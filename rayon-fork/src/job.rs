@@ -7,7 +7,7 @@ use crate::deque::{Injector, settle};
 use crate::hooks::{self, Event};
 use crate::latch::Latch;
 use crate::scope::local_scopes;
-use crate::unwind::{self, Fatal, Payload};
+use crate::unwind::{self, A_JOB, Fatal, Payload, THE_END_OF_A_JOB};
 
 /// A job behind an erased pointer.
 pub(crate) trait Job {
@@ -204,7 +204,7 @@ where
         let this: *const Self = this.cast();
         // The waiting frame holds this job: unwinding past the latch would leave it waiting for
         // ever.
-        let fatal = Fatal::unless_done("the end of a job");
+        let fatal = Fatal::<THE_END_OF_A_JOB>::unless_done();
         local_scopes::begin_other_job();
         // SAFETY: the job is alive (contract), and only the one thread that executes it looks into
         // `work` before the latch is set.
@@ -249,7 +249,7 @@ impl<F: FnOnce() + Send> Job for HeapJob<F> {
         // SAFETY: `new_ref` leaked this very box, and it is executed once.
         let job = unsafe { Box::from_raw(this.cast::<Self>().cast_mut()) };
         hooks::job_begins(this);
-        let fatal = Fatal::unless_done("a job");
+        let fatal = Fatal::<A_JOB>::unless_done();
         (job.work)();
         fatal.disarm();
         hooks::job_ended();

@@ -28,6 +28,7 @@ pub(crate) fn resume(payload: Payload) -> ! {
 /// caller keeps, or end the wait that the caller is in. What the second panic carries is leaked,
 /// since its drop may panic in turn.
 #[cold]
+#[inline(never)]
 pub(crate) fn discard(payload: Payload) {
     if let Err(of_its_drop) = capture(|| drop(payload)) {
         std::mem::forget(of_its_drop);
@@ -38,14 +39,26 @@ pub(crate) fn discard(payload: Payload) {
 ///
 /// Other threads hold pointers into the frames of such places, so unwinding would leave those
 /// dangling. [`Fatal::disarm`] at the end of the place.
-pub(crate) struct Fatal {
-    place: &'static str,
-}
+///
+/// Without a size, as jobs nest: which of [`PLACES`] it is, is in its type.
+pub(crate) struct Fatal<const PLACE: usize>;
 
-impl Fatal {
+/// Places that must not unwind, as people read them.
+const PLACES: [&str; 4] = [
+    "a job",
+    "the end of a job",
+    "a worker's wait",
+    "a worker's main loop",
+];
+pub(crate) const A_JOB: usize = 0;
+pub(crate) const THE_END_OF_A_JOB: usize = 1;
+pub(crate) const A_WAIT: usize = 2;
+pub(crate) const THE_MAIN_LOOP: usize = 3;
+
+impl<const PLACE: usize> Fatal<PLACE> {
     #[inline]
-    pub(crate) fn unless_done(place: &'static str) -> Self {
-        Self { place }
+    pub(crate) fn unless_done() -> Self {
+        Self
     }
 
     #[inline]
@@ -54,10 +67,10 @@ impl Fatal {
     }
 }
 
-impl Drop for Fatal {
+impl<const PLACE: usize> Drop for Fatal<PLACE> {
     #[cold]
     fn drop(&mut self) {
-        die(self.place);
+        die(PLACES[PLACE]);
     }
 }
 

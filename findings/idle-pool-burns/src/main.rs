@@ -105,7 +105,7 @@ fn of_pool(threads: usize, seconds: f64) -> f64 {
         .thread_name(|_| NAME.to_owned());
     let pool = pool.build().expect("threads");
     let woken = row(&format!("pool, threads: {threads}"), seconds, || {
-        pool.spawn(|| ())
+        pool.spawn(|| ());
     });
     drop(pool);
     // Its threads end by themselves, and must not be counted in the next row.

@@ -33,9 +33,9 @@ fn meet(both: u64) {
         looks = looks.saturating_add(1);
         // Where workers cannot be kept apart, the other half may need this CPU.
         if looks < 1000 {
-            spin_loop()
+            spin_loop();
         } else {
-            thread::yield_now()
+            thread::yield_now();
         }
     }
 }

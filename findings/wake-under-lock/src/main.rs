@@ -106,7 +106,7 @@ fn published(seconds: f64) -> f64 {
         .build()
         .expect("a thread");
     row("by rayon-core, `install` of nothing", seconds, || {
-        pool.install(|| ())
+        pool.install(|| ());
     })
 }
 

@@ -14,7 +14,7 @@ use crate::scope::local_scopes::{self, Awaited};
 use crate::sleep::{IdlePeriod, Patience, Queues, job_found};
 use crate::sync::cell_of_thread;
 use crate::thread_builder::ThreadBuilder;
-use crate::unwind::Fatal;
+use crate::unwind::{A_WAIT, Fatal, THE_MAIN_LOOP};
 
 /// At how many workers a search in vain looks closer. To look takes a line that its owner writes
 /// with every push and pop; others search, too, and before one of them sleeps it looks at all.
@@ -353,7 +353,7 @@ impl Worker {
 
     #[cold]
     fn work_until(&self, latch: &CoreLatch, scope: Awaited) {
-        let fatal = Fatal::unless_done("a worker's wait");
+        let fatal = Fatal::<A_WAIT>::unless_done();
         while !scope.is_over(self) && !latch.probe() {
             // Local jobs first: they need no word to anybody else.
             let mut job = self.take_local();
@@ -457,7 +457,7 @@ pub(crate) fn run_worker(thread: ThreadBuilder) {
     unsafe { CountLatch::set(ptr::addr_of!(registry.all_up)) };
 
     // Jobs of this pool hold pointers to this frame: it must not be unwound.
-    let fatal = Fatal::unless_done("a worker's main loop");
+    let fatal = Fatal::<THE_MAIN_LOOP>::unless_done();
     if let Some(handler) = &registry.handlers.start {
         registry.run_detached(|| handler(worker.index));
     }

@@ -13,7 +13,7 @@ use crate::latch::CountLatch;
 use crate::registry::{Registry, Worker};
 use crate::scope::local_scopes;
 use crate::sync::{AtomicPtr, Ordering};
-use crate::unwind::{self, Fatal, Payload};
+use crate::unwind::{self, Payload};
 
 /// What both kinds of scope do alike.
 pub(super) struct ScopeBase<'scope> {
@@ -43,7 +43,9 @@ impl<'scope> ScopeBase<'scope> {
     pub(super) fn run<R>(&self, owner: Option<&Worker>, op: impl FnOnce() -> R) -> R {
         let _frame = hooks::open_scope(ptr::from_ref(self) as usize);
         // Jobs may use what lies around this frame: it must not be unwound before they have ended.
-        let fatal = Fatal::unless_done("a scope's wait");
+        // From here to the end of the wait nothing unwinds: users' code is captured, a payload that
+        // loses is discarded, and the wait is fatal to what unwinds in it. A guard would take stack
+        // on each level.
         let result = match unwind::capture(op) {
             Ok(result) => Some(result),
             Err(payload) => {
@@ -55,7 +57,6 @@ impl<'scope> ScopeBase<'scope> {
         let awaited = local_scopes::end_closure(&self.unfinished, &self.registry, owner);
         self.unfinished.wait(owner, awaited);
         local_scopes::assert_ended(&self.unfinished);
-        fatal.disarm();
         // If there is a result, unwinding drops it, as in the published crate.
         self.resume_first_panic();
         result.expect("the closure of a scope without a panic has returned")
@@ -93,6 +94,9 @@ impl<'scope> ScopeBase<'scope> {
 
     /// Does not unwind: jobs still run, and the caller has not waited for them, or has not yet said
     /// that its own has ended.
+    // Not inlined: scopes and their jobs nest, and their frames should hold nothing of a panic.
+    #[cold]
+    #[inline(never)]
     fn keep_if_first(&self, payload: Payload) {
         // Relaxed: a stale null is corrected by the exchange.
         if !self.panic.load(Ordering::Relaxed).is_null() {
