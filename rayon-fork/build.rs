@@ -54,11 +54,24 @@ fn refuse(one: &str, other: &str, reason: &str) -> ! {
     process::exit(1)
 }
 
-/// All strings in the list `key` of the manifest, which ends with a line of its own.
+/// All strings in the list `key` of the manifest, however its lines are broken. A list of lists
+/// ends as its last one does.
 pub(crate) fn strings<'m>(manifest: &'m str, key: &str) -> Vec<&'m str> {
     let (_, list) = manifest
-        .split_once(&format!("\n{key} = [\n"))
+        .split_once(&format!("\n{key} = ["))
         .expect("a list of that name");
-    let (list, _) = list.split_once("\n]").expect("an end of the list");
+    let is_of_lists = list.trim_start().starts_with('[');
+    let mut ends = list.match_indices(']').map(|(at, _)| at);
+    let end = if is_of_lists {
+        // The end of the last list within is followed by the end of the list, or by a comma and it.
+        ends.find(|&at| {
+            list[at + 1..]
+                .trim_start_matches([',', ' ', '\n'])
+                .starts_with(']')
+        })
+    } else {
+        ends.next()
+    };
+    let list = &list[..end.expect("an end of the list")];
     list.split('"').skip(1).step_by(2).collect()
 }
