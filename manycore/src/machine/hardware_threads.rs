@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_spanned::Spanned;
 
-use super::file::sourced;
-use super::{MAX_CORES, Machine, MachineError};
+use super::fault::{MachineError, sourced};
+use super::{MAX_CORES, Machine};
 
 /// The table `[hardware-threads]`, as written. A machine without it has one a core.
 #[derive(Deserialize)]

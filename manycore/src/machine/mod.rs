@@ -2,18 +2,13 @@
 //!
 //! Times are in picoseconds throughout: a read that hits is a fraction of a nanosecond.
 
+mod fault;
 mod file;
 mod hardware_threads;
 mod prices;
 
-pub use file::MachineError;
-pub use prices::{Prices, SYSTEM};
-
-/// Time on a simulated machine, in picoseconds.
-pub type Picoseconds = u64;
-
-/// Picoseconds in a nanosecond.
-pub const NANOSECOND: Picoseconds = 1_000;
+pub use fault::MachineError;
+pub use prices::{NANOSECOND, Picoseconds, Prices, SYSTEM};
 
 /// Most CPUs of a machine: what fits beside a clock in a key of 64 bits.
 pub const MAX_CORES: usize = 2_047;
@@ -113,6 +108,19 @@ pub enum Distance {
     Socket,
     /// Another socket.
     Far,
+}
+
+impl Prices {
+    /// A line from another core; from the own one, nothing.
+    #[must_use]
+    pub fn transfer(&self, distance: Distance) -> Picoseconds {
+        match distance {
+            Distance::Own => 0,
+            Distance::Cluster => self.transfer_cluster,
+            Distance::Socket => self.transfer_socket,
+            Distance::Far => self.transfer_far,
+        }
+    }
 }
 
 /// How fast cores run.

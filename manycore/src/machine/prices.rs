@@ -3,8 +3,13 @@
 use serde::Deserialize;
 use serde_spanned::Spanned;
 
-use super::file::sourced;
-use super::{Distance, MachineError, NANOSECOND, Picoseconds};
+use super::fault::{MachineError, sourced};
+
+/// Time on a simulated machine, in picoseconds.
+pub type Picoseconds = u64;
+
+/// Picoseconds in a nanosecond.
+pub const NANOSECOND: Picoseconds = 1_000;
 
 /// Stands, where a price is scaled, for what blocking, waking and yielding cost, all together:
 /// guesses that hang together, as all are ways through one scheduler.
@@ -151,17 +156,6 @@ prices! {
 }
 
 impl Prices {
-    /// A line from another core; from the own one, nothing.
-    #[must_use]
-    pub fn transfer(&self, distance: Distance) -> Picoseconds {
-        match distance {
-            Distance::Own => 0,
-            Distance::Cluster => self.transfer_cluster,
-            Distance::Socket => self.transfer_socket,
-            Distance::Far => self.transfer_far,
-        }
-    }
-
     /// Makes a line from every other core cost the same.
     pub fn set_transfers(&mut self, price: Picoseconds) {
         self.transfer_cluster = price;
