@@ -1,0 +1,62 @@
+//! What is wrong with a machine's file, in the words that were written there.
+
+use serde_spanned::Spanned;
+
+/// What is wrong with a machine's file: where, and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct MachineError {
+    /// The file, as it was named.
+    pub file: String,
+    /// Its line, where one is to blame.
+    pub line: Option<usize>,
+    /// Key, value and remedy.
+    pub message: String,
+}
+
+impl std::fmt::Display for MachineError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "{}:{line}: {}", self.file, self.message),
+            None => write!(f, "{}: {}", self.file, self.message),
+        }
+    }
+}
+
+impl MachineError {
+    /// What the parser says about `text`, which is called `file`.
+    pub(super) fn of_parser(file: &str, text: &str) -> impl Fn(toml::de::Error) -> Self {
+        move |error| Self {
+            file: file.to_owned(),
+            line: error.span().map(|span| line_of(text, span.start)),
+            message: error.message().to_owned(),
+        }
+    }
+
+    /// A message about the place at an offset in `text`, which is called `file`.
+    pub(super) fn at(file: &str, text: &str) -> impl Fn(usize, String) -> Self {
+        move |offset, message| Self {
+            file: file.to_owned(),
+            line: Some(line_of(text, offset)),
+            message,
+        }
+    }
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    text[..offset.min(text.len())].matches('\n').count() + 1
+}
+
+/// Refuses an empty source.
+pub(super) fn sourced(
+    source: &Spanned<String>,
+    of: &str,
+    fault: &impl Fn(usize, String) -> MachineError,
+) -> Result<(), MachineError> {
+    if source.get_ref().trim().is_empty() {
+        return Err(fault(
+            source.span().start,
+            format!("source of {of} is empty; write where it is from, or `measured`, or `guess`"),
+        ));
+    }
+    Ok(())
+}
