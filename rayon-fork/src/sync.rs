@@ -262,6 +262,11 @@ pub(crate) mod modelled {
             Self { is_heavy: false }
         }
 
+        /// As `full`.
+        pub(crate) fn alone() -> Self {
+            Self::full()
+        }
+
         /// As `cheapest`.
         pub(crate) fn cheapest_in_time() -> Self {
             Self::cheapest()

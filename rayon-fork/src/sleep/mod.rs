@@ -157,11 +157,11 @@ impl Sleep {
         // Asked here once, or each worker would ask when it starts.
         thread_count::cpus_at_first();
         Self::with_demand(workers, || {
-            let fences = if jobs == Jobs::Private {
-                Fences::cheapest_in_time()
-            } else {
+            let fences = match jobs {
+                Jobs::Private => Fences::cheapest_in_time(),
+                Jobs::Announced => Fences::alone(),
                 // Nobody makes any.
-                Fences::full()
+                Jobs::Public => Fences::full(),
             };
             Demand::new(jobs, fences)
         })

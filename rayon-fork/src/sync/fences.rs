@@ -46,6 +46,15 @@ impl Fences {
         fences
     }
 
+    /// For the deque of a pool's only worker: no other thread takes its jobs or sleeps beside them,
+    /// so the light side, which orders nothing there, is free. Nobody makes the heavy one.
+    pub(crate) fn alone() -> Self {
+        static ALONE: Registration = Registration::unneeded();
+        Self {
+            registration: &ALONE,
+        }
+    }
+
     /// Full ones, as where the kernel refuses.
     pub(crate) fn full() -> Self {
         static REFUSED: Registration = Registration::refused();

@@ -74,6 +74,14 @@ impl Registration {
         }
     }
 
+    /// The light side is free from the start: for words that only one thread uses.
+    #[cfg(not(fork_loom))]
+    pub(crate) const fn unneeded() -> Self {
+        Self {
+            state: AtomicUsize::new(FREE),
+        }
+    }
+
     /// The kernel refuses for good: both sides are full fences, and nobody need ask it.
     #[cfg(not(fork_loom))]
     pub(crate) const fn refused() -> Self {
