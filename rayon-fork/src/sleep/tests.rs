@@ -497,3 +497,14 @@ fn the_largest_pool_is_as_large_as_that_of_rayon_core() {
         }
     );
 }
+
+#[cfg(all(target_os = "linux", not(miri)))]
+#[test]
+fn the_deque_of_a_pools_only_worker_has_no_fences_whether_or_not_the_process_is_registered() {
+    // Where jobs are shared lazily.
+    let Some(fences) = Sleep::new(1, false).fences() else {
+        return;
+    };
+    assert_eq!(fences.name(), "membarrier");
+    assert!(!fences.is_register_called_for());
+}
