@@ -551,11 +551,6 @@ impl<T: TwoWords> Deque<T> {
     pub(crate) fn is_empty(&self) -> bool {
         self.shared.is_empty()
     }
-
-    /// How many jobs are in it, public and private.
-    pub(crate) fn len(&self) -> usize {
-        self.shared.len()
-    }
 }
 
 impl ThievesLine {
@@ -736,7 +731,8 @@ impl<T: TwoWords> Stealer<T> {
 
 impl<T> Stealer<T> {
     /// Whether no job is in it, be it public or private.
-    pub(crate) fn is_empty(&self) -> bool {
+    #[cfg(test)]
+    fn is_empty(&self) -> bool {
         self.shared.is_empty()
     }
 

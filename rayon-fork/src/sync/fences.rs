@@ -22,20 +22,18 @@ pub(crate) struct Fences {
 }
 
 impl Fences {
-    /// The cheapest that there are, when this returns: the kernel may take milliseconds to register
-    /// the process, once in its life.
+    /// The cheapest that there are, for tests of deques, which have no worker that registers.
+    #[cfg(test)]
     pub(crate) fn cheapest() -> Self {
-        let fences = Self {
-            registration: &PROCESS,
-        };
+        let fences = Self::cheapest_in_time();
         if fences.is_register_called_for() {
             fences.register();
         }
         fences
     }
 
-    /// The same without a wait: if the kernel would take a while, the process is registered when a
-    /// thread that has the time calls [`register`](Self::register).
+    /// The cheapest that there are, without a wait: if the kernel would take milliseconds, the
+    /// process is registered when a thread that has the time calls [`register`](Self::register).
     pub(crate) fn cheapest_in_time() -> Self {
         let fences = Self {
             registration: &PROCESS,
