@@ -147,8 +147,6 @@ pub(crate) mod modelled {
     pub(crate) use super::locks::{Condvar, Mutex, MutexGuard};
     #[allow(unused_imports)]
     pub(crate) use super::machine::AtomicPtr;
-    #[allow(unused_imports)]
-    pub(crate) use super::machine::yield_now as wait_for_others;
     #[cfg(target_has_atomic = "64")]
     #[allow(unused_imports)]
     pub(crate) use super::machine::{AtomicU64, AtomicU64 as Unmodelled};
@@ -319,8 +317,4 @@ pub(crate) mod modelled {
     /// Nothing: loom would make another thread run first, and so skip the schedules in which none
     /// does. No loop of the protocol needs the yield to end.
     pub(crate) fn yield_now() {}
-
-    /// Lets others run, for a loop that does not end by itself.
-    #[cfg(test)]
-    pub(crate) use loom::thread::yield_now as wait_for_others;
 }

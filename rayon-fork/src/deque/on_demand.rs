@@ -732,7 +732,7 @@ impl<T: TwoWords> Stealer<T> {
 impl<T> Stealer<T> {
     /// Whether no job is in it, be it public or private.
     #[cfg(test)]
-    fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.shared.is_empty()
     }
 

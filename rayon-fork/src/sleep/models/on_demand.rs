@@ -314,26 +314,13 @@ impl<C: Counts> Three<C> {
 
     /// Worker 0 falls asleep. That it does not block is all the same to others.
     fn fall_asleep(&self) {
-        assert!(self.begin_to_sleep(), "there is no news");
-        assert!(!self.pool.has_jobs(), "worker 0 would not sleep");
-    }
-
-    /// The same, where there may be jobs, or news.
-    fn fall_asleep_unless_it_sees_jobs(&self) {
-        if self.begin_to_sleep() && self.pool.has_jobs() {
-            self.sleep.slots[0].disarm(|| self.sleep.counters.end_sleep(0));
-        }
-    }
-
-    fn begin_to_sleep(&self) -> bool {
-        let Self { sleep, .. } = self;
+        let Self { pool, sleep } = self;
         sleep.begin_search(0, None);
         let ticket = sleep.counters.become_sleepy(0);
         let is_armed = sleep.slots[0].try_arm(|| sleep.counters.try_begin_sleep(0, ticket));
-        if is_armed {
-            sleep.before_scan();
-        }
-        is_armed
+        assert!(is_armed, "there is no news");
+        sleep.before_scan();
+        assert!(!pool.has_jobs(), "worker 0 would not sleep");
     }
 
     /// Both have done what they do.

@@ -95,15 +95,6 @@ pub(super) fn push_unseen<C: Counts, S: ParkingSlot + 'static>() {
     });
 }
 
-/// The same with news.
-pub(super) fn push_unseen_after_news<C: Counts, S: ParkingSlot + 'static>() {
-    push_and_wait::<C, S>(Setup {
-        unseen: Some(Unseen::Deques),
-        starts_with_news: true,
-        ..push_setup()
-    });
-}
-
 /// Two workers search or sleep. One finds a job that waits for another, which is injected
 /// meanwhile: a worker that stops searching must not leave the second job to a sleeper that nobody
 /// calls.

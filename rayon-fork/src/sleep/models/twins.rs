@@ -9,7 +9,6 @@ use crate::sleep::counters::fences::Fence;
 use crate::sleep::counters::{Packed, SleepCounters, SleepyTicket, Split};
 use crate::sleep::parking::{ParkingSlot, Slot, State};
 use crate::sync::modelled::{Ordering, fence, fence_for_loom};
-use std::io;
 use std::marker::PhantomData;
 
 /// What a twin does otherwise than the counters `C`. By default nothing.
