@@ -9,7 +9,7 @@ use loom::thread;
 use super::numbered::Numbered;
 use super::{Deque, Fences, Ordering, Public, Ring, Steal, Stealer, TAIL_SHIFT, fence_for_loom};
 use crate::deque::terms::TwoWords;
-use crate::sleep::models::{Bounds, must_fail, must_hold};
+use crate::sleep::models::{Bounds, holds, is_caught};
 
 /// One thief.
 const PAIR: Bounds = Bounds {
@@ -826,71 +826,51 @@ fn owner_gives_back_what_is_all_stolen<S: Steps>() {
     });
 }
 
-/// One test for each row: a scenario that must hold.
-macro_rules! holds {
-    ($($name:ident: $bounds:ident, $scenario:ident, $steps:ident;)*) => {
-        $(#[test]
-        fn $name() {
-            must_hold("on_demand", $bounds, $scenario::<$steps>);
-        })*
-    };
-}
-
-/// One test for each row: a scenario in which the mistake must be caught.
-macro_rules! is_caught {
-    ($($name:ident: $bounds:ident, $symptom:expr, $scenario:ident, $steps:ident;)*) => {
-        $(#[test]
-        fn $name() {
-            must_fail(stringify!($steps), $symptom, $bounds, $scenario::<$steps>);
-        })*
-    };
-}
-
 holds! {
-    jobs_that_the_owner_exposes_come_out_once: PAIR, owner_exposes, Right;
-    jobs_that_a_thief_exposes_come_out_once: PAIR, thief_exposes, Right;
-    jobs_that_are_taken_back_by_their_indices_come_out_once: PAIR, thief_exposes_what_has_a_place, Right;
-    jobs_at_an_index_that_comes_again_while_a_thief_exposes_come_out_once: PAIR, thief_exposes_while_indices_come_again, Right;
-    jobs_that_owner_and_thief_expose_come_out_once: PAIR, both_expose, Right;
-    jobs_that_a_thief_asks_for_come_out_once: PAIR, thief_asks, Right;
-    jobs_that_a_thief_asks_for_late_come_out_once: LONG_PAIR, thief_asks_late, Right;
-    jobs_that_one_asks_for_and_one_exposes_come_out_once: TRIO, one_asks_and_one_exposes, Right;
-    jobs_that_two_thieves_expose_come_out_once: TRIO, two_thieves, Right;
-    jobs_that_thieves_claim_one_after_the_other_come_out_once: LONG_PAIR, claims_follow_each_other, Right;
-    jobs_that_a_thief_and_an_exposer_steal_come_out_once: TRIO, a_thief_and_an_exposer, Right;
-    jobs_at_an_index_that_comes_again_come_out_once: PAIR, reuse, Right;
-    jobs_at_an_index_that_comes_again_behind_a_thief_come_out_once: PAIR, theft_and_reuse, Right;
-    jobs_of_a_ring_that_grows_come_out_once: PAIR, growth, Right;
-    jobs_of_a_ring_that_grows_and_is_reused_come_out_once: PAIR, growth_and_reuse, Right;
-    jobs_that_a_helped_owner_shows_come_out_once: PAIR, owner_shows_more, Helped;
-    jobs_that_a_helped_owner_and_a_thief_expose_come_out_once: PAIR, both_expose, Helped;
-    jobs_of_a_helped_owner_that_a_thief_and_an_exposer_steal_come_out_once: TRIO, a_thief_and_an_exposer, Helped;
-    jobs_of_a_helped_owner_at_an_index_that_comes_again_come_out_once: PAIR, reuse, Helped;
-    jobs_of_a_helped_owner_behind_a_thief_come_out_once: PAIR, theft_and_reuse, Helped;
-    jobs_of_a_helped_owner_of_a_ring_that_grows_come_out_once: PAIR, growth_and_reuse, Helped;
-    jobs_of_a_ring_that_is_freed_for_a_larger_one_come_out_once: PAIR, growth_of_a_larger_ring, Right;
-    jobs_of_a_ring_that_is_freed_behind_a_thief_come_out_once: PAIR, theft_and_growth_of_a_larger_ring, Right;
-    jobs_of_a_ring_that_is_given_back_come_out_once: PAIR, owner_gives_back, Right;
-    jobs_of_a_ring_that_is_given_back_and_grows_again_come_out_once: PAIR, owner_gives_back_and_grows, Right;
-    jobs_of_a_ring_that_is_given_back_when_all_are_stolen_come_out_once: TRIO, owner_gives_back_what_is_all_stolen, Right;
+    jobs_that_the_owner_exposes_come_out_once: PAIR, owner_exposes::<Right>;
+    jobs_that_a_thief_exposes_come_out_once: PAIR, thief_exposes::<Right>;
+    jobs_that_are_taken_back_by_their_indices_come_out_once: PAIR, thief_exposes_what_has_a_place::<Right>;
+    jobs_at_an_index_that_comes_again_while_a_thief_exposes_come_out_once: PAIR, thief_exposes_while_indices_come_again::<Right>;
+    jobs_that_owner_and_thief_expose_come_out_once: PAIR, both_expose::<Right>;
+    jobs_that_a_thief_asks_for_come_out_once: PAIR, thief_asks::<Right>;
+    jobs_that_a_thief_asks_for_late_come_out_once: LONG_PAIR, thief_asks_late::<Right>;
+    jobs_that_one_asks_for_and_one_exposes_come_out_once: TRIO, one_asks_and_one_exposes::<Right>;
+    jobs_that_two_thieves_expose_come_out_once: TRIO, two_thieves::<Right>;
+    jobs_that_thieves_claim_one_after_the_other_come_out_once: LONG_PAIR, claims_follow_each_other::<Right>;
+    jobs_that_a_thief_and_an_exposer_steal_come_out_once: TRIO, a_thief_and_an_exposer::<Right>;
+    jobs_at_an_index_that_comes_again_come_out_once: PAIR, reuse::<Right>;
+    jobs_at_an_index_that_comes_again_behind_a_thief_come_out_once: PAIR, theft_and_reuse::<Right>;
+    jobs_of_a_ring_that_grows_come_out_once: PAIR, growth::<Right>;
+    jobs_of_a_ring_that_grows_and_is_reused_come_out_once: PAIR, growth_and_reuse::<Right>;
+    jobs_that_a_helped_owner_shows_come_out_once: PAIR, owner_shows_more::<Helped>;
+    jobs_that_a_helped_owner_and_a_thief_expose_come_out_once: PAIR, both_expose::<Helped>;
+    jobs_of_a_helped_owner_that_a_thief_and_an_exposer_steal_come_out_once: TRIO, a_thief_and_an_exposer::<Helped>;
+    jobs_of_a_helped_owner_at_an_index_that_comes_again_come_out_once: PAIR, reuse::<Helped>;
+    jobs_of_a_helped_owner_behind_a_thief_come_out_once: PAIR, theft_and_reuse::<Helped>;
+    jobs_of_a_helped_owner_of_a_ring_that_grows_come_out_once: PAIR, growth_and_reuse::<Helped>;
+    jobs_of_a_ring_that_is_freed_for_a_larger_one_come_out_once: PAIR, growth_of_a_larger_ring::<Right>;
+    jobs_of_a_ring_that_is_freed_behind_a_thief_come_out_once: PAIR, theft_and_growth_of_a_larger_ring::<Right>;
+    jobs_of_a_ring_that_is_given_back_come_out_once: PAIR, owner_gives_back::<Right>;
+    jobs_of_a_ring_that_is_given_back_and_grows_again_come_out_once: PAIR, owner_gives_back_and_grows::<Right>;
+    jobs_of_a_ring_that_is_given_back_when_all_are_stolen_come_out_once: TRIO, owner_gives_back_what_is_all_stolen::<Right>;
 }
 
 is_caught! {
-    fencing_for_oneself_alone_is_caught: PAIR, OVERTAKEN, thief_exposes, NoHeavyFence;
-    taking_back_by_the_index_without_a_heavy_fence_is_caught: PAIR, SEEN, thief_exposes_what_has_a_place, NoHeavyFence;
-    lowering_the_limit_early_is_caught: PAIR, OVERTAKEN, thief_exposes, LowersTheLimitEarly;
-    moving_the_split_before_the_limit_is_caught: PAIR, OVERTAKEN, thief_exposes, MovesTheSplitBeforeTheLimit;
-    claiming_nothing_is_caught: PAIR, OVERTAKEN, thief_exposes, ClaimsNothing;
-    setting_a_limit_that_the_owner_has_raised_is_caught: PAIR, OVERTAKEN, both_expose, SetsTheLimit;
-    asking_by_a_store_is_caught: LONG_PAIR, OVERTAKEN, thief_asks_late, AsksByAStore;
-    setting_the_limit_after_the_claim_has_ended_is_caught: LONG_PAIR, OVERTAKEN, claims_follow_each_other, SetsTheLimitLate;
-    copying_after_the_exchange_is_caught: PAIR, TORN, theft_and_reuse, CopiesAfterTheExchange;
-    taking_the_last_job_back_by_the_count_is_caught: PAIR, SEEN, reuse, TakesTheLastBackByTheCount;
-    showing_more_above_the_limit_is_caught: PAIR, OVERTAKEN, owner_shows_more, ShowsMoreAboveTheLimit;
-    finding_the_ring_before_its_jobs_is_caught: PAIR, SEEN, growth_and_reuse, FindsTheRingFirst;
-    finding_the_ring_before_one_is_counted_is_caught: PAIR, FREED, growth_of_a_larger_ring, CountsItselfLate;
-    being_counted_without_a_fence_is_caught: PAIR, FREED, theft_and_growth_of_a_larger_ring, CountsItselfWithoutAFence;
-    reading_on_when_one_is_not_counted_any_more_is_caught: PAIR, FREED, growth_of_a_larger_ring, LeavesRelaxed;
-    freeing_rings_unasked_is_caught: PAIR, FREED, owner_gives_back, FreesUnasked;
-    giving_back_before_the_deque_is_empty_is_caught: PAIR, SEEN, owner_gives_back_what_is_all_stolen, GivesBackTooEarly;
+    fencing_for_oneself_alone_is_caught: PAIR, OVERTAKEN, thief_exposes::<NoHeavyFence>;
+    taking_back_by_the_index_without_a_heavy_fence_is_caught: PAIR, SEEN, thief_exposes_what_has_a_place::<NoHeavyFence>;
+    lowering_the_limit_early_is_caught: PAIR, OVERTAKEN, thief_exposes::<LowersTheLimitEarly>;
+    moving_the_split_before_the_limit_is_caught: PAIR, OVERTAKEN, thief_exposes::<MovesTheSplitBeforeTheLimit>;
+    claiming_nothing_is_caught: PAIR, OVERTAKEN, thief_exposes::<ClaimsNothing>;
+    setting_a_limit_that_the_owner_has_raised_is_caught: PAIR, OVERTAKEN, both_expose::<SetsTheLimit>;
+    asking_by_a_store_is_caught: LONG_PAIR, OVERTAKEN, thief_asks_late::<AsksByAStore>;
+    setting_the_limit_after_the_claim_has_ended_is_caught: LONG_PAIR, OVERTAKEN, claims_follow_each_other::<SetsTheLimitLate>;
+    copying_after_the_exchange_is_caught: PAIR, TORN, theft_and_reuse::<CopiesAfterTheExchange>;
+    taking_the_last_job_back_by_the_count_is_caught: PAIR, SEEN, reuse::<TakesTheLastBackByTheCount>;
+    showing_more_above_the_limit_is_caught: PAIR, OVERTAKEN, owner_shows_more::<ShowsMoreAboveTheLimit>;
+    finding_the_ring_before_its_jobs_is_caught: PAIR, SEEN, growth_and_reuse::<FindsTheRingFirst>;
+    finding_the_ring_before_one_is_counted_is_caught: PAIR, FREED, growth_of_a_larger_ring::<CountsItselfLate>;
+    being_counted_without_a_fence_is_caught: PAIR, FREED, theft_and_growth_of_a_larger_ring::<CountsItselfWithoutAFence>;
+    reading_on_when_one_is_not_counted_any_more_is_caught: PAIR, FREED, growth_of_a_larger_ring::<LeavesRelaxed>;
+    freeing_rings_unasked_is_caught: PAIR, FREED, owner_gives_back::<FreesUnasked>;
+    giving_back_before_the_deque_is_empty_is_caught: PAIR, SEEN, owner_gives_back_what_is_all_stolen::<GivesBackTooEarly>;
 }

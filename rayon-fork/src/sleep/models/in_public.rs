@@ -5,8 +5,7 @@
 use super::on_demand::PackedLooksFirst;
 use super::pool::{Job, Setup};
 use super::scenarios::play;
-use super::{PAIR, TRIO, must_fail, must_hold};
-use crate::sleep::counters::SleepCounters;
+use super::{PAIR, TRIO, holds, is_caught};
 use crate::sleep::parking::Slot;
 
 /// All threads are blocked, so a wake-up was lost.
@@ -40,34 +39,22 @@ fn two_jobs() -> Setup {
     }
 }
 
-const NAME: &str = <PackedLooksFirst as SleepCounters>::NAME;
-
-#[test]
-fn a_public_job_after_news_finds_a_sleeper_or_is_found() {
-    must_hold(NAME, PAIR, || push(one_job()));
+holds! {
+    a_public_job_after_news_finds_a_sleeper_or_is_found: PAIR, || push(one_job());
+    a_public_job_that_waits_for_the_next_one_gets_it: TRIO, || push(two_jobs());
 }
 
-#[test]
-fn a_public_job_that_waits_for_the_next_one_gets_it() {
-    must_hold(NAME, TRIO, || push(two_jobs()));
-}
-
-#[test]
-fn a_push_that_does_not_fence_for_a_scan_is_caught() {
-    must_fail(NAME, LOST, PAIR, || {
+is_caught! {
+    a_push_that_does_not_fence_for_a_scan_is_caught: PAIR, LOST, || {
         push(Setup {
             is_push_unfenced: true,
             ..one_job()
         })
-    });
-}
-
-#[test]
-fn a_push_that_does_not_fence_for_who_stops_searching_is_caught() {
-    must_fail(NAME, LOST, TRIO, || {
+    };
+    a_push_that_does_not_fence_for_who_stops_searching_is_caught: TRIO, LOST, || {
         push(Setup {
             is_push_unfenced: true,
             ..two_jobs()
         })
-    });
+    };
 }

@@ -77,6 +77,38 @@ const TRIO_WITH_STEPS: Bounds = Bounds {
     deep: Some(2),
 };
 
+/// A test for each row: the scenario must hold in every execution within its bounds.
+macro_rules! holds {
+    ($($name:ident: $bounds:expr, $play:expr;)*) => {
+        $(#[test]
+        fn $name() {
+            $crate::sleep::models::must_hold($bounds, $play);
+        })*
+    };
+}
+
+/// A test for each row: the scenario must fail in some execution, by a message that has this part.
+macro_rules! is_caught {
+    ($($name:ident: $bounds:expr, $symptom:expr, $play:expr;)*) => {
+        $(#[test]
+        fn $name() {
+            $crate::sleep::models::must_fail($bounds, $symptom, $play);
+        })*
+    };
+}
+
+pub(crate) use {holds, is_caught};
+
+/// The scenario and the types that it plays with, without the modules that they are from.
+fn subject_of<P>(_: &P) -> String {
+    let name = std::any::type_name::<P>();
+    if name.ends_with("{{closure}}") {
+        return "steps of the test".to_owned();
+    }
+    let words = name.split_inclusive(|c: char| !c.is_alphanumeric() && c != '_' && c != ':');
+    words.filter_map(|word| word.rsplit("::").next()).collect()
+}
+
 /// Prints the verdict of the running test: its claim, what it modelled, how far, and in how many
 /// executions.
 fn report(subject: &str, bounds: Bounds, executions: usize, verdict: &str) {
@@ -106,7 +138,7 @@ fn this_test() -> String {
 ///
 /// If an execution ends in a failed assertion. One that ends with every thread blocked aborts the
 /// process.
-fn explore(bounds: Bounds, scenario: fn()) -> usize {
+fn explore(bounds: Bounds, scenario: impl Fn() + Copy + Send + Sync + 'static) -> usize {
     let executions = Arc::new(AtomicUsize::new(0));
     if std::env::var_os(CHILD).is_some() {
         let executions = Arc::clone(&executions);
@@ -131,25 +163,30 @@ fn explore(bounds: Bounds, scenario: fn()) -> usize {
 }
 
 /// The scenario must hold in every execution.
-pub(crate) fn must_hold(subject: &str, bounds: Bounds, play: fn()) {
+pub(crate) fn must_hold(bounds: Bounds, play: impl Fn() + Copy + Send + Sync + 'static) {
     let executions = explore(bounds, play);
     assert!(
         executions > 2,
         "a model with one execution has modelled nothing"
     );
-    report(subject, bounds, executions, "holds");
+    report(&subject_of(&play), bounds, executions, "holds");
 }
 
 /// Some execution must fail, and in the way that `symptom` names: a part of the failure's message.
 ///
 /// The model runs in a child, which runs the same test by its name: a deadlock under loom takes its
 /// process with it.
-pub(crate) fn must_fail(subject: &str, symptom: &str, bounds: Bounds, play: fn()) {
+pub(crate) fn must_fail(
+    bounds: Bounds,
+    symptom: &str,
+    play: impl Fn() + Copy + Send + Sync + 'static,
+) {
     if std::env::var_os(CHILD).is_some() {
         let executions = explore(bounds, play);
         println!("nothing found in {executions} executions");
         return;
     }
+    let subject = subject_of(&play);
     let child = Command::new(std::env::current_exe().expect("a running program has a path"))
         .args([
             this_test().as_str(),
@@ -178,7 +215,7 @@ pub(crate) fn must_fail(subject: &str, symptom: &str, bounds: Bounds, play: fn()
         .lines()
         .find_map(|line| line.strip_prefix(FAILED_IN)?.trim().parse().ok());
     report(
-        subject,
+        &subject,
         bounds,
         executions.expect("a failing child says when"),
         "caught",

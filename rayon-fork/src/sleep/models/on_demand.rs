@@ -8,7 +8,7 @@ use loom::thread;
 
 use super::pool::{Job, Pool, Setup, Unseen};
 use super::scenarios::play;
-use super::{Bounds, PAIR, TRIO_WITH_STEPS, TWO_SLEEPERS, must_fail, must_hold};
+use super::{Bounds, PAIR, TRIO_WITH_STEPS, TWO_SLEEPERS, holds, is_caught};
 use crate::deque::on_demand::numbered::Numbered;
 use crate::deque::on_demand::{Deque, Stealer};
 use crate::deque::settle;
@@ -16,7 +16,7 @@ use crate::deque::terms::Answer;
 use crate::sleep::counters::axes::{IdleFirst, Inline, Jec, NoJec, SleepersOnly, WakeWhereWorkIs};
 use crate::sleep::counters::counts::Counts;
 use crate::sleep::counters::fences::{NoFence, ScanFence};
-use crate::sleep::counters::{Packed, SleepCounters, Split};
+use crate::sleep::counters::{Packed, Split};
 use crate::sleep::demand::{Demand, Jobs};
 use crate::sleep::parking::{ParkingSlot, Slot};
 use crate::sleep::{Queues, Sleep};
@@ -414,50 +414,38 @@ const LARGE: Bounds = Bounds {
 
 const LOST: &str = "deadlock; threads";
 
-macro_rules! holds {
-    ($($name:ident: $bounds:ident, $scenario:ident;)*) => {
-        mod packed { use super::*; $(#[test]
-        fn $name() {
-            must_hold(<PackedJec>::NAME, $bounds, $scenario::<PackedJec>);
-        })* }
-        mod champion { use super::*; $(#[test]
-        fn $name() {
-            must_hold(<PackedLooksFirst>::NAME, $bounds, $scenario::<PackedLooksFirst>);
-        })* }
-        mod split_no_jec_sleepers_only { use super::*; $(#[test]
-        fn $name() {
-            must_hold(<SplitNoJec>::NAME, $bounds, $scenario::<SplitNoJec>);
-        })* }
-    };
-}
-
-macro_rules! is_caught {
-    ($($name:ident: $bounds:ident, $symptom:ident, $scenario:ident, $counters:ty;)*) => {
-        $(#[test]
-        fn $name() {
-            must_fail(<$counters>::NAME, $symptom, $bounds, $scenario::<$counters>);
+/// What holds whatever the counters.
+macro_rules! with {
+    ($($module:ident: $counters:ty;)*) => {
+        $(mod $module {
+            use super::*;
+            holds! {
+                a_private_job_finds_a_sleeper_or_is_found: PAIR, push::<$counters>;
+                a_job_that_is_shown_finds_a_sleeper: PAIR, push_after_demand::<$counters>;
+                a_private_job_is_not_lost_while_another_worker_clears_the_demand: TRIO_WITH_STEPS, clear_while_another_pushes::<$counters>;
+                a_job_pushed_after_a_search_finds_a_sleeper_or_is_found: TWO_SLEEPERS, push_after_search::<$counters>;
+                a_private_job_that_waits_for_the_next_one_gets_it: LARGE, push_two_dependent_jobs::<$counters>;
+                the_second_of_two_jobs_is_not_left_to_a_sleeper: PAIR, last_searcher_leaves::<$counters>;
+                a_job_pushed_while_a_yield_looks_is_not_left_to_a_sleeper: PAIR, a_yield_looks_too_early::<$counters>;
+            }
         })*
     };
 }
 
-holds! {
-    a_private_job_finds_a_sleeper_or_is_found: PAIR, push;
-    a_job_that_is_shown_finds_a_sleeper: PAIR, push_after_demand;
-    a_private_job_is_not_lost_while_another_worker_clears_the_demand: TRIO_WITH_STEPS, clear_while_another_pushes;
-    a_job_pushed_after_a_search_finds_a_sleeper_or_is_found: TWO_SLEEPERS, push_after_search;
-    a_private_job_that_waits_for_the_next_one_gets_it: LARGE, push_two_dependent_jobs;
-    the_second_of_two_jobs_is_not_left_to_a_sleeper: PAIR, last_searcher_leaves;
-    a_job_pushed_while_a_yield_looks_is_not_left_to_a_sleeper: PAIR, a_yield_looks_too_early;
+with! {
+    packed: PackedJec;
+    champion: PackedLooksFirst;
+    split_no_jec_sleepers_only: SplitNoJec;
 }
 
 is_caught! {
-    a_sleeper_that_fences_for_itself_alone_is_caught: PAIR, LOST, push_without_heavy_fences, PackedJec;
-    a_sleeper_that_does_not_look_for_private_jobs_is_caught: PAIR, LOST, push_unseen, PackedJec;
-    a_sleeper_that_fences_for_nobody_is_caught: PAIR, LOST, push_fenced_for_nobody, PackedJec;
+    a_sleeper_that_fences_for_itself_alone_is_caught: PAIR, LOST, push_without_heavy_fences::<PackedJec>;
+    a_sleeper_that_does_not_look_for_private_jobs_is_caught: PAIR, LOST, push_unseen::<PackedJec>;
+    a_sleeper_that_fences_for_nobody_is_caught: PAIR, LOST, push_fenced_for_nobody::<PackedJec>;
     // Where searching workers are counted, a worker that clears the demand sees them.
-    a_sleeper_that_does_not_ask_is_caught: TRIO_WITH_STEPS, LOST, clear_unasked, SplitNoJec;
-    clearing_without_a_wake_is_caught: TRIO_WITH_STEPS, LOST, clear_and_forget_the_others, PackedJec;
+    a_sleeper_that_does_not_ask_is_caught: TRIO_WITH_STEPS, LOST, clear_unasked::<SplitNoJec>;
+    clearing_without_a_wake_is_caught: TRIO_WITH_STEPS, LOST, clear_and_forget_the_others::<PackedJec>;
     // Only where who stops searching looks first.
-    leaving_the_second_job_unannounced_is_caught: PAIR, LEFT, last_searcher_leaves_unannounced, PackedLooksFirst;
-    offering_the_second_job_without_a_fence_is_caught: PAIR, LEFT, last_searcher_leaves_unfenced, PackedLooksFirst;
+    leaving_the_second_job_unannounced_is_caught: PAIR, LEFT, last_searcher_leaves_unannounced::<PackedLooksFirst>;
+    offering_the_second_job_without_a_fence_is_caught: PAIR, LEFT, last_searcher_leaves_unfenced::<PackedLooksFirst>;
 }

@@ -2,35 +2,15 @@
 
 use super::scenarios as play;
 use super::twins::*;
-use super::{PAIR, TRIO, TWO_SLEEPERS, must_fail, must_hold};
+use super::{PAIR, TRIO, TWO_SLEEPERS, holds, is_caught};
 use crate::sleep::counters::axes::*;
 use crate::sleep::counters::fences::*;
 use crate::sleep::counters::variants::for_every_variant;
-use crate::sleep::counters::{Packed, SleepCounters, Split};
+use crate::sleep::counters::{Packed, Split};
 use crate::sleep::parking::Slot;
 
 /// All threads are blocked, so a wake-up was lost.
 const LOST: &str = "deadlock; threads";
-
-/// One test for each row: a scenario that must hold for the counters.
-macro_rules! holds {
-    ($($name:ident: $bounds:ident, $($scenario:ident)::+, $counters:ty;)*) => {
-        $(#[test]
-        fn $name() {
-            must_hold(<$counters>::NAME, $bounds, $($scenario)::+::<$counters, Slot>);
-        })*
-    };
-}
-
-/// One test for each row: a scenario in which the twin must be caught, and by which message.
-macro_rules! is_caught {
-    ($($name:ident: $bounds:ident, $symptom:expr, $($scenario:ident)::+, $counters:ty, $slot:ty;)*) => {
-        $(#[test]
-        fn $name() {
-            must_fail(<$counters>::NAME, $symptom, $bounds, $($scenario)::+::<$counters, $slot>);
-        })*
-    };
-}
 
 /// What must hold for every variant, and what only for those with fences: the others may lose an
 /// internal job, and are on record for it.
@@ -38,7 +18,7 @@ macro_rules! every_scenario {
     ($packing:ident $events:ident NoFence $wake_rule:ident $padding:ident) => {
         holds_for_all! { $packing<($events, NoFence, $wake_rule, $padding)> }
         is_caught! {
-            a_pushed_job_after_news_falls_into_the_accepted_hole: PAIR, LOST, play::push_after_news, $packing<($events, NoFence, $wake_rule, $padding)>, Slot;
+            a_pushed_job_after_news_falls_into_the_accepted_hole: PAIR, LOST, play::push_after_news::<$packing<($events, NoFence, $wake_rule, $padding)>, Slot>;
         }
     };
     ($packing:ident $($axis:ident)*) => {
@@ -50,10 +30,10 @@ macro_rules! every_scenario {
 macro_rules! holds_with_fences {
     ($counters:ty) => {
         holds! {
-            a_pushed_job_finds_a_sleeper_after_news: PAIR, play::push_after_news, $counters;
-            a_pushed_job_is_not_left_to_a_searcher_that_stops: TRIO, play::push_what_a_job_awaits, $counters;
-            a_job_that_waits_for_the_next_one_gets_it: TRIO, play::push_two_dependent_jobs, $counters;
-            two_publishers_lose_neither_job: TRIO, play::two_publishers, $counters;
+            a_pushed_job_finds_a_sleeper_after_news: PAIR, play::push_after_news::<$counters, Slot>;
+            a_pushed_job_is_not_left_to_a_searcher_that_stops: TRIO, play::push_what_a_job_awaits::<$counters, Slot>;
+            a_job_that_waits_for_the_next_one_gets_it: TRIO, play::push_two_dependent_jobs::<$counters, Slot>;
+            two_publishers_lose_neither_job: TRIO, play::two_publishers::<$counters, Slot>;
         }
     };
 }
@@ -61,17 +41,17 @@ macro_rules! holds_with_fences {
 macro_rules! holds_for_all {
     ($counters:ty) => {
         holds! {
-            an_injected_job_is_never_stranded: PAIR, play::inject, $counters;
-            an_injected_job_is_never_stranded_after_news: PAIR, play::inject_after_news, $counters;
-            a_pushed_job_finds_a_sleeper_and_wakes_it: PAIR, play::push, $counters;
-            a_job_is_not_left_to_a_searcher_that_stops: TRIO, play::inject_what_a_job_awaits, $counters;
-            a_set_latch_never_leaves_its_owner_asleep: PAIR, play::set_latch, $counters;
-            a_broadcast_reaches_a_worker_that_falls_asleep: PAIR, play::broadcast, $counters;
-            one_job_and_two_workers_end_with_nobody_counted: TRIO, play::one_job_for_two, $counters;
-            a_pool_ends_though_its_workers_fall_asleep: TRIO, play::terminate, $counters;
-            a_worker_that_asks_another_pool_hears_of_the_end: TWO_SLEEPERS, play::ask_another_pool, $counters;
-            a_sleeper_that_backs_out_is_woken_no_more_than_once: TRIO, play::broadcast_and_inject, $counters;
-            a_pools_owner_who_waits_for_a_scope_is_a_worker_like_any: TRIO, play::wait_for_a_scope, $counters;
+            an_injected_job_is_never_stranded: PAIR, play::inject::<$counters, Slot>;
+            an_injected_job_is_never_stranded_after_news: PAIR, play::inject_after_news::<$counters, Slot>;
+            a_pushed_job_finds_a_sleeper_and_wakes_it: PAIR, play::push::<$counters, Slot>;
+            a_job_is_not_left_to_a_searcher_that_stops: TRIO, play::inject_what_a_job_awaits::<$counters, Slot>;
+            a_set_latch_never_leaves_its_owner_asleep: PAIR, play::set_latch::<$counters, Slot>;
+            a_broadcast_reaches_a_worker_that_falls_asleep: PAIR, play::broadcast::<$counters, Slot>;
+            one_job_and_two_workers_end_with_nobody_counted: TRIO, play::one_job_for_two::<$counters, Slot>;
+            a_pool_ends_though_its_workers_fall_asleep: TRIO, play::terminate::<$counters, Slot>;
+            a_worker_that_asks_another_pool_hears_of_the_end: TWO_SLEEPERS, play::ask_another_pool::<$counters, Slot>;
+            a_sleeper_that_backs_out_is_woken_no_more_than_once: TRIO, play::broadcast_and_inject::<$counters, Slot>;
+            a_pools_owner_who_waits_for_a_scope_is_a_worker_like_any: TRIO, play::wait_for_a_scope::<$counters, Slot>;
         }
     };
 }
@@ -91,9 +71,9 @@ macro_rules! looking_scenario {
 macro_rules! looking_holds {
     ($counters:ty) => {
         holds! {
-            a_job_is_not_left_to_a_searcher_that_stops: TRIO, play::inject_what_a_job_awaits, $counters;
-            one_job_and_two_workers_end_with_nobody_counted: TRIO, play::one_job_for_two, $counters;
-            a_pools_owner_who_waits_for_a_scope_is_a_worker_like_any: TRIO, play::wait_for_a_scope, $counters;
+            a_job_is_not_left_to_a_searcher_that_stops: TRIO, play::inject_what_a_job_awaits::<$counters, Slot>;
+            one_job_and_two_workers_end_with_nobody_counted: TRIO, play::one_job_for_two::<$counters, Slot>;
+            a_pools_owner_who_waits_for_a_scope_is_a_worker_like_any: TRIO, play::wait_for_a_scope::<$counters, Slot>;
         }
     };
 }
@@ -101,8 +81,8 @@ macro_rules! looking_holds {
 macro_rules! looking_holds_with_fences {
     ($counters:ty) => {
         holds! {
-            a_pushed_job_is_not_left_to_a_searcher_that_stops: TRIO, play::push_what_a_job_awaits, $counters;
-            a_job_that_waits_for_the_next_one_gets_it: TRIO, play::push_two_dependent_jobs, $counters;
+            a_pushed_job_is_not_left_to_a_searcher_that_stops: TRIO, play::push_what_a_job_awaits::<$counters, Slot>;
+            a_job_that_waits_for_the_next_one_gets_it: TRIO, play::push_two_dependent_jobs::<$counters, Slot>;
         }
     };
 }
@@ -116,17 +96,17 @@ mod looking_for_work_before_leaving_is_caught {
     use super::*;
     type Looking<E, F> = (E, F, IdleFirst, Inline, WakeWhereWorkIs);
     is_caught! {
-        packed: TRIO, LOST, play::inject_what_a_job_awaits_looking_first, Packed<Looking<Jec, NoFence>>, Slot;
-        split: TRIO, LOST, play::inject_what_a_job_awaits_looking_first, Split<Looking<Jec, NoFence>>, Slot;
-        split_no_jec: TRIO, LOST, play::inject_what_a_job_awaits_looking_first, Split<Looking<NoJec, ScanFence>>, Slot;
+        packed: TRIO, LOST, play::inject_what_a_job_awaits_looking_first::<Packed<Looking<Jec, NoFence>>, Slot>;
+        split: TRIO, LOST, play::inject_what_a_job_awaits_looking_first::<Split<Looking<Jec, NoFence>>, Slot>;
+        split_no_jec: TRIO, LOST, play::inject_what_a_job_awaits_looking_first::<Split<Looking<NoJec, ScanFence>>, Slot>;
     }
 }
 
 mod leaving_the_work_to_sleepers_is_caught {
     use super::*;
     is_caught! {
-        packed: TRIO, LOST, play::inject_what_a_job_awaits, With<NoChain, Packed<(Jec, NoFence, IdleFirst, Inline, WakeWhereWorkIs)>>, Slot;
-        split_no_jec: TRIO, LOST, play::inject_what_a_job_awaits, With<NoChain, Split<(NoJec, ScanFence, IdleFirst, Inline, WakeWhereWorkIs)>>, Slot;
+        packed: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoChain, Packed<(Jec, NoFence, IdleFirst, Inline, WakeWhereWorkIs)>>, Slot>;
+        split_no_jec: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoChain, Split<(NoJec, ScanFence, IdleFirst, Inline, WakeWhereWorkIs)>>, Slot>;
     }
 }
 
@@ -139,55 +119,55 @@ type SplitNoJec<W> = Split<(NoJec, ScanFence, W, Inline)>;
 mod events_that_wrap_at_two_strand_no_injected_job {
     use super::*;
     holds! {
-        inject: PAIR, play::inject, With<OneBitOfEvents, PackedJec<IdleFirst>>;
-        inject_after_news: PAIR, play::inject_after_news, With<OneBitOfEvents, PackedJec<IdleFirst>>;
-        inject_what_a_job_awaits: TRIO, play::inject_what_a_job_awaits, With<OneBitOfEvents, PackedJec<IdleFirst>>;
+        inject: PAIR, play::inject::<With<OneBitOfEvents, PackedJec<IdleFirst>>, Slot>;
+        inject_after_news: PAIR, play::inject_after_news::<With<OneBitOfEvents, PackedJec<IdleFirst>>, Slot>;
+        inject_what_a_job_awaits: TRIO, play::inject_what_a_job_awaits::<With<OneBitOfEvents, PackedJec<IdleFirst>>, Slot>;
     }
 }
 
 mod looking_for_news_before_registering_is_caught {
     use super::*;
     is_caught! {
-        split: PAIR, LOST, play::push, With<LooksBeforeRegistering, SplitJec<IdleFirst>>, Slot;
-        split_sleepers_only: PAIR, LOST, play::push, With<LooksBeforeRegistering, SplitJec<SleepersOnly>>, Slot;
+        split: PAIR, LOST, play::push::<With<LooksBeforeRegistering, SplitJec<IdleFirst>>, Slot>;
+        split_sleepers_only: PAIR, LOST, play::push::<With<LooksBeforeRegistering, SplitJec<SleepersOnly>>, Slot>;
     }
 }
 
 mod looking_for_sleepers_before_leaving_is_caught {
     use super::*;
     is_caught! {
-        split: TRIO, LOST, play::inject_what_a_job_awaits, With<LooksBeforeLeaving, SplitJec<IdleFirst>>, Slot;
-        split_no_jec: TRIO, LOST, play::inject_what_a_job_awaits, With<LooksBeforeLeaving, SplitNoJec<IdleFirst>>, Slot;
+        split: TRIO, LOST, play::inject_what_a_job_awaits::<With<LooksBeforeLeaving, SplitJec<IdleFirst>>, Slot>;
+        split_no_jec: TRIO, LOST, play::inject_what_a_job_awaits::<With<LooksBeforeLeaving, SplitNoJec<IdleFirst>>, Slot>;
     }
 }
 
 mod leaving_without_a_wake_is_caught_where_jobs_are_left_to_searchers {
     use super::*;
     is_caught! {
-        packed: TRIO, LOST, play::inject_what_a_job_awaits, With<NoChain, PackedJec<IdleFirst>>, Slot;
-        packed_no_jec: TRIO, LOST, play::inject_what_a_job_awaits, With<NoChain, PackedNoJec<IdleFirst>>, Slot;
-        split: TRIO, LOST, play::inject_what_a_job_awaits, With<NoChain, SplitJec<IdleFirst>>, Slot;
-        split_no_jec: TRIO, LOST, play::inject_what_a_job_awaits, With<NoChain, SplitNoJec<IdleFirst>>, Slot;
+        packed: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoChain, PackedJec<IdleFirst>>, Slot>;
+        packed_no_jec: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoChain, PackedNoJec<IdleFirst>>, Slot>;
+        split: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoChain, SplitJec<IdleFirst>>, Slot>;
+        split_no_jec: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoChain, SplitNoJec<IdleFirst>>, Slot>;
     }
 }
 
 mod leaving_without_a_wake_does_no_harm_where_sleepers_are_woken_at_once {
     use super::*;
     holds! {
-        packed: TRIO, play::inject_what_a_job_awaits, With<NoChain, PackedJec<SleepersOnly>>;
-        packed_no_jec: TRIO, play::inject_what_a_job_awaits, With<NoChain, PackedNoJec<SleepersOnly>>;
-        split: TRIO, play::inject_what_a_job_awaits, With<NoChain, SplitJec<SleepersOnly>>;
-        split_no_jec: TRIO, play::inject_what_a_job_awaits, With<NoChain, SplitNoJec<SleepersOnly>>;
+        packed: TRIO, play::inject_what_a_job_awaits::<With<NoChain, PackedJec<SleepersOnly>>, Slot>;
+        packed_no_jec: TRIO, play::inject_what_a_job_awaits::<With<NoChain, PackedNoJec<SleepersOnly>>, Slot>;
+        split: TRIO, play::inject_what_a_job_awaits::<With<NoChain, SplitJec<SleepersOnly>>, Slot>;
+        split_no_jec: TRIO, play::inject_what_a_job_awaits::<With<NoChain, SplitNoJec<SleepersOnly>>, Slot>;
     }
 }
 
 mod scanning_without_the_deques_is_caught {
     use super::*;
     is_caught! {
-        packed_no_jec: PAIR, LOST, play::push_unseen, PackedNoJec<IdleFirst>, Slot;
-        packed_no_jec_sleepers_only: PAIR, LOST, play::push_unseen, PackedNoJec<SleepersOnly>, Slot;
-        split_no_jec: PAIR, LOST, play::push_unseen, SplitNoJec<IdleFirst>, Slot;
-        split_no_jec_sleepers_only: PAIR, LOST, play::push_unseen, SplitNoJec<SleepersOnly>, Slot;
+        packed_no_jec: PAIR, LOST, play::push_unseen::<PackedNoJec<IdleFirst>, Slot>;
+        packed_no_jec_sleepers_only: PAIR, LOST, play::push_unseen::<PackedNoJec<SleepersOnly>, Slot>;
+        split_no_jec: PAIR, LOST, play::push_unseen::<SplitNoJec<IdleFirst>, Slot>;
+        split_no_jec_sleepers_only: PAIR, LOST, play::push_unseen::<SplitNoJec<SleepersOnly>, Slot>;
     }
 }
 
@@ -196,45 +176,45 @@ mod scanning_without_the_deques_is_caught {
 mod sleeping_without_a_look_at_the_injector_is_caught {
     use super::*;
     is_caught! {
-        packed_no_jec: PAIR, LOST, play::inject_unseen, PackedNoJec<IdleFirst>, Slot;
-        split_no_jec: PAIR, LOST, play::inject_unseen, SplitNoJec<IdleFirst>, Slot;
+        packed_no_jec: PAIR, LOST, play::inject_unseen::<PackedNoJec<IdleFirst>, Slot>;
+        split_no_jec: PAIR, LOST, play::inject_unseen::<SplitNoJec<IdleFirst>, Slot>;
     }
 }
 
 mod pushing_without_a_fence_is_caught {
     use super::*;
     is_caught! {
-        packed_no_jec: PAIR, LOST, play::push, Packed<(NoJec, NoPushFence<ScanFence>, IdleFirst, Inline)>, Slot;
-        packed_no_jec_sleepers_only: PAIR, LOST, play::push, Packed<(NoJec, NoPushFence<ScanFence>, SleepersOnly, Inline)>, Slot;
-        split_no_jec: PAIR, LOST, play::push, Split<(NoJec, NoPushFence<ScanFence>, IdleFirst, Inline)>, Slot;
-        split_no_jec_sleepers_only: PAIR, LOST, play::push, Split<(NoJec, NoPushFence<ScanFence>, SleepersOnly, Inline)>, Slot;
-        packed_push_fence: PAIR, LOST, play::push_after_news, Packed<(Jec, NoPushFence<PushFence>, IdleFirst, Inline)>, Slot;
-        split_push_fence: PAIR, LOST, play::push_after_news, Split<(Jec, NoPushFence<PushFence>, IdleFirst, Inline)>, Slot;
+        packed_no_jec: PAIR, LOST, play::push::<Packed<(NoJec, NoPushFence<ScanFence>, IdleFirst, Inline)>, Slot>;
+        packed_no_jec_sleepers_only: PAIR, LOST, play::push::<Packed<(NoJec, NoPushFence<ScanFence>, SleepersOnly, Inline)>, Slot>;
+        split_no_jec: PAIR, LOST, play::push::<Split<(NoJec, NoPushFence<ScanFence>, IdleFirst, Inline)>, Slot>;
+        split_no_jec_sleepers_only: PAIR, LOST, play::push::<Split<(NoJec, NoPushFence<ScanFence>, SleepersOnly, Inline)>, Slot>;
+        packed_push_fence: PAIR, LOST, play::push_after_news::<Packed<(Jec, NoPushFence<PushFence>, IdleFirst, Inline)>, Slot>;
+        split_push_fence: PAIR, LOST, play::push_after_news::<Split<(Jec, NoPushFence<PushFence>, IdleFirst, Inline)>, Slot>;
     }
 }
 
 mod fencing_only_pushes_on_an_empty_deque_is_caught {
     use super::*;
     is_caught! {
-        packed_no_jec: TRIO, LOST, play::push_two_dependent_jobs, With<FenceWhenEmpty, Packed<(NoJec, NoPushFence<ScanFence>, IdleFirst, Inline)>>, Slot;
-        split_no_jec: TRIO, LOST, play::push_two_dependent_jobs, With<FenceWhenEmpty, Split<(NoJec, NoPushFence<ScanFence>, IdleFirst, Inline)>>, Slot;
-        packed_push_fence: TRIO, LOST, play::push_two_dependent_jobs, With<FenceWhenEmpty, Packed<(Jec, NoPushFence<PushFence>, IdleFirst, Inline)>>, Slot;
+        packed_no_jec: TRIO, LOST, play::push_two_dependent_jobs::<With<FenceWhenEmpty, Packed<(NoJec, NoPushFence<ScanFence>, IdleFirst, Inline)>>, Slot>;
+        split_no_jec: TRIO, LOST, play::push_two_dependent_jobs::<With<FenceWhenEmpty, Split<(NoJec, NoPushFence<ScanFence>, IdleFirst, Inline)>>, Slot>;
+        packed_push_fence: TRIO, LOST, play::push_two_dependent_jobs::<With<FenceWhenEmpty, Packed<(Jec, NoPushFence<PushFence>, IdleFirst, Inline)>>, Slot>;
     }
 }
 
 mod blocking_though_claimed_is_caught {
     use super::*;
     is_caught! {
-        packed_no_jec: TRIO, LOST, play::two_publishers, PackedNoJec<IdleFirst>, BlocksThoughClaimed;
-        split_no_jec: TRIO, LOST, play::two_publishers, SplitNoJec<IdleFirst>, BlocksThoughClaimed;
+        packed_no_jec: TRIO, LOST, play::two_publishers::<PackedNoJec<IdleFirst>, BlocksThoughClaimed>;
+        split_no_jec: TRIO, LOST, play::two_publishers::<SplitNoJec<IdleFirst>, BlocksThoughClaimed>;
     }
 }
 
 mod arming_too_late_is_caught {
     use super::*;
     is_caught! {
-        packed_no_jec: PAIR, LOST, play::set_latch, PackedNoJec<IdleFirst>, ArmsTooLate;
-        split_no_jec: PAIR, LOST, play::set_latch, SplitNoJec<IdleFirst>, ArmsTooLate;
+        packed_no_jec: PAIR, LOST, play::set_latch::<PackedNoJec<IdleFirst>, ArmsTooLate>;
+        split_no_jec: PAIR, LOST, play::set_latch::<SplitNoJec<IdleFirst>, ArmsTooLate>;
     }
 }
 
@@ -242,8 +222,8 @@ mod unregistering_after_the_lock_is_caught_where_it_can_be_seen {
     use super::*;
     const SEEN: &str = "stops searching while it is counted as asleep";
     is_caught! {
-        packed: TRIO, SEEN, play::one_job_for_two, PackedJec<IdleFirst>, UnregistersTooLate;
-        packed_no_jec: TRIO, SEEN, play::one_job_for_two, PackedNoJec<IdleFirst>, UnregistersTooLate;
+        packed: TRIO, SEEN, play::one_job_for_two::<PackedJec<IdleFirst>, UnregistersTooLate>;
+        packed_no_jec: TRIO, SEEN, play::one_job_for_two::<PackedNoJec<IdleFirst>, UnregistersTooLate>;
     }
 }
 
@@ -251,31 +231,31 @@ mod backing_out_though_claimed_is_caught {
     use super::*;
     const SEEN: &str = "wakes up that was not counted as asleep";
     is_caught! {
-        packed_no_jec: TRIO, SEEN, play::broadcast_and_inject, PackedNoJec<IdleFirst>, UnregistersThoughClaimed;
-        split_no_jec: TRIO, SEEN, play::broadcast_and_inject, SplitNoJec<IdleFirst>, UnregistersThoughClaimed;
+        packed_no_jec: TRIO, SEEN, play::broadcast_and_inject::<PackedNoJec<IdleFirst>, UnregistersThoughClaimed>;
+        split_no_jec: TRIO, SEEN, play::broadcast_and_inject::<SplitNoJec<IdleFirst>, UnregistersThoughClaimed>;
     }
 }
 
 mod deciding_to_block_without_the_lock_is_caught {
     use super::*;
     is_caught! {
-        packed: TRIO, LOST, play::broadcast_and_inject, PackedJec<IdleFirst>, CommitsWithoutTheLock;
-        split: TRIO, LOST, play::broadcast_and_inject, SplitJec<IdleFirst>, CommitsWithoutTheLock;
+        packed: TRIO, LOST, play::broadcast_and_inject::<PackedJec<IdleFirst>, CommitsWithoutTheLock>;
+        split: TRIO, LOST, play::broadcast_and_inject::<SplitJec<IdleFirst>, CommitsWithoutTheLock>;
     }
 }
 
 mod waking_a_worker_of_the_wrong_pool_is_caught {
     use super::*;
     is_caught! {
-        packed: TWO_SLEEPERS, LOST, play::ask_another_pool_that_wakes_its_own, PackedJec<IdleFirst>, Slot;
-        split_no_jec: TWO_SLEEPERS, LOST, play::ask_another_pool_that_wakes_its_own, SplitNoJec<IdleFirst>, Slot;
+        packed: TWO_SLEEPERS, LOST, play::ask_another_pool_that_wakes_its_own::<PackedJec<IdleFirst>, Slot>;
+        split_no_jec: TWO_SLEEPERS, LOST, play::ask_another_pool_that_wakes_its_own::<SplitNoJec<IdleFirst>, Slot>;
     }
 }
 
 mod an_owner_that_leaves_without_a_wake_is_caught {
     use super::*;
     is_caught! {
-        packed: TRIO, LOST, play::wait_for_a_scope, With<NoChain, PackedJec<IdleFirst>>, Slot;
-        split_no_jec: TRIO, LOST, play::wait_for_a_scope, With<NoChain, SplitNoJec<IdleFirst>>, Slot;
+        packed: TRIO, LOST, play::wait_for_a_scope::<With<NoChain, PackedJec<IdleFirst>>, Slot>;
+        split_no_jec: TRIO, LOST, play::wait_for_a_scope::<With<NoChain, SplitNoJec<IdleFirst>>, Slot>;
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use loom::thread;
 
 use super::{BY_KERNEL, FREE, NONE, REFUSED, Registration};
-use crate::sleep::models::{Bounds, must_fail, must_hold};
+use crate::sleep::models::{Bounds, holds, is_caught};
 use crate::sync::modelled::{self, AtomicUsize, Ordering, fence, heavy_fence, light_fence};
 
 /// A light side, a heavy one, and who registers.
@@ -257,114 +257,32 @@ fn pairs_while_the_kernel_refuses<S: Refused>() {
     of_each_pair_one_sees(light, first, |demand| heavy(&registration, demand));
 }
 
-#[test]
-fn models_of_pairs_while_the_kernel_refuses() {
-    must_hold(
-        "fences, refused",
-        REFUSED_TRIO,
-        pairs_while_the_kernel_refuses::<Right>,
-    );
+holds! {
+    models_of_pairs_while_the_kernel_refuses: REFUSED_TRIO, pairs_while_the_kernel_refuses::<Right>;
 }
 
-#[test]
-fn models_catch_a_refusal_without_grace() {
-    must_fail(
-        "fences, no grace",
-        SEEN,
-        REFUSED_TRIO,
-        pairs_while_the_kernel_refuses::<GivesNoGrace>,
-    );
+is_caught! {
+    models_catch_a_refusal_without_grace: REFUSED_TRIO, SEEN, pairs_while_the_kernel_refuses::<GivesNoGrace>;
+    models_catch_a_refusal_that_is_told_early: REFUSED_TRIO, SEEN, pairs_while_the_kernel_refuses::<SaysSoEarly>;
 }
 
-#[test]
-fn models_catch_a_refusal_that_is_told_early() {
-    must_fail(
-        "fences, told early",
-        SEEN,
-        REFUSED_TRIO,
-        pairs_while_the_kernel_refuses::<SaysSoEarly>,
-    );
+holds! {
+    models_of_a_pair_while_the_process_registers: TRIO, pair_while_registering::<Right>;
+    models_of_a_pair_while_two_threads_register_the_process: QUARTET, pair_while_two_register::<Right>;
 }
 
-#[test]
-fn models_of_a_pair_while_the_process_registers() {
-    must_hold("fences, registering", TRIO, pair_while_registering::<Right>);
+is_caught! {
+    models_catch_who_leaves_the_fence_to_the_first_that_registers: QUARTET, SEEN, pair_while_two_register::<LeavesTheFenceToTheFirst>;
 }
 
-#[test]
-fn models_of_a_pair_while_two_threads_register_the_process() {
-    must_hold(
-        "fences, registering twice",
-        QUARTET,
-        pair_while_two_register::<Right>,
-    );
+holds! {
+    models_of_a_pair_while_the_kernel_declines_after_it_registered: TRIO, pair_while_registering::<IsDeclined>;
 }
 
-#[test]
-fn models_catch_who_leaves_the_fence_to_the_first_that_registers() {
-    must_fail(
-        "fences, the first's fence",
-        SEEN,
-        QUARTET,
-        pair_while_two_register::<LeavesTheFenceToTheFirst>,
-    );
-}
-
-#[test]
-fn models_of_a_pair_while_the_kernel_declines_after_it_registered() {
-    must_hold(
-        "fences, declined",
-        TRIO,
-        pair_while_registering::<IsDeclined>,
-    );
-}
-
-#[test]
-fn models_catch_a_decline_of_what_is_free() {
-    must_fail(
-        "fences, declined though free",
-        SEEN,
-        TRIO,
-        pair_while_registering::<DeclinesWhatIsFree>,
-    );
-}
-
-#[test]
-fn models_catch_registering_without_a_fence() {
-    must_fail(
-        "fences, no fence",
-        SEEN,
-        TRIO,
-        pair_while_registering::<RegistersWithoutAFence>,
-    );
-}
-
-#[test]
-fn models_catch_light_sides_that_are_freed_at_once() {
-    must_fail(
-        "fences, freed at once",
-        SEEN,
-        TRIO,
-        pair_while_registering::<FreesAtOnce>,
-    );
-}
-
-#[test]
-fn models_catch_a_state_that_is_read_before_the_fence() {
-    must_fail(
-        "fences, read early",
-        SEEN,
-        TRIO,
-        pair_while_registering::<ReadsTheStateBeforeTheFence>,
-    );
-}
-
-#[test]
-fn models_catch_a_light_side_that_is_free_too_early() {
-    must_fail(
-        "fences, free early",
-        SEEN,
-        TRIO,
-        pair_while_registering::<IsFreeTooEarly>,
-    );
+is_caught! {
+    models_catch_a_decline_of_what_is_free: TRIO, SEEN, pair_while_registering::<DeclinesWhatIsFree>;
+    models_catch_registering_without_a_fence: TRIO, SEEN, pair_while_registering::<RegistersWithoutAFence>;
+    models_catch_light_sides_that_are_freed_at_once: TRIO, SEEN, pair_while_registering::<FreesAtOnce>;
+    models_catch_a_state_that_is_read_before_the_fence: TRIO, SEEN, pair_while_registering::<ReadsTheStateBeforeTheFence>;
+    models_catch_a_light_side_that_is_free_too_early: TRIO, SEEN, pair_while_registering::<IsFreeTooEarly>;
 }

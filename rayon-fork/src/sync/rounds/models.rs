@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::{Rounds, after};
-use crate::sleep::models::{Bounds, must_fail, must_hold};
+use crate::sleep::models::{Bounds, holds, is_caught};
 use crate::sync::modelled::{self, Ordering, light_fence, try_heavy_fence};
 use crate::sync::registration::models::{SEEN, of_each_pair_one_sees};
 
@@ -116,56 +116,15 @@ fn pairs<S: Steps>() {
     });
 }
 
-#[test]
-fn models_of_two_that_share_a_heavy_fence() {
-    must_hold("shared fences", TRIO, pairs::<Right>);
+holds! {
+    models_of_two_that_share_a_heavy_fence: TRIO, pairs::<Right>;
+    models_of_a_shared_fence_that_the_kernel_refuses: TRIO, pairs::<IsRefused>;
+    models_of_an_abandoned_round: TRIO, pairs_beside_an_abandoned_round::<Right>;
 }
 
-#[test]
-fn models_of_a_shared_fence_that_the_kernel_refuses() {
-    must_hold("shared fences, refused", TRIO, pairs::<IsRefused>);
-}
-
-#[test]
-fn models_of_an_abandoned_round() {
-    must_hold(
-        "shared fences, abandoned",
-        TRIO,
-        pairs_beside_an_abandoned_round::<Right>,
-    );
-}
-
-#[test]
-fn models_catch_who_ends_an_abandoned_round_before_it_fences() {
-    must_fail(
-        "shared fences, ended first",
-        SEEN,
-        TRIO,
-        pairs_beside_an_abandoned_round::<EndsFirst>,
-    );
-}
-
-#[test]
-fn models_catch_who_relies_on_a_fence_that_may_be_over() {
-    must_fail(
-        "shared fences, runs already",
-        SEEN,
-        TRIO,
-        pairs::<TakesTheRoundThatRuns>,
-    );
-}
-
-#[test]
-fn models_catch_who_joins_a_round_unseen() {
-    must_fail("shared fences, unseen", SEEN, TRIO, pairs::<OnlyLooks>);
-}
-
-#[test]
-fn models_catch_a_refused_round_that_counts() {
-    must_fail(
-        "shared fences, refused and counted",
-        SEEN,
-        TRIO,
-        pairs::<CountsARefusedRound>,
-    );
+is_caught! {
+    models_catch_who_ends_an_abandoned_round_before_it_fences: TRIO, SEEN, pairs_beside_an_abandoned_round::<EndsFirst>;
+    models_catch_who_relies_on_a_fence_that_may_be_over: TRIO, SEEN, pairs::<TakesTheRoundThatRuns>;
+    models_catch_who_joins_a_round_unseen: TRIO, SEEN, pairs::<OnlyLooks>;
+    models_catch_a_refused_round_that_counts: TRIO, SEEN, pairs::<CountsARefusedRound>;
 }

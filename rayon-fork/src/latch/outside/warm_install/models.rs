@@ -5,7 +5,7 @@ use loom::thread;
 use std::sync::Arc;
 
 use super::{BLOCKED, LockLatch, Outlook, SET};
-use crate::sleep::models::{Bounds, must_fail, must_hold};
+use crate::sleep::models::{Bounds, holds, is_caught};
 use crate::sync::modelled::Ordering;
 
 /// Every schedule.
@@ -34,11 +34,10 @@ fn wait_for_a_result(set: fn(&LockLatch)) {
     setter.join().expect("a failed thread has failed the model");
 }
 
-#[test]
-fn a_thread_that_waits_outside_goes_on_and_sees_the_result() {
-    must_hold(SUBJECT, ALL, || {
+holds! {
+    a_thread_that_waits_outside_goes_on_and_sees_the_result: ALL, || {
         wait_for_a_result(LockLatch::set_and_notify)
-    });
+    };
 }
 
 fn set_and_notify_without_lock(latch: &LockLatch) {
@@ -66,23 +65,14 @@ fn set_without_order(latch: &LockLatch) {
 
 const DEADLOCK: &str = "deadlock; threads";
 
-#[test]
-fn notifying_without_the_lock_is_caught() {
-    must_fail(SUBJECT, DEADLOCK, ALL, || {
+is_caught! {
+    notifying_without_the_lock_is_caught: ALL, DEADLOCK, || {
         wait_for_a_result(set_and_notify_without_lock)
-    });
-}
-
-#[test]
-fn setting_in_two_steps_is_caught() {
-    must_fail(SUBJECT, DEADLOCK, ALL, || {
+    };
+    setting_in_two_steps_is_caught: ALL, DEADLOCK, || {
         wait_for_a_result(set_in_two_steps)
-    });
-}
-
-#[test]
-fn setting_without_order_is_caught() {
-    must_fail(SUBJECT, "Causality violation", ALL, || {
+    };
+    setting_without_order_is_caught: ALL, "Causality violation", || {
         wait_for_a_result(set_without_order)
-    });
+    };
 }
