@@ -70,7 +70,7 @@ impl JobRef {
     }
 }
 
-impl crate::deque::terms::TwoWords for JobRef {
+impl crate::deque::TwoWords for JobRef {
     #[inline]
     fn into_words(self) -> [*mut (); 2] {
         [self.job.cast_mut(), self.execute as *mut ()]

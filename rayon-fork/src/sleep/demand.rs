@@ -6,11 +6,11 @@
 use std::fmt;
 
 use super::Sleep;
-use super::counters::counts::Counts;
 use super::parking::ParkingSlot;
 use super::{IdlePeriod, Phase};
-use crate::deque::terms::Answer;
+use crate::deque::Answer;
 use crate::hooks::{self, Event};
+use crate::sleep::counters::SleepCounters;
 use crate::sync::AtomicUsize as UnmodelledUsize;
 use crate::sync::modelled::{AtomicUsize, Fences, Ordering, fence};
 
@@ -80,7 +80,7 @@ impl Demand {
     }
 }
 
-impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
+impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     #[inline]
     fn jobs(&self) -> Jobs {
         self.demand

@@ -22,9 +22,7 @@ pub(crate) use patience::pause;
 #[allow(unused_imports)]
 pub(crate) use patience::{A_WAKE_UP, Backoff, Yielding};
 
-use self::counters::axes::{Events, LeaveRule};
-use self::counters::counts::Counts;
-use self::counters::fences::Fence;
+use self::counters::axes::{Events, Fence, LeaveRule};
 use self::counters::{EventsOf, FenceOf, LeaveRuleOf, Selected, SleepCounters, SleepyTicket};
 use self::demand::{Demand, Jobs};
 use self::parking::{ParkingSlot, Slot};
@@ -46,7 +44,7 @@ pub(crate) const VARIANT: &str = Selected::NAME;
 /// Whether this build's counters have a use for `word`.
 #[cfg(feature = "instrument")]
 pub(crate) fn uses_word(word: hooks::Word) -> bool {
-    <Selected as Counts>::uses(word)
+    <Selected as SleepCounters>::uses(word)
 }
 
 /// What a worker looks at before it blocks; each method is asked by the worker itself, and may err
@@ -168,7 +166,7 @@ impl Sleep {
     }
 }
 
-impl<C: Counts, S: fmt::Debug> Sleep<C, S> {
+impl<C: SleepCounters, S: fmt::Debug> Sleep<C, S> {
     /// Adds what is counted, and what each worker's slot says, to the description of a pool. For
     /// people: the values are not of one moment.
     pub(crate) fn describe(&self, pool: &mut fmt::DebugStruct<'_, '_>) {
@@ -190,7 +188,7 @@ impl<C: Counts, S: fmt::Debug> Sleep<C, S> {
     }
 }
 
-impl<C: Counts, S: ParkingSlot> Sleep<C, S> {
+impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     /// For a pool whose pushes are all announced.
     #[cfg(all(test, not(fork_loom)))]
     fn with_workers(workers: usize) -> Self {

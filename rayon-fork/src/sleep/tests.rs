@@ -1,9 +1,8 @@
 //! The policy and the slots, with one thread where that is enough, and with two where blocking is
 //! the point.
 
-use super::counters::counts::Counts;
 use super::counters::variants::for_every_variant;
-use super::counters::{EventsOf, FenceOf, Packed, SleepCounters, Split, axes::*, fences::*};
+use super::counters::{EventsOf, FenceOf, Packed, SleepCounters, Split, axes::*};
 use super::parking::{ParkingSlot, Slot, State};
 use super::{IdlePeriod, MAX_WORKERS, Patience, Phase, Queues, ROUNDS_UNTIL_SLEEPY, Sleep};
 use crate::core_latch::CoreLatch;
@@ -70,14 +69,14 @@ impl Queues for Scripted<'_> {
     }
 }
 
-fn one_worker<C: Counts>() -> (Sleep<C>, IdlePeriod<'static>, CoreLatch) {
+fn one_worker<C: SleepCounters>() -> (Sleep<C>, IdlePeriod<'static>, CoreLatch) {
     let sleep = Sleep::<C>::with_workers(1);
     let idle = sleep.begin_search(0, None);
     (sleep, idle, CoreLatch::new())
 }
 
 /// Calls that a worker makes until it looks over the queues for the last time before it blocks.
-fn rounds_until_scan<C: Counts>(
+fn rounds_until_scan<C: SleepCounters>(
     sleep: &Sleep<C>,
     idle: &mut IdlePeriod<'_>,
     latch: &CoreLatch,
@@ -93,7 +92,7 @@ fn rounds_until_scan<C: Counts>(
     panic!("1000 rounds without an attempt to sleep");
 }
 
-fn a_worker_searches_for_all_rounds_and_twice_more_before_it_tries_to_sleep<C: Counts>() {
+fn a_worker_searches_for_all_rounds_and_twice_more_before_it_tries_to_sleep<C: SleepCounters>() {
     let (sleep, mut idle, latch) = one_worker::<C>();
     let queues = Scripted {
         injected: true,
@@ -107,7 +106,7 @@ fn a_worker_searches_for_all_rounds_and_twice_more_before_it_tries_to_sleep<C: C
     }
 }
 
-fn news_cost_a_sleepy_worker_one_more_search_and_not_all_rounds<C: Counts>() {
+fn news_cost_a_sleepy_worker_one_more_search_and_not_all_rounds<C: SleepCounters>() {
     let (sleep, mut idle, latch) = one_worker::<C>();
     let queues = Scripted {
         injected: true,
@@ -126,7 +125,7 @@ fn news_cost_a_sleepy_worker_one_more_search_and_not_all_rounds<C: Counts>() {
     }
 }
 
-fn a_worker_that_sees_something_to_run_does_not_block_and_is_not_counted<C: Counts>() {
+fn a_worker_that_sees_something_to_run_does_not_block_and_is_not_counted<C: SleepCounters>() {
     for (broadcasts, injected) in [(true, false), (false, true)] {
         let (sleep, mut idle, latch) = one_worker::<C>();
         let queues = Scripted {
@@ -141,7 +140,7 @@ fn a_worker_that_sees_something_to_run_does_not_block_and_is_not_counted<C: Coun
     }
 }
 
-fn a_stealable_job_keeps_a_worker_awake_if_nothing_else_would_tell_it<C: Counts>() {
+fn a_stealable_job_keeps_a_worker_awake_if_nothing_else_would_tell_it<C: SleepCounters>() {
     if FenceOf::<C>::SCANS_BEFORE_SLEEP {
         let (sleep, mut idle, latch) = one_worker::<C>();
         let queues = Scripted {
@@ -153,7 +152,7 @@ fn a_stealable_job_keeps_a_worker_awake_if_nothing_else_would_tell_it<C: Counts>
     }
 }
 
-fn a_worker_claimed_while_it_scans_does_not_block_and_is_uncounted_once<C: Counts>() {
+fn a_worker_claimed_while_it_scans_does_not_block_and_is_uncounted_once<C: SleepCounters>() {
     if !FenceOf::<C>::SCANS_BEFORE_SLEEP {
         return; // It scans under the lock, so nobody can claim it before it blocks.
     }
@@ -170,7 +169,7 @@ fn a_worker_claimed_while_it_scans_does_not_block_and_is_uncounted_once<C: Count
     }
 }
 
-fn a_set_latch_keeps_its_owner_awake_and_uncounted<C: Counts>() {
+fn a_set_latch_keeps_its_owner_awake_and_uncounted<C: SleepCounters>() {
     let (sleep, mut idle, latch) = one_worker::<C>();
     // SAFETY: `latch` lives until the end of this function.
     assert!(!unsafe { CoreLatch::set(&raw const latch) });
@@ -188,7 +187,7 @@ fn a_set_latch_keeps_its_owner_awake_and_uncounted<C: Counts>() {
 /// That they are counted as asleep is not enough: a split form counts a worker first, and then lets
 /// it turn back if there is news. A test that announces a job in between would wait for a wake-up
 /// that nobody owes.
-fn until_blocked<C: Counts>(sleep: &Sleep<C>, workers: usize) {
+fn until_blocked<C: SleepCounters>(sleep: &Sleep<C>, workers: usize) {
     let patience = Instant::now();
     let is_blocked = |slot: &Slot| *slot.state.lock() == State::Parked;
     while !sleep.slots[..workers].iter().all(|slot| is_blocked(slot)) {
@@ -202,7 +201,7 @@ fn until_blocked<C: Counts>(sleep: &Sleep<C>, workers: usize) {
 }
 
 /// Lets `rouse` wake a worker that sleeps on a latch nobody has set, and waits for it.
-fn is_roused<C: Counts>(rouse: impl Fn(&Sleep<C>, &CoreLatch)) {
+fn is_roused<C: SleepCounters>(rouse: impl Fn(&Sleep<C>, &CoreLatch)) {
     let (sleep, latch) = (Sleep::<C>::with_workers(1), CoreLatch::new());
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -220,22 +219,22 @@ fn is_roused<C: Counts>(rouse: impl Fn(&Sleep<C>, &CoreLatch)) {
     );
 }
 
-fn a_sleeper_is_roused_by_an_injected_job<C: Counts>() {
+fn a_sleeper_is_roused_by_an_injected_job<C: SleepCounters>() {
     is_roused::<C>(|sleep, _| sleep.job_injected(true));
 }
 
-fn a_sleeper_is_roused_by_a_pushed_job<C: Counts>() {
+fn a_sleeper_is_roused_by_a_pushed_job<C: SleepCounters>() {
     is_roused::<C>(|sleep, _| sleep.job_pushed(true));
 }
 
-fn a_sleeper_is_roused_by_name_and_once<C: Counts>() {
+fn a_sleeper_is_roused_by_name_and_once<C: SleepCounters>() {
     is_roused::<C>(|sleep, _| {
         assert!(sleep.wake_worker(0));
         assert!(!sleep.wake_worker(0));
     });
 }
 
-fn a_sleeper_is_roused_by_whoever_sets_its_latch<C: Counts>() {
+fn a_sleeper_is_roused_by_whoever_sets_its_latch<C: SleepCounters>() {
     is_roused::<C>(|sleep, latch| {
         // SAFETY: `is_roused` keeps the latch until the owner's thread has ended.
         if unsafe { CoreLatch::set(latch) } {
@@ -247,7 +246,7 @@ fn a_sleeper_is_roused_by_whoever_sets_its_latch<C: Counts>() {
 }
 
 /// The lowest numbers are woken first, and no more than asked for.
-fn a_searcher_that_stops_rouses_two_of_three_sleepers<C: Counts>() {
+fn a_searcher_that_stops_rouses_two_of_three_sleepers<C: SleepCounters>() {
     let sleep = Sleep::<C>::with_workers(4);
     let roused = [const { AtomicUsize::new(0) }; 3];
     std::thread::scope(|scope| {
@@ -388,7 +387,7 @@ fn where_searchers_are_not_counted_none_is_helped() {
 }
 
 /// Two workers, one queue, jobs injected one at a time with gaps in which both may doze off.
-fn no_injected_job_is_stranded_in_a_long_exchange<C: Counts>() {
+fn no_injected_job_is_stranded_in_a_long_exchange<C: SleepCounters>() {
     const JOBS: usize = if cfg!(miri) { 5 } else { 1_000 };
     struct Injector<'a>(&'a AtomicUsize);
     impl Queues for Injector<'_> {

@@ -20,8 +20,7 @@ const ASK: [&str; 1] = ["demand"];
 
 type Set = BTreeSet<String>;
 
-/// What the pool asks of its counters, and the answer: the constants of `sleep/counters/axes.rs`
-/// and `fences.rs`.
+/// What the pool asks of its counters, and the answer: the constants of `sleep/counters/axes.rs`.
 fn answers(features: &Set) -> [(&'static str, bool); 4] {
     let has = |name: &str| {
         assert!(

@@ -8,7 +8,7 @@ use loom::thread;
 
 use super::numbered::Numbered;
 use super::{Deque, Fences, Ordering, Public, Ring, Steal, Stealer, TAIL_SHIFT, fence_for_loom};
-use crate::deque::terms::TwoWords;
+use crate::deque::TwoWords;
 use crate::sleep::models::{Bounds, holds, is_caught};
 
 /// One thief.

@@ -2,7 +2,7 @@
 
 use std::ptr;
 
-use crate::deque::terms::TwoWords;
+use crate::deque::TwoWords;
 
 /// A job that is its number, in both words: a copy of which the words are from two jobs shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

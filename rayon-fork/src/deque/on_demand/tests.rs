@@ -11,7 +11,7 @@ use super::numbered::Numbered;
 use super::{
     ANSWERS_AFTER_HELP, Deque, EMPTY_UNTIL_SMALL, Fences, PUSHES_UNTIL_UNWANTED, Steal, Stealer,
 };
-use crate::deque::terms::Answer;
+use crate::deque::Answer;
 
 /// Both kinds of fences: those that this system has, and full ones.
 fn every_kind_of_fences() -> [Fences; 2] {

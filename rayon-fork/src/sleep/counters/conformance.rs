@@ -1,8 +1,6 @@
 //! What every variant must do, one thread at a time, and what only one packing can get wrong.
 
 use super::axes::*;
-use super::counts::Counts;
-use super::fences::*;
 use super::variants::for_every_variant;
 use super::{
     COUNT_BITS, EventsOf, MAX_WORKERS, Packed, Selected, SleepCounters, SleepyTicket, Split,
@@ -24,7 +22,7 @@ fn pool<C: SleepCounters>(asleep: usize, searching: usize) -> C {
     counters
 }
 
-fn a_job_wakes_nobody_if_nobody_sleeps<C: Counts>() {
+fn a_job_wakes_nobody_if_nobody_sleeps<C: SleepCounters>() {
     for searching in 0..3 {
         let counters = pool::<C>(0, searching);
         assert_eq!(counters.announce_job(true), 0);
@@ -32,7 +30,7 @@ fn a_job_wakes_nobody_if_nobody_sleeps<C: Counts>() {
     }
 }
 
-fn a_job_wakes_one_sleeper_if_nobody_searches<C: Counts>() {
+fn a_job_wakes_one_sleeper_if_nobody_searches<C: SleepCounters>() {
     for asleep in 1..4 {
         let counters = pool::<C>(asleep, 0);
         assert_eq!(counters.announce_job(true), 1);
@@ -40,7 +38,9 @@ fn a_job_wakes_one_sleeper_if_nobody_searches<C: Counts>() {
     }
 }
 
-fn a_job_that_finds_its_queue_empty_is_left_to_a_searcher_only_by_the_idle_rule<C: Counts>() {
+fn a_job_that_finds_its_queue_empty_is_left_to_a_searcher_only_by_the_idle_rule<
+    C: SleepCounters,
+>() {
     let counters = pool::<C>(2, 1);
     assert_eq!(
         counters.announce_job(true),
@@ -48,18 +48,18 @@ fn a_job_that_finds_its_queue_empty_is_left_to_a_searcher_only_by_the_idle_rule<
     );
 }
 
-fn a_job_that_finds_its_queue_filled_wakes_a_sleeper_though_others_search<C: Counts>() {
+fn a_job_that_finds_its_queue_filled_wakes_a_sleeper_though_others_search<C: SleepCounters>() {
     let counters = pool::<C>(2, 3);
     assert_eq!(counters.announce_job(false), 1);
 }
 
-fn a_woken_sleeper_is_not_counted_on_again<C: Counts>() {
+fn a_woken_sleeper_is_not_counted_on_again<C: SleepCounters>() {
     let counters = pool::<C>(1, 0);
     counters.end_sleep(0);
     assert_eq!(counters.announce_job(false), 0);
 }
 
-fn a_searcher_that_stops_calls_up_to_two_sleepers<C: Counts>() {
+fn a_searcher_that_stops_calls_up_to_two_sleepers<C: SleepCounters>() {
     for (asleep, expected) in [(0, 0), (1, 1), (2, 2), (3, 2)] {
         let counters = pool::<C>(asleep, 1);
         assert_eq!(
@@ -70,7 +70,7 @@ fn a_searcher_that_stops_calls_up_to_two_sleepers<C: Counts>() {
     }
 }
 
-fn jobs_announced_after_the_ticket_cancel_sleep_if_events_are_counted<C: Counts>() {
+fn jobs_announced_after_the_ticket_cancel_sleep_if_events_are_counted<C: SleepCounters>() {
     let counters = pool::<C>(0, 2);
     let tickets = [counters.become_sleepy(0), counters.become_sleepy(1)];
     counters.announce_job(true);
@@ -88,14 +88,14 @@ fn jobs_announced_after_the_ticket_cancel_sleep_if_events_are_counted<C: Counts>
     );
 }
 
-fn jobs_announced_before_the_ticket_do_not_cancel_sleep<C: Counts>() {
+fn jobs_announced_before_the_ticket_do_not_cancel_sleep<C: SleepCounters>() {
     let counters = pool::<C>(0, 1);
     counters.announce_job(true);
     let ticket = counters.become_sleepy(0);
     assert!(counters.try_begin_sleep(0, ticket));
 }
 
-fn news_told_again_by_another_sleepy_worker_still_cancel_sleep<C: Counts>() {
+fn news_told_again_by_another_sleepy_worker_still_cancel_sleep<C: SleepCounters>() {
     let counters = pool::<C>(0, 2);
     let early = counters.become_sleepy(0);
     counters.announce_job(true);
@@ -105,7 +105,7 @@ fn news_told_again_by_another_sleepy_worker_still_cancel_sleep<C: Counts>() {
 }
 
 /// All calls in random order, against a pool that is kept as a list of what each worker does.
-fn a_long_random_history_agrees_with_plain_book_keeping<C: Counts>() {
+fn a_long_random_history_agrees_with_plain_book_keeping<C: SleepCounters>() {
     #[derive(Clone, Copy, PartialEq)]
     enum Doing {
         Working,
@@ -201,7 +201,7 @@ fn a_long_random_history_agrees_with_plain_book_keeping<C: Counts>() {
     );
 }
 
-fn a_pool_of_the_largest_size_is_counted_exactly<C: Counts>() {
+fn a_pool_of_the_largest_size_is_counted_exactly<C: SleepCounters>() {
     let counters = pool::<C>(MAX_WORKERS, 0);
     let inactive = if C::COUNTS_SEARCHERS { MAX_WORKERS } else { 0 };
     assert_eq!(
@@ -273,7 +273,7 @@ fn sleepers_scan_where_there_are_no_events() {
 
 #[test]
 fn of_those_that_look_first_only_the_last_searcher_may_wake_a_sleeper() {
-    fn check<C: Counts>() {
+    fn check<C: SleepCounters>() {
         for (asleep, searching) in [(0, 1), (1, 1), (3, 1), (1, 2), (3, 3)] {
             let counters = pool::<C>(asleep, searching);
             let is_last = searching == 1 || !C::COUNTS_SEARCHERS;

@@ -5,18 +5,14 @@
 //! | `packed.rs`      | sleeping, inactive and events in one word                      |
 //! | `split.rs`       | one word each                                                  |
 //! | `words.rs`       | one word, whose accesses can be counted, and its common steps  |
-//! | `axes.rs`        | what the packings are generic over: events, wake rule, padding  |
-//! | `fences.rs`      | ... and the fences of a push and of a worker that falls asleep |
+//! | `axes.rs`        | what packings are generic over: events, fences, rules, padding |
 //! | `variants.rs`    | all variants, and the one that features choose                 |
-//! | `counts.rs`      | for people and for tests: what else the words tell             |
 //! | `conformance.rs` | for tests: what every variant must do, single-threaded         |
 //! | `walk.rs`        | for tests: the example of the sleep README                     |
 //!
 //! How to add a variant is in the README of the crate.
 
 pub(crate) mod axes;
-pub(crate) mod counts;
-pub(crate) mod fences;
 mod packed;
 mod split;
 pub(crate) mod variants;
@@ -31,6 +27,8 @@ use self::axes::Axes;
 pub(crate) use self::packed::Packed;
 pub(crate) use self::split::Split;
 pub(crate) use self::variants::Selected;
+#[cfg(feature = "instrument")]
+use crate::hooks;
 
 /// Bits in which a packed word counts workers of one kind.
 const COUNT_BITS: u32 = if usize::BITS >= 64 { 16 } else { 8 };
@@ -94,6 +92,13 @@ pub(crate) trait SleepCounters: Send + Sync + 'static {
     /// Workers that search, are sleepy or asleep, likewise; 0 where that is not
     /// [counted](Self::COUNTS_SEARCHERS).
     fn inactive(&self) -> usize;
+
+    /// The count of events, for people and tests: 0 where none are counted.
+    fn events(&self) -> usize;
+
+    /// Whether `word` is ever accessed: the packing has it, and the other axes use it.
+    #[cfg(feature = "instrument")]
+    fn uses(word: hooks::Word) -> bool;
 
     /// Workers that search, likewise; more than there can be where that is not counted.
     #[inline]

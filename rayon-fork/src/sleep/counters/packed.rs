@@ -17,6 +17,8 @@
 use super::axes::{Axes, Events, LeaveRule, Line, WakeRule};
 use super::words::{self, CountedWord};
 use super::{COUNT_BITS, MAX_WORKERS, SleepCounters, SleepyTicket};
+#[cfg(feature = "instrument")]
+use crate::hooks;
 use crate::name::Name;
 use crate::sync::modelled::Ordering;
 use std::marker::PhantomData;
@@ -36,8 +38,7 @@ pub(crate) struct Packed<A: Axes> {
 const _: () = assert!(MAX_WORKERS == SLEEPING);
 #[cfg(not(fork_loom))]
 const _: () = {
-    use super::axes::{CachePadded, IdleFirst, Inline, Jec};
-    use super::fences::NoFence;
+    use super::axes::{CachePadded, IdleFirst, Inline, Jec, NoFence};
     use crossbeam_utils::CachePadded as Line;
 
     assert!(size_of::<Packed<(Jec, NoFence, IdleFirst, Inline)>>() == size_of::<usize>());
@@ -221,5 +222,14 @@ impl<A: Axes> SleepCounters for Packed<A> {
     fn inactive(&self) -> usize {
         // ORDERING: Relaxed, as the caller has fenced if it must (see the trait).
         Word(self.word.load(Ordering::Relaxed)).inactive()
+    }
+
+    fn events(&self) -> usize {
+        Word(self.word.glimpse()).events()
+    }
+
+    #[cfg(feature = "instrument")]
+    fn uses(word: hooks::Word) -> bool {
+        word == hooks::Word::Packed
     }
 }

@@ -21,6 +21,8 @@
 use super::axes::{Axes, Events, LeaveRule, Line, WakeRule};
 use super::words::{self, CountedWord};
 use super::{MAX_WORKERS, SleepCounters, SleepyTicket};
+#[cfg(feature = "instrument")]
+use crate::hooks;
 use crate::name::Name;
 use crate::sync::modelled::{Ordering, fence_for_loom};
 use std::marker::PhantomData;
@@ -36,8 +38,7 @@ pub(crate) struct Split<A: Axes> {
 
 #[cfg(not(fork_loom))]
 const _: () = {
-    use super::axes::{CachePadded, IdleFirst, Inline, Jec};
-    use super::fences::NoFence;
+    use super::axes::{CachePadded, IdleFirst, Inline, Jec, NoFence};
     use crossbeam_utils::CachePadded as Line;
     use std::mem::offset_of;
 
@@ -178,5 +179,19 @@ impl<A: Axes> SleepCounters for Split<A> {
     fn inactive(&self) -> usize {
         // ORDERING: Relaxed, as the caller has fenced if it must (see the trait).
         self.inactive.load(Ordering::Relaxed)
+    }
+
+    fn events(&self) -> usize {
+        self.events.glimpse()
+    }
+
+    #[cfg(feature = "instrument")]
+    fn uses(word: hooks::Word) -> bool {
+        match word {
+            hooks::Word::Sleeping => true,
+            hooks::Word::Inactive => A::WakeRule::COUNTS_SEARCHERS,
+            hooks::Word::Events => A::Events::COUNTED,
+            hooks::Word::Packed => false,
+        }
     }
 }

@@ -5,9 +5,9 @@
 //! `Cargo.toml`, and refused by `build.rs`.
 
 use super::axes::{
-    CachePadded, IdleFirst, Inline, Jec, NoJec, SleepersOnly, WakeTwo, WakeWhereWorkIs,
+    CachePadded, IdleFirst, Inline, Jec, NoFence, NoJec, PushFence, ScanFence, SleepersOnly,
+    WakeTwo, WakeWhereWorkIs,
 };
-use super::fences::{NoFence, PushFence, ScanFence};
 use super::{Packed, SleepCounters, Split};
 
 /// Names the type that the first feature which is on chooses, or else the last one.

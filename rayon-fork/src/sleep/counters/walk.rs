@@ -1,8 +1,6 @@
 //! The walk through of the sleep README, walked: its table says what the counters do.
 
-use super::axes::{IdleFirst, Inline, Jec};
-use super::counts::Counts;
-use super::fences::NoFence;
+use super::axes::{IdleFirst, Inline, Jec, NoFence};
 use super::{COUNT_BITS, Packed, SleepCounters};
 
 /// S, I and J of each row of the table.

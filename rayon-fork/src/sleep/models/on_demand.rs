@@ -9,13 +9,14 @@ use loom::thread;
 use super::pool::{Job, Pool, Setup, Unseen};
 use super::scenarios::play;
 use super::{Bounds, PAIR, TRIO_WITH_STEPS, TWO_SLEEPERS, holds, is_caught};
+use crate::deque::Answer;
 use crate::deque::on_demand::numbered::Numbered;
 use crate::deque::on_demand::{Deque, Stealer};
 use crate::deque::settle;
-use crate::deque::terms::Answer;
-use crate::sleep::counters::axes::{IdleFirst, Inline, Jec, NoJec, SleepersOnly, WakeWhereWorkIs};
-use crate::sleep::counters::counts::Counts;
-use crate::sleep::counters::fences::{NoFence, ScanFence};
+use crate::sleep::counters::SleepCounters;
+use crate::sleep::counters::axes::{
+    IdleFirst, Inline, Jec, NoFence, NoJec, ScanFence, SleepersOnly, WakeWhereWorkIs,
+};
 use crate::sleep::counters::{Packed, Split};
 use crate::sleep::demand::{Demand, Jobs};
 use crate::sleep::parking::{ParkingSlot, Slot};
@@ -73,7 +74,7 @@ impl OnDemand {
     }
 
     /// What counts a pool of such workers.
-    pub(super) fn sleep<C: Counts, S: ParkingSlot>(&self, workers: usize) -> Sleep<C, S> {
+    pub(super) fn sleep<C: SleepCounters, S: ParkingSlot>(&self, workers: usize) -> Sleep<C, S> {
         let make = || {
             let mut demand = Demand::new(Jobs::Private, self.fences);
             demand.before_scan = self.before_scan;
@@ -125,7 +126,7 @@ impl OnDemand {
     }
 
     /// As `Worker::push`.
-    pub(super) fn push<C: Counts, S: ParkingSlot>(&self, sleep: &Sleep<C, S>) {
+    pub(super) fn push<C: SleepCounters, S: ParkingSlot>(&self, sleep: &Sleep<C, S>) {
         self.deque
             .0
             .push(Numbered(self.pushed.fetch_add(1, Ordering::Relaxed)));
@@ -143,7 +144,10 @@ impl OnDemand {
     }
 
     /// A search of which every round is one that looks at private jobs, too.
-    pub(super) fn steal<C: Counts, S: ParkingSlot>(&self, sleep: &Sleep<C, S>) -> Option<usize> {
+    pub(super) fn steal<C: SleepCounters, S: ParkingSlot>(
+        &self,
+        sleep: &Sleep<C, S>,
+    ) -> Option<usize> {
         sleep.ask_for_jobs();
         let steal = || settle(|| self.stealer.steal());
         let found = steal().or_else(|| {
@@ -171,7 +175,7 @@ type PackedJec = Packed<(Jec, NoFence, IdleFirst, Inline)>;
 pub(super) type PackedLooksFirst = Packed<(Jec, NoFence, IdleFirst, Inline, WakeWhereWorkIs)>;
 type SplitNoJec = Split<(NoJec, ScanFence, SleepersOnly, Inline)>;
 
-fn push_and_wait<C: Counts>(setup: Setup) {
+fn push_and_wait<C: SleepCounters>(setup: Setup) {
     let pushes = setup.pushed.len();
     play::<C, Slot>(setup, |pool| {
         (0..pushes).for_each(|_| pool.push());
@@ -189,27 +193,27 @@ fn one_job(make: fn() -> OnDemand) -> Setup {
 
 /// A busy worker pushes a private job, and waits for it outside the pool while the only other
 /// worker falls asleep.
-fn push<C: Counts>() {
+fn push<C: SleepCounters>() {
     push_and_wait::<C>(one_job(OnDemand::right));
 }
 
 /// The same, when somebody was idle before.
-fn push_after_demand<C: Counts>() {
+fn push_after_demand<C: SleepCounters>() {
     push_and_wait::<C>(one_job(OnDemand::with_old_demand));
 }
 
 /// The same, and nobody fences for the busy worker.
-fn push_without_heavy_fences<C: Counts>() {
+fn push_without_heavy_fences<C: SleepCounters>() {
     push_and_wait::<C>(one_job(OnDemand::without_heavy_fences));
 }
 
 /// The same, and the sleeper takes the busy worker for idle.
-fn push_fenced_for_nobody<C: Counts>() {
+fn push_fenced_for_nobody<C: SleepCounters>() {
     push_and_wait::<C>(one_job(OnDemand::that_fences_for_nobody));
 }
 
 /// The same, and the sleeper does not look for private jobs.
-fn push_unseen<C: Counts>() {
+fn push_unseen<C: SleepCounters>() {
     push_and_wait::<C>(Setup {
         unseen: Some(Unseen::Deques),
         ..one_job(OnDemand::right)
@@ -218,7 +222,7 @@ fn push_unseen<C: Counts>() {
 
 /// One worker clears the demand while another pushes a job, and waits for it, and the third falls
 /// asleep. That one is the first thread here, so that it may block before the others begin.
-fn clear_by<C: Counts>(make: fn() -> OnDemand, clear: fn(&Sleep<C, Slot>)) {
+fn clear_by<C: SleepCounters>(make: fn() -> OnDemand, clear: fn(&Sleep<C, Slot>)) {
     let pool = Arc::new(Pool::<C, Slot>::new(one_job(make)));
     let clearer = thread::spawn({
         let pool = Arc::clone(&pool);
@@ -238,17 +242,17 @@ fn clear_by<C: Counts>(make: fn() -> OnDemand, clear: fn(&Sleep<C, Slot>)) {
     pool.assert_at_rest();
 }
 
-fn clear_while_another_pushes<C: Counts>() {
+fn clear_while_another_pushes<C: SleepCounters>() {
     clear_by::<C>(OnDemand::with_old_demand, Sleep::clear_demand);
 }
 
 /// The same, and a worker about to block does not ask again.
-fn clear_unasked<C: Counts>() {
+fn clear_unasked<C: SleepCounters>() {
     clear_by::<C>(OnDemand::that_asks_no_more, Sleep::clear_demand);
 }
 
 /// Mistake: who finds a sleeper after clearing sets the demand again, and leaves it at that.
-fn clear_and_forget_the_others<C: Counts>() {
+fn clear_and_forget_the_others<C: SleepCounters>() {
     clear_by::<C>(OnDemand::with_old_demand, |sleep| {
         let [demand] = &sleep.demand;
         demand.word.swap(0, modelled::Ordering::Relaxed);
@@ -262,7 +266,7 @@ fn clear_and_forget_the_others<C: Counts>() {
 
 /// Two workers search. One finds an injected job, which pushes a private one, and waits for it
 /// while the other falls asleep, which may think that everybody is idle.
-fn push_after_search<C: Counts>() {
+fn push_after_search<C: SleepCounters>() {
     let pool = Arc::new(Pool::<C, Slot>::new(Setup {
         injected: vec![Job::PushAndAwait],
         waiting: 1,
@@ -280,7 +284,7 @@ fn push_after_search<C: Counts>() {
 }
 
 /// Two workers, and two jobs of which the first waits for the second.
-fn push_two_dependent_jobs<C: Counts>() {
+fn push_two_dependent_jobs<C: SleepCounters>() {
     let setup = Setup {
         pushed: vec![Job::AwaitGate, Job::OpenGate],
         on_demand: Some(OnDemand::right),
@@ -303,7 +307,7 @@ struct Three<C> {
     sleep: Sleep<C, Slot>,
 }
 
-impl<C: Counts> Three<C> {
+impl<C: SleepCounters> Three<C> {
     fn new(make: fn() -> OnDemand) -> Arc<Self> {
         let pool = make();
         Arc::new(Self {
@@ -330,7 +334,7 @@ impl<C: Counts> Three<C> {
     }
 }
 
-impl<C: Counts> Queues for Three<C> {
+impl<C: SleepCounters> Queues for Three<C> {
     fn has_broadcasts(&self) -> bool {
         false
     }
@@ -346,21 +350,21 @@ impl<C: Counts> Queues for Three<C> {
 
 /// Worker 1, the last that searches, takes a job and leaves, while worker 2 pushes that job and
 /// another, for which it does not come back.
-fn last_searcher_leaves<C: Counts>() {
+fn last_searcher_leaves<C: SleepCounters>() {
     leave_by::<C>(OnDemand::right);
 }
 
 /// The same, and only the first job is announced.
-fn last_searcher_leaves_unannounced<C: Counts>() {
+fn last_searcher_leaves_unannounced<C: SleepCounters>() {
     leave_by::<C>(OnDemand::that_leaves_it_at_one);
 }
 
 /// The same, and nothing keeps the second job from being late.
-fn last_searcher_leaves_unfenced<C: Counts>() {
+fn last_searcher_leaves_unfenced<C: SleepCounters>() {
     leave_by::<C>(OnDemand::that_offers_without_fence);
 }
 
-fn leave_by<C: Counts>(make: fn() -> OnDemand) {
+fn leave_by<C: SleepCounters>(make: fn() -> OnDemand) {
     let three = Three::<C>::new(make);
     let idle = three.sleep.begin_search(1, None);
     three.fall_asleep();
@@ -386,7 +390,7 @@ fn leave_by<C: Counts>(make: fn() -> OnDemand) {
 
 /// Worker 1, which yields and so is counted as active, looks for private jobs once, while worker 2
 /// takes its job back and pushes another, for which it does not come back.
-fn a_yield_looks_too_early<C: Counts>() {
+fn a_yield_looks_too_early<C: SleepCounters>() {
     let three = Three::<C>::new(OnDemand::right);
     three.pool.push(&three.sleep);
     let yielding = thread::spawn({

@@ -3,7 +3,7 @@
 use super::on_demand::OnDemand;
 use super::queues::{Deque, Injector};
 use crate::core_latch::CoreLatch;
-use crate::sleep::counters::counts::Counts;
+use crate::sleep::counters::SleepCounters;
 use crate::sleep::demand::{Demand, Jobs};
 use crate::sleep::parking::ParkingSlot;
 use crate::sleep::{Queues, Sleep};
@@ -107,7 +107,7 @@ pub(super) struct Pool<C, S> {
     ended: AtomicUsize,
 }
 
-impl<C: Counts, S: ParkingSlot> Pool<C, S> {
+impl<C: SleepCounters, S: ParkingSlot> Pool<C, S> {
     pub(super) fn new(setup: Setup) -> Self {
         let is_pushed_by_job = setup.injected.contains(&Job::PushAndAwait);
         let has_busy_worker = !setup.pushed.is_empty() && !setup.is_owned && !is_pushed_by_job;
@@ -298,7 +298,7 @@ struct View<'a, C, S> {
     worker: usize,
 }
 
-impl<C: Counts, S: ParkingSlot> View<'_, C, S> {
+impl<C: SleepCounters, S: ParkingSlot> View<'_, C, S> {
     /// In the order of the real search: own shares, others' deques, the injector. An owner takes
     /// its own job as a thief would; it cannot miss it.
     fn find_work(&self) -> Option<Job> {
@@ -318,7 +318,7 @@ impl<C: Counts, S: ParkingSlot> View<'_, C, S> {
     }
 }
 
-impl<C: Counts, S: ParkingSlot> Queues for View<'_, C, S> {
+impl<C: SleepCounters, S: ParkingSlot> Queues for View<'_, C, S> {
     fn has_broadcasts(&self) -> bool {
         self.worker == 0 && !self.pool.shares.is_unused() && !self.pool.shares.looks_empty()
     }

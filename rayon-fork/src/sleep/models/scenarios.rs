@@ -2,14 +2,14 @@
 //! thread blocked.
 
 use super::pool::{Asker, Job, Pool, Setup, Unseen};
-use crate::sleep::counters::counts::Counts;
+use crate::sleep::counters::SleepCounters;
 use crate::sleep::parking::ParkingSlot;
 use loom::thread;
 use std::sync::Arc;
 
 /// All workers, but for an owner, search or sleep in threads of their own while `meanwhile` happens
 /// here; then every job must have run.
-pub(super) fn play<C: Counts, S: ParkingSlot + 'static>(
+pub(super) fn play<C: SleepCounters, S: ParkingSlot + 'static>(
     setup: Setup,
     meanwhile: impl FnOnce(&Arc<Pool<C, S>>),
 ) {
@@ -29,7 +29,7 @@ pub(super) fn play<C: Counts, S: ParkingSlot + 'static>(
 }
 
 /// A job is injected while the only worker falls asleep.
-pub(super) fn inject<C: Counts, S: ParkingSlot + 'static>() {
+pub(super) fn inject<C: SleepCounters, S: ParkingSlot + 'static>() {
     play::<C, S>(
         Setup {
             injected: vec![Job::Tick],
@@ -40,7 +40,7 @@ pub(super) fn inject<C: Counts, S: ParkingSlot + 'static>() {
 }
 
 /// The same, when a job was announced since anyone last became sleepy.
-pub(super) fn inject_after_news<C: Counts, S: ParkingSlot + 'static>() {
+pub(super) fn inject_after_news<C: SleepCounters, S: ParkingSlot + 'static>() {
     let setup = Setup {
         injected: vec![Job::Tick],
         starts_with_news: true,
@@ -50,7 +50,7 @@ pub(super) fn inject_after_news<C: Counts, S: ParkingSlot + 'static>() {
 }
 
 /// The same, by sleepers that do not look at the injector.
-pub(super) fn inject_unseen<C: Counts, S: ParkingSlot + 'static>() {
+pub(super) fn inject_unseen<C: SleepCounters, S: ParkingSlot + 'static>() {
     let setup = Setup {
         injected: vec![Job::Tick],
         unseen: Some(Unseen::Injector),
@@ -66,7 +66,7 @@ fn push_setup() -> Setup {
     }
 }
 
-fn push_and_wait<C: Counts, S: ParkingSlot + 'static>(setup: Setup) {
+fn push_and_wait<C: SleepCounters, S: ParkingSlot + 'static>(setup: Setup) {
     play::<C, S>(setup, |pool| {
         pool.push();
         pool.await_gate();
@@ -75,12 +75,12 @@ fn push_and_wait<C: Counts, S: ParkingSlot + 'static>(setup: Setup) {
 
 /// A busy worker pushes a job and waits for it outside the pool while the only other worker falls
 /// asleep.
-pub(super) fn push<C: Counts, S: ParkingSlot + 'static>() {
+pub(super) fn push<C: SleepCounters, S: ParkingSlot + 'static>() {
     push_and_wait::<C, S>(push_setup());
 }
 
 /// The same, when a job was announced since anyone last became sleepy.
-pub(super) fn push_after_news<C: Counts, S: ParkingSlot + 'static>() {
+pub(super) fn push_after_news<C: SleepCounters, S: ParkingSlot + 'static>() {
     push_and_wait::<C, S>(Setup {
         starts_with_news: true,
         ..push_setup()
@@ -88,7 +88,7 @@ pub(super) fn push_after_news<C: Counts, S: ParkingSlot + 'static>() {
 }
 
 /// The same, by sleepers that do not look at deques.
-pub(super) fn push_unseen<C: Counts, S: ParkingSlot + 'static>() {
+pub(super) fn push_unseen<C: SleepCounters, S: ParkingSlot + 'static>() {
     push_and_wait::<C, S>(Setup {
         unseen: Some(Unseen::Deques),
         ..push_setup()
@@ -98,7 +98,7 @@ pub(super) fn push_unseen<C: Counts, S: ParkingSlot + 'static>() {
 /// Two workers search or sleep. One finds a job that waits for another, which is injected
 /// meanwhile: a worker that stops searching must not leave the second job to a sleeper that nobody
 /// calls.
-pub(super) fn inject_what_a_job_awaits<C: Counts, S: ParkingSlot + 'static>() {
+pub(super) fn inject_what_a_job_awaits<C: SleepCounters, S: ParkingSlot + 'static>() {
     let setup = Setup {
         injected: vec![Job::AwaitGate, Job::OpenGate],
         waiting: 1,
@@ -108,7 +108,7 @@ pub(super) fn inject_what_a_job_awaits<C: Counts, S: ParkingSlot + 'static>() {
 }
 
 /// The same by workers that look for work before they leave.
-pub(super) fn inject_what_a_job_awaits_looking_first<C: Counts, S: ParkingSlot + 'static>() {
+pub(super) fn inject_what_a_job_awaits_looking_first<C: SleepCounters, S: ParkingSlot + 'static>() {
     let setup = Setup {
         injected: vec![Job::AwaitGate, Job::OpenGate],
         waiting: 1,
@@ -119,7 +119,7 @@ pub(super) fn inject_what_a_job_awaits_looking_first<C: Counts, S: ParkingSlot +
 }
 
 /// As [`inject_what_a_job_awaits`], with the second job pushed by a busy worker.
-pub(super) fn push_what_a_job_awaits<C: Counts, S: ParkingSlot + 'static>() {
+pub(super) fn push_what_a_job_awaits<C: SleepCounters, S: ParkingSlot + 'static>() {
     let setup = Setup {
         injected: vec![Job::AwaitGate],
         waiting: 1,
@@ -133,12 +133,12 @@ pub(super) fn push_what_a_job_awaits<C: Counts, S: ParkingSlot + 'static>() {
 }
 
 /// A worker's latch is set while it falls asleep.
-pub(super) fn set_latch<C: Counts, S: ParkingSlot + 'static>() {
+pub(super) fn set_latch<C: SleepCounters, S: ParkingSlot + 'static>() {
     play::<C, S>(Setup::new(1), |pool| pool.set_latch(0));
 }
 
 /// A broadcast reaches a worker that falls asleep.
-pub(super) fn broadcast<C: Counts, S: ParkingSlot + 'static>() {
+pub(super) fn broadcast<C: SleepCounters, S: ParkingSlot + 'static>() {
     play::<C, S>(
         Setup {
             shares: vec![Job::Tick],
@@ -149,7 +149,7 @@ pub(super) fn broadcast<C: Counts, S: ParkingSlot + 'static>() {
 }
 
 /// One job is pushed and one injected, by two threads, for one worker.
-pub(super) fn two_publishers<C: Counts, S: ParkingSlot + 'static>() {
+pub(super) fn two_publishers<C: SleepCounters, S: ParkingSlot + 'static>() {
     let setup = Setup {
         pushed: vec![Job::Tick],
         injected: vec![Job::Tick],
@@ -168,7 +168,7 @@ pub(super) fn two_publishers<C: Counts, S: ParkingSlot + 'static>() {
 }
 
 /// One injected job for two workers; then both are ended.
-pub(super) fn one_job_for_two<C: Counts, S: ParkingSlot + 'static>() {
+pub(super) fn one_job_for_two<C: SleepCounters, S: ParkingSlot + 'static>() {
     play::<C, S>(
         Setup {
             injected: vec![Job::Tick],
@@ -179,7 +179,7 @@ pub(super) fn one_job_for_two<C: Counts, S: ParkingSlot + 'static>() {
 }
 
 /// A busy worker pushes two jobs and waits for the second, for which the first waits too.
-pub(super) fn push_two_dependent_jobs<C: Counts, S: ParkingSlot + 'static>() {
+pub(super) fn push_two_dependent_jobs<C: SleepCounters, S: ParkingSlot + 'static>() {
     let setup = Setup {
         pushed: vec![Job::AwaitGate, Job::OpenGate],
         ..Setup::new(2)
@@ -192,7 +192,7 @@ pub(super) fn push_two_dependent_jobs<C: Counts, S: ParkingSlot + 'static>() {
 }
 
 /// A pool ends while its two workers fall asleep.
-pub(super) fn terminate<C: Counts, S: ParkingSlot + 'static>() {
+pub(super) fn terminate<C: SleepCounters, S: ParkingSlot + 'static>() {
     play::<C, S>(Setup::new(2), |pool| {
         pool.set_latch(0);
         pool.set_latch(1);
@@ -201,7 +201,7 @@ pub(super) fn terminate<C: Counts, S: ParkingSlot + 'static>() {
 
 /// A worker of one pool asks another pool to run a job, and sleeps on a latch until it has; then it
 /// ends that pool.
-fn ask<C: Counts, S: ParkingSlot + 'static>(is_mistaken_for_own: bool) {
+fn ask<C: SleepCounters, S: ParkingSlot + 'static>(is_mistaken_for_own: bool) {
     let home = Arc::new(Pool::<C, S>::new(Setup::new(1)));
     let asker = Asker {
         pool: Arc::clone(&home),
@@ -225,18 +225,18 @@ fn ask<C: Counts, S: ParkingSlot + 'static>(is_mistaken_for_own: bool) {
 }
 
 /// See [`ask`].
-pub(super) fn ask_another_pool<C: Counts, S: ParkingSlot + 'static>() {
+pub(super) fn ask_another_pool<C: SleepCounters, S: ParkingSlot + 'static>() {
     ask::<C, S>(false);
 }
 
 /// The same by a pool that takes the asking worker for one of its own.
-pub(super) fn ask_another_pool_that_wakes_its_own<C: Counts, S: ParkingSlot + 'static>() {
+pub(super) fn ask_another_pool_that_wakes_its_own<C: SleepCounters, S: ParkingSlot + 'static>() {
     ask::<C, S>(true);
 }
 
 /// A broadcast comes to wake the worker while it backs out of sleep because of an injected job, or
 /// the other way round.
-pub(super) fn broadcast_and_inject<C: Counts, S: ParkingSlot + 'static>() {
+pub(super) fn broadcast_and_inject<C: SleepCounters, S: ParkingSlot + 'static>() {
     let setup = Setup {
         shares: vec![Job::Tick],
         injected: vec![Job::Tick],
@@ -257,7 +257,7 @@ pub(super) fn broadcast_and_inject<C: Counts, S: ParkingSlot + 'static>() {
 /// The thread that built the pool is its worker 0, and has no main loop. It pushes a job and waits
 /// for it as a scope does, while an outsider injects what that job waits for: whichever of the two
 /// workers is left must take it, asleep or not.
-pub(super) fn wait_for_a_scope<C: Counts, S: ParkingSlot + 'static>() {
+pub(super) fn wait_for_a_scope<C: SleepCounters, S: ParkingSlot + 'static>() {
     let setup = Setup {
         pushed: vec![Job::AwaitGate],
         injected: vec![Job::OpenGate],

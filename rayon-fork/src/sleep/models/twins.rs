@@ -3,16 +3,14 @@
 //! Twins live on this side only: counters wrap real counters, and slots wrap a real slot, so that
 //! nothing in the code that ships knows of them.
 
-use crate::sleep::counters::axes::Axes;
-use crate::sleep::counters::counts::Counts;
-use crate::sleep::counters::fences::Fence;
+use crate::sleep::counters::axes::{Axes, Fence};
 use crate::sleep::counters::{Packed, SleepCounters, SleepyTicket, Split};
 use crate::sleep::parking::{ParkingSlot, Slot, State};
 use crate::sync::modelled::{Ordering, fence, fence_for_loom};
 use std::marker::PhantomData;
 
 /// What a twin does otherwise than the counters `C`. By default nothing.
-pub(super) trait Change<C: Counts>: Send + Sync + 'static {
+pub(super) trait Change<C: SleepCounters>: Send + Sync + 'static {
     fn end_search(real: &C, worker: usize) -> usize {
         real.end_search(worker)
     }
@@ -29,7 +27,7 @@ pub(super) trait Change<C: Counts>: Send + Sync + 'static {
 /// The counters `C` with a change.
 pub(super) struct With<T, C>(C, PhantomData<T>);
 
-impl<T: Change<C>, C: Counts> SleepCounters for With<T, C> {
+impl<T: Change<C>, C: SleepCounters> SleepCounters for With<T, C> {
     const NAME: &'static str = C::NAME;
     type Axes = C::Axes;
     const COUNTS_SEARCHERS: bool = C::COUNTS_SEARCHERS;
@@ -69,23 +67,21 @@ impl<T: Change<C>, C: Counts> SleepCounters for With<T, C> {
     fn inactive(&self) -> usize {
         self.0.inactive()
     }
-}
-
-impl<T: Change<C>, C: Counts> Counts for With<T, C> {
-    #[cfg(feature = "instrument")]
-    fn uses(word: crate::hooks::Word) -> bool {
-        C::uses(word)
-    }
 
     fn events(&self) -> usize {
         self.0.events()
+    }
+
+    #[cfg(feature = "instrument")]
+    fn uses(word: crate::hooks::Word) -> bool {
+        C::uses(word)
     }
 }
 
 /// Only a push on an empty deque fences. For counters with [`NoPushFence`].
 pub(super) enum FenceWhenEmpty {}
 
-impl<C: Counts> Change<C> for FenceWhenEmpty {
+impl<C: SleepCounters> Change<C> for FenceWhenEmpty {
     fn announce_job(real: &C, queue_was_empty: bool) -> usize {
         if queue_was_empty {
             // ORDERING: SeqCst fence, where `Fence::after_push` has it, but not always.
@@ -98,7 +94,7 @@ impl<C: Counts> Change<C> for FenceWhenEmpty {
 /// A worker that stops searching wakes nobody.
 pub(super) enum NoChain {}
 
-impl<C: Counts> Change<C> for NoChain {
+impl<C: SleepCounters> Change<C> for NoChain {
     fn end_search(real: &C, worker: usize) -> usize {
         real.end_search(worker);
         0

@@ -4,7 +4,6 @@ use super::scenarios as play;
 use super::twins::*;
 use super::{PAIR, TRIO, TWO_SLEEPERS, holds, is_caught};
 use crate::sleep::counters::axes::*;
-use crate::sleep::counters::fences::*;
 use crate::sleep::counters::variants::for_every_variant;
 use crate::sleep::counters::{Packed, Split};
 use crate::sleep::parking::Slot;
