@@ -15,7 +15,6 @@ mod shell;
 mod simulated;
 mod sources;
 mod steps;
-mod stress;
 mod upstream;
 mod variants;
 
@@ -90,21 +89,13 @@ enum Task {
         #[command(flatten)]
         variants: Variants,
     },
-    /// Look for lost wake-ups: five loads on every branch and on master, and a table of the
-    /// results.
+    /// Run the fork's stress tests for longer, with a random load on every variant: nothing lost,
+    /// nothing doubled, no hang.
     ///
-    /// Joins whose halves meet, joins of two long halves, jobs from outside one at a time,
-    /// broadcasts to dozing workers, and one tiny spawn per millisecond. A hang is reported with
-    /// the state of every thread.
+    /// What sweeps measure is stressed by `cargo runner sweep --experiment stress`.
     Stress {
-        #[command(flatten)]
-        scope: stress::Scope,
-        /// Run the fork's own stress tests instead, with a random load on every variant: nothing
-        /// lost, nothing doubled, no hang.
-        #[arg(long, conflicts_with_all = ["branches", "long"])]
-        random: bool,
-        /// With `--random`: seconds per variant.
-        #[arg(long, default_value_t = 60, requires = "random")]
+        /// Seconds per variant.
+        #[arg(long, default_value_t = 60)]
         seconds: u64,
         #[command(flatten)]
         variants: Variants,
@@ -196,18 +187,7 @@ fn run(task: Task) -> Result<()> {
         Task::Upstream(options) => upstream::run(&sh, &options),
         Task::Models => steps::models(&sh, steps::Depth::Deep),
         Task::Stack { variants } => dependency::stack::run(&sh, &variants.chosen()?),
-        Task::Stress {
-            random: true,
-            seconds,
-            variants,
-            ..
-        } => steps::stress(&sh, seconds, &variants.chosen()?),
-        Task::Stress {
-            scope, variants, ..
-        } => {
-            variants.refuse_unless("--random")?;
-            stress::run(&sh, &scope)
-        }
+        Task::Stress { seconds, variants } => steps::stress(&sh, seconds, &variants.chosen()?),
         Task::Miri {
             seeds,
             variants,
@@ -381,14 +361,5 @@ mod tests {
             .map(clap::Command::get_name)
             .collect();
         assert_eq!(named, &tasks - &["ci"].into());
-    }
-
-    #[test]
-    fn the_random_load_has_options_of_its_own() {
-        let parse = |words: &str| Cli::try_parse_from(words.split(' '));
-        assert!(parse("xtask stress --random --seconds 5 --variant split").is_ok());
-        assert!(parse("xtask stress --branch master --long").is_ok());
-        assert!(parse("xtask stress --seconds 5").is_err());
-        assert!(parse("xtask stress --random --branch master").is_err());
     }
 }

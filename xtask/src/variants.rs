@@ -65,16 +65,6 @@ impl Variants {
             .map(|asked| format!("--variant={asked}"))
             .collect()
     }
-
-    /// Refuses `--variant` where it has no effect without another option.
-    pub(crate) fn refuse_unless(&self, option: &str) -> Result<()> {
-        match self.asked.first() {
-            None => Ok(()),
-            Some(asked) => bail!(Stop::BadInput(format!(
-                "--variant {asked} goes with {option}; without it, name branches by --branch"
-            ))),
-        }
-    }
 }
 
 impl Variant {
