@@ -21,10 +21,15 @@ pub(crate) fn manifest(sh: &Shell) -> Result<Table> {
     registry::manifest(sh, &folder(sh))
 }
 
-/// `rayon-core = { path = "…/rayon-fork" }`
-pub(crate) fn dependency(sh: &Shell) -> Table {
-    let fork = Table::from_iter([("path".to_owned(), folder(sh).display().to_string().into())]);
-    Table::from_iter([("rayon-core".to_owned(), fork.into())])
+/// `path = "…/rayon-fork"`
+pub(crate) fn path(sh: &Shell) -> Table {
+    Table::from_iter([("path".to_owned(), folder(sh).display().to_string().into())])
+}
+
+/// `[patch]` with the fork in the place of rayon-core.
+pub(crate) fn patch(sh: &Shell) -> Table {
+    let fork = Table::from_iter([("rayon-core".to_owned(), path(sh).into())]);
+    Table::from_iter([("crates-io".to_owned(), fork.into())])
 }
 
 /// What the package in `package` has for rayon-core, and whether that is the fork: Cargo ignores a

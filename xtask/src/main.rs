@@ -11,6 +11,7 @@ mod parts;
 mod python;
 mod registry;
 mod sanitizers;
+mod scratch;
 mod shell;
 mod simulated;
 mod sources;

@@ -4,9 +4,10 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
-use serde_json::Value;
-use toml::Table;
+use toml::{Table, Value};
 use xshell::{Shell, cmd};
+
+use crate::scratch::Scratch;
 
 /// A library without dependencies. Cargo says where it keeps it, and there are the others: it does
 /// not say that of packages without a library.
@@ -15,14 +16,18 @@ const NEIGHBOUR: &str = "either";
 /// Where Cargo keeps the package's sources; fetches them if it has not yet.
 pub(crate) fn sources(sh: &Shell, name: &str, version: &str) -> Result<PathBuf> {
     let file_name = format!("{name}-{version}");
-    let probe = sh.current_dir().join("target/probe").join(&file_name);
-    sh.write_file(probe.join("src/lib.rs"), "")?;
-    let manifest = format!(
-        "[package]\nname = \"probe\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
-         [dependencies]\n{NEIGHBOUR} = \"1\"\n{name} = \"={version}\"\n\n[workspace]\n"
-    );
-    sh.write_file(probe.join("Cargo.toml"), manifest)?;
-    let packages = packages(sh, &probe).with_context(|| format!("fetching {name} {version}"))?;
+    let dependencies: Table = [
+        (NEIGHBOUR.to_owned(), Value::from("1")),
+        (name.to_owned(), format!("={version}").into()),
+    ]
+    .into_iter()
+    .collect();
+    let dependencies = Table::from_iter([("dependencies".to_owned(), dependencies.into())]);
+    let probe = Scratch::new(sh, &format!("probe/{file_name}"), dependencies);
+    probe.file("src/lib.rs", "")?;
+    probe.write()?;
+    let packages =
+        packages(sh, &probe.folder).with_context(|| format!("fetching {name} {version}"))?;
     let is_neighbour = |folder: &&PathBuf| {
         folder
             .file_name()
@@ -53,14 +58,14 @@ fn packages(sh: &Shell, folder: &Path) -> Result<Vec<PathBuf>> {
     let metadata = cmd!(sh, "cargo metadata --quiet --format-version 1")
         .quiet()
         .read()?;
-    let metadata: Value = serde_json::from_str(&metadata).context("cargo metadata")?;
+    let metadata: serde_json::Value = serde_json::from_str(&metadata).context("cargo metadata")?;
     let packages = metadata["packages"]
         .as_array()
         .context("cargo metadata lists no packages")?;
     let published = packages
         .iter()
         .filter(|package| package["source"].is_string());
-    let folder = |package: &Value| {
+    let folder = |package: &serde_json::Value| {
         let manifest = package["manifest_path"].as_str().map(Path::new);
         manifest
             .and_then(Path::parent)

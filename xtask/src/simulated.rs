@@ -10,6 +10,7 @@ use runner::build::rewriting::{self, Rewritten};
 use toml::{Table, Value};
 use xshell::{Shell, cmd};
 
+use crate::scratch::Scratch;
 use crate::shell::{alone, step};
 use crate::variants::Variant;
 
@@ -25,9 +26,8 @@ const LEFT_OUT: [&str; 4] = [
 pub(crate) fn test(sh: &Shell, variants: &[Variant]) -> Result<()> {
     let root = sh.current_dir();
     let _lock = alone(sh, "simulated-tests")?;
-    let folder = root.join("target/simulated-tests");
-    write(&root, &folder).context("the fork cannot be made ready for simulated machines")?;
-    let _folder = sh.push_dir(&folder);
+    let package = write(sh).context("the fork cannot be made ready for simulated machines")?;
+    let _folder = sh.push_dir(&package.folder);
     let _target = sh.push_env("CARGO_TARGET_DIR", root.join("target/simulated"));
     let _flags = sh.push_env(
         "CARGO_ENCODED_RUSTFLAGS",
@@ -56,16 +56,29 @@ pub(crate) fn test(sh: &Shell, variants: &[Variant]) -> Result<()> {
     )
 }
 
-/// Writes the package of the tests to `folder`.
-fn write(root: &Path, folder: &Path) -> Result<()> {
+/// Writes the package of the tests.
+fn write(sh: &Shell) -> Result<Scratch<'_>> {
+    let root = sh.current_dir();
     let fork = root.join("rayon-fork");
+    let mut package = Scratch::new(
+        sh,
+        "simulated-tests",
+        toml::toml! {
+            features = { instrument = ["rayon-core/instrument"] }
+            dependencies = { rayon-core = "1" }
+            test = [{ name = "behaviour", path = "tests/behaviour/main.rs" }, { name = "pool" }]
+            // They are short: to compile them better would cost more than it saves.
+            profile = { release = { opt-level = 1 } }
+        },
+    );
     let metadata = MetadataCommand::new()
         .manifest_path(root.join("Cargo.toml"))
         .exec()?;
-    let copies = folder.join(rewriting::FOLDER);
+    let copies = package.folder.join(rewriting::FOLDER);
     let rewritten = rewriting::rewrite(&metadata, &copies, &root.join("manycore/std"))?;
-    write_if_changed(&folder.join("Cargo.toml"), &manifest(root, &rewritten)?)?;
-    fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock"))?;
+    add_paths(&mut package.manifest, &root, &rewritten)?;
+    package.write()?;
+    fs::copy(root.join("Cargo.lock"), package.folder.join("Cargo.lock"))?;
     let mut files = vec![fork.join("tests/common/mod.rs")];
     for entry in fs::read_dir(fork.join("tests/behaviour"))? {
         files.push(entry?.path());
@@ -79,24 +92,14 @@ fn write(root: &Path, folder: &Path) -> Result<()> {
             let runs = fork.join("tests/simulated/runs.rs").display().to_string();
             text.extend(["\n#[path = \"", &runs, "\"]\nmod runs;\n"]);
         }
-        write_if_changed(&folder.join(file.strip_prefix(&fork)?), &text)?;
+        let name = file.strip_prefix(&fork)?.to_str();
+        package.file(name.context("a test's name is text")?, &text)?;
     }
-    Ok(())
+    Ok(package)
 }
 
-/// Its `Cargo.toml`.
-fn manifest(root: &Path, rewritten: &[Rewritten]) -> Result<String> {
-    let mut manifest: Table = toml::from_str(
-        r#"
-        workspace = {}
-        package = { name = "fork-on-cores", version = "0.0.0", edition = "2021" }
-        features = { instrument = ["rayon-core/instrument"] }
-        dependencies = { rayon-core = "1" }
-        test = [{ name = "behaviour", path = "tests/behaviour/main.rs" }, { name = "pool" }]
-        # They are short: to compile them better would cost more than it saves.
-        profile = { release = { opt-level = 1 } }
-        "#,
-    )?;
+/// Adds where the simulated machine is, and the rewritten crates.
+fn add_paths(manifest: &mut Table, root: &Path, rewritten: &[Rewritten]) -> Result<()> {
     let path = |inside: &str| {
         let path = Value::String(root.join(inside).display().to_string());
         Table::from_iter([("path".to_owned(), path)])
@@ -113,14 +116,5 @@ fn manifest(root: &Path, rewritten: &[Rewritten]) -> Result<String> {
     let patched = Value::Table(rewritten.iter().map(Rewritten::patch).collect());
     let sources = Table::from_iter([("crates-io".to_owned(), patched)]);
     manifest.insert("patch".to_owned(), Value::Table(sources));
-    Ok(toml::to_string(&manifest)?)
-}
-
-/// Cargo compiles again what was written again.
-fn write_if_changed(path: &Path, text: &str) -> Result<()> {
-    if fs::read_to_string(path).is_ok_and(|old| old == text) {
-        return Ok(());
-    }
-    fs::create_dir_all(path.parent().context("a file is in a folder")?)?;
-    fs::write(path, text).with_context(|| format!("{} cannot be written", path.display()))
+    Ok(())
 }

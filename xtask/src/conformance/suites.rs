@@ -15,6 +15,7 @@ use xshell::{Cmd, Shell, cmd};
 use super::counts::Counts;
 use crate::fork;
 use crate::registry::{self, copy_folder};
+use crate::scratch::{Core, Scratch};
 use crate::variants::Variant;
 
 /// A published package.
@@ -50,11 +51,12 @@ impl Package {
     /// Fetches the package and sets its tests up to run on the fork.
     pub(super) fn suites(&self, sh: &Shell, skip_doctests: bool) -> Result<Vec<Suite>> {
         let published = registry::sources(sh, self.name.as_str(), &self.version)?;
-        let folder = self.folder(sh);
+        let place = self.place();
+        let folder = sh.current_dir().join("target").join(&place);
         sh.remove_path(&folder)?;
         match self.name {
             Name::Rayon => patch_facade(sh, &published, &folder)?,
-            Name::RayonCore => move_tests(sh, &published, &folder)?,
+            Name::RayonCore => move_tests(sh, &published, &place)?,
         }
         prove_on_fork(sh, &folder)?;
         let kinds = match self.name {
@@ -74,10 +76,9 @@ impl Package {
         format!("{}-{}", self.name.as_str(), self.version)
     }
 
-    fn folder(&self, sh: &Shell) -> PathBuf {
-        sh.current_dir()
-            .join("target/conformance")
-            .join(self.file_name())
+    /// Below `target/`.
+    fn place(&self) -> String {
+        format!("conformance/{}", self.file_name())
     }
 }
 
@@ -111,8 +112,7 @@ fn patch_facade(sh: &Shell, published: &Path, folder: &Path) -> Result<()> {
     copy_folder(published, folder).with_context(|| format!("copying {}", published.display()))?;
     let mut manifest = registry::manifest(sh, published)?;
     manifest.insert("workspace".into(), Table::new().into());
-    let patch = Table::from_iter([("crates-io".to_owned(), fork::dependency(sh).into())]);
-    manifest.insert("patch".into(), patch.into());
+    manifest.insert("patch".into(), fork::patch(sh).into());
     sh.write_file(folder.join("Cargo.toml"), manifest.to_string())?;
     // The package's own lock file pins the published rayon-core, which would switch the patch off.
     sh.remove_path(folder.join("Cargo.lock"))?;
@@ -120,15 +120,16 @@ fn patch_facade(sh: &Shell, published: &Path, folder: &Path) -> Result<()> {
 }
 
 /// A package that has nothing but the integration tests of the published one.
-fn move_tests(sh: &Shell, published: &Path, folder: &Path) -> Result<()> {
+fn move_tests(sh: &Shell, published: &Path, place: &str) -> Result<()> {
+    let folder = sh.current_dir().join("target").join(place);
     let tests = published.join("tests");
     copy_folder(&tests, &folder.join("tests"))
         .with_context(|| format!("copying {}", tests.display()))?;
-    let manifest = manifest_for_tests(&registry::manifest(sh, published)?, fork::dependency(sh))?;
-    sh.write_file(folder.join("Cargo.toml"), manifest.to_string())?;
+    let more = manifest_for_tests(&registry::manifest(sh, published)?)?;
+    let package = Scratch::new(sh, place, more).on(Core::Fork(""));
     // Cargo wants more than tests in a package.
-    sh.write_file(folder.join("src/lib.rs"), "")?;
-    Ok(())
+    package.file("src/lib.rs", "")?;
+    package.write()
 }
 
 impl Suite {
@@ -214,32 +215,25 @@ pub(crate) fn tested(test: Cmd<'_>) -> Result<Tested> {
     })
 }
 
-/// A package with the edition and all dependencies of the published one, and the fork.
-fn manifest_for_tests(published: &Table, fork: Table) -> Result<Table> {
+/// What a package of the published one's tests has of its manifest: the edition and all
+/// dependencies.
+fn manifest_for_tests(published: &Table) -> Result<Table> {
     let edition = published
         .get("package")
         .and_then(|package| package.get("edition"));
     let edition = edition
         .context("the published manifest names no edition")?
         .clone();
-    let mut manifest: Table =
-        toml::toml! { package = { name = "published-tests", version = "0.0.0" } };
-    if let Some(package) = manifest["package"].as_table_mut() {
-        package.insert("edition".into(), edition);
-    }
-    manifest.insert("workspace".into(), Table::new().into());
+    let mut manifest = Table::new();
+    manifest.insert(
+        "package".into(),
+        Table::from_iter([("edition".to_owned(), edition)]).into(),
+    );
     for key in ["dependencies", "dev-dependencies", "target", "features"] {
         if let Some(value) = published.get(key) {
             manifest.insert(key.into(), value.clone());
         }
     }
-    let dependencies = manifest
-        .entry("dependencies")
-        .or_insert_with(|| Table::new().into());
-    dependencies
-        .as_table_mut()
-        .context("[dependencies] is no table")?
-        .extend(fork);
     Ok(manifest)
 }
 
@@ -276,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn the_package_of_tests_depends_on_the_fork_and_on_what_the_published_one_does() {
+    fn the_package_of_tests_depends_on_what_the_published_one_does() {
         let published = toml::toml! {
             links = "rayon-core"
             [package]
@@ -293,20 +287,14 @@ mod tests {
             [target."cfg(unix)".dev-dependencies.libc]
             version = "0.2"
         };
-        let fork = toml::toml! { rayon-core = { path = "/fork" } };
-        let manifest = manifest_for_tests(&published, fork).unwrap();
+        let manifest = manifest_for_tests(&published).unwrap();
         let expected = toml::toml! {
             [package]
-            name = "published-tests"
-            version = "0.0.0"
             edition = "2021"
-            [workspace]
             [features]
             web_spin_lock = ["dep:wasm_sync"]
             [dependencies.crossbeam-deque]
             version = "0.8"
-            [dependencies.rayon-core]
-            path = "/fork"
             [dev-dependencies.scoped-tls]
             version = "1.0"
             [target."cfg(unix)".dev-dependencies.libc]

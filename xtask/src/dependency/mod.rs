@@ -6,10 +6,12 @@ mod targets;
 
 use anyhow::{Context, Result, bail, ensure};
 use runner::stop::Stop;
+use toml::Value;
 use xshell::{Shell, cmd};
 
 use crate::fork;
 use crate::lock::{added, locked};
+use crate::scratch::Scratch;
 use crate::shell::{alone, step};
 use crate::variants::all_features;
 
@@ -32,22 +34,30 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
     let title = "the fork in a program of somebody else";
     eprintln!("── {title}");
     let _lock = alone(sh, "dependency")?;
-    let folder = sh.current_dir().join("target/dependency/program");
     let fork = fork::folder(sh);
-    let manifest = |features: &[&str]| {
-        format!(
-            "[package]\nname = \"program\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[workspace]\n\n\
-             [dependencies]\nrayon = \"1.12\"\nrayon-core = {{ version = \"1.13\", features = {features:?} }}\n"
-        )
+    let program = |features: &[&str]| {
+        let features: Vec<Value> = features.iter().map(|&name| name.into()).collect();
+        let mut more = toml::toml! {
+            dependencies = { rayon = "1.12", rayon-core = { version = "1.13" } }
+        };
+        more["dependencies"]["rayon-core"]
+            .as_table_mut()
+            .expect("it is written above")
+            .insert("features".to_owned(), features.into());
+        Scratch::new(sh, "dependency/program", more)
     };
-    let patch = format!(
-        "\n[patch.crates-io]\nrayon-core = {{ path = '{}' }}\n",
-        fork.display()
-    );
+    let patched = |features: &[&str]| {
+        let mut program = program(features);
+        program
+            .manifest
+            .insert("patch".to_owned(), fork::patch(sh).into());
+        program
+    };
+    let plain = program(&[]);
+    let folder = plain.folder.clone();
     sh.remove_path(&folder)?;
-    sh.write_file(folder.join("src/main.rs"), PROGRAM)?;
-    let write = |text: String| sh.write_file(folder.join("Cargo.toml"), text);
-    write(manifest(&[]))?;
+    plain.file("src/main.rs", PROGRAM)?;
+    plain.write()?;
     let published = fork::PUBLISHED;
     let update = |package: &str, version: &str| {
         let _dir = sh.push_dir(&folder);
@@ -64,13 +74,13 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
     }
     let before = locked(sh, &folder)?;
 
-    write(manifest(&["champion"]) + &patch)?;
+    patched(&["champion"]).write()?;
     let stopped = fork::linked_core(sh, &folder);
     ensure!(
         stopped.is_err(),
         "Cargo takes a feature of a patch that its lock file keeps out: the READMEs say it stops"
     );
-    write(manifest(&[]) + &patch)?;
+    patched(&[]).write()?;
     let (core, is_fork) = fork::linked_core(sh, &folder)?;
     ensure!(
         !is_fork,
@@ -102,12 +112,12 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
     );
 
     for features in [&["champion"][..], &[]] {
-        write(manifest(features) + &patch)?;
+        patched(features).write()?;
         ensure!(
             fork::linked_core(sh, &folder)?.1,
             "{features:?} leaves the published crate"
         );
-        write(manifest(&[]))?;
+        plain.write()?;
         let (core, is_fork) = fork::linked_core(sh, &folder)?;
         ensure!(
             !is_fork,
@@ -119,7 +129,7 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
             "a program that goes back keeps {}",
             left.join(", ")
         );
-        write(manifest(&[]) + &patch)?;
+        patched(&[]).write()?;
         take()?;
     }
     targets::test(sh)?;
@@ -149,7 +159,7 @@ pub(crate) fn oldest_compiler(sh: &Shell) -> Result<String> {
     let version = manifest
         .get("package")
         .and_then(|package| package.get("rust-version"));
-    let version = version.and_then(toml::Value::as_str);
+    let version = version.and_then(Value::as_str);
     let version = version
         .context("rayon-fork/Cargo.toml has no rust-version")?
         .to_owned();

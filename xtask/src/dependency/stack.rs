@@ -6,9 +6,11 @@
 use std::fmt::Write as _;
 
 use anyhow::{Context, Result, ensure};
+use toml::{Table, Value};
 use xshell::{Shell, cmd};
 
 use crate::fork;
+use crate::scratch::{Core, Scratch};
 use crate::shell::alone;
 use crate::variants::Variant;
 
@@ -35,20 +37,12 @@ pub(crate) fn run(sh: &Shell, variants: &[Variant]) -> Result<()> {
     let _lock = alone(sh, "stack")?;
     let mut excesses = Vec::new();
     for profile in ["release", "dev"] {
-        let requirement = format!("\"={}\"", fork::PUBLISHED);
-        let published = measure(sh, profile, "the published crate", &requirement)?;
+        let published = measure(sh, profile, "the published crate", Core::Published)?;
         let mut measured = Vec::new();
         for variant in variants {
-            let fork = fork::folder(sh);
-            let features = variant.features().replace(',', "\", \"");
-            let features = if features.is_empty() {
-                features
-            } else {
-                format!("\"{features}\"")
-            };
-            let requirement = format!("{{ path = '{}', features = [{features}] }}", fork.display());
             let name = variant.name();
-            measured.push((name.clone(), measure(sh, profile, &name, &requirement)?));
+            let levels = measure(sh, profile, &name, Core::Fork(&variant.features()))?;
+            measured.push((name, levels));
         }
         let rows = rows(&published, &measured)?;
         println!("{}", table(profile, &rows));
@@ -58,20 +52,20 @@ pub(crate) fn run(sh: &Shell, variants: &[Variant]) -> Result<()> {
     Ok(())
 }
 
-/// Compiles and runs the program with the rayon-core of `requirement`.
-fn measure(sh: &Shell, profile: &str, name: &str, requirement: &str) -> Result<Levels> {
+/// Compiles and runs the program with that rayon-core.
+fn measure(sh: &Shell, profile: &str, name: &str, core: Core<'_>) -> Result<Levels> {
     eprintln!("── stack per level, {profile}, {name}");
-    let folder = sh.current_dir().join("target/dependency/stack");
     let program = fork::folder(sh).join("examples/stack.rs");
-    let manifest = format!(
-        "[package]\nname = \"stack\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[workspace]\n\n\
-         [[bin]]\nname = \"stack\"\npath = '{}'\n\n[dependencies]\nrayon-core = {requirement}\n",
-        program.display()
-    );
-    sh.write_file(folder.join("Cargo.toml"), manifest)?;
-    let _target = sh.push_env("CARGO_TARGET_DIR", folder.join("target"));
+    let program: Table = [("name", "stack"), ("path", &program.display().to_string())]
+        .into_iter()
+        .map(|(key, value)| (key.to_owned(), Value::from(value)))
+        .collect();
+    let program = Table::from_iter([("bin".to_owned(), vec![program].into())]);
+    let scratch = Scratch::new(sh, "dependency/stack", program).on(core);
+    scratch.write()?;
+    let _target = sh.push_env("CARGO_TARGET_DIR", scratch.folder.join("target"));
     let _debug = sh.push_env("CARGO_PROFILE_DEV_DEBUG", "0");
-    let _dir = sh.push_dir(&folder);
+    let _dir = sh.push_dir(&scratch.folder);
     let output = cmd!(sh, "cargo run --quiet --profile {profile}")
         .quiet()
         .ignore_status()

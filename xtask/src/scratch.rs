@@ -1,0 +1,126 @@
+//! Packages that tasks write below `target/`: each stands alone, as a program of somebody else
+//! does, with the rayon-core that the task gives it.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use toml::{Table, Value};
+use xshell::Shell;
+
+use crate::fork;
+
+/// A package below `target/`, and the manifest that it will have.
+pub(crate) struct Scratch<'s> {
+    sh: &'s Shell,
+    pub(crate) folder: PathBuf,
+    pub(crate) manifest: Table,
+}
+
+/// Which rayon-core a package depends on.
+#[derive(Clone, Copy)]
+pub(crate) enum Core<'v> {
+    /// The published one whose interface the fork has.
+    Published,
+    /// The fork, with these features, commas between.
+    Fork(&'v str),
+}
+
+impl Core<'_> {
+    /// What stands behind `rayon-core =` in a manifest.
+    pub(crate) fn dependency(self, sh: &Shell) -> Value {
+        match self {
+            Self::Published => format!("={}", fork::PUBLISHED).into(),
+            Self::Fork(features) => {
+                let mut fork = fork::path(sh);
+                let features = features.split(',').filter(|name| !name.is_empty());
+                let features: Vec<Value> = features.map(Value::from).collect();
+                if !features.is_empty() {
+                    fork.insert("features".to_owned(), features.into());
+                }
+                fork.into()
+            }
+        }
+    }
+}
+
+impl<'s> Scratch<'s> {
+    /// A package in `target/PLACE`, whose manifest has `more` beside a name and a workspace of its
+    /// own.
+    pub(crate) fn new(sh: &'s Shell, place: &str, more: Table) -> Self {
+        let mut manifest = toml::toml! {
+            package = { name = "scratch", version = "0.0.0", edition = "2021" }
+            workspace = {}
+        };
+        for (key, value) in more {
+            match (manifest.get_mut(&key), value) {
+                (Some(Value::Table(there)), Value::Table(more)) => there.extend(more),
+                (_, value) => drop(manifest.insert(key, value)),
+            }
+        }
+        Self {
+            sh,
+            folder: sh.current_dir().join("target").join(place),
+            manifest,
+        }
+    }
+
+    /// Lets it depend on that rayon-core.
+    pub(crate) fn on(mut self, core: Core<'_>) -> Self {
+        let core = core.dependency(self.sh);
+        let dependencies = self
+            .manifest
+            .entry("dependencies")
+            .or_insert_with(|| Table::new().into());
+        if let Value::Table(dependencies) = dependencies {
+            dependencies.insert("rayon-core".to_owned(), core);
+        }
+        self
+    }
+
+    /// Writes the manifest.
+    pub(crate) fn write(&self) -> Result<()> {
+        self.file("Cargo.toml", &toml::to_string(&self.manifest)?)
+    }
+
+    /// Writes one of its files, unless it is as it shall be: Cargo compiles what was written again.
+    pub(crate) fn file(&self, name: &str, text: &str) -> Result<()> {
+        let file = self.folder.join(name);
+        if self.sh.path_exists(&file) && self.sh.read_file(&file).is_ok_and(|old| old == text) {
+            return Ok(());
+        }
+        Ok(self.sh.write_file(file, text)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Core, Scratch};
+    use crate::fork;
+    use crate::shell::at_root;
+
+    #[test]
+    fn a_package_has_a_workspace_of_its_own_and_the_core_that_it_was_given() {
+        let sh = at_root().unwrap();
+        let more = toml::toml! {
+            package = { edition = "2024" }
+            dependencies = { either = "1" }
+        };
+        let scratch = Scratch::new(&sh, "place", more).on(Core::Fork("split,no-jec"));
+        let path = fork::folder(&sh).display().to_string();
+        let mut expected = toml::toml! {
+            package = { name = "scratch", version = "0.0.0", edition = "2024" }
+            workspace = {}
+            dependencies = { either = "1", rayon-core = { features = ["split", "no-jec"] } }
+        };
+        expected["dependencies"]["rayon-core"]
+            .as_table_mut()
+            .unwrap()
+            .insert("path".to_owned(), path.into());
+        assert_eq!(scratch.manifest, expected);
+        let scratch = scratch.on(Core::Published);
+        assert_eq!(
+            scratch.manifest["dependencies"]["rayon-core"].as_str(),
+            Some("=1.13.0")
+        );
+    }
+}
