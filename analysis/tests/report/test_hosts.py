@@ -90,7 +90,7 @@ def test_a_host_has_a_column_with_what_its_sweeps_say(tmp_path: Path) -> None:
     assert rows[""] == ["host `1a2b3c`, UNFIT"]
     assert rows["machine"] == ["Made-up CPU; 2 cores, 4 CPUs"]
     assert rows["measured"] == [
-        "1 March 2026: [`predict`](p), [`study`](s), [`classics`](c), [`validate`](v)"
+        "1 March 2026, at `0000000`: [`predict`](p), [`study`](s), [`classics`](c), [`validate`](v)"
     ]
     assert rows["the doctor found"] == ["load (unfit)"]
     assert (

@@ -82,6 +82,24 @@ def test_the_main_readme_is_short() -> None:
     assert len((CHECKOUT / "README.md").read_text(encoding="utf-8").split()) <= README_WORDS
 
 
+def test_every_measured_sweep_is_of_the_platform_that_method_describes() -> None:
+    models = set()
+    for file in (CHECKOUT / "results" / "sweeps").glob("*/host.json"):
+        host = json.loads(file.read_text(encoding="utf-8"))
+        if "simulated" in host:
+            continue
+        cpu, kernel = host["cpu"], host["kernel"]
+        models.add((cpu["model_name"], cpu["cpu_family"], cpu["model"]))
+        is_of_platform = (
+            host["cpus_usable"] == 2
+            and cpu["is_virtual"]
+            and kernel["osrelease"].startswith("6.18.")
+            and "sched_vcpu_pack=15" in kernel["command_line"]
+        )
+        assert is_of_platform, f"{file.parent.name}: METHOD.md, 'One platform', and README say else"
+    assert len(models) == 4, "METHOD.md, 'One platform', says how many CPU models were measured"
+
+
 def test_every_picture_is_one_of_a_statement() -> None:
     text = "".join(file.read_text(encoding="utf-8") for file in FILES)
     shown = {
@@ -154,6 +172,79 @@ def test_a_command_that_names_what_is_gone_says_at_which_commit_it_ran(tmp_path:
     assert ", at `" not in command("kept")
     assert ", at `" in command("branch", branches=["master", "champion-deal"])
     assert ", at `" in command("program", workloads={"cholesky": 0.1})
+
+
+def test_evidence_says_of_which_commit_a_sweep_is(tmp_path: Path) -> None:
+    analysis = analysed(tmp_path)
+    analysis.sweep.manifest["checkout"]["commit"] = "0123456789abcdef"
+    assert "| `0123456` |" in stated("evidence", [analysis])
+
+
+def test_sweeps_of_several_commits_of_the_fork_say_so_and_those_of_published_crates_do_not(
+    tmp_path: Path,
+) -> None:
+    both = [analysed(tmp_path / str(seed), seed=seed) for seed in (0, 1)]
+    assert "commits" not in stated("effect", both, "tsp", "master", "packed")
+    both[1].sweep.manifest["checkout"]["commit"] = "0123456789abcdef"
+    for kind, told in (
+        ("fork", "; 2 sweeps on 1 day, 2 commits of the fork: "),
+        ("edited", "; 2 sweeps on 1 day: "),
+    ):
+        for analysis in both:
+            for entry in analysis.sweep.manifest["branches"]:
+                if entry["name"] == "packed":
+                    entry["source"] = {"kind": kind}
+        assert told in stated("effect", both, "tsp", "master", "packed")
+
+
+def test_losses_of_every_measured_sweep_stand_though_no_statement_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(statement_gains, "SWEEPS", tmp_path)
+    common: dict[str, object] = {
+        "branches": ["master", "packed"],
+        "workloads": {"tsp": 0.1, "packets": 0.1},
+        "threads": [1, 2],
+        "cpus": 2,
+        "layouts": 7,
+        "trials": 7,
+    }
+    slower = {("packed", "tsp"): 1.5}
+    each: list[dict[str, object]] = [
+        {"effects": slower},
+        {},
+        {"effects": slower, "machine": "here"},
+        {"effects": slower, "branches": ["master", "champion"]},
+    ]
+    for day, more in enumerate(each, 1):
+        truth = made_up.Truth(**{**common, **more})  # type: ignore[arg-type]
+        made_up.write_sweep(tmp_path / f"2026-01-0{day}T000000Z-madeup", truth)
+    *_, first, second = stated("losses", [], "packed", "master").strip().splitlines()
+    assert re.match(r"\| \[`2026-01-01T000000Z`\]\(.*\) \| `\w{7}` \| ", first)
+    assert re.search(r"tsp on 1: \+.*; .*tsp on 2: \+|tsp on 2: \+.*; .*tsp on 1: \+", first)
+    assert "packets" not in first
+    assert "`2026-01-02T000000Z`" in second
+    assert second.endswith("| nowhere |")
+    with pytest.raises(InputError, match="no measured sweep compares `packed` with `nobody`"):
+        stated("losses", [], "packed", "nobody")
+
+
+def test_the_largest_loss_stands_though_the_mean_of_its_workload_is_smaller(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(statement_gains, "SWEEPS", tmp_path)
+    analysed(
+        tmp_path,
+        workloads={"tsp": 0.1, "packets": 0.1},
+        threads=[4, 8],
+        effects={("packed", "tsp"): 1.5},
+        layouts=7,
+        trials=7,
+    )
+    *_, row = stated("losses", [], "packed", "master").strip().splitlines()
+    for place in ("tsp on 4: +", "tsp on 8: +", "all programs on 4, 8: +"):
+        assert place in row
+    assert "tsp on 4, 8" not in row
 
 
 def test_one_comparison_has_one_verdict_however_it_is_called(tmp_path: Path) -> None:
@@ -322,7 +413,7 @@ def test_a_proposal_has_its_lines_its_gain_and_the_largest_loss_that_is_not_excl
     cells = [cell.strip() for cell in row.strip("|").split(" | ")]
     assert cells[:2] == [f"[`packed`]({edits})", str(statement_gains.own_lines(CHECKOUT / edits))]
     assert re.fullmatch(r".*\), median [−+±]\d+\.\d.%", cells[2])
-    assert re.match(r"tsp on [12]: −4", cells[3])
+    assert re.match(r"tsp on [12]: −4.*; 1 more place$", cells[3])
     assert cells[4] == "nowhere significant"
     rows = analysis.judgement.comparisons.filter(branch="packed", workload="packets", level="cell")
     worst = rows.sort("ratio_high").filter(quantity="cpu").row(-1, named=True)

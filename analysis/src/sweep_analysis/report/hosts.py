@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 
 from sweep_analysis.read.errors import InputError
-from sweep_analysis.read.labels import QUANTITY_NAMES, count, percent
+from sweep_analysis.read.labels import QUANTITY_NAMES, count, listed, percent
 from sweep_analysis.read.load import CHECKOUT
 from sweep_analysis.say import tables
 from sweep_analysis.say.averages import beside_the_mean
@@ -134,7 +134,10 @@ def _machine(record: dict[str, Any]) -> str:
 def _measured(host: Host, link: Callable[[Path], str]) -> str:
     day = datetime.fromisoformat(str(host.record["begun_at"])[:10])
     sweeps = [f"[`{step}`]({link(analysis.sweep.path)})" for step, analysis in host.sweeps.items()]
-    return f"{day.day} {day:%B %Y}: {', '.join(sweeps) or 'nothing'}"
+    manifests = [analysis.sweep.manifest for analysis in host.sweeps.values()]
+    commits = dict.fromkeys(f"`{it['checkout']['commit'][:7]}`" for it in manifests)
+    at = f", at {listed(list(commits))}" if commits else ""
+    return f"{day.day} {day:%B %Y}{at}: {', '.join(sweeps) or 'nothing'}"
 
 
 def _found(host: Host) -> list[tuple[str, str]]:

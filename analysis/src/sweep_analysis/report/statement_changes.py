@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from sweep_analysis.read.labels import QUANTITY_NAMES, capital, count, listed, percent, with_panel
+from sweep_analysis.read.load import Sweep
 from sweep_analysis.report.asked import Asked, moment
 from sweep_analysis.say.averages import beside_the_mean, gained_and_lost, rest_of_the_mean
 from sweep_analysis.say.comparison import in_words, interval, place_of, pooled_counts
@@ -119,7 +120,16 @@ def _of_days(asked: Asked, row: dict[str, Any]) -> tuple[dict[str, Any], str, st
     on = {str(it.sweep.manifest.get("created_at"))[:10] for it in asked.sweeps}
     number = count(len(asked.sweeps), "sweep")
     doubt = verdict(pooled, sweep, number) if pooled["verdict"] in (UNCLEAR, UNJUDGED) else ""
-    return pooled, f"{number} on {count(len(on), 'day')}: {each}", doubt
+    commits = {of_fork for it in asked.sweeps if (of_fork := _fork_at(it.sweep, row))}
+    code = f", {len(commits)} commits of the fork" if len(commits) > 1 else ""
+    return pooled, f"{number} on {count(len(on), 'day')}{code}: {each}", doubt
+
+
+def _fork_at(sweep: Sweep, row: dict[str, Any]) -> str:
+    """The commit of the fork that a row compares; empty if neither branch is of the fork."""
+    kinds = {it["name"]: it.get("source", {}).get("kind") for it in sweep.manifest["branches"]}
+    is_fork = "fork" in (kinds.get(row["branch"]), kinds.get(row["baseline"]))
+    return str(sweep.manifest["checkout"]["commit"]) if is_fork else ""
 
 
 def _alone(ratio: float, said: str) -> str:

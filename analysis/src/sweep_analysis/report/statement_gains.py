@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +20,7 @@ from sweep_analysis.read.labels import (
 )
 from sweep_analysis.read.load import CHECKOUT
 from sweep_analysis.read.schema import PANEL, PARALLEL, WORDS
-from sweep_analysis.report.asked import Asked
+from sweep_analysis.report.asked import Asked, host
 from sweep_analysis.report.statement_tables import named
 from sweep_analysis.say.averages import parts_of
 from sweep_analysis.say.comparison import (
@@ -30,11 +31,14 @@ from sweep_analysis.say.comparison import (
     threads_of,
 )
 from sweep_analysis.stats.claims import CELL_MARGIN, MARGIN
-from sweep_analysis.stats.compare import FASTER, SLOWER, kind_of_cell
+from sweep_analysis.stats.compare import FASTER, SLOWER, UNJUDGED, kind_of_cell
 
 LEAST_TOLD = 0.005
 """Change below which no document shows a difference. A program that a clock paces varies so little that a thousandth is
 significant, which is of no use to anybody."""
+
+SWEEPS = CHECKOUT / "results" / "sweeps"
+"""Where the committed sweeps are."""
 
 MOST_TOLD = 6
 """Rows of gains and losses that a reader takes in at a glance."""
@@ -173,7 +177,12 @@ def _significant(own: pl.DataFrame, verdict: str) -> list[str]:
     said = own.filter(verdict=verdict)
     of_workload = said.filter(level="workload")
     alone = _but_pooled(said.filter(level="cell"), own, of_workload)
-    rows = pl.concat([of_workload, alone]).filter((pl.col("time_ratio") - 1).abs() >= LEAST_TOLD)
+    return _by_place(pl.concat([of_workload, alone]), own)
+
+
+def _by_place(rows: pl.DataFrame, own: pl.DataFrame) -> list[str]:
+    """These rows by workload and threads, the largest first. In: of the rows of one branch, `own`."""
+    rows = rows.filter((pl.col("time_ratio") - 1).abs() >= LEAST_TOLD)
     cells: dict[str, list[str]] = {}
     for row in rows.sort(pl.col("time_ratio").log().abs(), descending=True).rows(named=True):
         threads = ", ".join(str(number) for number in pooled_counts(own, row)[0])
@@ -238,6 +247,60 @@ def _largest_open(own: pl.DataFrame) -> list[str]:
     ]
 
 
+def _losses(asked: Asked) -> str:
+    """Where a branch is significantly slower in any committed sweep that was measured: a row a sweep.
+
+    It finds the sweeps by itself, so that no sweep's losses are left out. Sweeps of one build judge
+    nothing, and have no row. Words: the branch, and what it is compared with.
+    """
+    branch, against = asked.words
+    made = []
+    for folder in sorted(path.parent for path in SWEEPS.glob("*/manifest.json")):
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        names = {entry["name"] for entry in manifest["branches"]}
+        if manifest["asked"].get("machine") or not {branch, against} <= names:
+            continue
+        analysis = asked.analysis(folder)
+        own = without_size(with_panel(analysis.judgement.comparisons)).filter(
+            pl.col("level").is_in(["overall", "workload", "cell"]), baseline=against, branch=branch
+        )
+        if own.filter(pl.col("verdict") != UNJUDGED).is_empty():
+            continue
+        of_sweep = Asked(asked.where, asked.folder, [analysis], [])
+        made.append(
+            {
+                "sweep": of_sweep.each_link()[0],
+                "commit": f"`{manifest['checkout']['commit'][:7]}`",
+                "on": host(analysis),
+                "significantly slower (workload on threads)": "; ".join(_lost(own)) or "nowhere",
+            }
+        )
+    if not made:
+        raise asked.refused(
+            f"no measured sweep compares `{branch}` with `{against}`", "name branches of sweeps"
+        )
+    return asked.table(pl.DataFrame(made), f"where {branch} loses, by sweep")
+
+
+def _lost(own: pl.DataFrame) -> list[str]:
+    """Every place in which one branch is significantly slower, the largest first.
+
+    A workload's row over several cells stands only where no cell of the workload does: its mean hides
+    the largest of them. In: rows of one branch, with `panel`.
+    """
+    said = own.filter(verdict=SLOWER)
+    workloads = said.filter(level="workload")
+    of_one = workloads.filter(cells=1)
+    cells = _but_pooled(said.filter(level="cell"), own, of_one)
+    means = workloads.filter(pl.col("cells") > 1).join(
+        cells, on=["quantity", *PANEL], how="anti", nulls_equal=True
+    )
+    over_all = said.filter(level="overall").with_columns(
+        panel=pl.lit("all programs").cast(said.schema["panel"])
+    )
+    return _by_place(pl.concat([cells, of_one, means, over_all]), own)
+
+
 def _proposals(asked: Asked) -> str:
     """What each branch with edits gains and loses against the baseline, and what loss is not excluded: a row each.
 
@@ -261,14 +324,22 @@ def _proposals(asked: Asked) -> str:
                 "proposal": f"[`{branch}`]({asked.link(CHECKOUT / source['edits'])})",
                 "lines": own_lines(CHECKOUT / source["edits"]),
                 "time over all programs": f"{_with_interval(overall)}{median}",
-                "gains": "; ".join(_significant(own, FASTER)[:1]) or "nowhere significant",
-                "loses": "; ".join(_significant(own, SLOWER)[:1]) or "nowhere significant",
+                "largest gain": _largest(_significant(own, FASTER)),
+                "largest loss": _largest(_significant(own, SLOWER)),
                 "largest losses not excluded": "; ".join(_largest_open(own)) or "none",
             }
         )
     if not made:
         raise asked.refused("no branch has edits", "name a sweep of the experiment `upstream`")
     return f"Against `{judgement.baseline}` {asked.source()}:\n\n{asked.table(pl.DataFrame(made), 'proposals')}"
+
+
+def _largest(cells: list[str]) -> str:
+    """The first of these places, and how many others there are."""
+    if not cells:
+        return "nowhere significant"
+    more = f"; {count(len(cells) - 1, 'more place')}" if len(cells) > 1 else ""
+    return f"{cells[0]}{more}"
 
 
 def _lines(asked: Asked) -> str:
@@ -296,6 +367,7 @@ GAINS: dict[str, Callable[[Asked], str]] = {
     "parts": _parts,
     "cells": _cells,
     "balance": _balance,
+    "losses": _losses,
     "proposals": _proposals,
     "lines": _lines,
 }

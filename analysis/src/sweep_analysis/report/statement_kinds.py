@@ -52,6 +52,7 @@ def _evidence(asked: Asked) -> str:
             {
                 "sweep": of_sweep.each_link()[0],
                 "on": host(analysis),
+                "commit": f"`{sweep.manifest['checkout']['commit'][:7]}`",
                 "each branch in": count(sweep.layouts, unit),
                 "trials": f"{trials}{f', {failed} failed' if failed else ''}",
                 "again": _command(sweep),
@@ -175,5 +176,5 @@ KINDS: dict[str, Callable[[Asked], Made]] = {
 SEVERAL_MACHINES = {"evidence", "validated", "validated-differences", "published", "replays"}
 """Kinds that may name sweeps of several machines, as they say of each number which it is."""
 
-WITHOUT_SWEEPS = {"hosts", "lines"}
+WITHOUT_SWEEPS = {"hosts", "lines", "losses"}
 """Kinds that find their sweeps by themselves."""
