@@ -12,6 +12,8 @@ import pytest
 
 import made_up
 from sweep_analysis.read.load import read_sweep
+from sweep_analysis.say.averages import gained_and_lost
+from sweep_analysis.say.comparison import threads_of
 from sweep_analysis.say.headline import verdict
 from sweep_analysis.say.validation import difference_sentence
 from sweep_analysis.stats.analysis import Analysis, analyse
@@ -113,6 +115,22 @@ def test_a_cell_of_two_states_is_not_judged_and_pooled_nowhere(tmp_path: Path) -
         row["branch"]: row["time_ratio"] for row in rows.filter(level="overall").rows(named=True)
     }
     assert overall["turning"] == pytest.approx(overall["steady"], rel=0.01)
+
+
+def test_a_mean_without_a_cell_of_two_states_does_not_say_that_it_has_it(tmp_path: Path) -> None:
+    comparisons = swept(tmp_path / "sweep").comparisons.filter(quantity="time")
+    threads = {
+        row["branch"]: threads_of(comparisons, row)
+        for row in comparisons.filter(level="workload", workload="quicksort").rows(named=True)
+    }
+    assert threads["turning"] == "4 threads"
+    assert threads["steady"] == "4, 8 threads"
+    told = {
+        row["branch"]: " ".join(gained_and_lost(comparisons, row))
+        for row in comparisons.filter(level="overall").rows(named=True)
+    }
+    assert "1 of 4 cells have two states and are left out" in told["turning"]
+    assert "left out" not in told["steady"]
 
 
 def test_a_baseline_of_two_states_leaves_nothing_to_judge_there(tmp_path: Path) -> None:

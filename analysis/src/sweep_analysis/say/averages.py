@@ -14,7 +14,7 @@ import polars as pl
 from sweep_analysis.read.labels import percent, ranges, with_panel, without_size
 from sweep_analysis.read.schema import PANEL
 from sweep_analysis.say.detectable import detectable_of
-from sweep_analysis.stats.compare import FASTER, SLOWER
+from sweep_analysis.stats.compare import FASTER, SLOWER, kind_of_cell
 
 LARGEST = 4
 """So many workloads are named as those that make most of a mean."""
@@ -85,12 +85,28 @@ def parts_of(comparisons: pl.DataFrame, row: dict[str, Any]) -> Parts | None:
 
 
 def gained_and_lost(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]:
-    """Of a row over all workloads: how many gain and lose, and the median.
+    """Of a row over all workloads: how many gain and lose, the median, and what the mean leaves out.
 
     A part of a sentence each.
     """
     parts = parts_of(comparisons, row)
-    return [] if parts is None else [str(parts), f"median {percent(parts.median)}"]
+    if parts is None:
+        return []
+    return [str(parts), f"median {percent(parts.median)}", *_left_out(comparisons, row)]
+
+
+def _left_out(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]:
+    """How many cells of a row over all workloads have two states, and so are in no mean."""
+    cells = comparisons.filter(
+        level="cell", baseline=row["baseline"], branch=row["branch"], quantity=row["quantity"]
+    ).with_columns(kind=kind_of_cell())
+    cells = (
+        cells.filter(pl.col("kind") == pl.col("kind").min())
+        if row["threads"] is None
+        else cells.filter(threads=row["threads"])
+    )
+    number = int(cells["two_states"].sum())
+    return [f"{number} of {cells.height} cells have two states and are left out"] if number else []
 
 
 def _largest(parts: pl.DataFrame) -> list[str]:

@@ -126,7 +126,10 @@ def pooled_counts(comparisons: pl.DataFrame, row: dict[str, Any]) -> tuple[list[
         return [int(row["threads"])], bool(row["oversubscribed"])
     cells = _own(comparisons, row).filter(level="cell")
     if row["level"] == "workload":
+        # A cell of two states is in no mean; if each is, the row says so of all.
         cells = cells.filter(_here(row))
+        judged = cells.filter(~pl.col("two_states"))
+        cells = cells if judged.is_empty() else judged
     cells = cells.with_columns(kind=kind_of_cell()).filter(pl.col("kind") == pl.col("kind").min())
     if cells.is_empty():
         return [], False
