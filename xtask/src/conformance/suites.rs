@@ -29,8 +29,8 @@ pub(super) struct Package {
 pub(super) enum Name {
     /// The facade, which is compiled with the fork below it.
     Rayon,
-    /// What the fork replaces: its integration tests. Its unit and documentation tests are part of
-    /// its sources, so they cannot be run on others.
+    /// What the fork replaces: its integration tests, and its unit tests, which stand in files of
+    /// their own. Its documentation tests are part of its sources, so they cannot be run on others.
     RayonCore,
 }
 
@@ -43,9 +43,27 @@ pub(super) struct Suite {
 
 #[derive(Clone, Copy)]
 enum Kind {
-    Tests,
+    /// Of these targets.
+    Tests(&'static str, &'static [&'static str]),
     Doctests,
 }
+
+/// The two private functions of rayon-core that its unit tests call, as a program can write them.
+const PRIVATE: &str = "
+#[cfg(test)]
+mod unwind {
+    pub fn halt_unwinding<R>(body: impl FnOnce() -> R) -> std::thread::Result<R> {
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(body))
+    }
+}
+
+#[cfg(test)]
+mod registry {
+    pub fn in_worker<R: Send>(body: impl FnOnce((), bool) -> R + Send) -> R {
+        rayon_core::scope(|_| body((), false))
+    }
+}
+";
 
 impl Package {
     /// Fetches the package and sets its tests up to run on the fork.
@@ -59,17 +77,22 @@ impl Package {
             Name::RayonCore => move_tests(sh, &published, &place)?,
         }
         prove_on_fork(sh, &folder)?;
+        let of_rayon = Kind::Tests("tests", &["--lib", "--tests"]);
         let kinds = match self.name {
-            Name::Rayon if !skip_doctests => &[Kind::Tests, Kind::Doctests][..],
-            _ => &[Kind::Tests],
+            Name::Rayon if skip_doctests => vec![of_rayon],
+            Name::Rayon => vec![of_rayon, Kind::Doctests],
+            Name::RayonCore => vec![
+                Kind::Tests("tests", &["--test", "*"]),
+                Kind::Tests("unit tests", &["--lib"]),
+            ],
         };
         let package = format!("{} {}", self.name.as_str(), self.version);
-        let suite = |&kind| Suite {
+        let suite = |kind| Suite {
             package: package.clone(),
             folder: folder.clone(),
             kind,
         };
-        Ok(kinds.iter().map(suite).collect())
+        Ok(kinds.into_iter().map(suite).collect())
     }
 
     fn file_name(&self) -> String {
@@ -119,7 +142,8 @@ fn patch_facade(sh: &Shell, published: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A package that has nothing but the integration tests of the published one.
+/// A package that has nothing but the tests of the published one. To the unit tests its root looks
+/// like that of rayon-core.
 fn move_tests(sh: &Shell, published: &Path, place: &str) -> Result<()> {
     let folder = sh.current_dir().join("target").join(place);
     let tests = published.join("tests");
@@ -127,15 +151,53 @@ fn move_tests(sh: &Shell, published: &Path, place: &str) -> Result<()> {
         .with_context(|| format!("copying {}", tests.display()))?;
     let more = manifest_for_tests(&registry::manifest(sh, published)?)?;
     let package = Scratch::new(sh, place, more).on(Core::Fork(""));
-    // Cargo wants more than tests in a package.
-    package.file("src/lib.rs", "")?;
+    let mut root = format!("pub use rayon_core::*;\n{PRIVATE}");
+    for file in unit_tests(sh, &published.join("src"))? {
+        let inside = file.strip_prefix(published)?;
+        sh.write_file(
+            folder.join(inside),
+            without_tests_of_fields(&sh.read_file(&file)?),
+        )?;
+        let module = inside.parent().and_then(Path::file_name);
+        match module.and_then(|name| name.to_str()) {
+            Some("src") | None => root += "\n#[cfg(test)]\nmod test;\n",
+            Some(module) => root.extend([
+                "\n#[cfg(test)]\nmod ",
+                module,
+                " {\n    #![allow(unused_imports)]\n    use {crate::unwind, rayon_core::*};\n    mod test;\n}\n",
+            ]),
+        }
+    }
+    package.file("src/lib.rs", &root)?;
     package.write()
+}
+
+/// Unit tests but those that look at a private field of a pool, to see that its workers end: the
+/// fork's own tests of how pools end show that.
+fn without_tests_of_fields(text: &str) -> String {
+    let mut items: Vec<&str> = text.split_inclusive("\n}\n").collect();
+    items.retain(|item| !item.contains("pool.registry"));
+    items.concat()
+}
+
+/// The files `test.rs` in `sources`, and in its folders.
+fn unit_tests(sh: &Shell, sources: &Path) -> Result<Vec<PathBuf>> {
+    let mut places = sh.read_dir(sources)?;
+    places.push(sources.to_owned());
+    let files = places.into_iter().map(|place| place.join("test.rs"));
+    let files: Vec<_> = files.filter(|file| file.is_file()).collect();
+    ensure!(
+        !files.is_empty(),
+        "no unit tests are in {}",
+        sources.display()
+    );
+    Ok(files)
 }
 
 impl Suite {
     pub(super) fn title(&self) -> String {
         let kind = match self.kind {
-            Kind::Tests => "tests",
+            Kind::Tests(name, _) => name,
             Kind::Doctests => "doctests",
         };
         format!("{} {kind}", self.package)
@@ -160,10 +222,10 @@ impl Suite {
         let features = features.join(",");
         let test = || cmd!(sh, "cargo test --no-fail-fast --features {features}");
         let test = match self.kind {
-            Kind::Tests => {
+            Kind::Tests(_, targets) => {
                 let what = format!("{} on {}", self.title(), variant.name());
-                build(test().args(["--lib", "--tests", "--no-run"]), &what)?;
-                test().args(["--lib", "--tests"])
+                build(test().args(targets).arg("--no-run"), &what)?;
+                test().args(targets)
             }
             Kind::Doctests => fork::examples(test()),
         };
@@ -251,7 +313,14 @@ fn prove_on_fork(sh: &Shell, folder: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Name, Package, manifest_for_tests};
+    use super::{Name, Package, manifest_for_tests, without_tests_of_fields};
+
+    #[test]
+    fn unit_tests_stay_as_they_are_but_for_those_of_a_private_field() {
+        let kept = "use crate::join;\n\n#[test]\nfn a() {\n    join();\n}\n";
+        let left_out = "\n#[test]\nfn b() {\n    {\n        thread_pool.registry;\n    }\n}\n";
+        assert_eq!(without_tests_of_fields(&format!("{kept}{left_out}")), kept);
+    }
 
     #[test]
     fn a_package_is_named_with_its_version() {
