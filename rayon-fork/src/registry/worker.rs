@@ -215,11 +215,9 @@ impl Worker {
     #[inline(never)]
     pub(crate) fn find_any_job(&self) -> Option<JobRef> {
         let private = || {
-            self.registry
-                .sleep
-                .are_pushes_silent()
-                .then(|| Self::steal_private(self.victims()))
-                .flatten()
+            let mut victims = self.victims();
+            let is_asked = self.registry.sleep.are_pushes_silent();
+            is_asked.then(|| victims.find_map(Self::steal_private))?
         };
         let job = self.take_local().or_else(|| self.steal()).or_else(private);
         job.or_else(|| self.take_injected())
@@ -294,8 +292,7 @@ impl Worker {
         };
         // A worker that has jobs gets a moment to show some by itself, and a second one unless that
         // costs a turn, or the worker has not stirred.
-        let looked_at = self.victims().take(LOOKED_AT << doublings);
-        Self::steal_private(looked_at.filter(|victim| {
+        for victim in self.victims().take(LOOKED_AT << doublings) {
             let is_due = match in_vain {
                 0 => false,
                 1 => is_costly || !victim.has_stirred(),
@@ -303,23 +300,24 @@ impl Worker {
             };
             if !is_due {
                 victim.ask();
-            }
-            is_due
-        }))
-    }
-
-    /// Makes jobs of one of these workers public in its stead, and takes one.
-    #[cold]
-    #[inline(never)]
-    fn steal_private<'v>(victims: impl Iterator<Item = &'v JobStealer<JobRef>>) -> Option<JobRef> {
-        for victim in victims.filter(|victim| victim.expose_for_owner()) {
-            hooks::count(Event::StealTried);
-            if let Some(job) = settle(|| victim.steal()) {
-                hooks::count(Event::StealWon);
+            } else if let Some(job) = Self::steal_private(victim) {
                 return Some(job);
             }
         }
         None
+    }
+
+    /// Makes jobs of that worker public in its stead, and takes one.
+    #[cold]
+    #[inline(never)]
+    fn steal_private(victim: &JobStealer<JobRef>) -> Option<JobRef> {
+        if !victim.expose_for_owner() {
+            return None;
+        }
+        hooks::count(Event::StealTried);
+        let job = settle(|| victim.steal());
+        hooks::count_if(job.is_some(), Event::StealWon);
+        job
     }
 
     /// Runs one job, found in one of the two ways, without waiting for any. `false` if there was

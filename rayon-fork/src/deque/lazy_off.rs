@@ -1,0 +1,104 @@
+//! The twin of `lazy.rs` in a build whose jobs are all public: the same names, and crossbeam's deque
+//! behind them.
+
+use super::{Answer, Deque, Steal, Stealer, TwoWords};
+use crate::sync::modelled::Fences;
+
+/// Whether jobs are shared lazily.
+pub(crate) const SHARES_LAZILY: bool = false;
+
+/// What this file adds to the variant's name: nothing, or that a target cannot have what was asked.
+pub(crate) const MODIFIER: &str = if cfg!(feature = "demand") {
+    "+demand-is-missing-here"
+} else {
+    ""
+};
+
+/// A worker's jobs, the owner's end.
+pub(crate) struct JobDeque<T>(Deque<T>);
+
+/// The thieves' end.
+pub(crate) struct JobStealer<T>(Stealer<T>);
+
+/// Where a pushed job lies: this deque does not tell.
+pub(crate) struct Place;
+
+// Where jobs are private, each of these asks the deque.
+#[allow(clippy::unused_self)]
+impl<T: TwoWords> JobDeque<T> {
+    /// A deque whose owner takes the newest job first.
+    pub(crate) fn new_lifo(_fences: Option<Fences>) -> Self {
+        Self(Deque::new_lifo())
+    }
+
+    /// A deque whose owner takes the oldest job first.
+    pub(crate) fn new_fifo() -> Self {
+        Self(Deque::new_fifo())
+    }
+
+    /// An end for thieves.
+    pub(crate) fn stealer(&self) -> JobStealer<T> {
+        JobStealer(self.0.stealer())
+    }
+
+    #[inline]
+    pub(crate) fn is_private(&self) -> bool {
+        false
+    }
+
+    /// Adds a job at the owner's end.
+    #[inline]
+    pub(crate) fn push(&self, job: T) -> Place {
+        self.0.push(job);
+        Place
+    }
+
+    /// Takes a job from the owner's end.
+    #[inline]
+    pub(crate) fn pop(&self) -> Option<T> {
+        self.0.pop()
+    }
+
+    #[inline]
+    pub(crate) fn try_take_back(&self, _place: &Place) -> bool {
+        false
+    }
+
+    pub(crate) fn give_back(&self) -> bool {
+        true
+    }
+
+    pub(crate) fn answer(&self) -> Answer {
+        Answer::HasPublic
+    }
+
+    /// Whether no job is in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+#[allow(clippy::unused_self)]
+impl<T: TwoWords> JobStealer<T> {
+    /// Takes the oldest job.
+    #[inline]
+    pub(crate) fn steal(&self) -> Steal<T> {
+        self.0.steal()
+    }
+
+    pub(crate) fn ask(&self) {}
+
+    pub(crate) fn has_stirred(&self) -> bool {
+        true
+    }
+
+    /// Whether there is something to steal.
+    pub(crate) fn expose_for_owner(&self) -> bool {
+        !self.0.is_empty()
+    }
+
+    /// How many jobs are in it.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+}
