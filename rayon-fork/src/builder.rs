@@ -10,7 +10,7 @@ use crate::sync::thread;
 use crate::thread_builder::{CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadSpawn};
 use crate::thread_count;
 use crate::thread_pool::ThreadPool;
-use crate::unwind::Payload;
+use crate::unwind::{self, Payload};
 
 type NameClosure = Box<dyn FnMut(usize) -> String>;
 type PanicHandler = Box<dyn Fn(Payload) + Send + Sync>;
@@ -91,7 +91,8 @@ impl ThreadPoolBuilder {
     ///
     /// `wrapper` is called on each new thread and must call [`ThreadBuilder::run`]; it may set up
     /// whatever jobs shall find on their thread. `with_pool` is called on this thread. When it
-    /// returns the pool ends, its threads are joined, and its result is returned.
+    /// returns the pool ends, its threads are joined, thread-locals included, and its result is
+    /// returned.
     ///
     /// ```
     /// # fn main() -> Result<(), rayon_core::ThreadPoolBuildError> {
@@ -122,16 +123,30 @@ impl ThreadPoolBuilder {
     {
         let wrapper = &wrapper;
         thread::scope(|threads| {
-            let start = |thread: ThreadBuilder| {
-                thread
-                    .to_std()
-                    .spawn_scoped(threads, move || wrapper(thread))
-                    .map(drop)
-            };
-            let pool = self.spawn_handler(start).build()?;
-            // The scope joins the threads, and they end because the pool is dropped here, also when
-            // `with_pool` panics.
-            Ok(with_pool(&pool))
+            let mut started = Vec::new();
+            let outcome = unwind::capture(|| {
+                let start = |thread: ThreadBuilder| {
+                    let builder = thread.to_std();
+                    started.push(builder.spawn_scoped(threads, move || wrapper(thread))?);
+                    Ok(())
+                };
+                let pool = self.spawn_handler(start).build()?;
+                // The threads end because the pool is dropped here, also when `with_pool` panics.
+                Ok(with_pool(&pool))
+            });
+            // The scope waits for their closures alone: what they keep in thread-locals would still
+            // be there, and they would still count against a limit of threads.
+            let mut has_panicked = false;
+            for thread in started {
+                if let Err(payload) = thread.join() {
+                    unwind::discard(payload);
+                    has_panicked = true;
+                }
+            }
+            let result = outcome.unwrap_or_else(|payload| unwind::resume(payload));
+            // In the words of the standard library, which does not know any more.
+            assert!(!has_panicked, "a scoped thread panicked");
+            result
         })
     }
 }

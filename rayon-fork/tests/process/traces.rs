@@ -4,6 +4,7 @@
 //! A library with a pool of its own may be unloaded as soon as it has joined the workers, and a
 //! thread limit need be no higher than the number of workers.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -16,7 +17,7 @@ use rayon_core::{ThreadBuilder, ThreadPool, ThreadPoolBuilder, join, rayon_fork_
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter_all_threads};
 
 use crate::child::{self, is_child};
-use crate::common::patiently;
+use crate::common::{Tally, panic_text, patiently};
 use crate::sandbox::{fork_and_wait, meet, pool_of_two, say_fences};
 
 /// What the kernel calls the threads of this process.
@@ -97,6 +98,53 @@ fn counting_child() {
             }
             assert_no_others("dropped, and the workers joined");
         }
+    });
+}
+
+/// Thread-locals are dropped when a thread has done all else, and this one takes its time.
+struct KeptByThread(Cell<Option<Tally>>);
+
+impl Drop for KeptByThread {
+    fn drop(&mut self) {
+        sleep(Duration::from_millis(20));
+        if let Some(gone) = self.0.take() {
+            gone.add_one();
+        }
+    }
+}
+
+#[test]
+fn the_threads_of_a_scoped_pool_are_gone_when_it_returns() {
+    thread_local!(static KEPT: KeptByThread = const { KeptByThread(Cell::new(None)) });
+    patiently("scoped pools", || {
+        let gone = Tally::new();
+        let with_pool = |use_it: fn(&ThreadPool)| {
+            let keep = |thread: ThreadBuilder| {
+                KEPT.with(|kept| kept.0.set(Some(gone.clone())));
+                thread.run();
+            };
+            let builder = ThreadPoolBuilder::new().num_threads(3);
+            builder.build_scoped(keep, use_it).unwrap();
+        };
+        with_pool(|_| ());
+        assert_eq!(gone.get(), 3);
+        assert_eq!(panic_text(|| with_pool(|_| panic!("in use"))), "in use");
+        assert_eq!(gone.get(), 6);
+    });
+}
+
+#[test]
+fn a_scoped_pool_tells_that_a_thread_has_panicked() {
+    patiently("a scoped pool whose threads panic", || {
+        let run = |thread: ThreadBuilder| {
+            thread.run();
+            panic!("after the pool");
+        };
+        let builder = || ThreadPoolBuilder::new().num_threads(2);
+        let text = panic_text(|| builder().build_scoped(run, |_| ()));
+        assert_eq!(text, "a scoped thread panicked");
+        let text = panic_text(|| builder().build_scoped(run, |_| panic!("in use")));
+        assert_eq!(text, "in use");
     });
 }
 
