@@ -98,6 +98,16 @@ impl<T: TwoWords> JobDeque<T> {
         }
     }
 
+    /// Its owner may not come back for long: gives memory back that only very many jobs need, if none
+    /// is left.
+    #[inline]
+    pub(crate) fn give_back_if_large(&self) {
+        match self {
+            Self::Private(deque) => deque.give_back_if_large(),
+            Self::Public(_) => {}
+        }
+    }
+
     /// Somebody asks for jobs.
     pub(crate) fn answer(&self) -> Answer {
         match self {

@@ -54,14 +54,15 @@
 //!
 //! **Rings that are freed.** The first ring stays; a larger one is freed when a still larger one
 //! takes its place, and when the deque is empty and its owner about to block, so that a burst of
-//! jobs leaves nothing behind. A thief that finds the first ring in use just reads it. Any other it
-//! reads only while it is counted, in `readers`: it counts itself, then reads which ring is in use.
-//! The owner puts another ring into use, then reads the count. One of the two is first. So either
-//! the owner finds the thief, and keeps what it has put out of use until it comes here again; or
-//! the thief finds the ring that is in use by then. As long as earlier rings are kept, the one in
-//! use is not given back, so that a thief without a CPU keeps rings of one burst or two, not of all
-//! to come. The first ring is in use again only when the deque is empty: no job is public that a
-//! thief could have looked for in it before.
+//! jobs leaves nothing behind. One that is much larger is freed as soon as its owner takes the last
+//! job, or finds that somebody has: it may go on with something long. A thief that finds the first
+//! ring in use just reads it. Any other it reads only while it is counted, in `readers`: it counts
+//! itself, then reads which ring is in use. The owner puts another ring into use, then reads the
+//! count. One of the two is first. So either the owner finds the thief, and keeps what it has put
+//! out of use until it comes here again; or the thief finds the ring that is in use by then. As long
+//! as earlier rings are kept, the one in use is not given back, so that a thief without a CPU keeps
+//! rings of one burst or two, not of all to come. The first ring is in use again only when the deque
+//! is empty: no job is public that a thief could have looked for in it before.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -89,6 +90,11 @@ mod tests;
 /// Jobs for which a deque has room at first, and for good: 4 KiB. A guess: where joins nest and
 /// iterators split, fewer jobs wait at a time, so their thieves need not be counted.
 const FIRST_CAPACITY: usize = if cfg!(fork_loom) { 4 } else { 256 };
+
+/// A ring of more slots than this, 256 KiB, is given back as soon as the owner knows that the deque
+/// is empty. A guess: to fill it took so many pushes that to make room again costs little beside
+/// them.
+const LARGE: usize = 1 << 14;
 
 /// So often an owner finds its deque empty until it gives room back that it had for more jobs, if it
 /// does not block before. A guess.
@@ -306,10 +312,16 @@ impl<T: TwoWords> Deque<T> {
         self.fences.light();
         // Relaxed: the fence says what it may miss. Behind what it shows there is only a
         // comparison.
-        if newest < self.shared.owners.limit.load(Ordering::Relaxed) {
+        let limit = self.shared.owners.limit.load(Ordering::Relaxed);
+        if newest < limit {
             return self.take_back(newest);
         }
-        Some(self.take(newest))
+        let job = self.take(newest);
+        // It may have been the last one.
+        if newest == limit {
+            self.give_back_if_large();
+        }
+        Some(job)
     }
 
     /// Takes the job at `newest`, to which the head was lowered, where that job may be public,
@@ -360,7 +372,9 @@ impl<T: TwoWords> Deque<T> {
                 self.seen_tail.set(head);
             }
             hooks::count_if(count == 0 && next.count() > 0, Event::Exposure);
-            return (!is_gone).then(|| self.take(newest));
+            let job = (!is_gone).then(|| self.take(newest));
+            self.give_back_if_large();
+            return job;
         }
     }
 
@@ -480,6 +494,17 @@ impl<T: TwoWords> Deque<T> {
         let empties = self.empties.get() + 1;
         self.empties.set(empties % EMPTY_UNTIL_SMALL);
         if empties == EMPTY_UNTIL_SMALL {
+            let _is_done = self.give_back();
+        } else {
+            self.give_back_if_large();
+        }
+    }
+
+    /// The last job may be gone, and the owner may go on with something else for long: if so, gives
+    /// much room back, but not a little.
+    #[inline]
+    pub(crate) fn give_back_if_large(&self) {
+        if self.mask.get() >= LARGE {
             let _is_done = self.give_back();
         }
     }

@@ -366,6 +366,8 @@ impl Worker {
             }
         }
         local_scopes::end_wait(self, scope);
+        // Thieves may have taken the last jobs, so that nobody looked at the deque again.
+        self.deque.give_back_if_large();
         fatal.disarm();
     }
 

@@ -3,12 +3,12 @@
 #![cfg(not(miri))] // Bursts, of which Miri would take minutes.
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rayon_core::{ThreadPool, ThreadPoolBuilder};
+use rayon_core::{ThreadPool, ThreadPoolBuilder, join, yield_local};
 
 /// Jobs of a burst: their queue takes sixteen times as many bytes.
 const JOBS: usize = 1 << 17;
@@ -87,13 +87,18 @@ const BURSTS: [(&str, Burst); 4] = [
     }),
 ];
 
-// One test, so that nobody else allocates meanwhile.
+/// Nobody else measures meanwhile. `None` where jobs are public: there crossbeam frees queues some
+/// time, and not by itself.
+fn begin() -> Option<MutexGuard<'static, ()>> {
+    static MEASURING: Mutex<()> = Mutex::new(());
+    rayon_core::rayon_fork_variant()
+        .contains("+demand")
+        .then(|| MEASURING.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
 #[test]
 fn a_burst_of_jobs_leaves_no_queue_behind_when_its_workers_block() {
-    // Where jobs are public, crossbeam frees queues some time, and not by itself.
-    if !rayon_core::rayon_fork_variant().contains("+demand") {
-        return;
-    }
+    let Some(_measuring) = begin() else { return };
     for workers in [1, 2, 4] {
         let pool = ThreadPoolBuilder::new()
             .num_threads(workers)
@@ -119,4 +124,56 @@ fn a_burst_of_jobs_leaves_no_queue_behind_when_its_workers_block() {
             }
         }
     }
+}
+
+/// Makes all jobs of a burst on the calling worker, and runs them there.
+type OwnBurst = fn(&AtomicUsize, Arc<AtomicUsize>);
+
+fn spawn_all(left: &Arc<AtomicUsize>) {
+    for _ in 0..JOBS {
+        let left = Arc::clone(left);
+        rayon_core::spawn(move || run(&left));
+    }
+}
+
+const OWN_BURSTS: [(&str, OwnBurst); 3] = [
+    ("a scope", |left, _| {
+        rayon_core::in_place_scope(|scope| (0..JOBS).for_each(|_| scope.spawn(|_| run(left))));
+    }),
+    ("yields", |_, left| {
+        spawn_all(&left);
+        while left.load(Ordering::Acquire) > 0 {
+            yield_local();
+        }
+    }),
+    ("a join", |_, left| {
+        join(|| spawn_all(&left), || ());
+    }),
+];
+
+/// One worker, since a thief could be reading the queue at that moment.
+#[test]
+fn a_burst_of_jobs_leaves_no_queue_behind_when_its_worker_goes_on_with_something_else() {
+    let Some(_measuring) = begin() else { return };
+    let assert_given_back = |who: &str| {
+        for (name, burst) in OWN_BURSTS {
+            let before = allocated();
+            let left = Arc::new(AtomicUsize::new(JOBS));
+            burst(&left, Arc::clone(&left));
+            assert_eq!(left.load(Ordering::Acquire), 0, "{name}, {who}");
+            let now = allocated();
+            assert!(
+                now <= before + SLACK,
+                "{name}, {who}: {now} bytes are allocated, {before} were before"
+            );
+        }
+    };
+    let builder = || ThreadPoolBuilder::new().num_threads(1);
+    let pool = builder().build().unwrap();
+    pool.install(|| assert_given_back("a job"));
+    let adopted = move || {
+        let _pool = builder().use_current_thread().build().unwrap();
+        assert_given_back("a thread that is a worker");
+    };
+    thread::spawn(adopted).join().unwrap();
 }

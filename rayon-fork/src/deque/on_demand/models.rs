@@ -826,6 +826,17 @@ fn owner_gives_back_what_is_all_stolen<S: Steps>() {
     });
 }
 
+/// A thief is about to expose the job that the owner takes last; then the owner gives the ring back
+/// at once, as it does if that is large.
+fn owner_gives_back_while_a_thief_exposes<S: Steps>() {
+    play_with::<S>(2, 3, 1, &[expose_and_steal::<S>], |deque, tally| {
+        tally.add(S::pop(deque));
+        tally.add(S::pop(deque));
+        S::give_back(deque);
+        deque.push(Numbered(2));
+    });
+}
+
 holds! {
     jobs_that_the_owner_exposes_come_out_once: PAIR, owner_exposes::<Right>;
     jobs_that_a_thief_exposes_come_out_once: PAIR, thief_exposes::<Right>;
@@ -853,6 +864,7 @@ holds! {
     jobs_of_a_ring_that_is_given_back_come_out_once: PAIR, owner_gives_back::<Right>;
     jobs_of_a_ring_that_is_given_back_and_grows_again_come_out_once: PAIR, owner_gives_back_and_grows::<Right>;
     jobs_of_a_ring_that_is_given_back_when_all_are_stolen_come_out_once: TRIO, owner_gives_back_what_is_all_stolen::<Right>;
+    jobs_of_a_ring_that_is_given_back_while_a_thief_exposes_come_out_once: PAIR, owner_gives_back_while_a_thief_exposes::<Right>;
 }
 
 is_caught! {
@@ -872,5 +884,6 @@ is_caught! {
     being_counted_without_a_fence_is_caught: PAIR, FREED, theft_and_growth_of_a_larger_ring::<CountsItselfWithoutAFence>;
     reading_on_when_one_is_not_counted_any_more_is_caught: PAIR, FREED, growth_of_a_larger_ring::<LeavesRelaxed>;
     freeing_rings_unasked_is_caught: PAIR, FREED, owner_gives_back::<FreesUnasked>;
+    freeing_rings_unasked_beside_one_who_exposes_is_caught: PAIR, FREED, owner_gives_back_while_a_thief_exposes::<FreesUnasked>;
     giving_back_before_the_deque_is_empty_is_caught: PAIR, SEEN, owner_gives_back_what_is_all_stolen::<GivesBackTooEarly>;
 }
