@@ -91,10 +91,10 @@ mod tests;
 /// iterators split, fewer jobs wait at a time, so their thieves need not be counted.
 const FIRST_CAPACITY: usize = if cfg!(fork_loom) { 4 } else { 256 };
 
-/// A ring of more slots than this, 256 KiB, is given back as soon as the owner knows that the deque
-/// is empty. A guess: to fill it took so many pushes that to make room again costs little beside
-/// them.
-const LARGE: usize = 1 << 14;
+/// A ring of more slots than this, 2 MiB, is given back as soon as the owner knows that the deque is
+/// empty. A guess: scopes of a hundred thousand jobs, one after the other, go on with one ring, and
+/// to make room for more once again costs less than to run them.
+const LARGE: usize = 1 << 17;
 
 /// So often an owner finds its deque empty until it gives room back that it had for more jobs, if it
 /// does not block before. A guess.

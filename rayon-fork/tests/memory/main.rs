@@ -126,11 +126,14 @@ fn a_burst_of_jobs_leaves_no_queue_behind_when_its_workers_block() {
     }
 }
 
+/// So many that their queue is given back at once.
+const VERY_MANY: usize = 2 * JOBS;
+
 /// Makes all jobs of a burst on the calling worker, and runs them there.
 type OwnBurst = fn(&AtomicUsize, Arc<AtomicUsize>);
 
 fn spawn_all(left: &Arc<AtomicUsize>) {
-    for _ in 0..JOBS {
+    for _ in 0..VERY_MANY {
         let left = Arc::clone(left);
         rayon_core::spawn(move || run(&left));
     }
@@ -138,7 +141,7 @@ fn spawn_all(left: &Arc<AtomicUsize>) {
 
 const OWN_BURSTS: [(&str, OwnBurst); 3] = [
     ("a scope", |left, _| {
-        rayon_core::in_place_scope(|scope| (0..JOBS).for_each(|_| scope.spawn(|_| run(left))));
+        rayon_core::in_place_scope(|scope| (0..VERY_MANY).for_each(|_| scope.spawn(|_| run(left))));
     }),
     ("yields", |_, left| {
         spawn_all(&left);
@@ -158,7 +161,7 @@ fn a_burst_of_jobs_leaves_no_queue_behind_when_its_worker_goes_on_with_something
     let assert_given_back = |who: &str| {
         for (name, burst) in OWN_BURSTS {
             let before = allocated();
-            let left = Arc::new(AtomicUsize::new(JOBS));
+            let left = Arc::new(AtomicUsize::new(VERY_MANY));
             burst(&left, Arc::clone(&left));
             assert_eq!(left.load(Ordering::Acquire), 0, "{name}, {who}");
             let now = allocated();
