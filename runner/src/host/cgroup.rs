@@ -58,15 +58,22 @@ impl Host {
     }
 
     /// The tightest limit of memory in bytes; `None` if no group has one.
-    pub(crate) fn memory_limit(&self) -> Option<u64> {
-        let groups = self.groups("memory").unwrap_or_default().into_iter();
-        let limits = groups.filter_map(|folder| {
-            let new = self.number(&format!("{folder}/memory.max"));
-            new.or_else(|_| self.number(&format!("{folder}/memory.limit_in_bytes")))
-                .ok()
-        });
-        // The older interface prints a number near 2⁶³ where there is no limit.
-        limits.filter(|bytes| *bytes < 1 << 60).min()
+    pub(crate) fn memory_limit(&self) -> Fact<Option<u64>> {
+        let mut tightest = None;
+        for folder in self.groups("memory")? {
+            let files = ["memory.max", "memory.limit_in_bytes"].map(|it| format!("{folder}/{it}"));
+            // The outermost group has neither, nor has one without the controller.
+            let Some(file) = files.into_iter().find(|file| self.path(file).exists()) else {
+                continue;
+            };
+            if self.read(&file)? == "max" {
+                continue;
+            }
+            // The older interface prints a number near 2⁶³ where there is no limit.
+            let limit = Some(self.number(&file)?).filter(|bytes| *bytes < 1 << 60);
+            tightest = tightest.into_iter().chain(limit).min();
+        }
+        Ok(tightest)
     }
 
     /// The CPUs that this process's group may use, as the system prints them.
@@ -86,7 +93,7 @@ impl Host {
     pub(crate) fn unbalanced_group(&self) -> Fact<Option<String>> {
         let groups = self.groups("cpuset")?;
         // Only the innermost partition counts: a root partition may lie in an isolated one. One that
-        // is `isolated invalid (…)` has no effect.
+        // is `root invalid (…)` or `isolated invalid (…)` is a member of the one around it.
         for folder in &groups {
             let file = format!("{folder}/cpuset.cpus.partition");
             // The outermost group has none, nor has one without the controller.
@@ -95,8 +102,14 @@ impl Host {
             }
             match &*self.read(&file)? {
                 "isolated" => return Ok(Some(format!("/{file} = isolated"))),
-                "member" => {}
-                _ => break,
+                "root" => return Ok(None),
+                kind if kind == "member" || kind.contains(" invalid") => {}
+                kind => {
+                    return Err(format!(
+                        "/{file} says `{}`, which is no kind of partition",
+                        start_of(kind)
+                    ));
+                }
             }
         }
         // In the older interface CPUs are balanced as soon as one group around says so.
@@ -250,7 +263,7 @@ mod tests {
         ]);
         let host = root.host();
         assert_eq!(host.cpu_quotas().unwrap()[0].printed, "50000 100000");
-        assert_eq!(host.memory_limit(), Some(1 << 20));
+        assert_eq!(host.memory_limit(), Ok(Some(1 << 20)));
         assert_eq!(host.group_cpus().as_deref(), Ok("0-3"));
         let files = host.throttle_files().unwrap();
         let own = "sys/fs/cgroup/cpu,cpuacct/job/cpu.stat";
@@ -268,8 +281,22 @@ mod tests {
         ]);
         assert_eq!(
             (root.host().cpu_quotas(), root.host().memory_limit()),
-            (Ok(Vec::new()), None)
+            (Ok(Vec::new()), Ok(None))
         );
+    }
+
+    #[test]
+    fn a_limit_of_memory_that_cannot_be_read_is_unknown_and_not_absent() {
+        let root = MadeUp::new(&[("proc/self/cgroup", "0::/job")]);
+        root.write("sys/fs/cgroup/memory.max", "max");
+        assert_eq!(root.host().memory_limit(), Ok(None));
+        root.write("sys/fs/cgroup/memory.max", "4096");
+        for text in ["", "2G", "-1"] {
+            root.write("sys/fs/cgroup/job/memory.max", text);
+            assert!(root.host().memory_limit().is_err(), "{text}");
+        }
+        root.write("sys/fs/cgroup/job/memory.max", "max");
+        assert_eq!(root.host().memory_limit(), Ok(Some(4096)));
     }
 
     #[test]
@@ -343,6 +370,17 @@ mod tests {
         );
         assert_eq!(root.host().unbalanced_group(), Ok(None));
         partition("bench", "isolated");
+        for invalid in [
+            "root invalid (Parent is an invalid partition root)",
+            "isolated invalid (No online CPU)",
+        ] {
+            partition("bench/inner", invalid);
+            assert!(root.host().unbalanced_group().unwrap().is_some());
+        }
+        for unknown in ["", "isolate", "ROOT"] {
+            partition("bench/inner", unknown);
+            assert!(root.host().unbalanced_group().is_err(), "{unknown}");
+        }
         partition("bench/inner", "root");
         assert_eq!(root.host().unbalanced_group(), Ok(None));
         let old = MadeUp::new(&[

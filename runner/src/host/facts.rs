@@ -317,7 +317,7 @@ impl Facts<'_> {
             "quota_cpus": quota.ok().map(|it| it.cpus),
             "throttled_periods": throttled.as_ref().ok().map(|it| it.periods),
             "throttled_ns": self.note("limits.throttled_ns", throttled.map(|it| it.ns)),
-            "memory_max": host.memory_limit(),
+            "memory_max": self.note("limits.memory_max", host.memory_limit()),
             "cpuset": self.note("limits.cpuset", host.group_cpus()),
             "cpus_allowed": self.note("limits.cpus_allowed", host.allowed_cpus()),
             "load_average": self.file("limits.load_average", "proc/loadavg"),

@@ -45,7 +45,7 @@ const LONGEST: u64 = 16 << 20;
 const CPU_NUMBERS: usize = 1 << 16;
 
 /// Vendors that firmware names on virtual machines.
-const VIRTUAL_VENDORS: [&str; 14] = [
+const VIRTUAL_VENDORS: [&str; 15] = [
     "Amazon EC2",
     "Apple Virtualization",
     "Bochs",
@@ -59,6 +59,7 @@ const VIRTUAL_VENDORS: [&str; 14] = [
     "QEMU",
     "VirtualBox",
     "VMware",
+    "Virtual Machine", // Hyper-V names the product so
     "Xen",
 ];
 
@@ -169,7 +170,9 @@ impl Host {
             }
         }
         let file = "sys/hypervisor/type";
-        if let Ok(name) = self.read(file) {
+        if let Ok(name) = self.read(file)
+            && !name.is_empty()
+        {
             return Ok(Some(format!("/{file} = {name}")));
         }
         let folder = "sys/firmware/devicetree/base/hypervisor";
@@ -310,8 +313,9 @@ impl Host {
         let mut words = text.split_whitespace();
         let load: Option<f64> = words.next().and_then(|word| word.parse().ok());
         // This process is a task, too: a sandbox that counts none does not count.
-        let has_no_task = words.nth(2).is_some_and(|tasks| tasks.ends_with("/0"));
-        load.filter(|load| load.is_finite() && *load >= 0.0 && !has_no_task)
+        let tasks = words.nth(2).and_then(|tasks| tasks.split_once('/'));
+        let has_task = tasks.is_some_and(|(_, all)| all.parse().is_ok_and(|all: u64| all > 0));
+        load.filter(|load| load.is_finite() && *load >= 0.0 && has_task)
             .ok_or_else(|| format!("/{file} says `{}`, which is no load", start_of(&text)))
     }
 

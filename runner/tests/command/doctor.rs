@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use crate::common;
 
 /// A quiet machine of four CPUs with a driver, made for measuring.
-const FIT: [(&str, &str); 34] = [
+const FIT: [(&str, &str); 35] = [
     ("proc/cmdline", "quiet mitigations=auto"),
     (
         "proc/cpuinfo",
@@ -25,6 +25,7 @@ const FIT: [(&str, &str); 34] = [
     ("proc/stat", "cpu  1000 0 100 100000 0 0 0 0 0 0"),
     ("proc/self/status", "Name:\tx\nCpus_allowed_list:\t0-3"),
     ("proc/self/cgroup", "0::/job"),
+    ("proc/self/personality", "00000000"),
     ("proc/1/comm", "init"),
     ("proc/2/comm", "kthreadd"),
     ("proc/sys/kernel/randomize_va_space", "2"),
@@ -791,6 +792,114 @@ fn addresses_that_are_always_the_same_are_a_warning() {
         Severity::Warning,
         "addresses",
         "randomize_va_space = 0",
+    );
+}
+
+#[test]
+fn a_runner_whose_own_addresses_are_not_random_is_told_so() {
+    let file = "proc/self/personality";
+    assert_finds(
+        &[(file, "00040000")],
+        Severity::Warning,
+        "addresses",
+        "/proc/self/personality = 00040000",
+    );
+    assert_unknown(
+        &[(file, "none")],
+        "whether addresses are random",
+        "addresses are random",
+    );
+}
+
+#[test]
+fn cpus_that_no_policy_has_are_not_said_to_be_in_order() {
+    // CPU 3 has no policy.
+    let file = format!("{CPUS}/cpufreq/policy1/affected_cpus");
+    for (what, clause) in [
+        ("who chooses the frequency", "the governor is"),
+        ("boost", "boost is off"),
+        ("limits of the frequency", "no limit keeps"),
+    ] {
+        assert_unknown(&[(&file, "2")], what, clause);
+    }
+}
+
+/// What no kernel says in a file of numbers, lists or words.
+const NONSENSE: [&str; 9] = [
+    "",
+    "garbage",
+    "-1",
+    "18446744073709551616",
+    "1e+3",
+    "12 kHz",
+    "\u{feff}0",
+    "0 0\n0",
+    "\u{663}", // a digit, but none of ASCII
+];
+
+#[test]
+fn nonsense_in_any_file_that_is_read_is_a_finding_or_unknown() {
+    // Of these not all is read on such a host, or any word means something.
+    let is_free = |path: &str| {
+        ["proc/cmdline", "proc/1/comm", "AC/type", "numa_balancing"]
+            .iter()
+            .any(|it| path.ends_with(it))
+            || path.ends_with("job/cpu.stat")
+    };
+    for (path, _) in FIT.iter().filter(|(path, _)| !is_free(path)) {
+        for nonsense in NONSENSE {
+            let diagnosis = diagnose(&[(path, nonsense)]);
+            let is_told = !diagnosis.unknown.is_empty() || !diagnosis.findings.is_empty();
+            assert!(is_told, "{path} says `{nonsense}`: {diagnosis}");
+        }
+    }
+}
+
+#[test]
+fn a_limit_of_the_frequency_that_is_there_and_cannot_be_read_is_unknown() {
+    for file in [
+        "cpufreq/policy0/bios_limit",
+        "cpufreq/policy1/bios_limit",
+        "intel_pstate/max_perf_pct",
+    ] {
+        for says in ["", "2.0 GHz", "-1"] {
+            let file = format!("{CPUS}/{file}");
+            assert_unknown(
+                &[(&file, says)],
+                "limits of the frequency",
+                "no limit keeps",
+            );
+        }
+    }
+}
+
+#[test]
+fn cpus_whose_strength_cannot_be_read_are_not_equally_strong() {
+    for (file, says) in [
+        ("sys/devices/system/cpu/cpu1/cpu_capacity", "high"),
+        ("sys/devices/system/cpu/cpu1/acpi_cppc/nominal_freq", "?"),
+        ("sys/devices/cpu_atom/cpus", "2-"),
+    ] {
+        assert_unknown(
+            &[(file, says)],
+            "whether the CPUs are equally strong",
+            "all CPUs are equally strong",
+        );
+    }
+}
+
+#[test]
+fn a_guest_of_hyper_v_on_arm_is_found_by_its_product() {
+    let changes = [
+        ("proc/cpuinfo", "Features\t: fp asimd\nCPU part\t: 0xd0c"),
+        ("sys/class/dmi/id/sys_vendor", "Microsoft Corporation"),
+        ("sys/class/dmi/id/product_name", "Virtual Machine"),
+    ];
+    assert_finds(
+        &changes,
+        Severity::Warning,
+        "virtual-machine",
+        "product_name = Virtual Machine",
     );
 }
 

@@ -4,7 +4,7 @@ use super::Severity::{Note, Unfit, Warning};
 use super::{Circumstances, Diagnosis};
 use crate::host::frequency::recipe;
 use crate::host::frequency::tree::{Policy, Tree};
-use crate::host::{CPUS, Host};
+use crate::host::{CPUS, Host, show_cpus};
 
 /// Services that write the files by which a frequency is fixed, and the process that each runs as.
 /// The kernel shows fifteen characters of a name.
@@ -28,9 +28,30 @@ pub(super) fn check_setup(host: &Host, around: &Circumstances, diagnosis: &mut D
 pub(super) fn check(host: &Host, diagnosis: &mut Diagnosis) {
     let tree = Tree::at(&host.path(CPUS));
     let policies = tree.policies_of(&tree.used_cpus());
-    governors(host, &policies, diagnosis);
-    boost(host, &policies, diagnosis);
-    cap(&tree, &policies, diagnosis);
+    let without = tree.without_policy(&tree.used_cpus());
+    let is_of_all = policies.is_empty() || without.is_empty();
+    if !is_of_all {
+        let reason = format!(
+            "no policy in /{CPUS}/cpufreq has CPU {}",
+            show_cpus(&without)
+        );
+        for what in [
+            "who chooses the frequency",
+            "boost",
+            "limits of the frequency",
+        ] {
+            diagnosis.known::<()>(what, Err(reason.clone()));
+        }
+    }
+    // What is in order by the policies of some CPUs is not said of all.
+    let mut of_policies = Diagnosis::default();
+    governors(host, &policies, &mut of_policies);
+    boost(host, &policies, &mut of_policies);
+    cap(&tree, &policies, &mut of_policies);
+    if !is_of_all {
+        of_policies.in_order.clear();
+    }
+    diagnosis.extend(of_policies);
     fights(host, &policies, diagnosis);
     heat(host, diagnosis);
     power(host, diagnosis);

@@ -4,7 +4,7 @@ use super::Severity::{Note, Unfit, Warning};
 use super::{Circumstances, Diagnosis, Stacking};
 use crate::host::frequency::kinds;
 use crate::host::frequency::tree::Tree;
-use crate::host::{CPUS, Host, kernel_options, show_cpus};
+use crate::host::{CPUS, Host, kernel_options, show_cpus, start_of};
 use crate::run::progress::count;
 
 /// Below so many CPUs a sweep shows that the tool works and little of how a pool scales. A guess.
@@ -312,7 +312,7 @@ fn memory_nodes(host: &Host, diagnosis: &mut Diagnosis) {
 fn kernel(host: &Host, diagnosis: &mut Diagnosis) {
     let file = "proc/sys/kernel/randomize_va_space";
     match diagnosis.known("whether addresses are random", host.number(file)) {
-        Some(2) => diagnosis.good("addresses are random, so no lucky one decides"),
+        Some(2) => own_addresses(host, diagnosis),
         Some(value) => diagnosis.add(
             Warning,
             "addresses",
@@ -345,6 +345,33 @@ fn kernel(host: &Host, diagnosis: &mut Diagnosis) {
     }
     options(host, diagnosis);
     facts(host, diagnosis);
+}
+
+/// The kernel may choose addresses at random, and not do so for this process and its children:
+/// debuggers and `setarch -R` ask for that.
+fn own_addresses(host: &Host, diagnosis: &mut Diagnosis) {
+    /// `ADDR_NO_RANDOMIZE` of the system call `personality`.
+    const NOT_RANDOM: u32 = 0x0004_0000;
+    let file = "proc/self/personality";
+    let personality = host.read(file).and_then(|text| {
+        u32::from_str_radix(&text, 16).map_err(|_| {
+            format!(
+                "/{file} says `{}`, which is no personality",
+                start_of(&text)
+            )
+        })
+    });
+    match diagnosis.known("whether addresses are random", personality) {
+        Some(bits) if bits & NOT_RANDOM != 0 => diagnosis.add(
+            Warning,
+            "addresses",
+            format!("/{file} = {bits:08x}: what started the runner turned random addresses off"),
+            "every trial gets the same addresses, so their luck does not average out over trials",
+            "start the runner without `setarch -R`, and not in a debugger",
+        ),
+        Some(_) => diagnosis.good("addresses are random, so no lucky one decides"),
+        None => {}
+    }
 }
 
 /// Kernels of clouds decide in ways of their own where a woken thread runs.

@@ -93,6 +93,17 @@ impl Diagnosis {
         None
     }
 
+    /// Adds all that another one says.
+    pub(super) fn extend(&mut self, other: Self) {
+        self.findings.extend(other.findings);
+        for clause in other.unknown {
+            if !self.unknown.contains(&clause) {
+                self.unknown.push(clause);
+            }
+        }
+        self.in_order.extend(other.in_order);
+    }
+
     pub(super) fn good(&mut self, clause: impl Into<String>) {
         self.in_order.push(clause.into());
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::tree::{Policy, Tree};
-use crate::host::{Fact, cpu_list};
+use crate::host::{Fact, cpu_list, start_of};
 
 /// CPUs that are equally strong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,8 +35,9 @@ pub(crate) fn of(tree: &Tree, cpus: &[usize]) -> Fact<Vec<Alike>> {
     let policies = tree.policies();
     let mut same = None;
     for file in files {
-        let strength = |cpu: usize| Some((cpu, number(tree, &policies, cpu, file)?));
-        let mut known: Vec<(usize, u64)> = cpus.iter().filter_map(|cpu| strength(*cpu)).collect();
+        let strength = |cpu: &usize| Ok(number(tree, &policies, *cpu, file)?.map(|it| (*cpu, it)));
+        let known: Fact<Vec<Option<(usize, u64)>>> = cpus.iter().map(strength).collect();
+        let mut known: Vec<(usize, u64)> = known?.into_iter().flatten().collect();
         if file == "cpufreq/cpuinfo_max_freq" {
             let highest = known.iter().map(|(_, khz)| *khz).max().unwrap_or(0);
             for (_, khz) in &mut known {
@@ -55,7 +56,7 @@ pub(crate) fn of(tree: &Tree, cpus: &[usize]) -> Fact<Vec<Alike>> {
             same = same.or(Some(kinds));
         }
     }
-    let kinds = monitored(tree, cpus);
+    let kinds = monitored(tree, cpus)?;
     if kinds.len() > 1 {
         return Ok(kinds);
     }
@@ -69,15 +70,17 @@ pub(crate) fn of(tree: &Tree, cpus: &[usize]) -> Fact<Vec<Alike>> {
 }
 
 /// What a file of a CPU or of its policy says; 0 says nothing.
-fn number(tree: &Tree, policies: &[Policy], cpu: usize, file: &str) -> Option<u64> {
+fn number(tree: &Tree, policies: &[Policy], cpu: usize, file: &str) -> Fact<Option<u64>> {
     let number = match file.strip_prefix("cpufreq/") {
         Some(file) => {
-            let policy = policies.iter().find(|it| it.cpus.contains(&cpu))?;
-            tree.number(policy.number, file)
+            let Some(policy) = policies.iter().find(|it| it.cpus.contains(&cpu)) else {
+                return Ok(None);
+            };
+            tree.number_if_any(&format!("cpufreq/policy{}/{file}", policy.number))
         }
-        None => tree.number_of_cpu(cpu, file),
+        None => tree.number_if_any(&format!("cpu{cpu}/{file}")),
     };
-    number.filter(|number| *number > 0)
+    Ok(number?.filter(|number| *number > 0))
 }
 
 fn grouped<S: Ord + Copy>(known: Vec<(usize, S)>, sign: impl Fn(usize, S) -> String) -> Vec<Alike> {
@@ -94,19 +97,29 @@ fn grouped<S: Ord + Copy>(known: Vec<(usize, S)>, sign: impl Fn(usize, S) -> Str
         .collect()
 }
 
-fn monitored(tree: &Tree, cpus: &[usize]) -> Vec<Alike> {
+fn monitored(tree: &Tree, cpus: &[usize]) -> Fact<Vec<Alike>> {
     let file = |kind: usize| format!("../../{}/cpus", MONITORS[kind]);
     let mut known = Vec::new();
     for kind in 0..MONITORS.len() {
-        let listed = tree.fact(&file(kind)).ok().and_then(|text| cpu_list(&text));
-        let listed = listed.unwrap_or_default().into_iter();
+        if !tree.root.join(file(kind)).exists() {
+            continue;
+        }
+        let text = tree.fact(&file(kind))?;
+        let listed = cpu_list(&text).ok_or_else(|| {
+            let name = MONITORS[kind];
+            format!(
+                "/sys/devices/{name}/cpus says `{}`, which is no list of CPUs",
+                start_of(&text)
+            )
+        })?;
+        let listed = listed.into_iter();
         known.extend(
             listed
                 .filter(|cpu| cpus.contains(cpu))
                 .map(|cpu| (cpu, kind)),
         );
     }
-    grouped(known, |_, kind| {
+    Ok(grouped(known, |_, kind| {
         format!("/sys/devices/{}/cpus", MONITORS[kind])
-    })
+    }))
 }

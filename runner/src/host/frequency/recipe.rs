@@ -64,6 +64,22 @@ pub fn recipe(tree: &Tree, used: &[usize]) -> Result<Recipe> {
             tree.shown()
         )));
     }
+    let without = tree.without_policy(used);
+    if !without.is_empty() {
+        bail!(Stop::HostNotFit(format!(
+            "no policy in {}/cpufreq has CPU {}, so its frequency cannot be fixed; keep trials to the others: \
+             `taskset -c {} cargo runner …`",
+            tree.shown(),
+            show_cpus(&without),
+            show_cpus(
+                &used
+                    .iter()
+                    .copied()
+                    .filter(|cpu| !without.contains(cpu))
+                    .collect::<Vec<_>>()
+            )
+        )));
+    }
     let mut drivers = Vec::new();
     for policy in &policies {
         drivers.push(driver(policy)?);
@@ -212,24 +228,28 @@ pub(crate) fn cap(tree: &Tree, policies: &[Policy]) -> Fact<Option<String>> {
         let number = policy.number;
         let of_policy = |file: &str| {
             let path = format!("cpufreq/policy{number}/{file}");
-            let text = tree.fact(&path)?;
-            let khz = text.parse::<u64>();
+            let khz = tree.number_if_any(&path)?;
             let place = format!("{}/{path}", tree.shown());
-            khz.map(|khz| (format!("{place} = {khz}"), khz))
-                .map_err(|_| format!("{place} says `{text}`, which is no frequency"))
+            match khz {
+                Some(0) => Err(format!("{place} = 0, which is no frequency")),
+                khz => Ok(khz.map(|khz| (format!("{place} = {khz}"), khz))),
+            }
         };
-        let (_, highest) = of_policy("cpuinfo_max_freq")?;
+        let there = |file: &str| {
+            let missing = || {
+                let folder = tree.shown();
+                format!("{folder}/cpufreq/policy{number}/{file} is not there")
+            };
+            of_policy(file)?.ok_or_else(missing)
+        };
+        let (_, highest) = there("cpuinfo_max_freq")?;
         let without_boost = driver(policy).and_then(|it| most_without_boost(tree, policy, it));
         let least = without_boost.map_or(highest, |khz| khz.min(highest));
-        let mut limits = vec![of_policy("scaling_max_freq")?];
+        let mut limits = vec![there("scaling_max_freq")?];
         // Firmware's, and a share of the highest: not every host has them.
-        limits.extend(of_policy("bios_limit"));
+        limits.extend(of_policy("bios_limit")?);
         let file = "intel_pstate/max_perf_pct";
-        if let Some(share) = tree
-            .fact(file)
-            .ok()
-            .and_then(|text| text.parse::<u64>().ok())
-        {
+        if let Some(share) = tree.number_if_any(file)? {
             let seen = format!("{}/{file} = {share}", tree.shown());
             limits.push((seen, highest / 100 * share.min(100)));
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use crate::host::{CPUS, Fact, Host, cpu_list, read_text};
+use crate::host::{CPUS, Fact, Host, cpu_list, read_text, start_of};
 use crate::stop::Stop;
 
 /// Where the kernel shows its CPUs.
@@ -296,6 +296,29 @@ impl Tree {
     pub(crate) fn fact(&self, path: &str) -> Fact<String> {
         let path = self.root.join(path);
         read_text(&path).map_err(|reason| format!("{} {reason}", path.display()))
+    }
+
+    /// A number that a file below the root says; `None` if not every host has the file and this one
+    /// does not.
+    pub(crate) fn number_if_any(&self, path: &str) -> Fact<Option<u64>> {
+        if !self.root.join(path).exists() {
+            return Ok(None);
+        }
+        let text = self.fact(path)?;
+        text.parse().map(Some).map_err(|_| {
+            format!(
+                "{}/{path} says `{}`, which is no number",
+                self.shown(),
+                start_of(&text)
+            )
+        })
+    }
+
+    /// CPUs among `used` that no policy has: nothing says or sets their frequency.
+    pub(crate) fn without_policy(&self, used: &[usize]) -> Vec<usize> {
+        let policies = self.policies();
+        let is_in = |cpu: &usize| policies.iter().any(|policy| policy.cpus.contains(cpu));
+        used.iter().copied().filter(|cpu| !is_in(cpu)).collect()
     }
 
     /// What a file of a CPU says.
