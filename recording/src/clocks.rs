@@ -8,6 +8,10 @@ use crate::layout::Event;
 /// go on evenly. A thread may lose its CPU between two clocks that it reads at once.
 const JUMP_NS: f64 = 5e7;
 
+/// What all threads together can have done at most, so that sums of it are 64-bit numbers: a
+/// century.
+const LONGEST_NS: f64 = (1_u64 << 62) as f64;
+
 /// How long ticks are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
@@ -64,6 +68,18 @@ impl Clock {
         } else {
             told
         };
+        let lasts = recording.threads.iter().filter_map(|it| it.events.last());
+        let ticks: f64 = lasts
+            .filter_map(|[word, _]| event_of(*word))
+            .map(|(_, ticks)| ticks as f64)
+            .sum();
+        if ticks * ns_per_tick > LONGEST_NS {
+            return Err(Error::Foreign(format!(
+                "with {} ticks in a second its threads ran for {:.0} years; record again",
+                head.ticks_per_s,
+                ticks * ns_per_tick / 1e9 / 86400.0 / 365.0
+            )));
+        }
         Ok(Self {
             ns_per_tick,
             event_ticks: head.event_milliticks.div_ceil(1000),

@@ -18,6 +18,9 @@ const LEVEL: i32 = 3;
 /// The most events that are read: 2 GiB of memory.
 pub(crate) const MOST_EVENTS: u64 = 1 << 27;
 
+/// A thread takes as much memory as so many events.
+pub(crate) const OF_A_THREAD: u64 = 64;
+
 /// What a recording says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -150,7 +153,7 @@ impl Recording {
         let mut events = 0_u64;
         for _ in 0..threads {
             let count = content.number()?;
-            events = events.saturating_add(count);
+            events = events.saturating_add(count).saturating_add(OF_A_THREAD);
             if events > MOST_EVENTS {
                 return Err(Error::TooLarge {
                     events,
@@ -321,6 +324,16 @@ mod tests {
         assert!(matches!(error, Error::TooLarge { .. }), "{error}");
         let error = packed(&content(&[0, 0])).to_string();
         assert!(error.contains("more than was announced"), "{error}");
+    }
+
+    #[test]
+    fn threads_without_events_have_an_end_too() {
+        let head = serde_json::to_string(&Head::default()).unwrap();
+        let begin = format!("rayon recording {VERSION}\n{head}\n");
+        let announced = [0xff, 0xff, 0xff, 0xff, 0x7f];
+        let zeros = vec![0; usize::try_from(MOST_EVENTS / OF_A_THREAD).unwrap() + 2];
+        let error = packed(&[begin.as_bytes(), &announced, &zeros].concat());
+        assert!(matches!(error, Error::TooLarge { .. }), "{error}");
     }
 
     #[test]

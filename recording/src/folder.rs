@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::Error;
-use crate::file::{Head, MOST_EVENTS, Recording, Thread, event_of};
+use crate::file::{Head, MOST_EVENTS, OF_A_THREAD, Recording, Thread, event_of};
 use crate::layout::{Event, HEAD, VERSION};
 
 impl Recording {
@@ -68,7 +68,7 @@ impl Recording {
         let mut events = 0;
         for number in numbers {
             let thread = thread(&fs::File::open(folder.join(format!("thread-{number}")))?)?;
-            events += thread.events.len() as u64;
+            events += thread.events.len() as u64 + OF_A_THREAD;
             if events > MOST_EVENTS {
                 return Err(Error::TooLarge {
                     events,

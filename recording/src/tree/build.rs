@@ -1,7 +1,7 @@
 //! From rows of events, one of each thread, to one tree.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 use super::{NO_SCOPE, Root, State, Step, Task, ThreadFacts, Tree, What};
 use crate::Error;
@@ -85,7 +85,7 @@ struct Builder {
     tree: Tree,
     clock: Clock,
     /// Jobs that wait in queues, by word 1 of their events.
-    queued: HashMap<u64, Vec<u32>>,
+    queued: HashMap<u64, VecDeque<u32>>,
     /// Numbers of scopes by their addresses.
     scopes: HashMap<u64, u32>,
     /// For each task, which root it is of, or whose jobs forked it.
@@ -209,7 +209,10 @@ impl Builder {
                         site,
                     },
                 );
-                self.queued.entry(job_of(word)).or_default().push(second);
+                self.queued
+                    .entry(job_of(word))
+                    .or_default()
+                    .push_back(second);
                 track.open(
                     first,
                     Kind::Join {
@@ -250,7 +253,7 @@ impl Builder {
                 let parent = self.current(track, time);
                 let job = self.new_task(parent)?;
                 self.add_step(parent, What::Install { job });
-                self.queued.entry(job_of(word)).or_default().push(job);
+                self.queued.entry(job_of(word)).or_default().push_back(job);
                 track.stack.push(Entry {
                     task: parent,
                     kind: Kind::Frame,
@@ -268,7 +271,7 @@ impl Builder {
                         .ok_or("a job is spawned into a scope that nobody opened")?,
                 };
                 self.add_step(parent, What::Spawn { job, scope });
-                self.queued.entry(job_of(word)).or_default().push(job);
+                self.queued.entry(job_of(word)).or_default().push_back(job);
             }
             Event::Await => match track.stack.last_mut() {
                 Some(entry) if entry.kind != Kind::Job && entry.kind != Kind::Root => {
@@ -356,7 +359,7 @@ impl Builder {
         let off = self
             .clock
             .ns(ticks)
-            .saturating_sub(waited_ns + cpu)
+            .saturating_sub(waited_ns.saturating_add(cpu))
             .min(longest.ns);
         if off < LEAST_OFF_NS {
             return;
@@ -470,7 +473,7 @@ impl Builder {
             let place = jobs
                 .iter()
                 .position(|it| which.is_none_or(|which| which == *it))?;
-            Some(jobs.remove(place))
+            jobs.remove(place)
         });
         found.ok_or_else(|| {
             "a job begins that nobody put anywhere, or for the second time".to_owned()
