@@ -34,18 +34,18 @@ impl Host {
                 format!("{folder}/cpu.max"),
                 format!("{folder}/cpu.cfs_quota_us"),
             );
-            let (file, printed) = if self.path(&new).exists() {
+            let (file, printed, none) = if self.path(&new).exists() {
                 let printed = self.read(&new)?;
-                (new, printed)
+                (new, printed, "max")
             } else if self.path(&old).exists() {
                 let period = self.read(&format!("{folder}/cpu.cfs_period_us"))?;
                 let printed = format!("{} {period}", self.read(&old)?);
-                (old, printed)
+                (old, printed, "-1")
             } else {
                 // The outermost group has neither, nor has one without the controller.
                 continue;
             };
-            let cpus = quota(&file, &printed)?;
+            let cpus = quota(&file, &printed, none)?;
             quotas.extend(cpus.map(|cpus| Quota {
                 cpus,
                 printed,
@@ -209,10 +209,10 @@ fn up_from(mount: &str, path: &str) -> Vec<String> {
         .collect()
 }
 
-/// CPUs' time: `50000 100000` is half a CPU's; `max 100000` and `-1 100000` are no limit.
-fn quota(file: &str, printed: &str) -> Fact<Option<f64>> {
+/// CPUs' time: `50000 100000` is half a CPU's; `none`, and a period, are no limit.
+fn quota(file: &str, printed: &str, none: &str) -> Fact<Option<f64>> {
     let (quota, period) = printed.split_once(' ').unwrap_or((printed, ""));
-    if matches!(quota, "max" | "-1") {
+    if quota == none {
         return Ok(None);
     }
     let us = |text: &str| text.parse::<u64>().ok().filter(|us| *us > 0);
@@ -308,7 +308,7 @@ mod tests {
             reason(&[group]),
             "/sys/fs/cgroup shows no control group for `cpu`"
         );
-        for text in ["", "garbage", "-5 100000", "50000 0", "50000"] {
+        for text in ["", "garbage", "-5 100000", "-1", "50000 0", "50000"] {
             let reason = reason(&[group, ("sys/fs/cgroup/cpu.max", text)]);
             assert!(
                 reason.starts_with("/sys/fs/cgroup/cpu.max says "),

@@ -284,25 +284,30 @@ fn isolated(host: &Host, diagnosis: &mut Diagnosis) {
 
 fn memory_nodes(host: &Host, diagnosis: &mut Diagnosis) {
     let folder = "sys/devices/system/node";
-    let nodes = host.cpus_in(&format!("{folder}/online"));
-    let Some(nodes) = diagnosis.known("memory nodes", nodes) else {
+    let file = format!("{folder}/online");
+    let nodes = host.cpus_in(&file).and_then(|nodes| {
+        let first = nodes.first().copied();
+        let first = first.ok_or_else(|| format!("/{file} names none"))?;
+        Ok((first, nodes.len()))
+    });
+    let Some((first, nodes)) = diagnosis.known("memory nodes", nodes) else {
         return;
     };
-    if nodes.len() < 2 {
+    if nodes < 2 {
         return diagnosis.good("there is one memory node");
     }
     // A node may have memory alone.
     let with_cpus = host
         .cpus_in(&format!("{folder}/has_cpu"))
         .unwrap_or_default();
-    let node = with_cpus.first().unwrap_or(&nodes[0]);
+    let node = with_cpus.first().unwrap_or(&first);
     let file = "proc/sys/kernel/numa_balancing";
     let balancing = diagnosis.known("whether the kernel moves pages", host.read(file));
     let balancing = balancing.unwrap_or_else(|| "unknown".to_owned());
     diagnosis.add(
         if balancing == "0" { Note } else { Warning },
         "memory-nodes",
-        format!("/sys/devices/system/node/online: {} nodes; /{file} = {balancing}", nodes.len()),
+        format!("/sys/devices/system/node/online: {nodes} nodes; /{file} = {balancing}"),
         "a stolen job may find its data on another node, and the kernel may move pages between nodes during a \
          trial",
         format!("echo 0 | sudo tee /{file}; for one node: numactl --cpunodebind={node} --membind={node} cargo runner …"),
