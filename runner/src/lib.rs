@@ -3,6 +3,9 @@
 //!
 //! The binary is a thin door to [`cli`]; `README.md` describes the method behind it.
 
+// They panic on a full disk and where nobody reads: [`report::table`] and [`run::progress`] do not.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
 /// [`run::progress::tell`] of what `format!` makes of its arguments.
 macro_rules! tell {
     ($($words:tt)*) => { $crate::run::progress::tell(&format!($($words)*)) };

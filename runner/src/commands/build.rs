@@ -11,6 +11,7 @@ use clap::Args;
 use crate::build::{Builder, Built, Prepared};
 use crate::config::Branch;
 use crate::options::project::Project;
+use crate::report::table::print;
 use crate::run::interrupt;
 use crate::run::progress::{BuildBar, count, human};
 use crate::stop::exit::exit_of;
@@ -44,7 +45,11 @@ pub(crate) fn run(project: &Project, arguments: &BuildArgs) -> Result<Exit> {
     let (built, failed) = all(&builder, &branches, true)?;
     for branch in &branches {
         if let Some(built) = built.get(&branch.name) {
-            println!("{} {}", branch.name, built.binaries[0].display());
+            print(&format!(
+                "{} {}\n",
+                branch.name,
+                built.binaries[0].display()
+            ))?;
         }
     }
     Ok(if failed.is_empty() {

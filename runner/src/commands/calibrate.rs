@@ -20,6 +20,7 @@ use crate::host::Host;
 use crate::host::here;
 use crate::options::project::Project;
 use crate::record::whole_file;
+use crate::report::table::print;
 use crate::run::interrupt;
 use crate::run::trial;
 use crate::stop::{Exit, Stop};
@@ -151,8 +152,7 @@ pub(super) fn here(project: &Project, care: Care) -> Result<()> {
     let text = here::measured(|name| machines::file(root, name), &host, while_busy(&host))?;
     let output = machines::file(root, here::NAME);
     whole_file::write(&output, |file| file.write_all(text.as_bytes()))?;
-    println!("{}", project.checkout.shown(&output));
-    Ok(())
+    print(&format!("{}\n", project.checkout.shown(&output)))
 }
 
 /// The least price that the file's four digits can tell.
@@ -208,8 +208,7 @@ fn work(project: &Project, output: &Path, of: Of, care: Care) -> Result<()> {
         write!(text, "\n[{name}]\nns = {ns:.4}\nsource = {source:?}\n")?;
     }
     whole_file::write(output, |file| file.write_all(text.as_bytes()))?;
-    println!("{}", project.checkout.shown(output));
-    Ok(())
+    print(&format!("{}\n", project.checkout.shown(output)))
 }
 
 /// Each unit once, with a workload that charges it.

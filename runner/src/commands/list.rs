@@ -1,7 +1,6 @@
 //! `list`: branches, workloads, experiments and simulated machines.
 
 use std::fmt::{self, Write as _};
-use std::io::Write as _;
 
 use anyhow::Result;
 use clap::Args;
@@ -16,7 +15,7 @@ use crate::config::{Branch, Config};
 use crate::options::ListFormat;
 use crate::options::project::Project;
 use crate::plan::{Definition, is_free};
-use crate::report::table::{json, labelled};
+use crate::report::table::{json, labelled, print};
 use crate::stop::Exit;
 
 /// Arguments of `list`.
@@ -65,7 +64,7 @@ pub(crate) fn run(project: &Project, arguments: &ListArgs) -> Result<Exit> {
     } else {
         text
     };
-    std::io::stdout().write_all(text.as_bytes())?;
+    print(&text)?;
     Ok(Exit::Good)
 }
 

@@ -1,6 +1,6 @@
 //! `plan`: what a sweep would do.
 
-use std::io::Write as _;
+use std::fmt::Write as _;
 
 use anyhow::Result;
 use clap::Args;
@@ -11,7 +11,7 @@ use crate::options::meaning::{asked, builds};
 use crate::options::project::Project;
 use crate::plan;
 use crate::plan::estimate;
-use crate::report::table::{Terminal, labelled};
+use crate::report::table::{self, Terminal, labelled};
 use crate::run::progress::{count, human};
 use crate::stop::Exit;
 
@@ -119,9 +119,7 @@ pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
 }
 
 fn print(facts: &[Fact]) -> Result<Exit> {
-    std::io::stdout()
-        .lock()
-        .write_all(shown(facts, Terminal::of_stdout()).as_bytes())?;
+    table::print(&shown(facts, Terminal::of_stdout()))?;
     Ok(Exit::Good)
 }
 
@@ -180,7 +178,7 @@ fn marked(threads: usize, cpus: usize) -> String {
 }
 
 fn print_order(asked: &plan::Asked, plan: &plan::Plan) -> Result<()> {
-    let mut out = std::io::stdout().lock();
+    let mut out = String::new();
     writeln!(
         out,
         "block,position,replicate,workload,program,threads,mode,placement,branch"
@@ -203,7 +201,7 @@ fn print_order(asked: &plan::Asked, plan: &plan::Plan) -> Result<()> {
             trial.branch
         )?;
     }
-    Ok(())
+    table::print(&out)
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! `show`: the table of a sweep, also printed at the end of `sweep`; or what a recording tells.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
@@ -15,7 +14,7 @@ use crate::record::sweep_dir::SweepDir;
 use crate::record::trials_file::BrokenLine;
 use crate::report::judgement;
 use crate::report::summary::{self, Row, Summary};
-use crate::report::table::{Format, Terminal};
+use crate::report::table::{Format, Terminal, print};
 use crate::run::progress::count;
 use crate::stop::{Exit, Stop};
 
@@ -93,13 +92,6 @@ pub(crate) fn run(place: impl FnOnce() -> Result<Project>, arguments: &ShowArgs)
 fn is_recording(file: &Path) -> bool {
     let is_there = file != Path::new("latest") && fs::metadata(file).is_ok_and(|it| !it.is_dir());
     is_there || file.extension().is_some_and(|it| it == "zst")
-}
-
-/// Prints a text at once, also where standard output is a file or a pipe.
-pub(crate) fn print(text: &str) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    Ok(out.flush()?)
 }
 
 /// What to do about lines that are no records.

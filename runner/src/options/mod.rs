@@ -7,7 +7,6 @@ pub(crate) mod recording;
 pub mod selection;
 
 use std::fmt::Display;
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -17,7 +16,7 @@ use serde::Serialize;
 use crate::config::checkout::Checkout;
 use crate::options::project::Project;
 use crate::plan::{Definition, FREQUENCY_HEADING as HEADING, Shard};
-use crate::report::table::json;
+use crate::report::table::{json, print};
 
 use frequency::FrequencyOptions;
 
@@ -69,7 +68,7 @@ impl ListFormat {
         } else {
             it.to_string()
         };
-        Ok(std::io::stdout().write_all(text.as_bytes())?)
+        print(&text)
     }
 }
 

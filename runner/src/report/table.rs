@@ -1,7 +1,7 @@
 //! One way to print a table: for a terminal, for a document, or as data.
 
 use std::borrow::Cow;
-use std::io::IsTerminal as _;
+use std::io::{IsTerminal as _, Write as _};
 
 use anyhow::{Context as _, Result};
 use comfy_table::{Cell, CellAlignment, Color, ColumnConstraint, Table, Width, presets};
@@ -38,6 +38,16 @@ pub fn data<T: Serialize>(rows: &[T], format: Format) -> Result<Option<String>> 
             Some(String::from_utf8(bytes)?)
         }
     })
+}
+
+/// Prints a text on standard output at once, also where that is a file or a pipe.
+///
+/// # Errors
+/// If nobody takes it: a full disk, or a reader that has gone.
+pub(crate) fn print(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    written.context("standard output takes no more")
 }
 
 /// A value as indented JSON, ending with a line end.
@@ -245,14 +255,15 @@ pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> String {
     textwrap::fill(text, options.word_splitter(WordSplitter::NoHyphenation))
 }
 
-/// Labels, and beside them what they stand for, in lines of at most so many characters.
+/// Labels, and beside them what they stand for as `plain` text, in lines of at most so many
+/// characters.
 pub(crate) fn labelled<'a>(
     rows: impl IntoIterator<Item = (&'a str, &'a str)>,
     [label, columns]: [usize; 2],
     indent: &str,
 ) -> String {
     let text = |(what, says): (&str, &str)| {
-        let lines: Vec<String> = says
+        let lines: Vec<String> = plain(says)
             .lines()
             .map(|line| wrapped(line, columns.saturating_sub(label), indent))
             .collect();
@@ -311,6 +322,12 @@ mod tests {
             columns: None,
         };
         assert!(table().text(Format::Table, terminal).contains('\u{1b}'));
+    }
+
+    #[test]
+    fn what_stands_beside_a_label_does_not_move_the_cursor() {
+        let text = labelled([("hypothesis", "\u{1b}[2Jfaster\r\u{7}")], [12, 80], "");
+        assert_eq!(text, "hypothesis  faster\\r\\u{7}\n");
     }
 
     #[test]

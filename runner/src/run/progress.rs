@@ -1,7 +1,7 @@
 //! What a person sees while builds and trials go on, on standard error.
 
 use std::collections::HashSet;
-use std::io::IsTerminal as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
 use console::Term;
@@ -26,10 +26,9 @@ pub fn tell(text: &str) {
     } else {
         None
     };
-    eprintln!(
-        "{}",
-        columns.map_or_else(|| text.clone(), |(_, width)| fitting(text, width.into()))
-    );
+    let text = columns.map_or_else(|| text.clone(), |(_, width)| fitting(text, width.into()));
+    // What is measured is worth more than what is said of it: nobody may listen.
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
 /// A text whose lines are no longer than a terminal is wide, where words allow it.

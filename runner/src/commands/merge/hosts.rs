@@ -10,6 +10,7 @@ use crate::kit::parcel::Files;
 use crate::kit::{archive, contents};
 use crate::options::project::Project;
 use crate::record::whole_file;
+use crate::report::table::print;
 use crate::run::progress::count;
 use crate::stop::{Exit, Stop};
 
@@ -56,7 +57,8 @@ pub(super) fn run(project: &Project, archives: &[PathBuf], output: Option<&Path>
             }
         );
         for part in parts.iter().filter(|part| !part.is_there) {
-            println!("{}", project.checkout.shown(&results.join(&part.path)));
+            let taken = project.checkout.shown(&results.join(&part.path));
+            print(&format!("{taken}\n"))?;
         }
     }
     Ok(Exit::Good)

@@ -22,6 +22,7 @@ use crate::plan::{self, Plan, Shard};
 use crate::record::manifest::{Manifest, MergedShard, identities, sweep_name};
 use crate::record::sweep_dir::{self, SweepDir};
 use crate::record::trials_file;
+use crate::report::table::print;
 use crate::run::progress::count;
 use crate::stop::{Exit, Stop};
 
@@ -121,7 +122,7 @@ pub(crate) fn run(project: &Project, arguments: &MergeArgs) -> Result<Exit> {
         whole.len(),
         count(parts.len(), "shard", "shards")
     );
-    println!("{}", project.checkout.shown(sweep.path()));
+    print(&format!("{}\n", project.checkout.shown(sweep.path())))?;
     Ok(Exit::Good)
 }
 

@@ -20,6 +20,7 @@ use crate::kit::threads::Threads;
 use crate::options::folder;
 use crate::options::project::Project;
 use crate::report::python::Python;
+use crate::report::table::print;
 use crate::run::interrupt;
 use crate::run::progress::human;
 use crate::stop::{Exit, Stop};
@@ -98,7 +99,7 @@ pub(crate) fn run(project: &Project, arguments: &OnThisHostArgs) -> Result<Exit>
         record,
     };
     work.check(arguments.quick)?;
-    print!("{}", work.text());
+    print(&work.text())?;
     if arguments.plan {
         return Ok(Exit::Good);
     }

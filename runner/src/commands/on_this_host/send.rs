@@ -1,5 +1,6 @@
 //! The end: one file, what is in it, and where it goes.
 
+use std::fmt::Write as _;
 use std::fs;
 
 use anyhow::{Context as _, Result};
@@ -7,6 +8,7 @@ use anyhow::{Context as _, Result};
 use super::work::Work;
 use crate::kit::archive::{self, ENDING};
 use crate::kit::parcel::{self, SUMS};
+use crate::report::table::print;
 
 impl Work<'_> {
     /// Packs what is sent, and says what that is.
@@ -20,25 +22,26 @@ impl Work<'_> {
         let size = fs::metadata(&path)
             .context("it was written a moment ago")?
             .len();
-        println!("\nin the file, in bytes:");
+        let mut text = "\nin the file, in bytes:\n".to_owned();
         let sums = parcel::sums(&files).len();
         let listed = std::iter::once((SUMS, sums));
         for (name, bytes) in listed.chain(files.iter().map(|it| (it.0.as_str(), it.1.len()))) {
-            println!("{bytes:>9}  {name}");
+            _ = writeln!(text, "{bytes:>9}  {name}");
         }
         let shown = self.project.checkout.shown(&path);
-        println!(
+        _ = writeln!(
+            text,
             "{shown}: {:.1} MB, without names of people or of this machine",
             size as f64 / 1e6
         );
-        if self.record.is_quick {
-            println!("tried out; `cargo runner on-this-host` measures");
+        text += &if self.record.is_quick {
+            "tried out; `cargo runner on-this-host` measures\n".to_owned()
         } else {
-            println!(
+            format!(
                 "To send it, attach it to an issue or a pull request of this repository (CONTRIBUTING.md, \
-                 \"Send us your host\").\nTo see your host in the findings here: cargo runner merge {shown}"
-            );
-        }
-        Ok(())
+                 \"Send us your host\").\nTo see your host in the findings here: cargo runner merge {shown}\n"
+            )
+        };
+        print(&text)
     }
 }

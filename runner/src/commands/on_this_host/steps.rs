@@ -20,6 +20,7 @@ use crate::options::meaning::asked;
 use crate::record::manifest::Manifest;
 use crate::record::sweep_dir::SweepDir;
 use crate::record::whole_file;
+use crate::report::table::print;
 use crate::stop::{Exit, Stop};
 
 const COMMAND: &str = "on-this-host";
@@ -51,7 +52,7 @@ impl Work<'_> {
 
     fn doctor(&self) -> Result<(String, Exit)> {
         let diagnosis = doctor::diagnose(self.project, &Host::default());
-        print!("{diagnosis}");
+        print(&diagnosis.to_string())?;
         if !diagnosis.is_fit() {
             tell!(
                 "note: going on all the same; readers of the results will see what the doctor found"

@@ -1,19 +1,18 @@
 //! The end of a sweep: its table, its account, its exit code.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
 
 use super::arguments::{SweepArgs, SweepCommand};
-use crate::commands::show::{Table, print};
+use crate::commands::show::Table;
 use crate::options::project::Project;
 use crate::record::manifest::Manifest;
 use crate::record::sweep_dir::SweepDir;
 use crate::report::page::Page;
 use crate::report::summary::{Agreement, Summary};
-use crate::report::table::Format;
+use crate::report::table::{Format, print};
 use crate::run::progress::{count, human};
 use crate::run::sweep::Tally;
 use crate::stop::{Exit, Stop};
@@ -130,8 +129,8 @@ pub(super) fn finish(
         _ = writeln!(end, "waits:   cargo runner analysis lines {which}");
     }
     match arguments.format {
-        Format::Table => std::io::stdout().write_all(end.as_bytes())?,
-        _ => eprint!("{end}"),
+        Format::Table => print(&end)?,
+        _ => tell!("{}", end.trim_end()),
     }
     if let Some(unbuilt) = manifest.builds().find(|branch| branch.receipt.is_none()) {
         tell!(
