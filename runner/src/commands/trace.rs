@@ -72,6 +72,13 @@ pub(crate) fn run(project: &Project, arguments: &TraceArgs) -> Result<Exit> {
     let output = output(project, arguments, &branch, &load);
     // That they cannot be written is better told before minutes go into a build.
     let recording = output.with_extension("zst");
+    if recording == output {
+        bail!(Stop::BadInput(format!(
+            "--output {}: the recording takes this name, beside the timeline; name the timeline, for example {}",
+            output.display(),
+            output.with_extension("json").display()
+        )));
+    }
     let folder = whole_file::folder_of(&output);
     fs::create_dir_all(folder).map_err(|error| {
         let path = output.display();

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
 use assert_cmd::assert::{Assert, OutputAssertExt as _};
@@ -341,4 +341,59 @@ fn a_run_that_is_refused_leaves_no_trace() {
         .into_iter()
         .flatten();
     assert_eq!(made.count(), 0);
+}
+
+#[test]
+fn neither_a_recording_nor_a_program_is_written_over_by_what_is_made_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    record(folder.path(), &["ends"]).success();
+    let path = folder.path().join("it.zst");
+    let whole = fs::read(&path).unwrap();
+    let link = folder.path().join("link.json");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    for timeline in [&path, &link] {
+        show(folder.path(), &["--timeline", timeline.to_str().unwrap()])
+            .code(2)
+            .stderr(contains("is the recording itself"));
+        assert!(fs::read(&path).unwrap() == whole);
+    }
+    let mut command = common::runner(folder.path());
+    command.args(["record", "--output"]).arg(&*BUILT);
+    let refused = command.arg("--").arg(&*BUILT).arg("ends").assert().code(2);
+    refused.stderr(contains("is the program itself"));
+}
+
+#[test]
+fn a_timeline_is_written_and_a_recording_told_of_although_nobody_reads_the_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let ends = |mut command: Command| {
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    let path = folder.path().join("it.zst");
+    let mut recorded = common::runner(folder.path());
+    recorded.args(["record", "--output"]).arg(&path).arg("--");
+    recorded.arg(&*BUILT).arg("killed");
+    let (code, said) = ends(recorded);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(
+        said.contains("written to ") && said.contains("signal 9"),
+        "{said}"
+    );
+    let timeline = folder.path().join("timeline.json");
+    let mut shown = common::runner(folder.path());
+    shown
+        .arg("show")
+        .arg(&path)
+        .arg("--timeline")
+        .arg(&timeline);
+    let (code, said) = ends(shown);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(timeline.is_file(), "{said}");
 }

@@ -70,6 +70,12 @@ pub(crate) fn run(arguments: &RecordArgs) -> Result<Exit> {
         .output
         .clone()
         .unwrap_or_else(|| PathBuf::from(format!("{name}.recording.zst")));
+    if whole_file::is_same(&output, &program) {
+        bail!(Stop::BadInput(format!(
+            "--output {}: is the program itself, which would be lost; choose another file",
+            output.display()
+        )));
+    }
     let recorder = Recorder::begin(output.clone())?;
     let mut command = recorder.command(&program);
     command
@@ -85,18 +91,25 @@ pub(crate) fn run(arguments: &RecordArgs) -> Result<Exit> {
         bail!(Stop::BadInput(why_nothing(&program)));
     };
     let path = output.display();
-    let tree = Tree::of(&recording).map_err(|error| told(&path.to_string(), &error))?;
-    show::print(&recording, &tree, Format::Table)?;
+    // First where it is: what comes then may fail.
     tell!("written to {path}; `cargo runner show {path} --timeline timeline.json` draws it");
-    if status.success() {
-        Ok(Exit::Good)
-    } else {
+    if !status.success() {
         tell!(
             "the program ended with {}: the recording has what it did until then",
             how(status)
         );
-        Ok(Exit::TrialsFailed)
     }
+    let tree = Tree::of(&recording).map_err(|error| told(&path.to_string(), &error))?;
+    let printed = show::print(&recording, &tree, Format::Table);
+    if interrupt::is_requested() && !status.success() {
+        bail!(Stop::Interrupted(format!(
+            "interrupted; {path} has what was recorded until then"
+        )));
+    }
+    if !status.success() {
+        return Ok(Exit::TrialsFailed);
+    }
+    printed.map(|()| Exit::Good)
 }
 
 /// One run that records itself.

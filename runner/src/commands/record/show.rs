@@ -1,7 +1,6 @@
 //! What a recording tells, in tables.
 
 use std::fmt;
-use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::{Result, bail};
@@ -24,8 +23,9 @@ pub(crate) fn run(path: &Path, timeline: Option<&Path>, format: Format) -> Resul
         )));
     }
     let (recording, tree) = read(path, &path.display().to_string())?;
-    print(&recording, &tree, format)?;
+    // First what stays: whoever reads the tables may stop reading.
     if let Some(output) = timeline {
+        refuse_same(output, path)?;
         whole_file::check_writable(output)?;
         let mut left_out = 0;
         let written = whole_file::write(output, |file| {
@@ -46,7 +46,19 @@ pub(crate) fn run(path: &Path, timeline: Option<&Path>, format: Format) -> Resul
             output.display()
         );
     }
+    print(&recording, &tree, format)?;
     Ok(Exit::Good)
+}
+
+/// Refuses to write a timeline over the recording that it is drawn of.
+fn refuse_same(output: &Path, recording: &Path) -> Result<()> {
+    if whole_file::is_same(output, recording) {
+        bail!(Stop::BadInput(format!(
+            "--timeline {}: is the recording itself, which would be lost; choose another file",
+            output.display()
+        )));
+    }
+    Ok(())
 }
 
 fn time(ns: u64) -> String {
@@ -78,7 +90,7 @@ pub(super) fn print(recording: &Recording, tree: &Tree, format: Format) -> Resul
             tables(tree, &profile, format, Terminal::of_stdout())
         ),
     };
-    std::io::stdout().lock().write_all(text.as_bytes())?;
+    table::print(&text)?;
     for warning in warnings(recording, tree) {
         tell!("{warning}");
     }
@@ -276,7 +288,7 @@ fn warnings(recording: &Recording, tree: &Tree) -> Vec<String> {
     let sum =
         |value: fn(&recording::ThreadFacts) -> u64| tree.threads().iter().map(value).sum::<u64>();
     let (running, preempted) = (sum(|it| it.in_state_ns[0]), sum(|it| it.preempted_ns));
-    if preempted * 20 > running {
+    if preempted > running / 20 {
         warnings.push(format!(
             "WARNING: the host was busy: for {} of {} jobs could run and had no CPU. That is taken off, but caches and clock \
              rates of a busy host are not those of an idle one; record again when it is",
