@@ -11,9 +11,9 @@ use crate::plan::FREQUENCY_HEADING as HEADING;
 /// Where and how the frequency is set.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct FrequencyOptions {
-    /// What writes the settings; `auto` takes the first that is permitted
-    #[arg(long, value_enum, value_name = "BACKEND", default_value_t, help_heading = HEADING)]
-    frequency_backend: Choice,
+    /// What writes the settings; `auto` takes the first that is permitted [default: auto]
+    #[arg(long, value_enum, value_name = "BACKEND", help_heading = HEADING)]
+    frequency_backend: Option<Choice>,
     /// File that keeps the original settings until they are restored [default: one per host in
     /// /var/tmp]
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
@@ -27,6 +27,16 @@ pub(crate) struct FrequencyOptions {
 impl FrequencyOptions {
     pub(crate) fn setup(&self) -> Setup {
         let (sysfs, journal) = (self.sysfs.as_deref(), self.frequency_journal.as_deref());
-        Setup::new(sysfs, self.frequency_backend, journal)
+        Setup::new(sysfs, self.frequency_backend.unwrap_or_default(), journal)
+    }
+
+    /// An option that was typed, if there is one.
+    pub(crate) fn typed(&self) -> Option<&'static str> {
+        let typed = [
+            ("--frequency-backend", self.frequency_backend.is_some()),
+            ("--frequency-journal", self.frequency_journal.is_some()),
+            ("--sysfs", self.sysfs.is_some()),
+        ];
+        typed.into_iter().find(|it| it.1).map(|it| it.0)
     }
 }

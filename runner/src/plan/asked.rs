@@ -10,6 +10,7 @@ use crate::config::TWIN_SUFFIX;
 use crate::config::catalogue::{self, Programs};
 use crate::host::Host;
 use crate::plan::Definition;
+use crate::run::progress::count;
 
 /// The parameter of a load that says which price is another than in the machine's file.
 pub const PRICE: &str = "price";
@@ -267,8 +268,20 @@ impl Asked {
                 .iter()
                 .find(|load| !machine.charges_ns.contains_key(&load.workload))
         });
+        let lists = [
+            ("workloads", self.workloads.is_empty()),
+            ("threads", self.threads.is_empty()),
+            ("modes", self.modes.is_empty()),
+            ("placements", self.placements.is_empty()),
+        ];
         if trials > MOST_TRIALS || names > MOST_NAMES || regimes > 4 {
-            let of = format!("{names} names, {kinds} programs, {regimes} regimes, {rounds} rounds");
+            let of = [
+                count(names, "name", "names"),
+                count(kinds, "program", "programs"),
+                count(regimes, "regime", "regimes"),
+                count(rounds as usize, "round", "rounds"),
+            ];
+            let of = of.join(", ");
             Some(format!(
                 "{of}: more than {MOST_TRIALS} trials, for which nobody waits"
             ))
@@ -279,6 +292,8 @@ impl Asked {
             ))
         } else if self.layouts == 0 {
             Some("`layouts` is 0".to_owned())
+        } else if let Some((what, _)) = lists.into_iter().find(|it| it.1) {
+            Some(format!("`{what}` is empty"))
         } else {
             unpriced.map(|load| format!("`machine` has no price for `{}`", load.workload))
         }

@@ -687,3 +687,73 @@ fn help_shows_no_option_under_anothers_heading_and_none_that_is_refused() {
     assert!(help("sweep").contains("--branches <"));
     assert!(!help("compare").contains("--branches <"));
 }
+
+#[test]
+fn a_full_disk_behind_standard_output_is_the_hosts_fault_and_a_reader_that_has_gone_is_none() {
+    let folder = folder();
+    for words in [
+        &["on-this-host", "--plan"][..],
+        &["list", "machines"],
+        &["plan", "--order"],
+    ] {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = common::runner(folder.path())
+            .args(words)
+            .stdout(full)
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(4), "{words:?}: {said}");
+        assert!(said.starts_with("error: standard output"), "{said}");
+        let mut child = common::runner(folder.path())
+            .args(words)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{words:?}: {said}");
+    }
+}
+
+#[test]
+fn what_is_said_to_nobody_stops_nothing() {
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut plan = common::runner(folder().path());
+    plan.args(["plan", "--branches", "packed"]).stderr(full);
+    plan.assert().success().stdout(contains("in all "));
+}
+
+#[test]
+fn options_for_the_frequency_of_hosts_are_refused_for_a_simulated_machine() {
+    for option in [
+        &["--allow-uncontrolled"][..],
+        &["--frequency-backend", "sysfs"],
+        &["--frequency-journal", "journal"],
+    ] {
+        let words = [&["plan", "--machine", "zen4-64"], option].concat();
+        run(&folder(), &words)
+            .code(2)
+            .stderr(contains(format!("error: {}: ", option[0])).and(contains("leave it out")));
+    }
+}
+
+#[test]
+fn a_timeline_whose_name_the_recording_takes_is_refused_before_anything_is_built() {
+    let words = [
+        "trace",
+        "--branch",
+        "packed",
+        "--workload",
+        "quicksort",
+        "--threads",
+        "1",
+        "--output",
+        "it.zst",
+    ];
+    run(&folder(), &words)
+        .code(2)
+        .stderr(contains("--output it.zst: ").and(contains("for example it.json")));
+}
