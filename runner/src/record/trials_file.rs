@@ -22,6 +22,7 @@ use crate::record::Record;
 use crate::record::schema::check_schema;
 use crate::record::whole_file;
 use crate::stop::Stop;
+use crate::stop::exit::is_no_file_of_text;
 
 /// Of a sweep that has trials left to run.
 const PLAIN: &str = "trials.jsonl";
@@ -269,14 +270,13 @@ impl Iterator for Records {
 /// the sweep, and everything else is the machine's refusal.
 pub(crate) fn unopened(path: &Path, purpose: &str, error: &io::Error) -> Stop {
     let text = format!("{} cannot be {purpose}: {error}", path.display());
-    match error.kind() {
-        ErrorKind::NotFound | ErrorKind::IsADirectory | ErrorKind::InvalidData => {
-            Stop::BadInput(format!(
-                "{text}; a sweep is a folder with manifest.json, host.json and {PLAIN} or {PACKED}; put back a \
-                 copy of it, the other files are untouched"
-            ))
-        }
-        _ => Stop::HostNotFit(text),
+    if error.kind() == ErrorKind::NotFound || is_no_file_of_text(error) {
+        Stop::BadInput(format!(
+            "{text}; a sweep is a folder with manifest.json, host.json and {PLAIN} or {PACKED}; put back a copy of it, \
+             the other files are untouched"
+        ))
+    } else {
+        Stop::HostNotFit(text)
     }
 }
 

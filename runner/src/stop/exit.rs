@@ -2,6 +2,8 @@
 
 use std::io::{Error, ErrorKind};
 
+use rustix::io::Errno;
+
 use crate::config::ConfigError;
 use crate::record::trials_file::BrokenLine;
 use crate::stop::{Exit, Stop};
@@ -17,17 +19,28 @@ pub fn exit_of(error: &anyhow::Error) -> Exit {
         Some(Stop::BadInput(_)) => Exit::BadInput,
         Some(Stop::BuildFailed(_)) => Exit::BuildFailed,
         Some(Stop::Interrupted(_)) => Exit::Interrupted,
-        None if is_no_text(error) => Exit::BadInput,
+        None if error.chain().any(is_misfit) => Exit::BadInput,
         Some(Stop::HostNotFit(_)) | None => Exit::HostNotFit,
     }
 }
 
-/// Whether the cause is bytes that are no text.
-fn is_no_text(error: &anyhow::Error) -> bool {
-    let causes = error.chain().filter_map(|it| it.downcast_ref::<Error>());
-    causes
-        .into_iter()
-        .any(|it| it.kind() == ErrorKind::InvalidData)
+/// Whether the cause is that what was named is no file with text in it: other bytes, a folder, or
+/// links that lead in a circle.
+fn is_misfit(cause: &(dyn std::error::Error + 'static)) -> bool {
+    cause
+        .downcast_ref::<Error>()
+        .is_some_and(|error| is_no_file_of_text(error))
+}
+
+/// The same for one error of the system.
+pub(crate) fn is_no_file_of_text(error: &Error) -> bool {
+    let kinds = [
+        ErrorKind::InvalidData,
+        ErrorKind::IsADirectory,
+        ErrorKind::NotADirectory,
+    ];
+    let is_circle = Errno::from_io_error(error) == Some(Errno::LOOP);
+    kinds.contains(&error.kind()) || is_circle
 }
 
 /// Whether a command only stopped because nobody reads its standard output any more.
@@ -53,6 +66,16 @@ mod tests {
             )
         };
         assert_eq!(of(ErrorKind::InvalidData), Exit::BadInput);
+        assert_eq!(of(ErrorKind::IsADirectory), Exit::BadInput);
         assert_eq!(of(ErrorKind::StorageFull), Exit::HostNotFit);
+    }
+
+    #[test]
+    fn links_that_lead_in_a_circle_are_bad_input() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("link");
+        std::os::unix::fs::symlink("link", &path).unwrap();
+        let error = std::fs::read(&path).context("a file").unwrap_err();
+        assert_eq!(exit_of(&error), Exit::BadInput);
     }
 }

@@ -122,9 +122,17 @@ impl Journal {
     /// another user's, or its runner still lives.
     pub fn open(path: &Path, tree: &Tree) -> Result<Option<Self>> {
         let shown = path.display();
+        let damaged = |reason: String| {
+            Stop::BadInput(format!(
+                "{shown}: no journal of this runner: {reason}. What was there before the fix is not known: \
+                 look at `cargo runner frequency status`, set what you want by hand, and delete the file"
+            ))
+        };
         let mut options = File::options();
-        let nofollow = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
-        let file = match options.read(true).custom_flags(nofollow).open(path) {
+        // Whoever put a pipe there must not make this wait for a writer.
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+        let flags = flags.bits().cast_signed();
+        let file = match options.read(true).custom_flags(flags).open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => {
@@ -135,7 +143,11 @@ impl Journal {
         };
         // Anybody may write to the folder, and what a journal says is written to the kernel's
         // files.
-        let owner = file.metadata()?.uid();
+        let facts = file.metadata()?;
+        if !facts.is_file() {
+            bail!(damaged("it is no regular file".to_owned()));
+        }
+        let owner = facts.uid();
         if owner != rustix::process::geteuid().as_raw() {
             bail!(Stop::HostNotFit(format!(
                 "{shown}: user {owner} has fixed the frequency of this host, or has not restored it; \
@@ -152,13 +164,10 @@ impl Journal {
         if !path.exists() {
             return Ok(None);
         }
-        let text = io::read_to_string(&file).with_context(|| format!("{shown} cannot be read"))?;
-        let damaged = |reason: String| {
-            Stop::BadInput(format!(
-                "{shown}: no journal of this runner: {reason}. What was there before the fix is not known: \
-                 look at `cargo runner frequency status`, set what you want by hand, and delete the file"
-            ))
-        };
+        let text = io::read_to_string(&file).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => damaged(error.to_string()),
+            _ => Stop::HostNotFit(format!("{shown}: the journal cannot be read: {error}")),
+        })?;
         let entry: Entry =
             serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
         if entry.schema != SCHEMA {
@@ -292,6 +301,20 @@ mod tests {
                 message.contains(reason) && message.contains("delete the file"),
                 "{message}"
             );
+        }
+    }
+
+    #[test]
+    fn what_is_no_file_of_text_is_no_journal_and_nothing_waits_for_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let [pipe, bytes] = ["pipe", "bytes"].map(|name| folder.path().join(name));
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        fs::write(&bytes, [0xff, 0xfe]).unwrap();
+        for path in [&pipe, &bytes, &folder.path().to_owned()] {
+            let error = Journal::open(path, &Tree::default()).unwrap_err();
+            assert_eq!(exit_of(&error), Exit::BadInput, "{error}");
+            assert!(error.to_string().contains("delete the file"), "{error}");
         }
     }
 
