@@ -25,8 +25,9 @@ use std::time::Instant;
 use anyhow::Result;
 use clap::{Parser, Subcommand, ValueEnum as _};
 use runner::config::ConfigError;
+use runner::run::progress::tell;
 use runner::stop::Stop;
-use runner::stop::exit::exit_of;
+use runner::stop::exit::{exit_of, is_broken_pipe};
 use xshell::Shell;
 
 use crate::lanes::Step;
@@ -144,8 +145,10 @@ enum Task {
 fn main() -> ExitCode {
     match run(Cli::parse().task) {
         Ok(()) => ExitCode::SUCCESS,
+        // The reader of our output has enough of it: `… | head` is no failure.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            tell(&format!("error: {error:#}"));
             ExitCode::from(exit_code(&error))
         }
     }

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
@@ -39,8 +40,9 @@ pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
     let known = known(sh)?;
     if options.names.is_empty() {
         let width = known.iter().map(String::len).max().unwrap_or(0);
+        let mut out = std::io::stdout().lock();
         for name in known {
-            println!("{name:width$}  {}", edits(sh, &name)?.change);
+            writeln!(out, "{name:width$}  {}", edits(sh, &name)?.change)?;
         }
         return Ok(());
     }
@@ -79,7 +81,12 @@ pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
 /// ([`Stop::BuildFailed`]), and one with which tests fail.
 fn try_out(sh: &Shell, name: &str, source: Option<&Sources>, skips_tests: bool) -> Result<()> {
     let (folder, changed) = edited(sh, name, source)?;
-    print!("{}", diff(&changed));
+    let mut out = std::io::stdout().lock();
+    // Whoever reads may have read enough; the tests run all the same.
+    let _ = out
+        .write_all(diff(&changed).as_bytes())
+        .and_then(|()| out.flush());
+    drop(out);
     if skips_tests {
         return Ok(());
     }
@@ -153,8 +160,18 @@ fn located(sh: &Shell, tree: &Path) -> Result<Sources> {
             words.trim()
         ))
     })?;
+    let made = sh.current_dir().join(MADE).canonicalize();
+    if made.is_ok_and(|made| root.starts_with(made)) {
+        return Err(refused(&format!(
+            "lies in {MADE}, which is deleted and made anew; copy it to another place first"
+        ))
+        .into());
+    }
     Ok(Sources { root, krate })
 }
+
+/// Where copies with edits are made.
+const MADE: &str = "target/upstream";
 
 /// Keeps others from `target/upstream`, which each of them makes anew.
 fn lock(sh: &Shell) -> Result<File> {
@@ -207,7 +224,7 @@ fn edited(sh: &Shell, name: &str, source: Option<&Sources>) -> Result<(PathBuf, 
         };
         &published
     };
-    let to = sh.current_dir().join("target/upstream").join(name);
+    let to = sh.current_dir().join(MADE).join(name);
     sh.remove_path(&to)?;
     let changed = edits.copy(root, krate, &to)?;
     Ok((to.join(krate.strip_prefix(root)?), changed))
@@ -248,7 +265,7 @@ mod tests {
     use runner::stop::Stop;
     use xshell::cmd;
 
-    use super::{build, diff, edited, known, located, tested};
+    use super::{MADE, build, diff, edited, known, located, tested};
     use crate::shell::at_root;
 
     /// A workspace with a rayon-core that takes its edition from it, and a library beside it.
@@ -293,6 +310,20 @@ mod tests {
             let error = error.to_string();
             assert!(error.contains("--tree ") && error.contains(told), "{error}");
         }
+    }
+
+    #[test]
+    fn a_tree_where_copies_are_made_is_refused_before_it_is_deleted() {
+        let sh = at_root().unwrap();
+        let made = sh.current_dir().join(MADE);
+        fs::create_dir_all(&made).unwrap();
+        let folder = tempfile::tempdir_in(&made).unwrap();
+        let manifest = "[package]\nname = \"rayon-core\"\nversion = \"1.13.0\"\n[workspace]\n";
+        fs::write(folder.path().join("Cargo.toml"), manifest).unwrap();
+        fs::create_dir(folder.path().join("src")).unwrap();
+        fs::write(folder.path().join("src/lib.rs"), "").unwrap();
+        let error = located(&sh, folder.path()).unwrap_err().to_string();
+        assert!(error.contains("copy it to another place first"), "{error}");
     }
 
     #[test]

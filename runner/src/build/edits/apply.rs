@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::ops::Range;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
@@ -234,9 +235,36 @@ pub(crate) fn copy_folder(
     new_text: impl Fn(&Path) -> Option<Vec<u8>>,
 ) -> Result<()> {
     for place in files_below(from)? {
+        let source = from.join(&place);
+        let copy = to.join(&place);
+        let makes_folder = || fs::create_dir_all(copy.parent().unwrap_or(to));
+        // Editors leave links that lead nowhere, and other programs pipes and sockets: nothing is
+        // built of them, and reading a pipe does not end.
+        let kind = match fs::metadata(&source) {
+            Ok(facts) => facts.file_type(),
+            Err(error) if fs::symlink_metadata(&source).is_ok_and(|it| it.is_symlink()) => {
+                tell!("note: {} is left out: {error}", source.display());
+                continue;
+            }
+            Err(error) => return Err(error).with_context(|| source.display().to_string()),
+        };
+        if kind.is_dir() {
+            // A link: what it leads to is where it was.
+            makes_folder()?;
+            let _ = fs::remove_file(&copy); // of an earlier copy
+            symlink(source.canonicalize()?, &copy)
+                .with_context(|| format!("{} cannot be made", copy.display()))?;
+            continue;
+        }
+        if !kind.is_file() {
+            tell!("note: {} is left out: it is no file", source.display());
+            continue;
+        }
         let mut content = match new_text(&place) {
             Some(text) => text,
-            None => fs::read(from.join(&place))?,
+            None => {
+                fs::read(&source).with_context(|| format!("{} cannot be read", source.display()))?
+            }
         };
         if place == Path::new("Cargo.toml") {
             let manifest: toml::Table = toml::from_str(std::str::from_utf8(&content)?)?;
@@ -244,8 +272,7 @@ pub(crate) fn copy_folder(
                 content.extend_from_slice(b"\n[workspace]\n");
             }
         }
-        let copy = to.join(place);
-        fs::create_dir_all(copy.parent().unwrap_or(to))?;
+        makes_folder()?;
         write_if_changed(&copy, &content)?;
     }
     Ok(())

@@ -1,9 +1,10 @@
 //! Edits of a made-up crate: what comes of each kind, and what is said of each that does not fit.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
-use super::Edits;
 use super::apply::hash;
+use super::{Edits, copy_folder};
 
 const CRATE: &str = "\
 //! Käse.
@@ -280,4 +281,36 @@ fn a_copy_has_the_edits_and_what_is_right_there_already_keeps_its_time() {
         "no part of the checkout's"
     );
     assert!(!to.path().join("target").exists());
+}
+
+#[test]
+fn of_a_tree_what_is_no_file_is_left_out_and_links_lead_where_they_led() {
+    let folder = tempfile::tempdir().unwrap();
+    let [from, to, beside] = ["from", "to", "beside"].map(|name| folder.path().join(name));
+    fs::create_dir_all(from.join("src")).unwrap();
+    fs::create_dir(&beside).unwrap();
+    fs::write(from.join("src/lib.rs"), "// code").unwrap();
+    fs::write(beside.join("data"), "1").unwrap();
+    // As an editor's lock, a service's pipe, and a folder and a file that several trees share.
+    symlink("nobody@nowhere:1", from.join("src/.#lib.rs")).unwrap();
+    symlink("circle", from.join("circle")).unwrap();
+    symlink("../beside", from.join("shared")).unwrap();
+    symlink("../beside/data", from.join("data")).unwrap();
+    let pipe = std::process::Command::new("mkfifo")
+        .arg(from.join("pipe"))
+        .status();
+    assert!(pipe.unwrap().success());
+    for _again in 0..2 {
+        copy_folder(&from, &to, |_| None).unwrap();
+        let mut names: Vec<_> = fs::read_dir(&to)
+            .unwrap()
+            .map(|it| it.unwrap().file_name())
+            .collect();
+        names.sort();
+        assert_eq!(names, ["data", "shared", "src"]);
+        for file in ["shared/data", "data"] {
+            assert_eq!(fs::read_to_string(to.join(file)).unwrap(), "1");
+        }
+        assert_eq!(fs::read_dir(to.join("src")).unwrap().count(), 1);
+    }
 }
