@@ -201,14 +201,14 @@ fn an_iterator_may_split_as_often_as_there_are_threads_and_farther_if_its_record
 }
 
 /// Small numbers without a pattern, the same for the same seed.
-fn numbers(seed: u64) -> impl FnMut(u64) -> u64 {
+fn numbers(seed: u64) -> impl FnMut(usize) -> usize {
     let mut state = seed;
     move |below| {
         // Constants of a linear congruential generator, by Knuth.
         state = state
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % below
+        usize::try_from(state >> 33).unwrap() % below
     }
 }
 
@@ -222,15 +222,15 @@ fn events_of_any_kind_in_any_order_are_a_tree_or_refused() {
         let mut next = numbers(seed);
         let threads: Vec<Vec<(Event, u64, u64)>> = (0..=next(3))
             .map(|_| {
-                let mut time = next(3);
+                let mut time = next(3) as u64;
                 let length = next(14);
                 let event = |_| {
                     time += match next(12) {
                         0 => 1 << 50,
-                        it => it * 7_000,
+                        it => it as u64 * 7_000,
                     };
-                    let kind = Event::ALL[next(Event::ALL.len() as u64) as usize];
-                    let word = WORDS[next(WORDS.len() as u64) as usize];
+                    let kind = Event::ALL[next(Event::ALL.len())];
+                    let word = WORDS[next(WORDS.len())];
                     (kind, time.min((1 << 56) - 1), word)
                 };
                 (0..length).map(event).collect()
@@ -238,8 +238,8 @@ fn events_of_any_kind_in_any_order_are_a_tree_or_refused() {
             .collect();
         let threads: Vec<&[(Event, u64, u64)]> = threads.iter().map(Vec::as_slice).collect();
         let mut recording = made_up::recording(&threads);
-        recording.head.ticks_per_s = [0, 1, 1_000_000_000, u64::MAX][next(4) as usize];
-        recording.head.event_milliticks = [0, 1, u64::MAX][next(3) as usize];
+        recording.head.ticks_per_s = [0, 1, 1_000_000_000, u64::MAX][next(4)];
+        recording.head.event_milliticks = [0, 1, u64::MAX][next(3)];
         if let Ok(tree) = Tree::of(&recording) {
             trees += 1;
             let _ = crate::Profile::of(&tree);

@@ -15,7 +15,7 @@ use crate::config::{Branch, Config};
 use crate::options::ListFormat;
 use crate::options::project::Project;
 use crate::plan::{Definition, is_free};
-use crate::report::table::{json, labelled, print};
+use crate::report::table::{json, labelled, plain, print};
 use crate::stop::Exit;
 
 /// Arguments of `list`.
@@ -62,7 +62,7 @@ pub(crate) fn run(project: &Project, arguments: &ListArgs) -> Result<Exit> {
     let text = if arguments.format == ListFormat::Json {
         json(&data)?
     } else {
-        text
+        plain(&text) // names of files may have any bytes
     };
     print(&text)?;
     Ok(Exit::Good)

@@ -455,9 +455,16 @@ fn set_aside(trials: &Path, torn: &[u8]) -> Result<PathBuf> {
         let path = trials.with_file_name(format!("trials.torn-{number}"));
         match OpenOptions::new().write(true).create_new(true).open(&path) {
             Ok(mut file) => {
-                file.write_all(torn)?;
-                file.sync_all()?;
-                return Ok(path);
+                let written = file.write_all(torn).and_then(|()| file.sync_all());
+                return written.map(|()| path.clone()).map_err(|error| {
+                    // Half of it would look like all that was set aside.
+                    let _ = std::fs::remove_file(&path);
+                    Stop::HostNotFit(format!(
+                        "{} cannot be written: {error}; make room, then do this again: nothing was changed",
+                        path.display()
+                    ))
+                    .into()
+                });
             }
             Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
             Err(error) => {

@@ -29,7 +29,7 @@ pub fn exit_of(error: &anyhow::Error) -> Exit {
 fn is_misfit(cause: &(dyn std::error::Error + 'static)) -> bool {
     cause
         .downcast_ref::<Error>()
-        .is_some_and(|error| is_no_file_of_text(error))
+        .is_some_and(is_no_file_of_text)
 }
 
 /// The same for one error of the system.

@@ -34,12 +34,13 @@ impl Work<'_> {
             "{shown}: {:.1} MB, without names of people or of this machine",
             size as f64 / 1e6
         );
-        text += &if self.record.is_quick {
-            "tried out; `cargo runner on-this-host` measures\n".to_owned()
+        _ = if self.record.is_quick {
+            writeln!(text, "tried out; `cargo runner on-this-host` measures")
         } else {
-            format!(
+            writeln!(
+                text,
                 "To send it, attach it to an issue or a pull request of this repository (CONTRIBUTING.md, \
-                 \"Send us your host\").\nTo see your host in the findings here: cargo runner merge {shown}\n"
+                 \"Send us your host\").\nTo see your host in the findings here: cargo runner merge {shown}"
             )
         };
         print(&text)

@@ -98,15 +98,14 @@ fn grouped<S: Ord + Copy>(known: Vec<(usize, S)>, sign: impl Fn(usize, S) -> Str
 }
 
 fn monitored(tree: &Tree, cpus: &[usize]) -> Fact<Vec<Alike>> {
-    let file = |kind: usize| format!("../../{}/cpus", MONITORS[kind]);
     let mut known = Vec::new();
-    for kind in 0..MONITORS.len() {
-        if !tree.root.join(file(kind)).exists() {
+    for (kind, name) in MONITORS.iter().enumerate() {
+        let file = format!("../../{name}/cpus");
+        if !tree.root.join(&file).exists() {
             continue;
         }
-        let text = tree.fact(&file(kind))?;
+        let text = tree.fact(&file)?;
         let listed = cpu_list(&text).ok_or_else(|| {
-            let name = MONITORS[kind];
             format!(
                 "/sys/devices/{name}/cpus says `{}`, which is no list of CPUs",
                 start_of(&text)
