@@ -64,22 +64,6 @@ pub fn recipe(tree: &Tree, used: &[usize]) -> Result<Recipe> {
             tree.shown()
         )));
     }
-    let without = tree.without_policy(used);
-    if !without.is_empty() {
-        bail!(Stop::HostNotFit(format!(
-            "no policy in {}/cpufreq has CPU {}, so its frequency cannot be fixed; keep trials to the others: \
-             `taskset -c {} cargo runner …`",
-            tree.shown(),
-            show_cpus(&without),
-            show_cpus(
-                &used
-                    .iter()
-                    .copied()
-                    .filter(|cpu| !without.contains(cpu))
-                    .collect::<Vec<_>>()
-            )
-        )));
-    }
     let mut drivers = Vec::new();
     for policy in &policies {
         drivers.push(driver(policy)?);
