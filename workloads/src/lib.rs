@@ -9,8 +9,12 @@ pub mod checksum;
 pub mod cli;
 #[cfg(test)]
 mod counted;
+#[cfg(feature = "further")]
+mod hogs;
+mod input;
 pub mod kinds;
 mod lines;
+#[cfg_attr(manycore, path = "machine_simulated.rs")]
 pub mod machine;
 pub mod measure;
 pub mod observer;
@@ -19,8 +23,8 @@ pub mod pcap;
 pub mod placement;
 pub mod program;
 pub mod random;
-#[cfg(manycore)]
-mod simulated;
+#[cfg(feature = "further")]
+mod runs;
 mod threads;
 pub mod usage;
 mod watchdog;

@@ -1,98 +1,103 @@
-//! The machine on which workloads run: the host, or under `--cfg manycore` a simulated one.
+//! The machine on which workloads run: the host. A simulated one has the same names
+//! (`machine_simulated.rs`).
 //!
-//! A workload takes its clock, its threads and the words that its jobs share from here, and charges
-//! its work. On the host a charge is nothing. On a simulated machine nothing else takes time: what
-//! runs between two charges is done at once.
+//! What lies in `kinds/` is written for the standard library, and is rewritten for simulated
+//! machines as every pool is. There nothing takes time but accesses to shared memory and what is
+//! charged here: other work between two charges is done at once.
 
 use std::time::Duration;
 
-#[cfg(not(manycore))]
-mod host {
-    pub use std::hint::spin_loop;
-    pub use std::sync::{Mutex, atomic};
-    pub use std::thread;
-    pub use std::time::Instant;
+use nix::sys::resource::{Usage, UsageWho, getrusage};
+use nix::sys::time::TimeVal;
+use protocol::{Failure, Outcome, Refusal, Request, Simulated};
 
-    /// So many units of work were done here; see [`super::super::workload::Instance`].
-    #[inline(always)]
-    pub fn charge(_units: u64) {}
+use crate::usage::UsageSample;
 
-    /// The same for work that moves so many bytes from or to memory.
-    #[inline(always)]
-    pub fn charge_moving(_units: u64, _bytes: u64) {}
+pub(crate) use std::time::Instant;
 
-    /// Threads that can run at once.
-    pub(crate) fn cores() -> usize {
-        thread::available_parallelism().map_or(1, usize::from)
+/// Whether this is a simulated machine.
+pub(crate) const IS_SIMULATED: bool = false;
+
+/// So many units of work were done here; see [`super::workload::Instance`].
+#[inline(always)]
+pub fn charge(_units: u64) {}
+
+/// The same for work that moves so many bytes from or to memory.
+#[inline(always)]
+pub fn charge_moving(_units: u64, _bytes: u64) {}
+
+/// The CPU was kept so long.
+#[inline(always)]
+pub fn charge_time(_time: Duration) {}
+
+/// Calls `serve`.
+///
+/// # Errors
+/// If `request` is for a simulated machine, and what `serve` gives.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "a simulated machine keeps it"
+)]
+pub(crate) fn run(
+    request: Request,
+    serve: impl FnOnce(&Request) -> Result<Outcome, Failure> + 'static,
+) -> Result<Outcome, Failure> {
+    match &request.machine {
+        None => serve(&request),
+        Some(machine) => Err(Failure::from(Refusal::new(format!(
+            "machine = {}: this build runs on the host; ask one for simulated machines",
+            machine.file.display()
+        )))),
     }
 }
 
-#[cfg(manycore)]
-mod simulated {
-    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
-    pub use manycore::lock::Mutex;
-    pub use manycore::time::Instant;
-    pub use manycore::{atomic, spin_loop, thread};
-
-    /// The bits of the price of a unit, in picoseconds. Written before the machine starts; one
-    /// thread of the host does everything.
-    static PRICE: AtomicU64 = AtomicU64::new(0);
-
-    pub(crate) fn set_price(ps: f64) {
-        PRICE.store(ps.to_bits(), Relaxed);
-    }
-
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "prices are small"
-    )]
-    fn price_of(units: u64) -> u64 {
-        (units as f64 * f64::from_bits(PRICE.load(Relaxed))).round() as u64
-    }
-
-    /// So many units of work were done here, and take what the request says.
-    pub fn charge(units: u64) {
-        manycore::work(price_of(units));
-    }
-
-    /// The same for work that moves so many bytes from or to memory.
-    pub fn charge_moving(units: u64, bytes: u64) {
-        manycore::work_moving(price_of(units), bytes);
-    }
-
-    /// Threads that can run at once.
-    pub(crate) fn cores() -> usize {
-        manycore::cores().unwrap_or(1)
+/// What the process has used, as the kernel counts it.
+pub(crate) fn used() -> UsageSample {
+    let usage = [UsageWho::RUSAGE_SELF, UsageWho::RUSAGE_CHILDREN]
+        .map(|who| getrusage(who).expect("the process may ask for its own usage"));
+    let sum = |of: fn(&Usage) -> i64| usage.iter().map(|it| count(of(it))).sum();
+    UsageSample {
+        user: usage.iter().map(|it| duration(it.user_time())).sum(),
+        system: usage.iter().map(|it| duration(it.system_time())).sum(),
+        counts: protocol::Usage {
+            // Linux counts in KiB.
+            max_rss_bytes: usage
+                .iter()
+                .map(|it| count(it.max_rss()))
+                .max()
+                .unwrap_or(0)
+                * 1024,
+            voluntary_switches: sum(Usage::voluntary_context_switches),
+            involuntary_switches: sum(Usage::involuntary_context_switches),
+            minor_faults: sum(Usage::minor_page_faults),
+            major_faults: sum(Usage::major_page_faults),
+        },
     }
 }
 
-#[cfg(not(manycore))]
-pub use host::*;
-#[cfg(manycore)]
-pub use simulated::*;
-
-/// Tells threads apart.
-pub(crate) fn thread_id() -> thread::ThreadId {
-    thread::current().id()
+fn duration(time: TimeVal) -> Duration {
+    Duration::from_secs(count(time.tv_sec())) + Duration::from_micros(count(time.tv_usec()))
 }
 
-/// Keeps the CPU until `due`: precise to well under a microsecond, which a sleep is not.
-pub fn spin_until(due: Instant) {
-    #[cfg(manycore)]
-    manycore::work(
-        1_000 * crate::usage::nanoseconds(due.saturating_duration_since(Instant::now())),
-    );
-    while Instant::now() < due {
-        spin_loop();
-    }
+/// Counts are signed in the C interface and never negative.
+fn count(value: impl TryInto<u64>) -> u64 {
+    value.try_into().unwrap_or(0)
 }
 
-/// Sleeps until `due`, and not at all if that is past. Linux adds its timer slack, some 50 µs.
-pub fn sleep_until(due: Instant) {
-    let rest = due.saturating_duration_since(Instant::now());
-    if rest > Duration::ZERO {
-        thread::sleep(rest);
+/// Where the time of timed regions goes, which the host does not tell.
+#[derive(Default)]
+pub(crate) struct Ledger {}
+
+#[expect(
+    clippy::unused_self,
+    reason = "that of a simulated machine has what to tell"
+)]
+impl Ledger {
+    pub(crate) fn begin(&mut self, _iteration: u32, _is_first_timed: bool) {}
+
+    pub(crate) fn end(&mut self) {}
+
+    pub(crate) fn told(self) -> Option<Simulated> {
+        None
     }
 }

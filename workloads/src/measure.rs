@@ -8,7 +8,7 @@ use protocol::{Failure, Iteration, Metric, Outcome, Program, Refusal, Request, S
 use rayon::ThreadPool;
 
 use crate::catalogue::{self, Catalogue};
-use crate::machine::Instant;
+use crate::machine::{Instant, Ledger};
 use crate::observer::{Nobody, Observer, Observing, Watch};
 use crate::placement;
 use crate::usage::{UsageSample, nanoseconds};
@@ -73,13 +73,6 @@ fn run_watched<W: Watch>(
 ) -> Result<Outcome, Failure> {
     let description = workload.description();
     check_counts(request)?;
-    #[cfg(not(manycore))]
-    if let Some(machine) = &request.machine {
-        return Err(Failure::from(Refusal::new(format!(
-            "machine = {}: this build runs on the host; ask one for simulated machines",
-            machine.file.display()
-        ))));
-    }
     if let (Some(input), None) = (&request.input, &description.input) {
         return Err(Failure::from(Refusal::new(format!(
             "workload `{}` reads no input file; remove input = {}",
@@ -116,8 +109,7 @@ fn run_watched<W: Watch>(
     };
     let mut samples: Vec<Sample> = Vec::new();
     let mut agreed_answer: Option<String> = None;
-    #[cfg(manycore)]
-    let mut ledger = crate::simulated::Ledger::default();
+    let mut ledger = Ledger::default();
     for index in 0..total {
         if index == request.warmup_iterations {
             instance.forget_warmup();
@@ -126,10 +118,8 @@ fn run_watched<W: Watch>(
         step(index);
         let watched = engine.pool().filter(|_| index >= request.warmup_iterations);
         watched.inspect(|pool| watch.begin(pool));
-        #[cfg(manycore)]
         ledger.begin(index, index == request.warmup_iterations);
         let sample = engine.time(instance.as_mut());
-        #[cfg(manycore)]
         ledger.end();
         step(index);
         watched.inspect(|pool| watch.end(pool, sample.work_units));
@@ -162,10 +152,7 @@ fn run_watched<W: Watch>(
         usage: UsageSample::now().counts,
         metrics,
         events: watch.events(),
-        #[cfg(manycore)]
-        simulated: Some(ledger.told()),
-        #[cfg(not(manycore))]
-        simulated: None,
+        simulated: ledger.told(),
     })
 }
 

@@ -7,6 +7,8 @@ use nix::unistd::Pid;
 use protocol::{Placement, Refusal};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use crate::machine::IS_SIMULATED;
+
 /// The kernel's word for the calling thread.
 pub const MYSELF: Pid = Pid::from_raw(0);
 
@@ -26,7 +28,7 @@ pub(crate) fn build(threads: usize, placement: Placement) -> Result<ThreadPool, 
     };
     match placement {
         Placement::Free => builder.build().map_err(refuse),
-        Placement::Pinned if cfg!(manycore) => Err(Refusal::new(
+        Placement::Pinned if IS_SIMULATED => Err(Refusal::new(
             "placement = pinned: simulated machines pin no worker; leave it out".to_owned(),
         )),
         Placement::Pinned => {

@@ -7,6 +7,7 @@ use protocol::{Failure, Outcome, Request};
 
 use crate::catalogue::{self, Catalogue};
 use crate::lines::{answer, read_request};
+use crate::machine;
 use crate::measure;
 use crate::observer::Observer;
 
@@ -49,10 +50,7 @@ fn respond(
     run: impl FnOnce(&Request) -> Result<Outcome, Failure> + 'static,
 ) -> ExitCode {
     let mut output = io::stdout();
-    #[cfg(not(manycore))]
-    let serve = |request| run(&request);
-    #[cfg(manycore)]
-    let serve = |request| crate::simulated::run(request, run);
+    let serve = |request| machine::run(request, run);
     let written = if std::env::args_os().skip(1).eq(["list", "--json"]) {
         output
             .write_all(catalogue::as_json(catalogue).as_bytes())

@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-#[cfg(not(manycore))]
-use nix::sys::resource::{Usage, UsageWho, getrusage};
-#[cfg(not(manycore))]
-use nix::sys::time::TimeVal;
 use nix::time::{ClockId, clock_gettime};
+
+use crate::machine;
 
 /// Use of the whole process, all threads, since it started, and of those that it started and that
 /// have ended.
@@ -25,49 +23,13 @@ pub struct UsageSample {
 }
 
 impl UsageSample {
-    /// Asks the kernel.
+    /// Asks the machine.
     ///
     /// # Panics
     /// If the kernel refuses, which it documents only for invalid arguments.
-    #[cfg(not(manycore))]
     #[must_use]
     pub fn now() -> Self {
-        let usage = [UsageWho::RUSAGE_SELF, UsageWho::RUSAGE_CHILDREN]
-            .map(|who| getrusage(who).expect("the process may ask for its own usage"));
-        let sum = |of: fn(&Usage) -> i64| usage.iter().map(|it| count(of(it))).sum();
-        Self {
-            user: usage.iter().map(|it| duration(it.user_time())).sum(),
-            system: usage.iter().map(|it| duration(it.system_time())).sum(),
-            counts: protocol::Usage {
-                // Linux counts in KiB.
-                max_rss_bytes: usage
-                    .iter()
-                    .map(|it| count(it.max_rss()))
-                    .max()
-                    .unwrap_or(0)
-                    * 1024,
-                voluntary_switches: sum(Usage::voluntary_context_switches),
-                involuntary_switches: sum(Usage::involuntary_context_switches),
-                minor_faults: sum(Usage::minor_page_faults),
-                major_faults: sum(Usage::major_page_faults),
-            },
-        }
-    }
-
-    /// Asks the simulated machine, for its cores together; it has no other counts.
-    #[cfg(manycore)]
-    #[must_use]
-    pub fn now() -> Self {
-        let spent = manycore::spent();
-        let system = |spent: &manycore::Spent| spent.on(manycore::Spending::System);
-        let time = |part: &dyn Fn(&manycore::Spent) -> u64| {
-            Duration::from_nanos(spent.iter().map(part).sum::<u64>() / 1_000)
-        };
-        Self {
-            user: time(&|core| core.cpu() - system(core)),
-            system: time(&system),
-            counts: protocol::Usage::default(),
-        }
+        machine::used()
     }
 }
 
@@ -87,17 +49,6 @@ fn clock(clock: ClockId) -> Duration {
     clock_gettime(clock)
         .expect("every Linux has the clocks of CPU time")
         .into()
-}
-
-#[cfg(not(manycore))]
-fn duration(time: TimeVal) -> Duration {
-    Duration::from_secs(count(time.tv_sec())) + Duration::from_micros(count(time.tv_usec()))
-}
-
-/// Counts are signed in the C interface and never negative.
-#[cfg(not(manycore))]
-fn count(value: impl TryInto<u64>) -> u64 {
-    value.try_into().unwrap_or(0)
 }
 
 /// Whole nanoseconds, saturating after some 500 years.

@@ -271,7 +271,11 @@ impl<'a> Builder<'a> {
     fn rewrite(&self, branch: &Branch, workspace: &Path, original: &Metadata) -> Result<()> {
         let facade = self.recipe.checkout.root().join("manycore/std");
         let below = self.folder.join(rewriting::FOLDER);
-        let rewritten = rewriting::rewrite(original, &below, &facade)?;
+        let mut rewritten = rewriting::rewrite(original, &below, &facade)?;
+        let (programs, _, _) = self.recipe.programs();
+        rewritten.extend(rewriting::rewrite_programs(
+            programs, original, &below, &facade,
+        )?);
         self.recipe.write(branch, workspace, &rewritten)?;
         let taken = self.metadata(branch, workspace)?;
         let is_left = |name: &str| {

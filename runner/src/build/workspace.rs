@@ -165,6 +165,17 @@ impl Recipe<'_> {
         Ok(with_packages_of(&root, &other, &linked(&manifest, &other)))
     }
 
+    /// The package that holds the programs, its folder in the checkout, and its features. Services
+    /// have the other workloads in them, whole programs the study's, and are called the same.
+    pub(super) fn programs(&self) -> (&'static str, &'static str, &'static [&'static str]) {
+        match self.programs {
+            Programs::Study => ("workloads", WORKLOADS, &[]),
+            Programs::Workloads => ("workloads", WORKLOADS, &["further"]),
+            Programs::Services => ("services", SERVICES, &[]),
+            Programs::Whole(_) => ("programs", WHOLE, &[]),
+        }
+    }
+
     /// The workspace's `Cargo.toml`.
     ///
     /// # Errors
@@ -176,14 +187,9 @@ impl Recipe<'_> {
             // The patch decides; whether it was taken is checked after the build.
             _ => "1".to_owned(),
         };
-        // Services have the other workloads in them, whole programs the study's, and are called the
-        // same.
-        let (package, folder, features) = match self.programs {
-            Programs::Study => ("workloads", WORKLOADS, &[][..]),
-            Programs::Workloads => ("workloads", WORKLOADS, &["further"][..]),
-            Programs::Services => ("services", SERVICES, &[][..]),
-            Programs::Whole(_) => ("programs", WHOLE, &[][..]),
-        };
+        let (package, folder, features) = self.programs();
+        let is_programs = |it: &&Rewritten| it.name == package;
+        let copy = rewritten.iter().find(is_programs);
         let mut manifest = json!({
             "workspace": { "resolver": "3" },
             "package": {
@@ -196,7 +202,7 @@ impl Recipe<'_> {
                 // Without its command line: a measured binary gets its requests from the runner.
                 "workloads": {
                     "package": package,
-                    "path": root.join(folder),
+                    "path": copy.map_or_else(|| root.join(folder), |it| it.folder.clone()),
                     "default-features": false,
                     "features": features,
                 },
@@ -214,7 +220,8 @@ impl Recipe<'_> {
             }
             (_, None) => None,
         };
-        for (name, patch) in rewritten.iter().map(Rewritten::patch) {
+        let pool = rewritten.iter().filter(|it| !is_programs(it));
+        for (name, patch) in pool.map(Rewritten::patch) {
             manifest["patch"]["crates-io"][name] = serde_json::to_value(patch)?;
         }
         if let Some(patch) = patch.filter(|_| rewritten.is_empty()) {

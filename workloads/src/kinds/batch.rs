@@ -1,12 +1,11 @@
 //! Small jobs of which each notes when it ran and adds to a sum, so that a lost or doubled one
 //! shows.
 
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 use crate::kinds::moments::Moments;
 use crate::kinds::pacing::{chain, chains};
-use crate::machine::Instant;
-use crate::machine::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Jobs of equal work that are run together, again and again.
 pub(super) struct Batch {

@@ -5,15 +5,14 @@
 //! time that it all cost: a short gap is bridged by searching, a long one by sleep.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use protocol::{Metric, Refusal};
 use rayon::ThreadPool;
 
 use crate::kinds::batch::Batch;
 use crate::kinds::latency::Latencies;
-use crate::kinds::pacing::Gaps;
-use crate::machine::{Instant, sleep_until};
+use crate::kinds::pacing::{Gaps, sleep_until};
 use crate::workload::{Instance, Mismatch, Setup};
 
 /// Prepares the workload `burst`.

@@ -6,6 +6,7 @@
 //! All layers read the same few matrices, as many as `layers-kept`.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use protocol::{Metric, Refusal};
 use rayon::ThreadPool;
@@ -13,7 +14,6 @@ use rayon::prelude::*;
 
 use crate::kinds::fingerprint::fingerprint;
 use crate::kinds::latency::Latencies;
-use crate::machine::Instant;
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup};
 

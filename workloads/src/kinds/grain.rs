@@ -7,13 +7,12 @@
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use protocol::{Metric, Refusal};
 use rayon::prelude::*;
 
-use crate::kinds::pacing::chain;
-use crate::machine::{self, Instant};
+use crate::kinds::pacing::{chain, cores};
 use crate::workload::{Instance, Mismatch, Setup};
 
 /// Steps per task, two grains per decade, and what they take on one core of the 2.6 GHz class.
@@ -37,7 +36,7 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     Ok(Box::new(Work::new(
         setup.seed,
         setup.values.whole("steps"),
-        setup.threads.min(machine::cores()),
+        setup.threads.min(cores()),
     )))
 }
 

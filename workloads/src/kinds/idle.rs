@@ -5,14 +5,14 @@
 //! the scheduler of 2019 a spawn each 10 ms cost 30 % of a CPU, and each 1 ms 200 %.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use protocol::{Metric, Refusal};
 use rayon::ThreadPool;
 
 use crate::kinds::latency::Latencies;
 use crate::kinds::moments::Moments;
-use crate::machine::{Instant, sleep_until};
+use crate::kinds::pacing::sleep_until;
 use crate::workload::{Instance, Mismatch, Setup};
 
 /// Prepares the workload `idle`.

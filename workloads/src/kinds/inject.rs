@@ -4,13 +4,14 @@
 //! counts is time per install, latency, and how both grow with `submitters`.
 
 use std::collections::BTreeMap;
+use std::thread;
+use std::time::Instant;
 
 use protocol::{Metric, Refusal};
 use rayon::ThreadPool;
 
 use crate::kinds::latency::Latencies;
 use crate::kinds::pacing::{chain, chains};
-use crate::machine::{Instant, thread};
 use crate::workload::{Instance, Mismatch, Setup};
 
 /// Prepares the workload `inject`.

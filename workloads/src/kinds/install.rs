@@ -8,7 +8,9 @@
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use protocol::{Metric, Refusal};
 use rayon::ThreadPool;
@@ -16,9 +18,7 @@ use rayon::prelude::*;
 
 use crate::kinds::latency::Latencies;
 use crate::kinds::moments::Moments;
-use crate::kinds::pacing::{Gaps, call_after_gaps, chain, chains};
-use crate::machine::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use crate::machine::{Instant, sleep_until, thread};
+use crate::kinds::pacing::{Gaps, call_after_gaps, chain, chains, sleep_until};
 use crate::workload::{Instance, Mismatch, Setup};
 
 /// The busy pool's load: so many tasks of so many steps in each region, some 1 ms in all.

@@ -5,14 +5,15 @@
 //! idle in between, as in a game.
 
 use std::mem;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use protocol::Refusal;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::kinds::fingerprint::fingerprint;
-use crate::machine::{Instant, charge, sleep_until};
+use crate::kinds::pacing::sleep_until;
+use crate::machine::charge;
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup};
 

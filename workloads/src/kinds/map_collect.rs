@@ -5,12 +5,13 @@
 
 use std::collections::{HashMap, LinkedList};
 use std::hash::{BuildHasherDefault, DefaultHasher};
+use std::sync::Mutex;
 
 use protocol::Refusal;
 use rayon::prelude::*;
 
 use crate::kinds::fingerprint::fingerprint;
-use crate::machine::{Mutex, charge};
+use crate::machine::charge;
 use crate::random::mix;
 use crate::workload::{Instance, Mismatch, Setup};
 

@@ -1,9 +1,8 @@
 //! When each of some jobs ran, noted by the jobs themselves.
 
-use std::time::Duration;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
-use crate::machine::Instant;
-use crate::machine::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use crate::usage::nanoseconds;
 
 /// One place per job. Everything is Relaxed: a job notes only its own place, and the places are

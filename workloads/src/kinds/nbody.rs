@@ -7,13 +7,14 @@
 
 use std::array;
 use std::ops::{Add, Mul, Sub};
+use std::sync::Mutex;
 
 use protocol::Refusal;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::kinds::fingerprint::fingerprint;
-use crate::machine::{Mutex, charge};
+use crate::machine::charge;
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup};
 

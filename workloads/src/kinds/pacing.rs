@@ -1,10 +1,11 @@
 //! Passing time: work of a known length with an answer, waits until a moment, seeded gaps.
 
-use std::hint::black_box;
-use std::time::Duration;
+use std::hint::{black_box, spin_loop};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::kinds::latency::Latencies;
-use crate::machine::{Instant, charge, spin_until};
+use crate::machine::{charge, charge_time};
 use crate::random::{Random, mix};
 use crate::usage::nanoseconds;
 
@@ -19,6 +20,27 @@ pub fn chain(seed: u64, steps: u64) -> u64 {
 /// Adds up `chain(seed, steps)` for each seed, wrapping.
 pub fn chains(seeds: impl Iterator<Item = u64>, steps: u64) -> u64 {
     seeds.fold(0, |sum, seed| sum.wrapping_add(chain(seed, steps)))
+}
+
+/// Keeps the CPU until `due`: precise to well under a microsecond, which a sleep is not.
+pub fn spin_until(due: Instant) {
+    charge_time(due.saturating_duration_since(Instant::now()));
+    while Instant::now() < due {
+        spin_loop();
+    }
+}
+
+/// Sleeps until `due`, and not at all if that is past. Linux adds its timer slack, some 50 µs.
+pub fn sleep_until(due: Instant) {
+    let rest = due.saturating_duration_since(Instant::now());
+    if rest > Duration::ZERO {
+        thread::sleep(rest);
+    }
+}
+
+/// CPUs on which threads can run at once.
+pub(crate) fn cores() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Makes `count` calls, each after a gap in which nothing happens, and notes how long each took.
@@ -76,10 +98,7 @@ impl Gaps {
 
 #[cfg(test)]
 mod tests {
-    use std::thread;
-
     use super::*;
-    use crate::machine::sleep_until;
 
     #[test]
     fn a_chain_depends_on_its_seed_and_on_every_step() {

@@ -11,20 +11,20 @@
 //! shared.
 
 use std::collections::BTreeMap;
-use std::hint::black_box;
-use std::time::Duration;
+use std::hint::{black_box, spin_loop};
+use std::sync::Mutex;
+use std::sync::atomic::{
+    AtomicU64, AtomicUsize,
+    Ordering::{Acquire, Relaxed, Release},
+};
+use std::time::{Duration, Instant};
 
 use protocol::{Metric, Refusal};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::kinds::latency::Latencies;
-use crate::kinds::pacing::chain;
-use crate::machine::atomic::{
-    AtomicU64, AtomicUsize,
-    Ordering::{Acquire, Relaxed, Release},
-};
-use crate::machine::{Instant, Mutex, cores, sleep_until, spin_loop};
+use crate::kinds::pacing::{chain, cores, sleep_until};
 use crate::workload::{Instance, Mismatch, Setup};
 
 /// Prepares the workload `regions`.

@@ -8,15 +8,14 @@
 //! 1318).
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use protocol::{Metric, Refusal};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::kinds::latency::Latencies;
-use crate::kinds::pacing::chain;
-use crate::machine::{Instant, sleep_until};
+use crate::kinds::pacing::{chain, sleep_until};
 use crate::workload::{Instance, Mismatch, Setup};
 
 /// Prepares the workload `ticks`.

@@ -6,13 +6,13 @@
 //! hash, so that trees are those that were published.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use protocol::Refusal;
 use rayon::Scope;
 use sha1::{Digest, Sha1};
 
 use crate::kinds::one_number::{OneNumber, Problem};
-use crate::machine::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::machine::charge;
 use crate::workload::{Instance, Setup};
 

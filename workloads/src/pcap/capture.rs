@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
@@ -11,6 +10,8 @@ use pcap_parser::{
     parse_pcap_header,
 };
 use protocol::packed;
+
+use crate::input::{self, Unusable};
 
 /// Longest file that is read, in bytes: it is held in memory as a whole.
 const MAX_BYTES: u64 = 4 << 30;
@@ -85,25 +86,18 @@ impl Capture {
     /// # Errors
     /// If it cannot be read, is too large, or is no sound capture.
     pub fn read(path: &Path) -> Result<Self, CaptureError> {
-        let failed = |message: String| CaptureError {
+        let bytes = input::read(path, MAX_BYTES).map_err(|why| CaptureError {
             offset: None,
-            message,
-        };
-        let unreadable = |error: std::io::Error| failed(format!("cannot be read: {error}"));
-        let facts = fs::metadata(path).map_err(unreadable)?;
-        if !facts.is_file() {
-            return Err(failed(
-                "is no regular file; give the file of a capture".to_owned(),
-            ));
-        }
-        if facts.len() > MAX_BYTES {
-            return Err(failed(format!(
-                "has {} bytes, more than the {MAX_BYTES} that are read; split it, for example with \
-                 `editcap -c`",
-                facts.len()
-            )));
-        }
-        Self::parse(fs::read(path).map_err(unreadable)?)
+            message: match why {
+                Unusable::Unreadable(error) => format!("cannot be read: {error}"),
+                Unusable::NotRegular => "is no regular file; give the file of a capture".to_owned(),
+                Unusable::TooLong(bytes) => format!(
+                    "has {bytes} bytes, more than the {MAX_BYTES} that are read; split it, for \
+                     example with `editcap -c`"
+                ),
+            },
+        })?;
+        Self::parse(bytes)
     }
 
     /// Takes the bytes of a file apart.

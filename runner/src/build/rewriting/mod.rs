@@ -1,4 +1,5 @@
-//! Rewrites the crates that a branch's pool is made of, so that it runs on simulated machines.
+//! Rewrites the crates that a branch's pool is made of, and the workloads' programs, so that they
+//! run on simulated machines.
 //!
 //! Copies lie below `target/`; nothing of them is kept in the repository.
 
@@ -23,6 +24,10 @@ pub const FOLDER: &str = "rewritten";
 
 /// What a branch's pool begins with.
 const ROOTS: [&str; 2] = ["rayon", "rayon-core"];
+
+/// Where a crate of workloads has its programs. What is around them runs on the host, and knows
+/// that there is a machine.
+const PROGRAMS: &str = "src/kinds";
 
 /// The crate that rewritten ones have in place of the standard library.
 const FACADE: &str = "cores-std";
@@ -74,15 +79,39 @@ impl Rewritten {
 /// # Errors
 /// [`Stop::BadInput`] with file, line and remedy for what cannot be rewritten.
 pub fn rewrite(metadata: &Metadata, below: &Path, facade: &Path) -> Result<Vec<Rewritten>> {
-    let packages = pool(metadata)?;
+    copies(&pool(metadata)?, Path::new(""), below, facade)
+}
+
+/// Copies the crate of workloads `name`, and rewrites its programs.
+///
+/// # Errors
+/// As [`rewrite`].
+pub(crate) fn rewrite_programs(
+    name: &str,
+    metadata: &Metadata,
+    below: &Path,
+    facade: &Path,
+) -> Result<Vec<Rewritten>> {
+    let packages = metadata.packages.iter();
+    let packages: Vec<_> = packages.filter(|package| package.name == name).collect();
+    copies(&packages, Path::new(PROGRAMS), below, facade)
+}
+
+/// Copies `packages`, and rewrites the files below `inside`.
+fn copies(
+    packages: &[&Package],
+    inside: &Path,
+    below: &Path,
+    facade: &Path,
+) -> Result<Vec<Rewritten>> {
     let copies: BTreeMap<&Path, PathBuf> = packages
         .iter()
         .map(|package| (folder(package), copy_of(package, below)))
         .collect();
-    for package in &packages {
+    for package in packages {
         let copy = &copies[folder(package)];
         let manifest = manifest(package, &copies, facade)?;
-        let texts = texts(package)?;
+        let texts = texts(package, inside)?;
         let new_text = |file: &Path| {
             if file == Path::new("Cargo.toml") {
                 return Some(manifest.clone().into_bytes());
@@ -179,8 +208,8 @@ fn pool(metadata: &Metadata) -> Result<Vec<&Package>> {
     Ok(packages)
 }
 
-/// The rewritten source files, by their place in the crate.
-fn texts(package: &Package) -> Result<BTreeMap<PathBuf, String>> {
+/// The rewritten source files below `part` of the crate, by their place in it.
+fn texts(package: &Package, part: &Path) -> Result<BTreeMap<PathBuf, String>> {
     let library = package
         .targets
         .iter()
@@ -203,7 +232,8 @@ fn texts(package: &Package) -> Result<BTreeMap<PathBuf, String>> {
             .into_iter()
             .map(|file| inside.join(file));
         let places = places.filter(|it| {
-            it.extension().is_some_and(|it| it == "rs") && it != Path::new("build.rs")
+            let is_source = it.extension().is_some_and(|it| it == "rs");
+            is_source && it != Path::new("build.rs") && it.starts_with(part)
         });
         places
             .map(|it| fs::read_to_string(folder(package).join(&it)).map(|text| (it, text)))
@@ -289,4 +319,35 @@ fn wanted(dependency: &Dependency, copies: &BTreeMap<&Path, PathBuf>) -> Value {
         );
     }
     wanted
+}
+
+#[cfg(test)]
+mod tests {
+    use cargo_metadata::MetadataCommand;
+
+    use super::*;
+
+    #[test]
+    fn programs_of_workloads_are_rewritten_and_what_is_around_them_is_not() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let metadata = MetadataCommand::new()
+            .manifest_path(root.join("Cargo.toml"))
+            .no_deps()
+            .exec()
+            .unwrap();
+        let below = tempfile::tempdir().unwrap();
+        let facade = root.join("manycore/std");
+        let copies = rewrite_programs("workloads", &metadata, below.path(), &facade).unwrap();
+        let [copy] = &copies[..] else {
+            panic!("{copies:?}");
+        };
+        let read = |folder: &Path, file| fs::read_to_string(folder.join(file)).unwrap();
+        let moments = read(&copy.folder, "src/kinds/moments.rs");
+        assert!(moments.contains("use ::cores_std::sync::atomic::"));
+        let (original, machine) = (root.join("workloads"), "src/machine_simulated.rs");
+        assert_eq!(read(&copy.folder, machine), read(&original, machine));
+        let manifest: toml::Table = read(&copy.folder, "Cargo.toml").parse().unwrap();
+        let dependencies = manifest["dependencies"].as_table().unwrap();
+        assert!(dependencies.contains_key(FACADE) && dependencies.contains_key("protocol"));
+    }
 }

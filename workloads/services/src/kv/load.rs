@@ -12,7 +12,7 @@ use super::plan::{Plan, Step, key_of};
 use super::service::Counts;
 use crate::net::{Stopper, serve_guests};
 use workloads::kinds::latency::Latencies;
-use workloads::machine::sleep_until;
+use workloads::kinds::pacing::sleep_until;
 use workloads::usage::thread_cpu;
 
 /// When requests are sent.

@@ -10,14 +10,15 @@
 //! makes stores visible in order, so the job waits behind them, and what the publisher reads does
 //! not. A hundred are about what a processor holds back.
 
-use std::hint::black_box;
+use std::hint::{black_box, spin_loop};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::thread;
 
 use protocol::Refusal;
 use rayon::ThreadPool;
 
 use super::meeting::Meeting;
-use crate::machine::atomic::{AtomicU64, Ordering::Relaxed};
-use crate::machine::{spin_loop, thread};
+use crate::machine::IS_SIMULATED;
 use crate::random::Random;
 use crate::workload::{Mismatch, Setup};
 
@@ -32,7 +33,7 @@ impl Barrier {
     /// # Errors
     /// If memory is to be written whose delays are not simulated.
     pub(super) fn new(setup: &Setup<'_>) -> Result<Self, Refusal> {
-        if cfg!(manycore) && setup.values.whole("cold-writes") > 0 {
+        if IS_SIMULATED && setup.values.whole("cold-writes") > 0 {
             return Err(Refusal::new(
                 "cold-writes: a simulated store buffer does not reorder what others see; leave it 0".to_owned(),
             ));

@@ -5,12 +5,12 @@
 //! times, so that the workers doze off at different moments.
 
 use std::hint::black_box;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rayon::ThreadPool;
 
 use super::meeting::Meeting;
 use crate::kinds::pacing::chain;
-use crate::machine::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::random::mix;
 use crate::workload::{Mismatch, Setup};
 

@@ -4,14 +4,15 @@
 //! measure of whether the second of two tasks gets a worker of its own. Its times say something
 //! only with two threads or more on two CPUs or more, and are left out otherwise.
 
-use std::time::Duration;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use protocol::Metric;
 use rayon::ThreadPool;
 
 use super::meeting::Meeting;
-use crate::machine::atomic::{AtomicUsize, Ordering::Relaxed};
-use crate::machine::{self, Instant, spin_until};
+use crate::kinds::pacing::{cores, spin_until};
 use crate::usage::nanoseconds;
 use crate::workload::{Mismatch, Setup};
 
@@ -31,7 +32,7 @@ impl LongTasks {
     pub(super) fn new(setup: &Setup<'_>) -> Self {
         Self::of(
             Duration::from_micros(setup.values.whole("task-us")),
-            setup.threads >= 2 && machine::cores() >= 2,
+            setup.threads >= 2 && cores() >= 2,
         )
     }
 
@@ -107,7 +108,7 @@ fn work(task: Duration, ran: &AtomicUsize) -> impl PartialEq {
     spin_until(Instant::now() + task);
     // Relaxed: read after the join, which orders it.
     ran.fetch_add(1, Relaxed);
-    machine::thread_id()
+    thread::current().id()
 }
 
 impl Meeting for LongTasks {

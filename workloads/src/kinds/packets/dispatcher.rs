@@ -1,11 +1,11 @@
 //! Takes packets from the sources in turn until told to stop.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
 use std::time::Duration;
 
 use super::traffic::{Packet, Tally, Traffic};
-use crate::machine::atomic::{AtomicBool, Ordering::Relaxed};
-use crate::machine::thread;
 
 /// When the dispatcher stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

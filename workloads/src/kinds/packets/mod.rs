@@ -13,6 +13,7 @@ mod traffic;
 
 use std::time::Duration;
 
+use crate::machine::IS_SIMULATED;
 use crate::workload::{Instance, Mismatch, Setup};
 use dispatcher::{Report, Stop};
 use protocol::{Refusal, Values};
@@ -25,7 +26,7 @@ use traffic::{Generator, Tally, Traffic};
 /// If it cannot be run as asked.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let firewall = Firewall::new(setup.seed, setup.values, setup.threads);
-    if cfg!(manycore) && !firewall.strategy.is_simulated() {
+    if IS_SIMULATED && !firewall.strategy.is_simulated() {
         return Err(Refusal::new(format!(
             "strategy = {}: its locks and queues are not simulated; ask for `pool` or `pool-batch`",
             setup.values.word("strategy")

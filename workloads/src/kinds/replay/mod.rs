@@ -9,18 +9,22 @@
 //! Without a file, a tree of joins is replayed.
 
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
-use std::time::Duration;
+use std::sync::atomic::{
+    AtomicUsize,
+    Ordering::{AcqRel, Acquire, Relaxed},
+};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
 
 use protocol::Refusal;
 use rayon::{Scope, ThreadPool};
 use recording::{Iterators, Recording, Tree, What};
 
-use crate::machine::atomic::{self, AtomicUsize};
-use crate::machine::thread::{self, Thread};
-use crate::machine::{self, Instant, Mutex};
+use crate::kinds::pacing::sleep_until;
+use crate::machine::{IS_SIMULATED, charge};
 use crate::random::mix;
+use crate::runs::Runs;
 use crate::workload::{Instance, Mismatch, Setup};
 
 /// Tasks that may lie one in the other: what replays them calls itself, on a worker's stack of 2
@@ -80,7 +84,7 @@ struct Program {
     /// How many steps of [`Program::work`] this host makes in a nanosecond.
     steps_per_ns: f64,
     /// How often each task ran.
-    ran: Vec<AtomicU8>,
+    ran: Runs,
     /// Jobs that no scope waits for.
     detached: Awaited,
     /// By their stretches, the jobs that threads outside wait for without a call of the pool.
@@ -120,7 +124,7 @@ impl Program {
             },
             threads: threads as u64,
             steps_per_ns: steps_per_ns(),
-            ran: tree.tasks().iter().map(|_| AtomicU8::new(0)).collect(),
+            ran: Runs::of(tree.tasks().len()),
             tree,
             detached: Awaited::default(),
         };
@@ -156,8 +160,8 @@ impl Program {
 
     #[inline]
     fn spend(&self, ns: u64) {
-        machine::charge(ns);
-        if cfg!(not(manycore)) {
+        charge(ns);
+        if !IS_SIMULATED {
             #[expect(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
@@ -180,10 +184,7 @@ impl Program {
     }
 
     fn begin(&self, task: u32) {
-        let ran = &self.ran[task as usize];
-        // Relaxed, and not in one step: a task has one runner, and who checks has waited for all of
-        // them.
-        ran.store(ran.load(Relaxed).saturating_add(1), Relaxed);
+        self.ran.count(task as usize);
     }
 
     /// What `task` and all below it do, one after the other: nobody waits for jobs then.
@@ -210,24 +211,18 @@ impl Program {
 impl Awaited {
     fn end_one(&self) {
         // ORDERING: release, pairs with the acquire in `wait`.
-        if self.left.fetch_sub(1, atomic::Ordering::AcqRel) == 1 {
-            let waiter = self
-                .waiter
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner);
+        if self.left.fetch_sub(1, AcqRel) == 1 {
+            let waiter = self.waiter.lock().unwrap_or_else(PoisonError::into_inner);
             waiter.iter().for_each(Thread::unpark);
         }
     }
 
     fn wait(&self) {
         // Before the first look, so that the last job either sees it or was seen.
-        *self
-            .waiter
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner) = Some(thread::current());
+        *self.waiter.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread::current());
         // ORDERING: acquire, pairs with the release in `end_one`: what the jobs did is seen by who
         // waited for them.
-        while self.left.load(atomic::Ordering::Acquire) > 0 {
+        while self.left.load(Acquire) > 0 {
             thread::park();
         }
     }
@@ -240,7 +235,7 @@ fn chain(steps: u64) {
 /// By the fastest of some tries.
 fn steps_per_ns() -> f64 {
     const STEPS: u64 = 100_000;
-    if cfg!(manycore) {
+    if IS_SIMULATED {
         return 0.0;
     }
     let tries = (0..8).map(|_| {
@@ -493,7 +488,7 @@ impl<'a> Place<'a> {
 
 impl Instance for Arc<Program> {
     fn reset(&mut self) {
-        self.ran.iter().for_each(|ran| ran.store(0, Relaxed));
+        self.ran.forget();
         self.await_all();
     }
 
@@ -502,7 +497,7 @@ impl Instance for Arc<Program> {
             .roots()
             .iter()
             .for_each(|root| self.alone(root.task));
-        self.ran.len() as u64
+        self.ran.jobs() as u64
     }
 
     fn run_on(&mut self, pool: &ThreadPool) -> u64 {
@@ -524,7 +519,7 @@ impl Instance for Arc<Program> {
                 for root in others {
                     scope.spawn(move || {
                         let gap = root.begin_ns.saturating_sub(first.begin_ns);
-                        machine::sleep_until(begun + Duration::from_nanos(gap));
+                        sleep_until(begun + Duration::from_nanos(gap));
                         place.run(root.task, None);
                     });
                 }
@@ -532,13 +527,12 @@ impl Instance for Arc<Program> {
             });
         }
         program.detached.wait();
-        program.ran.len() as u64
+        program.ran.jobs() as u64
     }
 
     fn check(&mut self) -> Result<String, Mismatch> {
         let answer = |ran: usize| format!("{ran} tasks once");
-        let once = self.ran.iter().filter(|ran| ran.load(Relaxed) == 1).count();
-        Mismatch::unless_equal(&answer(self.ran.len()), &answer(once))
+        Mismatch::unless_equal(&answer(self.ran.jobs()), &answer(self.ran.once()))
     }
 }
 

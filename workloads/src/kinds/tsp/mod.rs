@@ -18,6 +18,7 @@ use std::path::Path;
 
 pub use tsplib::TsplibError;
 
+use crate::input::{self, Unusable};
 use crate::workload::{Instance, Mismatch, Setup};
 use cities::Cities;
 use partial::MAX_CITIES;
@@ -58,22 +59,16 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
 
 fn read(path: &Path, max_cities: usize) -> Result<Cities, Refusal> {
     let refuse = |what: String| Refusal::new(format!("input {}: {what}", path.display()));
-    let unreadable = |error: std::io::Error| refuse(format!("{error}; expected a TSPLIB file"));
-    // Asked before it is opened: a pipe would wait for its other end.
-    let facts = std::fs::metadata(path).map_err(unreadable)?;
-    if !facts.is_file() {
-        return Err(refuse(
-            "is no regular file; expected a TSPLIB file".to_owned(),
-        ));
-    }
-    if facts.len() > MAX_FILE_BYTES {
-        return Err(refuse(format!(
-            "has {} bytes, more than the {MAX_FILE_BYTES} that are read; an instance of \
-             {MAX_CITIES} cities, the most that can be solved, has some thousand",
-            facts.len()
-        )));
-    }
-    let bytes = std::fs::read(path).map_err(unreadable)?;
+    let bytes = input::read(path, MAX_FILE_BYTES).map_err(|why| {
+        refuse(match why {
+            Unusable::Unreadable(error) => format!("{error}; expected a TSPLIB file"),
+            Unusable::NotRegular => "is no regular file; expected a TSPLIB file".to_owned(),
+            Unusable::TooLong(bytes) => format!(
+                "has {bytes} bytes, more than the {MAX_FILE_BYTES} that are read; an instance of \
+                 {MAX_CITIES} cities, the most that can be solved, has some thousand"
+            ),
+        })
+    })?;
     if let Some(packer) = packed::by(&bytes) {
         return Err(refuse(format!(
             "is compressed ({packer}); unpack it and name the result"

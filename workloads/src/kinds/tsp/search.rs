@@ -1,6 +1,7 @@
 //! Depth-first branch and bound over partial tours, alone or as tasks on the pool.
 
-use std::sync::PoisonError;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 
 use crossbeam_utils::CachePadded;
 use rayon::Scope;
@@ -9,8 +10,7 @@ use super::bound::Prices;
 use super::cities::Cities;
 use super::first_tour::first_tour;
 use super::partial::{MAX_CITIES, Partial};
-use crate::machine::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
-use crate::machine::{Mutex, charge};
+use crate::machine::charge;
 
 /// A round trip.
 #[derive(Clone, Debug, PartialEq, Eq)]

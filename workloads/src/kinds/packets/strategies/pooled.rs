@@ -1,11 +1,12 @@
 //! Strategies that make packets into jobs of the pool under test: what the study lacked.
 
+use std::hint::spin_loop;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+
 use crossbeam_utils::CachePadded;
 
 use super::super::dispatcher::{Report, Stop, dispatch};
 use super::super::traffic::{Packet, Tally, Traffic};
-use crate::machine::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use crate::machine::spin_loop;
 
 /// Counters of a run, each on a cache line of its own.
 pub(in super::super) struct PoolCounters {

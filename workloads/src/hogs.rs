@@ -1,4 +1,5 @@
-//! Processes that only want a CPU, as neighbours on a busy host do.
+//! Processes that only want a CPU, as neighbours on a busy host do. Processes are the host's, so
+//! this lies outside `kinds/`.
 
 use std::io;
 use std::os::unix::process::CommandExt as _;
@@ -17,14 +18,14 @@ const LOOP: &str = "while :; do :; done";
 
 /// Endless loops. They end when this is dropped, and when the thread that started them ends,
 /// whatever ends it.
-pub(super) struct Hogs(Vec<Child>);
+pub(crate) struct Hogs(Vec<Child>);
 
 impl Hogs {
     /// Starts `count` of them, which may run on every CPU that the calling thread may use.
     ///
     /// # Errors
     /// If the host does not start so many processes.
-    pub(super) fn start(count: usize) -> Result<Self, Refusal> {
+    pub(crate) fn start(count: usize) -> Result<Self, Refusal> {
         Self::of(SHELL, count)
     }
 
@@ -42,12 +43,12 @@ impl Hogs {
         Ok(hogs)
     }
 
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.0.len()
     }
 
     /// How many of them have not ended.
-    pub(super) fn running(&mut self) -> usize {
+    pub(crate) fn running(&mut self) -> usize {
         self.0
             .iter_mut()
             .filter_map(|hog| hog.try_wait().ok())
@@ -103,7 +104,7 @@ mod tests {
 
     impl Hogs {
         /// As somebody else may.
-        pub(in super::super) fn kill_one(&mut self) {
+        pub(crate) fn kill_one(&mut self) {
             self.0[0].kill().unwrap();
             while self.running() == self.count() {
                 thread::sleep(Duration::from_millis(1));

@@ -1,21 +1,53 @@
-//! Trials on simulated machines: the same measurement, run by a core of the machine that a request
-//! names.
+//! The machine on which workloads run: a simulated one, which a request names. The host has the
+//! same names (`machine.rs`).
 
 use std::collections::BTreeMap;
-use std::panic::Location;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use manycore::{FrequencyMode, Machine, Spending, Spent, Wait, WaitedFor};
 use protocol::{Failure, LineWait, Outcome, Refusal, Request, Simulated};
 
-use crate::machine;
+use crate::usage::{UsageSample, nanoseconds};
+
+pub(crate) use manycore::time::Instant;
+
+/// Whether this is a simulated machine.
+pub(crate) const IS_SIMULATED: bool = true;
 
 /// How many lines of source the report names: the others waited less.
 const WAITS_TOLD: usize = 40;
 
 /// Iteration that runs, for the report of a deadlock.
 static ITERATION: AtomicU32 = AtomicU32::new(0);
+
+/// The bits of the price of a unit, in picoseconds. Written before the machine starts; one thread
+/// of the host does everything.
+static PRICE: AtomicU64 = AtomicU64::new(0);
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "prices are small"
+)]
+fn price_of(units: u64) -> u64 {
+    (units as f64 * f64::from_bits(PRICE.load(Relaxed))).round() as u64
+}
+
+/// So many units of work were done here, and take what the request says.
+pub fn charge(units: u64) {
+    manycore::work(price_of(units));
+}
+
+/// The same for work that moves so many bytes from or to memory.
+pub fn charge_moving(units: u64, bytes: u64) {
+    manycore::work_moving(price_of(units), bytes);
+}
+
+/// The CPU was kept so long.
+pub fn charge_time(time: Duration) {
+    manycore::work(1_000 * nanoseconds(time));
+}
 
 /// Calls `serve` on the machine that `request` asks for.
 ///
@@ -41,7 +73,7 @@ pub(crate) fn run(
             asked.charge_ns
         )));
     }
-    machine::set_price(asked.charge_ns * 1e3);
+    PRICE.store((asked.charge_ns * 1e3).to_bits(), Relaxed);
     let mode = if asked.is_fixed {
         FrequencyMode::Fixed
     } else {
@@ -63,11 +95,25 @@ pub(crate) fn run(
     }
 }
 
+/// What the cores have used together; the machine has no other counts.
+pub(crate) fn used() -> UsageSample {
+    let spent = manycore::spent();
+    let system = |spent: &Spent| spent.on(Spending::System);
+    let time = |part: &dyn Fn(&Spent) -> u64| {
+        Duration::from_nanos(spent.iter().map(part).sum::<u64>() / 1_000)
+    };
+    UsageSample {
+        user: time(&|core| core.cpu() - system(core)),
+        system: time(&system),
+        counts: protocol::Usage::default(),
+    }
+}
+
 /// Adds up where the time of timed regions goes.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     spent_ps: BTreeMap<&'static str, u64>,
-    before: Vec<manycore::Spent>,
+    before: Vec<Spent>,
 }
 
 impl Ledger {
@@ -96,9 +142,9 @@ impl Ledger {
         }
     }
 
-    pub(crate) fn told(self) -> Simulated {
+    pub(crate) fn told(self) -> Option<Simulated> {
         let spent = self.spent_ps.into_iter();
-        Simulated {
+        Some(Simulated {
             accesses: manycore::accesses(),
             spent_ns: spent
                 .map(|(name, ps)| (name.to_owned(), ps / 1_000))
@@ -108,24 +154,15 @@ impl Ledger {
                 .take(WAITS_TOLD)
                 .map(told)
                 .collect(),
-        }
+        })
     }
-}
-
-/// A place as it is known in the checkout, whose folder is nobody's business.
-fn place(place: &Location<'_>) -> String {
-    let root = env!("CARGO_MANIFEST_DIR")
-        .strip_suffix("workloads")
-        .unwrap_or_default();
-    let text = place.to_string();
-    text.strip_prefix(root).unwrap_or(&text).to_owned()
 }
 
 fn told(wait: &Wait) -> LineWait {
     LineWait {
-        at: place(wait.at),
+        at: wait.at.to_string(),
         written_at: match wait.on {
-            WaitedFor::Line(place_of) => place_of.map(place),
+            WaitedFor::Line(place_of) => place_of.map(ToString::to_string),
             WaitedFor::Lock => Some("(a lock)".to_owned()),
             WaitedFor::Wake => Some("(waking others)".to_owned()),
         },

@@ -5,15 +5,13 @@
 //! thread that spins takes it from whoever it waits for. Waiting should cost what blocking would
 //! have cost.
 
-mod hogs;
-
 use std::collections::BTreeMap;
 
 use protocol::{Metric, Refusal, Size, Values};
 use rayon::ThreadPool;
 
-use self::hogs::Hogs;
 use crate::catalogue::Prepare;
+use crate::hogs::Hogs;
 use crate::kinds::{inject, install, ticks};
 use crate::placement::usable_cpus;
 use crate::workload::{Instance, Mismatch, Setup};
