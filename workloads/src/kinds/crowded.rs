@@ -10,16 +10,14 @@ use std::collections::BTreeMap;
 use protocol::{Metric, Refusal, Size, Values};
 use rayon::ThreadPool;
 
-use crate::catalogue::Prepare;
 use crate::hogs::Hogs;
-use crate::kinds::{inject, install, ticks};
+use crate::kinds::arrivals;
 use crate::placement::usable_cpus;
 use crate::workload::{Instance, Mismatch, Setup};
 
 /// What runs beside the hogs: another workload.
 struct Load {
     workload: &'static str,
-    prepare: Prepare,
     /// Its parameter that says how often, and how often in a round: each load then takes about as
     /// long.
     often: (&'static str, u64),
@@ -31,20 +29,17 @@ static LOADS: &[Load] = &[
     // Jobs of 20 us, one after the other.
     Load {
         workload: "install",
-        prepare: install::prepare,
         often: ("installs", 20),
         set: &[("gap-us", "0"), ("job-steps", "6000")],
     },
     Load {
         workload: "inject",
-        prepare: inject::prepare,
         often: ("installs", 10),
         set: &[("submitters", "64")],
     },
     // Two regions and nothing else, as in a step of `nbody`, and the next step at once.
     Load {
         workload: "ticks",
-        prepare: ticks::prepare,
         often: ("ticks", 20),
         set: &[("period-us", "0"), ("bursts", "2"), ("serial-steps", "0")],
     },
@@ -58,7 +53,7 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let load = Load::find(setup.values.word("load"));
     let values = load.values(setup.values.whole("rounds"))?;
     // Known answers first, while there is room.
-    let load = (load.prepare)(&Setup {
+    let load = arrivals::prepare(&Setup {
         values: &values,
         ..*setup
     })?;
@@ -137,7 +132,7 @@ mod tests {
             threads: 2,
         };
         Crowd {
-            load: (load.prepare)(&setup).unwrap(),
+            load: arrivals::prepare(&setup).unwrap(),
             hogs: Hogs::start(1).unwrap(),
         }
     }

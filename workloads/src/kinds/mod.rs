@@ -13,6 +13,8 @@ mod one_number;
 #[cfg(feature = "further")]
 pub mod pacing;
 #[cfg(feature = "further")]
+mod series;
+#[cfg(feature = "further")]
 mod sorted;
 
 include!(concat!(env!("OUT_DIR"), "/kinds.rs"));

@@ -4,7 +4,6 @@ use std::hint::{black_box, spin_loop};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::kinds::latency::Latencies;
 use crate::machine::{charge, charge_time};
 use crate::random::{Random, mix};
 use crate::usage::nanoseconds;
@@ -43,25 +42,10 @@ pub(crate) fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Makes `count` calls, each after a gap in which nothing happens, and notes how long each took.
-/// The next gap begins when the call has ended, so the call itself is when its latency begins.
-pub fn call_after_gaps(
-    count: usize,
-    gaps: &Gaps,
-    latencies: &mut Latencies,
-    mut call: impl FnMut(usize),
-) -> u64 {
-    for (number, gap) in (0..count).zip(gaps.iter()) {
-        spin_until(Instant::now() + gap);
-        let begun = Instant::now();
-        call(number);
-        latencies.note(begun.elapsed());
-    }
-    count as u64
-}
-
 /// The same random gaps in each run.
 pub struct Gaps {
+    /// Whether there is none before the first of a run.
+    is_first_now: bool,
     seed: u64,
     shortest_ns: u64,
     longest_ns: u64,
@@ -76,6 +60,7 @@ impl Gaps {
     pub fn between(seed: u64, shortest: Duration, longest: Duration) -> Self {
         assert!(shortest <= longest, "gaps from {shortest:?} to {longest:?}");
         Self {
+            is_first_now: false,
             seed,
             shortest_ns: nanoseconds(shortest),
             longest_ns: nanoseconds(longest),
@@ -88,11 +73,23 @@ impl Gaps {
         Self::between(seed, Duration::ZERO, longest)
     }
 
+    /// Begins at once, and goes on every `period`.
+    #[must_use]
+    pub fn every(period: Duration) -> Self {
+        Self {
+            is_first_now: true,
+            ..Self::between(0, period, period)
+        }
+    }
+
     /// The gaps of a run, from the first.
     pub fn iter(&self) -> impl Iterator<Item = Duration> + use<> {
         let mut random = Random::new(self.seed);
         let (shortest, width) = (self.shortest_ns, self.longest_ns - self.shortest_ns + 1);
-        std::iter::repeat_with(move || Duration::from_nanos(shortest + random.below(width)))
+        let gaps =
+            std::iter::repeat_with(move || Duration::from_nanos(shortest + random.below(width)));
+        let first = self.is_first_now.then_some(Duration::ZERO);
+        first.into_iter().chain(gaps)
     }
 }
 
@@ -120,32 +117,14 @@ mod tests {
             assert!(run.contains(&Duration::from_nanos(bound)), "{bound}");
         }
         assert!(run.iter().all(|gap| (shortest..=longest).contains(gap)));
+        let every: Vec<Duration> = Gaps::every(longest).iter().take(3).collect();
+        assert_eq!(every, [Duration::ZERO, longest, longest]);
         assert!(
             Gaps::up_to(1, Duration::ZERO)
                 .iter()
                 .take(9)
                 .all(|gap| gap.is_zero())
         );
-    }
-
-    #[test]
-    fn every_call_is_made_once_in_turn_and_noted() {
-        let mut latencies = Latencies::new("latency");
-        latencies.begin_run(3);
-        let mut calls = Vec::new();
-        let gaps = Gaps::up_to(1, Duration::from_micros(3));
-        let call = |number| {
-            thread::sleep(Duration::from_millis(11));
-            calls.push(number);
-        };
-        assert_eq!(call_after_gaps(3, &gaps, &mut latencies, call), 3);
-        assert_eq!(calls, [0, 1, 2]);
-        latencies.end_run();
-        let slow = latencies
-            .metrics()
-            .into_iter()
-            .find(|(name, _)| name == "latency_over_10ms");
-        assert!((slow.unwrap().1.value - 3.0).abs() < f64::EPSILON);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use std::thread;
 use protocol::Refusal;
 use rayon::ThreadPool;
 
-use super::meeting::Meeting;
+use crate::kinds::series::{Request, Run};
 use crate::machine::IS_SIMULATED;
 use crate::random::Random;
 use crate::workload::{Mismatch, Setup};
@@ -55,32 +55,32 @@ impl Barrier {
     }
 }
 
-impl Meeting for Barrier {
+impl Request for Barrier {
     const IS_INSIDE: bool = true;
 
-    fn begin_run(&mut self) {
+    fn begin_run(&mut self, _: usize) {
         self.arrivals = AtomicU64::new(0);
     }
 
-    fn alone(&mut self, number: usize) {
-        self.meet(number, |number, arrivals| {
-            meet(arrivals, number, 1);
-            meet(arrivals, number, 1);
-        });
-    }
-
-    fn together(&mut self, _: &ThreadPool, number: usize) {
+    fn run(&mut self, pool: Option<&ThreadPool>, run: Run<'_>) {
         let parties = self.parties;
-        self.meet(number, |number, arrivals| {
-            rayon::join(
-                || meet(arrivals, number, parties),
-                || meet(arrivals, number, parties),
-            );
+        run.wait_for_each(|number, _| {
+            self.meet(number, |number, arrivals| {
+                if pool.is_some() {
+                    rayon::join(
+                        || meet(arrivals, number, parties),
+                        || meet(arrivals, number, parties),
+                    );
+                } else {
+                    meet(arrivals, number, 1);
+                    meet(arrivals, number, 1);
+                }
+            });
         });
     }
 
-    fn check(&mut self, meetings: usize) -> Result<String, Mismatch> {
-        let halves = 2 * meetings as u64;
+    fn check(&mut self, joins: usize) -> Result<String, Mismatch> {
+        let halves = 2 * joins as u64;
         let describe = |arrived: u64| format!("{arrived} of {halves} halves of joins ran");
         Mismatch::unless_equal(&describe(halves), &describe(*self.arrivals.get_mut()))
     }
@@ -170,8 +170,8 @@ fn meet(arrivals: &AtomicU64, number: u64, parties: u64) {
 mod tests {
     use std::time::Duration;
 
-    use super::super::meeting::tests::rejects;
     use super::*;
+    use crate::kinds::series::tests::rejects;
 
     #[test]
     fn a_half_too_few_or_too_many_is_rejected() {

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use rayon::ThreadPool;
 
-use super::meeting::Meeting;
 use crate::kinds::pacing::chain;
+use crate::kinds::series::{Request, Run};
 use crate::random::mix;
 use crate::workload::{Mismatch, Setup};
 
@@ -36,28 +36,29 @@ impl Broadcast {
     }
 }
 
-impl Meeting for Broadcast {
-    const IS_INSIDE: bool = false;
-
-    fn begin_run(&mut self) {
+impl Request for Broadcast {
+    fn begin_run(&mut self, _: usize) {
         for count in &mut self.reached {
             *count.get_mut() = 0;
         }
     }
 
-    fn alone(&mut self, number: usize) {
-        for worker in 0..self.reached.len() {
-            self.part(worker, number);
-        }
-    }
-
-    fn together(&mut self, pool: &ThreadPool, number: usize) {
+    fn run(&mut self, pool: Option<&ThreadPool>, run: Run<'_>) {
         let broadcast = &*self;
-        pool.broadcast(|worker| broadcast.part(worker.index(), number));
+        run.wait_for_each(|number, _| match pool {
+            Some(pool) => {
+                pool.broadcast(|worker| broadcast.part(worker.index(), number));
+            }
+            None => {
+                for worker in 0..broadcast.reached.len() {
+                    broadcast.part(worker, number);
+                }
+            }
+        });
     }
 
-    fn check(&mut self, meetings: usize) -> Result<String, Mismatch> {
-        let known = meetings as u64;
+    fn check(&mut self, broadcasts: usize) -> Result<String, Mismatch> {
+        let known = broadcasts as u64;
         let mut counts = self.reached.iter_mut().map(|count| *count.get_mut());
         match counts.position(|count| count != known) {
             None => Ok(format!(

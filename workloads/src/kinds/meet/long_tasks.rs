@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use protocol::Metric;
 use rayon::ThreadPool;
 
-use super::meeting::Meeting;
 use crate::kinds::pacing::{cores, spin_until};
+use crate::kinds::series::{Request, Run};
 use crate::usage::nanoseconds;
 use crate::workload::{Mismatch, Setup};
 
@@ -111,10 +111,10 @@ fn work(task: Duration, ran: &AtomicUsize) -> impl PartialEq {
     thread::current().id()
 }
 
-impl Meeting for LongTasks {
+impl Request for LongTasks {
     const IS_INSIDE: bool = true;
 
-    fn begin_run(&mut self) {
+    fn begin_run(&mut self, _: usize) {
         *self.ran.get_mut() = 0;
         self.tally = Tally::default();
     }
@@ -123,20 +123,22 @@ impl Meeting for LongTasks {
         self.total = Tally::default();
     }
 
-    fn alone(&mut self, _: usize) {
-        self.meet(|task, ran| work(task, ran) != work(task, ran));
-    }
-
-    fn together(&mut self, _: &ThreadPool, _: usize) {
-        self.meet(|task, ran| {
-            let (one, other) = rayon::join(|| work(task, ran), || work(task, ran));
-            one != other
+    fn run(&mut self, pool: Option<&ThreadPool>, run: Run<'_>) {
+        run.wait_for_each(|_, _| {
+            self.meet(|task, ran| {
+                if pool.is_some() {
+                    let (one, other) = rayon::join(|| work(task, ran), || work(task, ran));
+                    one != other
+                } else {
+                    work(task, ran) != work(task, ran)
+                }
+            });
         });
     }
 
-    fn check(&mut self, meetings: usize) -> Result<String, Mismatch> {
+    fn check(&mut self, joins: usize) -> Result<String, Mismatch> {
         self.total.add(self.tally);
-        let halves = 2 * meetings;
+        let halves = 2 * joins;
         let describe = |ran: usize| format!("{ran} of {halves} tasks ran");
         Mismatch::unless_equal(&describe(halves), &describe(*self.ran.get_mut()))
     }
@@ -149,27 +151,33 @@ impl Meeting for LongTasks {
 
 #[cfg(test)]
 mod tests {
-    use super::super::meeting::tests::rejects;
     use super::*;
+    use crate::kinds::series::tests::{rejects, without_gaps};
+    use crate::workload::Instance as _;
 
-    /// After two joins on one thread.
-    fn long_tasks(can_share: bool) -> LongTasks {
-        let mut tasks = LongTasks::of(Duration::from_micros(10), can_share);
-        tasks.alone(0);
-        tasks.alone(1);
-        tasks.check(2).unwrap();
-        tasks
+    fn of(can_share: bool) -> LongTasks {
+        LongTasks::of(Duration::from_micros(10), can_share)
+    }
+
+    /// The tally after two joins on one thread, and what is told of it.
+    fn joined(can_share: bool) -> (Tally, usize) {
+        let mut joins = without_gaps(2, of(can_share));
+        joins.reset();
+        joins.run_sequential();
+        joins.check().unwrap();
+        let tasks = joins.request();
+        (tasks.total, tasks.metrics().len())
     }
 
     #[test]
     fn a_task_that_was_lost_or_ran_twice_is_rejected() {
         let ran = |tasks| move |it: &mut LongTasks| it.ran = AtomicUsize::new(tasks);
-        rejects(long_tasks(true), &[&ran(5), &ran(7)]);
+        rejects(of(true), &[&ran(5), &ran(7)]);
     }
 
     #[test]
     fn joins_on_one_thread_are_unshared_and_double() {
-        let values = long_tasks(true).total.metrics(Duration::from_micros(10));
+        let values = joined(true).0.metrics(Duration::from_micros(10));
         let [unshared, doubled, wall_ratio] = values.map(|(_, metric)| metric.value);
         assert!((unshared - 1.0).abs() < f64::EPSILON, "{unshared}");
         assert!((doubled - 1.0).abs() < f64::EPSILON, "{doubled}");
@@ -195,7 +203,7 @@ mod tests {
 
     #[test]
     fn without_a_second_worker_nothing_is_said_about_sharing() {
-        assert!(long_tasks(false).metrics().is_empty());
-        assert_eq!(long_tasks(true).metrics().len(), 3);
+        assert_eq!(joined(false).1, 0);
+        assert_eq!(joined(true).1, 3);
     }
 }

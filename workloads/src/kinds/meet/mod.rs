@@ -8,7 +8,6 @@
 mod barrier;
 mod broadcast;
 mod long_tasks;
-mod meeting;
 mod ping_pong;
 
 use std::time::Duration;
@@ -18,9 +17,9 @@ use protocol::Refusal;
 use self::barrier::Barrier;
 use self::broadcast::Broadcast;
 use self::long_tasks::LongTasks;
-use self::meeting::{Meeting, Meetings};
 use self::ping_pong::PingPong;
 use crate::kinds::pacing::Gaps;
+use crate::kinds::series::{Pace, Request, Requests, Series};
 use crate::workload::{Instance, Setup};
 
 /// Prepares the workload `meet`.
@@ -37,8 +36,12 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
 }
 
 /// As many meetings as the parameter `often` says.
-fn meetings<M: Meeting + 'static>(setup: &Setup<'_>, often: &str, meeting: M) -> Box<dyn Instance> {
+fn meetings<M: Request + 'static>(setup: &Setup<'_>, often: &str, meeting: M) -> Box<dyn Instance> {
     let longest = Duration::from_micros(setup.values.whole("gap-us"));
-    let gaps = Gaps::up_to(setup.seed, longest);
-    Box::new(Meetings::new(setup.values.count(often), gaps, meeting))
+    let series = Series {
+        requests: setup.values.count(often),
+        gaps: Gaps::up_to(setup.seed, longest),
+        pace: Pace::Spins,
+    };
+    Box::new(Requests::new(series, meeting))
 }

@@ -12,7 +12,7 @@ use std::thread;
 
 use rayon::ThreadPool;
 
-use super::meeting::Meeting;
+use crate::kinds::series::{Request, Run};
 use crate::workload::Mismatch;
 
 #[derive(Default)]
@@ -46,32 +46,30 @@ impl Table {
     }
 }
 
-impl Meeting for PingPong {
-    const IS_INSIDE: bool = false;
-
-    fn begin_run(&mut self) {
+impl Request for PingPong {
+    fn begin_run(&mut self, _: usize) {
         // Anew, since a job may still hold the old one after its answer.
         self.table = Arc::default();
     }
 
-    fn alone(&mut self, number: usize) {
-        let number = number as u64 + 1;
-        self.table.answer(number);
-        self.table.wait_for(number);
-    }
-
-    fn together(&mut self, pool: &ThreadPool, number: usize) {
-        let number = number as u64 + 1;
-        let (table, outside) = (Arc::clone(&self.table), thread::current());
-        pool.spawn(move || {
-            table.answer(number);
-            outside.unpark();
+    fn run(&mut self, pool: Option<&ThreadPool>, run: Run<'_>) {
+        run.wait_for_each(|number, _| {
+            let number = number as u64 + 1;
+            if let Some(pool) = pool {
+                let (table, outside) = (Arc::clone(&self.table), thread::current());
+                pool.spawn(move || {
+                    table.answer(number);
+                    outside.unpark();
+                });
+            } else {
+                self.table.answer(number);
+            }
+            self.table.wait_for(number);
         });
-        self.table.wait_for(number);
     }
 
-    fn check(&mut self, meetings: usize) -> Result<String, Mismatch> {
-        let jobs = meetings as u64;
+    fn check(&mut self, jobs: usize) -> Result<String, Mismatch> {
+        let jobs = jobs as u64;
         let describe = |sum: u64| format!("the numbers of {jobs} jobs add up to {sum}");
         let known = jobs * (jobs + 1) / 2;
         Mismatch::unless_equal(&describe(known), &describe(self.table.sum.load(Relaxed)))

@@ -1,0 +1,97 @@
+//! `arrivals`: requests from outside a pool. What is requested is the parameter `how`, which rows
+//! of `workloads.toml` set: `inject`, `install`, `idle`, `burst` and `ticks`.
+//!
+//! What counts is latency from when a request was due, and CPU time: a pool that goes on searching
+//! between requests is quick to hand and burns CPU, one that sleeps must be woken.
+
+mod burst;
+mod busy;
+mod call;
+mod spawned;
+mod tick;
+
+use std::time::Duration;
+
+use protocol::Refusal;
+
+use self::burst::Burst;
+use self::busy::Busy;
+use self::call::Call;
+use self::spawned::Spawned;
+use self::tick::Ticks;
+use crate::kinds::batch::Batch;
+use crate::kinds::pacing::Gaps;
+use crate::kinds::series::{Pace, Requests, Series};
+use crate::workload::{Instance, Setup};
+
+/// Prepares the workload `arrivals`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    let (seed, values) = (setup.seed, setup.values);
+    let microseconds = |name| Duration::from_micros(values.whole(name));
+    let series = |requests, gaps, pace| Series {
+        requests: values.count(requests),
+        gaps,
+        pace,
+    };
+    Ok(match values.word("how") {
+        // All jobs pass through the one injector, and each submitter sleeps until its answer is
+        // there.
+        "inject" => {
+            let (installs, steps) = (values.whole("installs"), values.whole("job-steps"));
+            let first_seed = |number| seed.wrapping_add(number * installs);
+            let calls = (0..values.whole("submitters"))
+                .map(|number| Call::new(first_seed(number), installs, steps, call::sum));
+            let series = series("installs", Gaps::every(Duration::ZERO), Pace::Spins);
+            Box::new(Requests::by_threads(series, calls))
+        }
+        // Into an idle pool, an install is a wake-up there and one back; gaps let the workers fall
+        // asleep. Into a busy one, it waits for a worker that finds nothing of its own any more.
+        // With an open load they are requests to a server.
+        "install" => {
+            let (installs, steps) = (values.whole("installs"), values.whole("job-steps"));
+            let gaps = Gaps::up_to(seed, microseconds("gap-us"));
+            let installs: Box<dyn Instance> = if values.word("load") == "open" {
+                let series = series("installs", gaps, Pace::Open);
+                Box::new(Requests::new(series, Spawned::adding_up(installs, steps)))
+            } else {
+                let series = series("installs", gaps, Pace::Spins);
+                let call = Call::new(0, installs, steps, call::installs);
+                Box::new(Requests::new(series, call))
+            };
+            if values.word("pool") == "busy" {
+                Box::new(Busy::new(installs))
+            } else {
+                installs
+            }
+        }
+        // Issue 642 of rayon: with the scheduler of 2019 an empty spawn each 10 ms cost 30 % of a
+        // CPU, and each 1 ms 200 %.
+        "idle" => {
+            let series = series("spawns", Gaps::every(microseconds("period-us")), Pace::Open);
+            Box::new(Requests::new(series, Spawned::empty()))
+        }
+        // A short gap is bridged by searching, a long one by sleep. The gap is what this is about,
+        // so it begins when the last burst has ended.
+        "burst" => {
+            let gap = microseconds("gap-us");
+            let gaps = Gaps::between(seed, gap / 2, gap * 3 / 2);
+            let batch = Batch::new(values.count("jobs"), values.whole("job-steps"));
+            let series = series("bursts", gaps, Pace::Sleeps);
+            Box::new(Requests::new(series, Burst::new(batch)))
+        }
+        // Due is due: a tick that ends late does not put off the next one.
+        _ => {
+            let period = microseconds("period-us");
+            let pace = if period.is_zero() {
+                Pace::Sleeps
+            } else {
+                Pace::Open
+            };
+            let series = series("ticks", Gaps::every(period), pace);
+            Box::new(Requests::new(series, Ticks::new(setup)))
+        }
+    })
+}

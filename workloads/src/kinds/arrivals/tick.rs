@@ -1,0 +1,146 @@
+//! A tick of a control loop: a dozen bursts of small jobs with serial stretches between them, and
+//! until the next tick there is nothing to do.
+//!
+//! Work per tick is `bursts` x (`jobs` x `job-steps` + `serial-steps`), the span `bursts` x
+//! (`job-steps` + `serial-steps`). The shape is that of a benchmark proposed for rayon (pull
+//! request 1318).
+
+use rayon::ThreadPool;
+use rayon::prelude::*;
+
+use crate::kinds::pacing::chain;
+use crate::kinds::series::{Request, Run};
+use crate::workload::{Mismatch, Setup};
+
+/// What one tick does; the same each time.
+#[derive(Clone, Copy)]
+struct Tick {
+    seed: u64,
+    bursts: usize,
+    jobs: usize,
+    job_steps: u64,
+    serial_steps: u64,
+}
+
+impl Tick {
+    /// All bursts, each by `burst`, and the stretches after them.
+    fn run(self, mut burst: impl FnMut(usize) -> u64) -> u64 {
+        (0..self.bursts).fold(self.seed, |word, number| {
+            chain(word.wrapping_add(burst(number)), self.serial_steps)
+        })
+    }
+
+    fn job(self, burst: usize, job: usize) -> u64 {
+        chain(self.seed ^ (burst * self.jobs + job) as u64, self.job_steps)
+    }
+
+    fn burst(self, burst: usize) -> u64 {
+        (0..self.jobs).fold(0, |sum, job| sum.wrapping_add(self.job(burst, job)))
+    }
+
+    /// Each job by itself, since a caller with so few of them would not want them lumped together.
+    fn burst_on_current_pool(self, burst: usize) -> u64 {
+        (0..self.jobs)
+            .into_par_iter()
+            .with_max_len(1)
+            .map(|job| self.job(burst, job))
+            .reduce(|| 0, u64::wrapping_add)
+    }
+}
+
+pub(super) struct Ticks {
+    is_one_install: bool,
+    tick: Tick,
+    /// What every tick gives.
+    known: u64,
+    answers: Vec<u64>,
+}
+
+impl Ticks {
+    pub(super) fn new(setup: &Setup<'_>) -> Self {
+        let values = setup.values;
+        let tick = Tick {
+            seed: setup.seed,
+            bursts: values.count("bursts"),
+            jobs: values.count("jobs"),
+            job_steps: values.whole("job-steps"),
+            serial_steps: values.whole("serial-steps"),
+        };
+        Self::of(values.word("mode") == "install", tick)
+    }
+
+    fn of(is_one_install: bool, tick: Tick) -> Self {
+        Self {
+            is_one_install,
+            tick,
+            known: tick.run(|burst| tick.burst(burst)),
+            answers: Vec::new(),
+        }
+    }
+}
+
+impl Request for Ticks {
+    fn begin_run(&mut self, ticks: usize) {
+        self.answers.clear();
+        self.answers.reserve(ticks);
+    }
+
+    fn run(&mut self, pool: Option<&ThreadPool>, run: Run<'_>) {
+        let Self { tick, answers, .. } = self;
+        let on_pool = |burst| tick.burst_on_current_pool(burst);
+        run.wait_for_each(|_, _| {
+            answers.push(match pool {
+                Some(pool) if self.is_one_install => pool.install(|| tick.run(on_pool)),
+                Some(pool) => tick.run(|burst| pool.install(|| on_pool(burst))),
+                None => tick.run(|burst| tick.burst(burst)),
+            });
+        });
+    }
+
+    fn check(&mut self, ticks: usize) -> Result<String, Mismatch> {
+        let describe = |right: usize, ticks: usize| {
+            format!("{right} of {ticks} ticks gave {:016x}", self.known)
+        };
+        let right = self.answers.iter().filter(|&&it| it == self.known).count();
+        Mismatch::unless_equal(
+            &describe(ticks, ticks),
+            &describe(right, self.answers.len()),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::series::tests::rejects;
+
+    fn ticks(jobs: usize) -> Ticks {
+        let tick = Tick {
+            seed: 1,
+            bursts: 2,
+            jobs,
+            job_steps: 3,
+            serial_steps: 1,
+        };
+        Ticks::of(false, tick)
+    }
+
+    #[test]
+    fn a_wrong_a_missing_and_an_extra_tick_are_rejected() {
+        let wrong = |ticks: &mut Ticks| ticks.answers[1] ^= 1;
+        let missing = |ticks: &mut Ticks| ticks.answers.truncate(2);
+        let extra = |ticks: &mut Ticks| ticks.answers.push(ticks.known);
+        rejects(ticks(3), &[&wrong, &missing, &extra]);
+    }
+
+    #[test]
+    fn every_job_has_a_part_in_the_answer() {
+        let answers: Vec<u64> = (0..4).map(|jobs| ticks(jobs).known).collect();
+        assert!(
+            answers
+                .iter()
+                .enumerate()
+                .all(|(i, one)| !answers[..i].contains(one))
+        );
+    }
+}

@@ -1,0 +1,341 @@
+//! The loop of workloads that give a pool something to do again and again: who submits requests,
+//! when, how many, and who waits for them.
+
+use std::collections::BTreeMap;
+use std::thread;
+use std::time::Instant;
+
+use protocol::Metric;
+use rayon::ThreadPool;
+
+use crate::kinds::latency::Latencies;
+use crate::kinds::pacing::{Gaps, sleep_until, spin_until};
+use crate::workload::{Instance, Mismatch};
+
+/// When a request is due.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pace {
+    /// A gap after the last one has ended. The submitter spins meanwhile, and is never late.
+    Spins,
+    /// A gap after the last one has ended. The submitter sleeps meanwhile.
+    Sleeps,
+    /// A gap after the last one was due, whatever is under way: an open load.
+    Open,
+}
+
+/// The requests of one submitter.
+pub(super) struct Series {
+    pub(super) requests: usize,
+    pub(super) gaps: Gaps,
+    pub(super) pace: Pace,
+}
+
+/// What is requested, and how.
+pub(super) trait Request: Send {
+    /// Whether the submitter is a worker of the pool.
+    const IS_INSIDE: bool = false;
+
+    /// Forgets the last run, and makes room for one of so many requests.
+    fn begin_run(&mut self, requests: usize);
+
+    /// Submits each request of a run to `pool`, or does on the calling thread what it asks for.
+    fn run(&mut self, pool: Option<&ThreadPool>, run: Run<'_>);
+
+    /// Compares the answer of a run of so many requests.
+    fn check(&mut self, requests: usize) -> Result<String, Mismatch>;
+
+    /// Notes the latencies of a run for whose requests no submitter waited.
+    fn note_others(&self, _: &mut Latencies) {}
+
+    /// The warm-up is over.
+    fn forget_warmup(&mut self) {}
+
+    /// Quantities beside latencies.
+    fn metrics(&self) -> Vec<(String, Metric)> {
+        Vec::new()
+    }
+}
+
+/// A run of one submitter, which is under way.
+pub(super) struct Run<'a> {
+    series: &'a Series,
+    latencies: &'a mut Latencies,
+    lateness: &'a mut Latencies,
+}
+
+impl Run<'_> {
+    /// Makes each request when it is due, by its number and that moment.
+    pub(super) fn each(self, mut request: impl FnMut(usize, Instant, &mut Latencies)) {
+        let Series {
+            requests,
+            gaps,
+            pace,
+        } = self.series;
+        let mut due = Instant::now();
+        for (number, gap) in (0..*requests).zip(gaps.iter()) {
+            if *pace == Pace::Spins {
+                if !gap.is_zero() {
+                    spin_until(Instant::now() + gap);
+                }
+                due = Instant::now();
+            } else {
+                due = if *pace == Pace::Open {
+                    due
+                } else {
+                    Instant::now()
+                } + gap;
+                sleep_until(due);
+                self.lateness.note(due.elapsed());
+            }
+            request(number, due, self.latencies);
+        }
+    }
+
+    /// The same for requests that the submitter waits for: notes how long each took.
+    pub(super) fn wait_for_each(self, mut request: impl FnMut(usize, Instant)) {
+        self.each(|number, due, latencies| {
+            request(number, due);
+            latencies.note(due.elapsed());
+        });
+    }
+}
+
+/// A submitter, and how long its requests took.
+struct Submitter<R> {
+    request: R,
+    /// From when a request was due, to its end.
+    latencies: Latencies,
+    /// From when a request was due, to when it was submitted.
+    lateness: Latencies,
+}
+
+impl<R: Request> Submitter<R> {
+    fn run(&mut self, pool: Option<&ThreadPool>, series: &Series) {
+        let Self {
+            request,
+            latencies,
+            lateness,
+        } = self;
+        let run = Run {
+            series,
+            latencies,
+            lateness,
+        };
+        request.run(pool, run);
+    }
+}
+
+/// Requests of one kind.
+pub(super) struct Requests<R> {
+    series: Series,
+    submitters: Vec<Submitter<R>>,
+    /// Whether each submitter is a thread of its own, and not the caller.
+    has_threads: bool,
+}
+
+impl<R: Request> Requests<R> {
+    /// Submitted by the caller.
+    pub(super) fn new(series: Series, request: R) -> Self {
+        Self {
+            has_threads: false,
+            ..Self::by_threads(series, [request])
+        }
+    }
+
+    /// Each submitted by a thread of its own.
+    pub(super) fn by_threads(series: Series, requests: impl IntoIterator<Item = R>) -> Self {
+        let submitter = |request| Submitter {
+            request,
+            latencies: Latencies::new("latency"),
+            lateness: Latencies::new("lateness"),
+        };
+        Self {
+            series,
+            submitters: requests.into_iter().map(submitter).collect(),
+            has_threads: true,
+        }
+    }
+
+    fn all(&self) -> u64 {
+        (self.submitters.len() * self.series.requests) as u64
+    }
+}
+
+impl<R: Request> Instance for Requests<R> {
+    fn reset(&mut self) {
+        let requests = self.series.requests;
+        for submitter in &mut self.submitters {
+            submitter.latencies.begin_run(requests);
+            submitter.lateness.begin_run(requests);
+            submitter.request.begin_run(requests);
+        }
+    }
+
+    fn forget_warmup(&mut self) {
+        for submitter in &mut self.submitters {
+            submitter.latencies.forget();
+            submitter.lateness.forget();
+            submitter.request.forget_warmup();
+        }
+    }
+
+    fn run_sequential(&mut self) -> u64 {
+        for submitter in &mut self.submitters {
+            submitter.run(None, &self.series);
+        }
+        self.all()
+    }
+
+    fn run_on(&mut self, pool: &ThreadPool) -> u64 {
+        let Self {
+            series,
+            submitters,
+            has_threads,
+        } = self;
+        let series = &*series;
+        if *has_threads {
+            // Starting the threads is timed: some 20 us each.
+            thread::scope(|scope| {
+                for submitter in submitters {
+                    scope.spawn(move || submitter.run(Some(pool), series));
+                }
+            });
+        } else {
+            let mut run = || submitters[0].run(Some(pool), series);
+            if R::IS_INSIDE {
+                pool.install(run);
+            } else {
+                run();
+            }
+        }
+        self.all()
+    }
+
+    fn check(&mut self) -> Result<String, Mismatch> {
+        let requests = self.series.requests;
+        let answers = self.submitters.iter_mut().map(|submitter| {
+            submitter.request.note_others(&mut submitter.latencies);
+            submitter.latencies.end_run();
+            submitter.lateness.end_run();
+            match submitter.request.check(requests) {
+                Ok(answer) => (answer.clone(), answer),
+                Err(wrong) => (wrong.expected, wrong.actual),
+            }
+        });
+        let (known, actual): (Vec<_>, Vec<_>) = answers.unzip();
+        Mismatch::unless_equal(&known.join(" "), &actual.join(" "))
+    }
+
+    fn metrics(&self) -> BTreeMap<String, Metric> {
+        let [mut latencies, mut lateness] = ["latency", "lateness"].map(Latencies::new);
+        for submitter in &self.submitters {
+            latencies.absorb(&submitter.latencies);
+            lateness.absorb(&submitter.lateness);
+        }
+        let others = self.submitters.iter().flat_map(|it| it.request.metrics());
+        [latencies.metrics(), lateness.metrics()]
+            .into_iter()
+            .flatten()
+            .chain(others)
+            .collect()
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    impl<R> Requests<R> {
+        /// The first submitter's.
+        pub(in super::super) fn request(&mut self) -> &mut R {
+            &mut self.submitters[0].request
+        }
+    }
+
+    /// So many requests without gaps, submitted by the caller.
+    pub(in super::super) fn without_gaps<R: Request>(requests: usize, request: R) -> Requests<R> {
+        let series = Series {
+            requests,
+            gaps: Gaps::every(Duration::ZERO),
+            pace: Pace::Spins,
+        };
+        Requests::new(series, request)
+    }
+
+    /// Three requests, whose answer is wrong before a run, right after one, and wrong after each
+    /// `damage`.
+    pub(in super::super) fn rejects<R: Request>(request: R, damages: &[&dyn Fn(&mut R)]) {
+        let mut requests = without_gaps(3, request);
+        requests.reset();
+        assert!(requests.check().is_err(), "nothing ran");
+        for damage in damages {
+            requests.reset();
+            assert_eq!(requests.run_sequential(), 3);
+            assert!(requests.check().is_ok());
+            damage(requests.request());
+            assert!(requests.check().is_err());
+        }
+    }
+
+    /// Counts requests, of which the first takes 20 ms.
+    #[derive(Default)]
+    struct Slow {
+        seen: Vec<usize>,
+        due: Vec<Instant>,
+    }
+
+    impl Request for Slow {
+        fn begin_run(&mut self, _: usize) {
+            *self = Self::default();
+        }
+
+        fn run(&mut self, _: Option<&ThreadPool>, run: Run<'_>) {
+            run.wait_for_each(|number, due| {
+                assert!(Instant::now() >= due);
+                if number == 0 {
+                    thread::sleep(Duration::from_millis(20));
+                }
+                self.seen.push(number);
+                self.due.push(due);
+            });
+        }
+
+        fn check(&mut self, _: usize) -> Result<String, Mismatch> {
+            Mismatch::unless_equal(&"[0, 1, 2]".to_owned(), &format!("{:?}", self.seen))
+        }
+    }
+
+    fn metric_of_slow(pace: Pace, gap: Duration, metric: &str) -> f64 {
+        let gaps = Gaps::every(gap);
+        let series = Series {
+            requests: 3,
+            gaps,
+            pace,
+        };
+        let mut requests = Requests::new(series, Slow::default());
+        requests.reset();
+        requests.run_sequential();
+        requests.check().unwrap();
+        let due = &requests.request().due;
+        assert!(due.windows(2).all(|two| two[1] - two[0] >= gap));
+        let metric = requests.metrics().remove(metric);
+        metric.map_or(0.0, |metric| metric.value)
+    }
+
+    #[test]
+    fn a_slow_request_makes_others_late_only_if_the_load_is_open() {
+        let gap = Duration::from_micros(10);
+        for (pace, slow, late) in [
+            (Pace::Spins, 1.0, 0.0),
+            (Pace::Sleeps, 1.0, 0.0),
+            (Pace::Open, 3.0, 2.0),
+        ] {
+            for (metric, count) in [("latency_over_10ms", slow), ("lateness_over_10ms", late)] {
+                let counted = metric_of_slow(pace, gap, metric);
+                assert!((counted - count).abs() < f64::EPSILON, "{metric} {counted}");
+            }
+        }
+    }
+}
