@@ -169,6 +169,14 @@ def manifest(name: str, truth: Truth) -> dict[str, Any]:
         "command_line": ["sweep"],
         "asked": {
             "baseline": baseline,
+            "branches": truth.branches,
+            "twin": truth.twin,
+            "workloads": [
+                {"workload": name, "size": "small", "parameters": {"n": "1000"}}
+                for name in truth.workloads
+            ],
+            "modes": list(truth.modes),
+            "placements": ["free"] if truth.pinned is None else ["free", "pinned"],
             "threads": truth.threads,
             "trials": truth.trials,
             "seed": truth.seed,

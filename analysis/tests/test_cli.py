@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -260,3 +263,47 @@ def test_a_sweep_is_found_by_its_name_and_by_being_the_newest(full_sweep: Path) 
     (sweeps / "sweeper" / "manifest.json").touch()
     with pytest.raises(InputError, match="several sweeps begin so"):
         load.find_sweep(Path("swe"), sweeps)
+
+
+def test_show_prints_rows_as_data_and_for_a_page_what_they_show(
+    ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["show", str(ordinary_sweep), "--format", "csv"]) == 0
+    csv = pl.read_csv(io.StringIO(capsys.readouterr().out))
+    assert main(["show", str(ordinary_sweep), "--format", "json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert csv.columns == list(rows[0])
+    assert csv.height == len(rows) == 2 * (1 + 4 * 11)
+    assert main(["show", str(ordinary_sweep), "--format", "json", "--judgement"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["rows"] == rows
+    assert "split-counters-cache-padded takes" in found["judgement"]
+
+
+def test_a_sweep_with_broken_lines_is_shown_without_them_and_nothing_else_reads_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    truth = made_up.Truth(branches=["master"], twin=False, threads=[1], trials=3)
+    folder = made_up.write_sweep(tmp_path / "broken", truth)
+    assert main(["show", str(folder)]) == 0
+    whole = capsys.readouterr().out
+    first, rest = (folder / "trials.jsonl").read_text().split("\n", 1)
+    (folder / "trials.jsonl").write_text(f"{first}\nhello\n{first}\n{rest}")
+    assert main(["show", str(folder)]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == whole
+    assert "2 lines of trials.jsonl are no record" in shown.err
+    assert "`cargo runner repair broken`" in shown.err
+    assert main(["speedup", str(folder)]) == 2
+
+
+def test_a_reader_that_has_enough_is_no_failure(ordinary_sweep: Path) -> None:
+    command = [sys.executable, "-m", "sweep_analysis", "show", str(ordinary_sweep)]
+    source = {"PYTHONPATH": str(Path(made_up.__file__).parents[1] / "src")}
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(  # noqa: S603
+        command, stdout=writer, stderr=subprocess.PIPE, env=os.environ | source, check=False
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, b"")

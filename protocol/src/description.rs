@@ -178,19 +178,6 @@ impl Description {
                 .is_none_or(|needed| values.word(&parameter.name) == needed)
         })
     }
-
-    /// Whether a clock sets how long an iteration takes, and its work is fixed: then wall time can
-    /// hardly tell pools apart, and CPU time does.
-    #[must_use]
-    pub fn is_paced(&self, values: &Values) -> bool {
-        self.paced
-            && self.parameters.iter().all(|parameter| {
-                parameter
-                    .unpaced_if
-                    .as_ref()
-                    .is_none_or(|free| values.word(&parameter.name) != free)
-            })
-    }
 }
 
 #[cfg(test)]
@@ -252,17 +239,6 @@ mod tests {
                 "{unknown}"
             );
         }
-    }
-
-    #[test]
-    fn a_clock_sets_the_time_unless_a_parameter_says_otherwise() {
-        assert!(row().is_paced(&values(&[])));
-        assert!(!row().is_paced(&values(&[("gap-us", "0")])));
-        let free = Description {
-            paced: false,
-            ..row()
-        };
-        assert!(!free.is_paced(&values(&[])));
     }
 
     #[test]

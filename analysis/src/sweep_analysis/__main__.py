@@ -6,12 +6,13 @@ Messages go to stderr, data to stdout or files.
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
-import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import polars as pl
 
 from sweep_analysis.read.errors import InputError
@@ -21,16 +22,15 @@ from sweep_analysis.read.load import Sweep, find_sweep, read_sweep
 from sweep_analysis.read.schema import POOL_CELL
 from sweep_analysis.read.study import TIME_UNITS, read_study
 from sweep_analysis.say import output, tables
-from sweep_analysis.say.advice import advice
-from sweep_analysis.say.cautions import cautions, voids
-from sweep_analysis.say.headline import headline, headline_lines
+from sweep_analysis.say.cautions import cautions
+from sweep_analysis.say.columns import Look
 from sweep_analysis.say.placements import placement_table
+from sweep_analysis.say.sweep_table import SweepTable
 from sweep_analysis.say.validation import count_sentences, difference_sentence, validation_sentences
 from sweep_analysis.stats.analysis import FRAMES, Analysis, analyse
 from sweep_analysis.stats.calibration import ANSWERS, CELL_MARGIN, EQUAL, MEAN_MARGIN, calibration
 from sweep_analysis.stats.compare import (
     JUDGED,
-    LEAST_SIMULATED,
     QUANTITIES,
     SHARES,
     in_quantity,
@@ -46,9 +46,13 @@ from sweep_analysis.stats.validation import Validation, validation
 CHECK_FAILED = 1
 BAD_INPUT = 2
 HOST_NOT_FIT = 4
+INTERRUPTED = 130
 
 LEVELS = {**{level: [level] for level in SHARES}, "pooled": ["workload", "threads", "overall"]}
 """What `--level` may say, and the levels of `frames.COMPARISONS` that it shows."""
+
+SHOWN_AS = ("table", "markdown", "json", "csv")
+"""What `show --format` may say, as `cargo runner show` takes it."""
 
 MOST_VALUES = 12
 """So many values of a column are named when there is none of the one that was asked for."""
@@ -93,6 +97,7 @@ REMEDIES = {
 EXAMPLES = """\
 examples (`cargo runner analysis` instead of `python -m sweep_analysis` sets up Python by itself):
   python -m sweep_analysis report results/sweeps/2026-01-31-host-abc1234 --output results/reports/mine
+  python -m sweep_analysis show latest
   python -m sweep_analysis speedup latest --definition own --format md
   python -m sweep_analysis speedup latest --quantity cycles         # at the measured clock
   python -m sweep_analysis compare latest --baseline master --level pooled --format md
@@ -116,10 +121,17 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns the exit code."""
     asked = _parser().parse_args(arguments)
     try:
-        return int(asked.run(asked) or 0)
+        code = int(asked.run(asked) or 0)
+        sys.stdout.flush()
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         return BAD_INPUT
+    except BrokenPipeError:
+        # The reader has enough of it: `… | head` is no failure. What is left to flush goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except OSError as error:
         # Errors of reading are `InputError`; what is left is a place that cannot be written.
         where = error.filename or "standard output"
@@ -128,6 +140,7 @@ def main(arguments: list[str] | None = None) -> int:
             file=sys.stderr,
         )
         return HOST_NOT_FIT
+    return code
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -167,13 +180,18 @@ def _parser() -> argparse.ArgumentParser:
     _takes_quantity(compared)
     _takes_distance(compared)
 
-    told = _command(
+    shown = _command(
         commands,
-        "verdict",
-        "say in a few lines what the sweep shows and what it cannot show",
-        _verdict,
+        "show",
+        "print the table of a sweep: medians, ratios to the baseline, and what they show",
+        _show,
     )
-    told.add_argument("--baseline", metavar="BRANCH", help="default: the sweep's own baseline")
+    shown.add_argument("--format", choices=SHOWN_AS, default="table", help="default: %(default)s")
+    shown.add_argument(
+        "--judgement",
+        action="store_true",
+        help="of JSON: also what the sweep shows, beside `rows`",
+    )
 
     table = _prints(commands, "table", "print a table behind the figures", _table)
     table.epilog = "tables:\n" + "\n".join(
@@ -335,10 +353,10 @@ def _takes_distance(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _read(asked: argparse.Namespace) -> Sweep:
+def _read(asked: argparse.Namespace, *, leaves_out: bool = False) -> Sweep:
     if asked.layout == "study":
         return read_study(asked.sweep, asked.time_unit)
-    return read_sweep(find_sweep(asked.sweep))
+    return read_sweep(find_sweep(asked.sweep), leaves_out=leaves_out)
 
 
 def _quantity_times(sweep: Sweep, quantity: str) -> pl.LazyFrame:
@@ -445,28 +463,27 @@ def _compare(asked: argparse.Namespace) -> None:
     output.show(sweep, "comparisons", with_panel(frame) if more else frame, asked.format, more=more)
 
 
-def _verdict(asked: argparse.Namespace) -> None:
-    sweep = _read(asked)
-    experiment = experiment_of(sweep)
-    judgement = judged_of(sweep, baseline=asked.baseline)
-    lines = [f"{sweep.label}."] if sweep.machine else voids(sweep)
-    if experiment is not None and experiment.has_own_figure:
-        lines.append(
-            f"Branches are not judged: this sweep is the experiment {experiment.name}, about {experiment.shows}."
-        )
+def _show(asked: argparse.Namespace) -> None:
+    # A broken line hides no other.
+    sweep = _read(asked, leaves_out=True)
+    for note in sweep.notes:
+        print(f"note: {note}", file=sys.stderr)
+    table = SweepTable(sweep)
+    if asked.format == "csv":
+        print(table.rows.write_csv(), end="")
+    elif asked.format == "json":
+        rows: object = table.rows.to_dicts()
+        if asked.judgement:
+            rows = {"rows": rows, "judgement": "\n".join(table.judgement()) or None}
+        print(msgspec.json.format(msgspec.json.encode(rows)).decode())
     else:
-        found = advice(judgement)
-        lines += headline_lines(judgement)
-        if headline(judgement) not in found.answer:
-            lines.append(f"Which branch to merge? {found.answer}")
-        lines += [sentence for sentence in found.hurts if " fails on " in sentence]
-        lines += (
-            [f"No difference under {LEAST_SIMULATED * 100:.0f} % is called one."]
-            if sweep.machine
-            else []
+        is_terminal = sys.stdout.isatty()
+        look = Look(
+            shutil.get_terminal_size().columns if is_terminal else None,
+            has_colour=is_terminal and not os.environ.get("NO_COLOR"),
+            is_markdown=asked.format == "markdown",
         )
-    width = shutil.get_terminal_size().columns
-    print("\n".join(textwrap.fill(line, max(width, 40), break_on_hyphens=False) for line in lines))
+        print(table.text(look), end="")
 
 
 def _table(asked: argparse.Namespace) -> None:

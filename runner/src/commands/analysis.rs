@@ -2,13 +2,16 @@
 
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt as _;
-use std::process::{Command, ExitStatus};
+use std::process::{Command, ExitStatus, Stdio};
 
 use anyhow::{Context as _, Result, bail};
-use clap::Args;
+use clap::{Args, ValueEnum as _};
+use serde_json::Value;
 
 use crate::options::project::Project;
+use crate::record::sweep_dir::SweepDir;
 use crate::report::python::Python;
+use crate::report::table::Format;
 use crate::stop::{Exit, Stop};
 
 /// Arguments of `analysis`.
@@ -27,6 +30,36 @@ Example:
 pub(crate) fn run(project: &Project, arguments: &AnalysisArgs) -> Result<Exit> {
     let python = Python::set_up(project.checkout.root())?;
     wait(python.module("sweep_analysis").args(&arguments.arguments))
+}
+
+/// Has the analysis print the table of a sweep. Python is set up if it has to be, which is told.
+pub(super) fn print_table(project: &Project, sweep: &SweepDir, format: Format) -> Result<Exit> {
+    wait(&mut table(project, sweep, format)?)
+}
+
+/// The rows of a sweep's table, and what they show.
+pub(super) fn table_as_data(project: &Project, sweep: &SweepDir) -> Result<Value> {
+    let mut command = table(project, sweep, Format::Json)?;
+    command.arg("--judgement").stderr(Stdio::inherit());
+    let output = command.output().context("Python cannot be run")?;
+    match ended(output.status)? {
+        Exit::Good => {
+            serde_json::from_slice(&output.stdout).context("the analysis printed no JSON")
+        }
+        _ => bail!(Stop::HostNotFit(
+            "the analysis failed, as it says above".to_owned()
+        )),
+    }
+}
+
+fn table(project: &Project, sweep: &SweepDir, format: Format) -> Result<Command> {
+    let python = Python::set_up(project.checkout.root())?;
+    let format = format.to_possible_value().expect("every format has a name");
+    let mut command = python.module("sweep_analysis");
+    command.arg("show").arg(sweep.path());
+    command.args(["--format", format.get_name()]);
+    command.stdin(Stdio::null());
+    Ok(command)
 }
 
 /// Its output goes straight through, and Ctrl-C reaches it as it reaches us.

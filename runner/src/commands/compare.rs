@@ -3,14 +3,14 @@
 
 use anyhow::Result;
 use clap::Args;
+use serde_json::Value;
 
-use super::show::Table;
 use super::sweep::{self, SweepArgs, SweepCommand};
 use crate::options::project::Project;
 use crate::record::manifest::Manifest;
 use crate::record::sweep_dir::SweepDir;
 use crate::report::page::Page;
-use crate::report::table::{Format, Terminal};
+use crate::report::table::{Format, columns_of_stdout};
 use crate::stop::Exit;
 
 /// Arguments of `compare`.
@@ -42,7 +42,7 @@ Examples:
   cargo runner compare --resume
       continue the newest unfinished comparison; if there is none, print the newest again
 
-A sweep like any other (see `sweep --help`), judged by the analysis, which needs Python 3.11 or newer.";
+A sweep like any other (see `sweep --help`). The analysis prints the table and judges; it needs Python 3.11 or newer.";
 
 pub(crate) fn run(project: &Project, arguments: &CompareArgs) -> Result<Exit> {
     let config = match arguments.specs.as_slice() {
@@ -62,7 +62,7 @@ pub(crate) fn run(project: &Project, arguments: &CompareArgs) -> Result<Exit> {
 fn page(
     sweep: &SweepDir,
     manifest: &Manifest,
-    table: &Table<'_>,
+    table: Option<&Value>,
     is_begun_here: bool,
     format: Format,
 ) -> Result<String> {
@@ -70,8 +70,7 @@ fn page(
     Page {
         manifest,
         host: &sweep.host()?,
-        rows: &table.rows,
-        judgement: table.judgement.as_deref(),
+        table,
         arguments: if is_begun_here {
             &typed
         } else {
@@ -79,5 +78,5 @@ fn page(
         },
         as_typed: is_begun_here,
     }
-    .text(format, Terminal::of_stdout())
+    .text(format, columns_of_stdout())
 }

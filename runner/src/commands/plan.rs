@@ -11,7 +11,7 @@ use crate::options::meaning::{asked, builds};
 use crate::options::project::Project;
 use crate::plan;
 use crate::plan::estimate;
-use crate::report::table::{self, Terminal, labelled};
+use crate::report::table::{self, columns_of_stdout, labelled};
 use crate::run::progress::{count, human};
 use crate::stop::Exit;
 
@@ -119,16 +119,16 @@ pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
 }
 
 fn print(facts: &[Fact]) -> Result<Exit> {
-    table::print(&shown(facts, Terminal::of_stdout()))?;
+    table::print(&shown(facts, columns_of_stdout()))?;
     Ok(Exit::Good)
 }
 
 /// One thing that a plan says: what about, and what.
 type Fact = (&'static str, String);
 
-fn shown(facts: &[Fact], look: Terminal) -> String {
+fn shown(facts: &[Fact], columns: Option<usize>) -> String {
     let rows = facts.iter().map(|(what, says)| (*what, says.as_str()));
-    labelled(rows, [12, look.columns.unwrap_or(usize::MAX)], "  ")
+    labelled(rows, [12, columns.unwrap_or(usize::MAX)], "  ")
 }
 
 fn workloads(asked: &plan::Asked) -> Vec<String> {
@@ -216,15 +216,7 @@ mod tests {
             "workloads",
             format!("{words} tasks=10\nsum, medium: elements=1"),
         )];
-        let text = |columns| {
-            shown(
-                &facts,
-                Terminal {
-                    has_colour: false,
-                    columns,
-                },
-            )
-        };
+        let text = |columns| shown(&facts, columns);
         let narrow = text(Some(80));
         assert!(
             narrow.lines().all(|line| line.chars().count() <= 80),

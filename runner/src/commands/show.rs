@@ -1,4 +1,4 @@
-//! `show`: the table of a sweep, also printed at the end of `sweep`; or what a recording tells.
+//! `show`: how far a sweep got, and its table, which the analysis prints; or what a recording tells.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use clap::Args;
 
-use super::record;
+use super::{analysis, record};
 use crate::options::folder;
 use crate::options::project::Project;
 use crate::record::manifest::Manifest;
 use crate::record::sweep_dir::SweepDir;
 use crate::record::trials_file::BrokenLine;
-use crate::report::judgement;
-use crate::report::summary::{self, Row, Summary};
-use crate::report::table::{Format, Terminal, print};
-use crate::run::progress::count;
+use crate::report::page::host_line;
+use crate::report::summary::Summary;
+use crate::report::table::Format;
+use crate::run::progress::{count, headline};
 use crate::stop::{Exit, Stop};
 
 /// Arguments of `show`.
@@ -65,27 +65,32 @@ pub(crate) fn run(place: impl FnOnce() -> Result<Project>, arguments: &ShowArgs)
     let parent = project.sweeps(arguments.output.as_deref());
     let sweep = SweepDir::find(&project.checkout, &parent, &arguments.sweep)?;
     let manifest = sweep.manifest()?;
-    let summary = summarized(&sweep, &manifest, Broken::LeftOut)?;
-    let mut table = Table::of(&sweep, &manifest, &summary, arguments.format)?;
     // What is known at once is not kept back while Python is set up.
-    print(&table.text)?;
-    print(&table.judge(project))?;
-    if summary.trials < manifest.trials_planned {
-        let remedy = if manifest.shards.is_empty() {
-            format!(
-                "`cargo runner sweep --resume {}` runs the others",
-                project.reference_to(&sweep)
-            )
-        } else {
-            "finish the shards and merge them again".to_owned()
-        };
-        tell!(
-            "note: {} of {} trials; {remedy}",
-            summary.trials,
-            manifest.trials_planned
-        );
+    let summary = summarized(&sweep, &manifest, Broken::LeftOut)?;
+    let asked = &manifest.asked;
+    let shown = project.checkout.shown(sweep.path());
+    tell!("{shown}: {}", headline(asked, manifest.trials_planned));
+    if asked.machine.is_none() {
+        tell!("host: {}", host_line(&sweep.host()?, asked));
     }
-    Ok(Exit::Good)
+    let which = project.reference_to(&sweep);
+    tell!("{}", how_far(&manifest, &summary, &which));
+    tell_counted(&summary);
+    analysis::print_table(project, &sweep, arguments.format)
+}
+
+/// How many trials are there, and what to do about the others.
+fn how_far(manifest: &Manifest, summary: &Summary, reference: &str) -> String {
+    let Summary { trials, failed, .. } = summary;
+    let planned = manifest.trials_planned;
+    let far = format!("{trials} of {planned} trials are there, {failed} failed");
+    if *trials >= planned {
+        far
+    } else if manifest.shards.is_empty() {
+        format!("{far}; `cargo runner sweep --resume {reference}` runs the others")
+    } else {
+        format!("{far}; finish the shards and merge them again")
+    }
 }
 
 /// Sweeps are folders, so what is a file, or is called like one that is not there, is a recording.
@@ -103,7 +108,7 @@ pub(crate) enum Broken {
     Refused,
 }
 
-/// What the tables need of a sweep's records.
+/// What is to be known of a sweep's records before the analysis reads them.
 pub(crate) fn summarized(sweep: &SweepDir, manifest: &Manifest, which: Broken) -> Result<Summary> {
     /// At most so many broken lines are reported one by one.
     const TOLD: usize = 3;
@@ -155,85 +160,13 @@ pub(crate) fn summarized(sweep: &SweepDir, manifest: &Manifest, which: Broken) -
     Ok(summary)
 }
 
-/// What is printed of a sweep.
-pub(crate) struct Table<'a> {
-    sweep: &'a SweepDir,
-    manifest: &'a Manifest,
-    format: Format,
-    look: Terminal,
-    /// Ends with a line end.
-    pub(crate) text: String,
-    /// What the analysis says, once it was asked; `None` as well where it has nothing to say.
-    pub(crate) judgement: Option<String>,
-    /// Its rows; none of an experiment about answers.
-    pub(crate) rows: Vec<Row>,
-}
-
-impl<'a> Table<'a> {
-    /// The table for standard output, coloured for a terminal unless `NO_COLOR` is set.
-    pub(crate) fn of(
-        sweep: &'a SweepDir,
-        manifest: &'a Manifest,
-        summary: &Summary,
-        format: Format,
-    ) -> Result<Self> {
-        let asked = &manifest.asked;
-        let look = Terminal::of_stdout();
-        let table = |text, rows| Self {
-            sweep,
-            manifest,
-            format,
-            look,
-            text,
-            judgement: None,
-            rows,
-        };
-        if asked.is_about_answers() {
-            let text = summary::answers_table(&summary.agreements(), format)?;
-            return Ok(table(text, Vec::new()));
-        }
-        let rows = summary.rows();
-        let mut text = summary::table(asked, &rows, format, look)?;
-        let foot = || summary::foot(asked, &summary.conditions, manifest.settle_ms);
-        match format {
-            Format::Table => text.extend(["\n", &foot()]),
-            Format::Markdown => text.extend(["\n```text\n", &foot(), "```\n"]),
-            Format::Json | Format::Csv => {}
-        }
-        if summary.counted > 0 {
-            tell!(
-                "note: {} trials of instrumented builds were counted, not timed; the report draws their counts, \
-                 `cargo runner analysis table SWEEP events` prints them",
-                summary.counted
-            );
-        }
-        Ok(table(text, rows))
-    }
-
-    /// Asks the analysis, which takes seconds, or minutes where Python is not set up. Gives what
-    /// comes below the text: nothing, where that is data.
-    pub(crate) fn judge(&mut self, project: &Project) -> String {
-        // Rows alone have no place for it.
-        let is_wanted = match self.format {
-            Format::Table | Format::Markdown => true,
-            Format::Json => self.manifest.is_ad_hoc,
-            Format::Csv => false,
-        };
-        if !is_wanted {
-            return String::new();
-        }
-        let judgement = judgement::of(
-            project.checkout.root(),
-            self.sweep,
-            &self.manifest.asked,
-            self.look.columns,
-            &project.reference_to(self.sweep),
+/// Says where the counts of a sweep are, if it has any: its table has times alone.
+pub(crate) fn tell_counted(summary: &Summary) {
+    if summary.counted > 0 {
+        tell!(
+            "note: {} trials of instrumented builds were counted, not timed; the report draws their counts, \
+             `cargo runner analysis table SWEEP events` prints them",
+            summary.counted
         );
-        self.judgement = judgement;
-        let below = self
-            .judgement
-            .as_ref()
-            .filter(|_| self.format != Format::Json);
-        below.map_or_else(String::new, |text| format!("\n{text}\n"))
     }
 }

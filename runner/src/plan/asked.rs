@@ -49,12 +49,6 @@ pub struct Regime {
     pub placement: Placement,
 }
 
-impl std::fmt::Display for Regime {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} frequency, workers {}", self.mode, self.placement)
-    }
-}
-
 /// An instance file, known by its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Input {
@@ -104,12 +98,6 @@ impl Load {
     pub(crate) fn uses_pool(&self) -> bool {
         self.resolved()
             .is_none_or(|(workload, values)| workload.uses_pool(&values))
-    }
-
-    /// Whether a clock sets its time, so that CPU time comes first; see [`Description::is_paced`].
-    pub(crate) fn is_paced(&self) -> bool {
-        self.resolved()
-            .is_some_and(|(workload, values)| workload.is_paced(&values))
     }
 }
 

@@ -50,7 +50,7 @@ mod tests {
 
     use super::*;
     use crate::plan;
-    use crate::report::summary::tests::asked;
+    use crate::plan::tests::asked;
 
     #[test]
     fn more_iterations_and_larger_sizes_take_longer_and_what_runs_for_a_given_time_takes_that() {

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr};
 
 use crate::plan::id::Id;
-use crate::plan::{Asked, Mode, Regime};
+use crate::plan::{Asked, Mode};
 
 /// What a sweep knows of the CPU frequency during a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
@@ -165,14 +165,6 @@ pub struct Record {
 }
 
 impl Record {
-    /// Under what regime it ran.
-    pub(crate) fn regime(&self) -> Regime {
-        Regime {
-            mode: self.mode,
-            placement: self.placement,
-        }
-    }
-
     /// The one of [`Asked::workloads`] that it is of.
     pub(crate) fn load(&self, asked: &Asked) -> Option<usize> {
         asked.workloads.iter().position(|load| {

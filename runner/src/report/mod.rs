@@ -1,6 +1,5 @@
-//! What is told of records: tables, pages, and the judgement, which the analysis makes.
+//! What is told of records: how far a sweep got, pages, and what the analysis makes of them.
 
-pub(crate) mod judgement;
 pub(crate) mod page;
 pub mod python;
 pub mod summary;

@@ -8,10 +8,9 @@ use serde_json::Value;
 
 use crate::config::Source;
 use crate::config::checkout::Commit;
-use crate::plan::is_free;
+use crate::plan::{Asked, is_free};
 use crate::record::manifest::{Manifest, MeasuredBranch};
-use crate::report::summary::Row;
-use crate::report::table::{Format, Terminal, data, json, wrapped};
+use crate::report::table::{Format, json, wrapped};
 use crate::run::progress::count;
 
 /// What is printed around the table: [`Self::head`] before it, and then the rest.
@@ -21,10 +20,8 @@ pub(crate) struct Page<'a> {
     pub manifest: &'a Manifest,
     /// Its `host.json`.
     pub host: &'a Value,
-    /// Medians and ratios.
-    pub rows: &'a [Row],
-    /// What the analysis says.
-    pub judgement: Option<&'a str>,
+    /// Its table as data, where the page is that.
+    pub table: Option<&'a Value>,
     /// Arguments that make the same sweep.
     pub arguments: &'a [String],
     /// Whether they are as somebody typed them just now; else their paths start from the checkout.
@@ -41,26 +38,30 @@ impl Page<'_> {
         }
     }
 
-    /// What comes below the table, or the whole page where it is data; ends with a line end.
-    pub(crate) fn text(&self, format: Format, terminal: Terminal) -> Result<String> {
+    /// What comes below the table in lines of so many columns, or the whole page where it is data;
+    /// ends with a line end. Rows alone have no place for it.
+    pub(crate) fn text(&self, format: Format, columns: Option<usize>) -> Result<String> {
         match format {
-            Format::Csv => Ok(data(self.rows, format)?.unwrap_or_default()),
+            Format::Csv => Ok(String::new()),
             Format::Json => json(&serde_json::json!({
                 "sweep": self.manifest.name,
                 "baseline": self.manifest.asked.baseline,
-                "rows": self.rows,
-                "judgement": self.judgement,
-                "host": self.host_line(),
+                "rows": self.table.map(|table| &table["rows"]),
+                "judgement": self.table.map(|table| &table["judgement"]),
+                "host": host_line(self.host, &self.manifest.asked),
                 "versions": self.versions(),
                 "command": self.command(),
             })),
             Format::Markdown => Ok(self.markdown()),
-            Format::Table => Ok(self.plain(terminal)),
+            Format::Table => Ok(self.plain(columns.unwrap_or(100))),
         }
     }
 
     fn markdown(&self) -> String {
-        let mut text = format!("\n**Host:** {}\n\n**Versions:**\n\n", self.host_line());
+        let mut text = format!(
+            "\n**Host:** {}\n\n**Versions:**\n\n",
+            host_line(self.host, &self.manifest.asked)
+        );
         for version in self.versions() {
             let _ = writeln!(text, "- {version}");
         }
@@ -73,13 +74,16 @@ impl Page<'_> {
         text
     }
 
-    fn plain(&self, terminal: Terminal) -> String {
-        let columns = terminal.columns.unwrap_or(100);
+    fn plain(&self, columns: usize) -> String {
         let mut text = String::from("\n");
         let _ = writeln!(
             text,
             "{}",
-            wrapped(&format!("host: {}", self.host_line()), columns, "  ")
+            wrapped(
+                &format!("host: {}", host_line(self.host, &self.manifest.asked)),
+                columns,
+                "  "
+            )
         );
         for version in self.versions() {
             let _ = writeln!(text, "{}", wrapped(&version, columns, "  "));
@@ -111,43 +115,6 @@ impl Page<'_> {
         format!("cargo runner {}", words.join(" "))
     }
 
-    fn host_line(&self) -> String {
-        let text = |pointer: &str| self.host.pointer(pointer).and_then(Value::as_str);
-        let mut words = vec![text("/cpu/model_name").unwrap_or("unknown CPU").to_owned()];
-        if let Some(cpus) = self.host.get("cpus_usable").and_then(Value::as_u64) {
-            let cpus = usize::try_from(cpus).unwrap_or(usize::MAX);
-            words.push(count(cpus, "CPU", "CPUs"));
-        }
-        if self
-            .host
-            .pointer("/cpu/is_virtual")
-            .and_then(Value::as_bool)
-            == Some(true)
-        {
-            words.push("virtual machine".to_owned());
-        }
-        words.extend(text("/kernel/osrelease").map(|release| format!("Linux {release}")));
-        let modes: Vec<String> = self
-            .manifest
-            .asked
-            .modes
-            .iter()
-            .map(ToString::to_string)
-            .collect();
-        let driver =
-            text("/frequency/scaling_driver").map_or("uncontrolled".to_owned(), |driver| {
-                let governor = text("/frequency/scaling_governor").unwrap_or("unknown");
-                format!("{}, {driver}, governor {governor}", modes.join(" and "))
-            });
-        words.push(format!("CPU frequency {driver}"));
-        let placements = &self.manifest.asked.placements;
-        if !is_free(placements) {
-            let placements: Vec<String> = placements.iter().map(ToString::to_string).collect();
-            words.push(format!("workers {}", placements.join(" and ")));
-        }
-        words.join(", ")
-    }
-
     fn versions(&self) -> Vec<String> {
         let manifest = self.manifest;
         let mut lines: Vec<String> = manifest.branches.iter().map(version).collect();
@@ -163,6 +130,32 @@ impl Page<'_> {
         ));
         lines
     }
+}
+
+/// What a sweep's `host.json` says of the machine, in one line.
+pub(crate) fn host_line(host: &Value, asked: &Asked) -> String {
+    let text = |pointer: &str| host.pointer(pointer).and_then(Value::as_str);
+    let mut words = vec![text("/cpu/model_name").unwrap_or("unknown CPU").to_owned()];
+    if let Some(cpus) = host.get("cpus_usable").and_then(Value::as_u64) {
+        let cpus = usize::try_from(cpus).unwrap_or(usize::MAX);
+        words.push(count(cpus, "CPU", "CPUs"));
+    }
+    if host.pointer("/cpu/is_virtual").and_then(Value::as_bool) == Some(true) {
+        words.push("virtual machine".to_owned());
+    }
+    words.extend(text("/kernel/osrelease").map(|release| format!("Linux {release}")));
+    let modes: Vec<String> = asked.modes.iter().map(ToString::to_string).collect();
+    let driver = text("/frequency/scaling_driver").map_or("uncontrolled".to_owned(), |driver| {
+        let governor = text("/frequency/scaling_governor").unwrap_or("unknown");
+        format!("{}, {driver}, governor {governor}", modes.join(" and "))
+    });
+    words.push(format!("CPU frequency {driver}"));
+    let placements = &asked.placements;
+    if !is_free(placements) {
+        let placements: Vec<String> = placements.iter().map(ToString::to_string).collect();
+        words.push(format!("workers {}", placements.join(" and ")));
+    }
+    words.join(", ")
 }
 
 fn title(manifest: &Manifest) -> String {

@@ -28,10 +28,10 @@ fn branch(name: &str, baseline: bool) -> MeasuredBranch {
 }
 
 fn manifest() -> Manifest {
-    let asked = crate::report::summary::tests::asked();
+    let asked = crate::plan::tests::asked();
     let branches = vec!["master".to_owned(), "mine".to_owned()];
     let placements = crate::plan::PlacementChoice::Both.placements();
-    let asked = crate::plan::Asked {
+    let asked = Asked {
         branches,
         placements,
         ..asked
@@ -62,16 +62,11 @@ fn page(format: Format, columns: Option<usize>) -> String {
     let page = Page {
         manifest: &manifest,
         host: &host,
-        rows: &[],
-        judgement: Some("Nowhere slower."),
+        table: None,
         arguments: &manifest.command_line,
         as_typed: true,
     };
-    let terminal = Terminal {
-        has_colour: false,
-        columns,
-    };
-    Page::head(&manifest, format) + &page.text(format, terminal).unwrap()
+    Page::head(&manifest, format) + &page.text(format, columns).unwrap()
 }
 
 #[test]

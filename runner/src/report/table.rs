@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::{IsTerminal as _, Write as _};
 
 use anyhow::{Context as _, Result};
-use comfy_table::{Cell, CellAlignment, Color, ColumnConstraint, Table, Width, presets};
+use comfy_table::{Cell, CellAlignment, ColumnConstraint, Table, Width, presets};
 use serde::Serialize;
 use textwrap::{Options, WordSplitter};
 
@@ -19,25 +19,6 @@ pub enum Format {
     Json,
     /// One line per row.
     Csv,
-}
-
-/// Rows as data, ending with a line end; `None` where `format` is for people.
-///
-/// # Errors
-/// If a row has no JSON or CSV form (CSV has none for a row within a row).
-pub fn data<T: Serialize>(rows: &[T], format: Format) -> Result<Option<String>> {
-    Ok(match format {
-        Format::Table | Format::Markdown => None,
-        Format::Json => Some(json(&rows)?),
-        Format::Csv => {
-            let mut writer = csv::Writer::from_writer(Vec::new());
-            for row in rows {
-                writer.serialize(row)?;
-            }
-            let bytes = writer.into_inner().context("CSV is written to memory")?;
-            Some(String::from_utf8(bytes)?)
-        }
-    })
 }
 
 /// Prints a text on standard output at once, also where that is a file or a pipe.
@@ -58,29 +39,12 @@ pub fn json(value: &impl Serialize) -> Result<String> {
     Ok(format!("{}\n", serde_json::to_string_pretty(value)?))
 }
 
-/// What standard output can show.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Terminal {
-    /// Colours may be used.
-    pub has_colour: bool,
-    /// Columns of the terminal; `None` if it is no terminal, and lines may be as long as they are.
-    pub columns: Option<usize>,
-}
-
-impl Terminal {
-    /// That of this process's standard output; no colour if `NO_COLOR` is set.
-    pub(crate) fn of_stdout() -> Self {
-        let wants_none = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let is_terminal = std::io::stdout().is_terminal();
-        let columns = Table::new()
-            .width()
-            .filter(|_| is_terminal)
-            .map(usize::from);
-        Self {
-            has_colour: is_terminal && !wants_none,
-            columns,
-        }
-    }
+/// Columns of the terminal that standard output is; `None` if it is no terminal, and lines may be as
+/// long as they are.
+pub(crate) fn columns_of_stdout() -> Option<usize> {
+    let is_terminal = std::io::stdout().is_terminal();
+    let columns = Table::new().width().filter(|_| is_terminal);
+    columns.map(usize::from)
 }
 
 /// A text that changes nothing on a terminal but its lines: it may quote what others wrote.
@@ -95,12 +59,11 @@ pub(crate) fn plain(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-/// A column: its heading, whether numbers stand in it, and how wide it is at least.
+/// A column: its heading, and whether numbers stand in it.
 #[derive(Clone, Debug)]
 pub struct Column {
     title: Cow<'static, str>,
     is_figure: bool,
-    width: usize,
 }
 
 impl Column {
@@ -109,7 +72,6 @@ impl Column {
         Self {
             title: title.into(),
             is_figure: false,
-            width: 0,
         }
     }
 
@@ -118,13 +80,7 @@ impl Column {
         Self {
             title: title.into(),
             is_figure: true,
-            width: 0,
         }
-    }
-
-    /// The same with at least so many characters, so that tables below each other line up.
-    pub(crate) fn at_least(self, width: usize) -> Self {
-        Self { width, ..self }
     }
 }
 
@@ -132,7 +88,7 @@ impl Column {
 #[derive(Clone, Debug)]
 pub struct TextTable {
     columns: Vec<Column>,
-    rows: Vec<Vec<(String, Option<Color>)>>,
+    rows: Vec<Vec<String>>,
 }
 
 /// Between columns in a terminal.
@@ -147,26 +103,23 @@ impl TextTable {
         }
     }
 
-    /// Adds a row of `plain` texts, of which the last may be coloured.
+    /// Adds a row of `plain` texts.
     ///
     /// # Panics
     /// If it has not as many cells as there are columns.
-    pub fn push(&mut self, cells: impl IntoIterator<Item = String>, last: Option<Color>) {
-        let mut row: Vec<_> = cells.into_iter().map(|cell| (plain(&cell), None)).collect();
+    pub fn push(&mut self, cells: impl IntoIterator<Item = String>) {
+        let row: Vec<_> = cells.into_iter().map(|cell| plain(&cell)).collect();
         assert_eq!(
             row.len(),
             self.columns.len(),
             "a row has a cell for each column"
         );
-        if let Some(cell) = row.last_mut() {
-            cell.1 = last;
-        }
         self.rows.push(row);
     }
 
-    /// The table, ending with a line end. [`Format::Json`] and [`Format::Csv`] are for [`data`];
-    /// here they are taken as [`Format::Table`].
-    pub(crate) fn text(&self, format: Format, terminal: Terminal) -> String {
+    /// The table, ending with a line end, in lines of at most so many columns; what is not
+    /// [`Format::Markdown`] is taken as [`Format::Table`].
+    pub(crate) fn text(&self, format: Format, columns: Option<usize>) -> String {
         let is_markdown = format == Format::Markdown;
         let mut table = Table::new();
         table.load_style(if is_markdown {
@@ -174,23 +127,17 @@ impl TextTable {
         } else {
             presets::NOTHING
         });
-        if terminal.has_colour {
-            table.enforce_styling();
-        } else {
-            table.force_no_tty();
-        }
+        table.force_no_tty();
         table.set_header(self.columns.iter().map(|column| &*column.title));
-        let widths = self.widths(terminal.columns);
+        let widths = self.widths(columns);
         for row in &self.rows {
-            table.add_row(row.iter().zip(&widths).map(|((text, colour), &width)| {
+            table.add_row(row.iter().zip(&widths).map(|(text, &width)| {
                 // A bar would end the cell.
-                let text = if is_markdown {
+                Cell::new(if is_markdown {
                     text.replace('|', "\\|")
                 } else {
                     textwrap::fill(text, width)
-                };
-                let cell = Cell::new(text);
-                colour.map_or(cell.clone(), |colour| cell.fg(colour))
+                })
             }));
         }
         for (index, column) in table.column_iter_mut().enumerate() {
@@ -223,12 +170,8 @@ impl TextTable {
     /// spaces and dashes.
     fn widths(&self, columns: Option<usize>) -> Vec<usize> {
         let widest = |index: usize| {
-            let cells = self.rows.iter().map(|row| row[index].0.chars().count());
-            let column = &self.columns[index];
-            cells
-                .chain([column.title.len(), column.width])
-                .max()
-                .unwrap_or(0)
+            let cells = self.rows.iter().map(|row| row[index].chars().count());
+            cells.fold(self.columns[index].title.len(), usize::max)
         };
         let mut widths: Vec<usize> = (0..self.columns.len()).map(widest).collect();
         let total =
@@ -280,8 +223,8 @@ mod tests {
     fn table() -> TextTable {
         let mut table = TextTable::new([Column::text("branch"), Column::number("ratio")]);
         let long = "split-counters-no-jec-sleepers-only-cache-padded";
-        table.push([long.to_owned(), "1.024".to_owned()], None);
-        table.push(["a|b".to_owned(), "0.5".to_owned()], Some(Color::Green));
+        table.push([long.to_owned(), "1.024".to_owned()]);
+        table.push(["a|b".to_owned(), "0.5".to_owned()]);
         table
     }
 
@@ -295,11 +238,7 @@ mod tests {
 
     #[test]
     fn a_narrow_terminal_breaks_names_at_dashes_and_no_line_is_longer() {
-        let terminal = Terminal {
-            has_colour: false,
-            columns: Some(40),
-        };
-        let text = table().text(Format::Table, terminal);
+        let text = table().text(Format::Table, Some(40));
         assert!(
             text.lines().all(|line| line.chars().count() <= 40),
             "{text}"
@@ -310,18 +249,9 @@ mod tests {
 
     #[test]
     fn without_a_terminal_a_row_is_a_line_whatever_its_length() {
-        let text = table().text(Format::Table, Terminal::default());
+        let text = table().text(Format::Table, None);
         assert_eq!(text.lines().count(), 3, "{text}");
         assert!(!text.contains('\u{1b}'), "{text}");
-    }
-
-    #[test]
-    fn colour_comes_only_where_it_is_wanted() {
-        let terminal = Terminal {
-            has_colour: true,
-            columns: None,
-        };
-        assert!(table().text(Format::Table, terminal).contains('\u{1b}'));
     }
 
     #[test]
@@ -332,7 +262,7 @@ mod tests {
 
     #[test]
     fn markdown_escapes_what_would_end_a_cell() {
-        let text = table().text(Format::Markdown, Terminal::default());
+        let text = table().text(Format::Markdown, None);
         assert!(text.contains("| a\\|b"), "{text}");
         assert!(text.lines().nth(1).unwrap().contains("---"), "{text}");
     }

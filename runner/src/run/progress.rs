@@ -238,8 +238,8 @@ impl Watch for Progress {
     }
 }
 
-/// What to say of a sweep before it starts: its size in one line.
-pub(crate) fn headline(asked: &Asked, plan: &Plan) -> String {
+/// What a sweep is: its size in one line.
+pub(crate) fn headline(asked: &Asked, trials: usize) -> String {
     let mut workloads: Vec<&str> = asked
         .workloads
         .iter()
@@ -266,7 +266,7 @@ pub(crate) fn headline(asked: &Asked, plan: &Plan) -> String {
         },
         workloads.join(" "),
         count(asked.threads.len(), "thread count", "thread counts"),
-        count(plan.len(), "trial", "trials")
+        count(trials, "trial", "trials")
     )
 }
 

@@ -11,7 +11,6 @@ use runner::plan::id::Id;
 use runner::plan::{self, Asked, Load, Mode, Plan, Trial};
 use runner::record::sweep_dir::SweepDir;
 use runner::record::{FreqState, Record};
-use runner::report::summary::Summary;
 
 use counted::peak_bytes;
 use protocol::{Iteration, Metric, Placement, SCHEMA, Usage};
@@ -128,29 +127,6 @@ fn a_plan_takes_a_few_bytes_for_each_trial() {
     // Two of its own and a share of its block's, and what grows by doubling holds up to three times
     // as much.
     assert!((2..=40).contains(&bytes), "{bytes} bytes");
-}
-
-#[test]
-fn what_the_tables_need_of_a_trial_is_a_few_numbers() {
-    let bytes = bytes_per_trial(|replicates| {
-        let asked = asked(replicates);
-        let plan = planned(&asked);
-        let ((), bytes) = peak_bytes(|| {
-            let mut summary = Summary::new(&asked);
-            for trial in plan.trials() {
-                summary.add(&record(&asked, &trial));
-            }
-            assert!(
-                summary
-                    .rows()
-                    .iter()
-                    .all(|row| row.failed == 0 && row.median_ns.is_some())
-            );
-            assert_eq!(summary.conditions.trials, plan.len());
-        });
-        bytes
-    });
-    assert!((24..=160).contains(&bytes), "{bytes} bytes");
 }
 
 #[test]

@@ -12,6 +12,9 @@ from sweep_analysis.read.load import CHECKOUT, SWEEPS, Sweep, read_sweep
 SPEEDUP_BY_BRANCH = "speedup-by-branch"
 """Speed-up by threads, a panel for each workload: what every report shows."""
 
+ANSWERS = "answers"
+"""A table: whether every branch gives the sequential program's answer."""
+
 
 @dataclass(frozen=True)
 class Experiment:

@@ -38,6 +38,7 @@ TIMES = _of(
     iterations=pl.UInt32,
     elapsed_ns=pl.Float64,  # median over the trial's iterations
     ns_per_unit=pl.Float64,  # median over the trial's iterations: wall time per unit of work
+    cpu_ns=pl.Float64,  # user and system time of the process, likewise
     cpu_ns_per_unit=pl.Float64,  # user and system time of the process per unit of work, likewise
     cpus_busy=pl.Float64,  # CPU time over wall time: how many CPUs the process kept, likewise
     p50_ns=pl.Float64,  # how long work waited, as the trial told it: see `latency.waits_of`; null: untold
@@ -47,6 +48,44 @@ TIMES = _of(
 )
 """One row per good trial: see `speedup.trial_times`. There may be a million, so words are kept as in `TRIALS`."""
 TIMES.update((name, TRIALS[name]) for name in (*CELL, "trial", "freq_state", "work_unit"))
+
+MEDIANS = pl.Schema(
+    {
+        "workload": pl.String,
+        "size": pl.String,
+        "parameters": pl.String,  # that tell the row from others of its workload, as `name=value`
+        "mode": pl.String,
+        "placement": pl.String,
+        "program": pl.String,
+        "threads": pl.Int64,
+        "oversubscribed": pl.Boolean,
+        "paced": pl.Boolean,  # a clock sets the program's time, so that CPU time comes first
+        "branch": pl.String,  # or the baseline's A/A control
+        "trials": pl.Int64,  # good ones
+        "failed": pl.Int64,
+        "median_ns": pl.Float64,  # median over trials of the median time of an iteration
+        "cpu_ns": pl.Float64,  # the same of the CPU time of all threads
+        "speed_up": pl.Float64,  # the sequential program's time per unit of work over this one's
+        "ratio": pl.Float64,  # time per unit of work over the baseline's, median over blocks
+        "cpu_ratio": pl.Float64,  # the same of the CPU time
+    }
+)
+"""One row per cell that a sweep has trials of: see `medians.medians`."""
+
+AGREEMENTS = pl.Schema(
+    {
+        "workload": pl.String,
+        "way": pl.String,  # parameters in which instances of the same sequential program differ
+        "instance": pl.String,  # parameters in which sequential programs differ
+        "expected": pl.String,  # its answer; null if no trial of it succeeded, or they disagree
+        "branch": pl.String,
+        "trials": pl.Int64,  # failed ones included
+        "agreeing": pl.Int64,  # of which gave the expected answer
+        "hung": pl.Int64,  # of which noticed by themselves that they got no further
+        "failed": pl.Int64,  # of which failed otherwise
+    }
+)
+"""One row per load and branch: see `agreements.agreements`."""
 
 SPEEDUPS = _of(
     POOL_CELL,

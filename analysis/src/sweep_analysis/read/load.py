@@ -122,11 +122,12 @@ def find_sweep(asked: Path, sweeps: Path = SWEEPS) -> Path:
     )
 
 
-def read_sweep(folder: Path) -> Sweep:
+def read_sweep(folder: Path, *, leaves_out: bool = False) -> Sweep:
     """Read `manifest.json`, `host.json` and `trials.jsonl` of one sweep.
 
     The records may be compressed, by this runner or by one before. A torn last line (no newline at
-    its end: the sweep was killed while writing) is set aside and noted.
+    its end: the sweep was killed while writing) is set aside and noted; with `leaves_out` likewise
+    every line that is no record.
 
     Raises:
         InputError: a file is missing or empty, or a line is not a record of the version read here.
@@ -139,7 +140,7 @@ def read_sweep(folder: Path) -> Sweep:
     host = _read_object(folder / "host.json")
     file = file_of(folder)
     try:
-        records = parse(file)
+        records = parse(file, leaves_out=leaves_out)
     except OSError as error:
         raise _unreadable(file, error) from error
     notes = list(records.notes)

@@ -23,6 +23,7 @@ import numpy.typing as npt
 import polars as pl
 
 from sweep_analysis.read.errors import InputError
+from sweep_analysis.read.labels import count
 from sweep_analysis.read.schema import (
     EVENTS,
     FREE,
@@ -103,8 +104,10 @@ def file_of(folder: Path) -> Path:
     return next((folder / name for name in names if (folder / name).is_file()), folder / names[0])
 
 
-def parse(file: Path) -> Records:
+def parse(file: Path, *, leaves_out: bool = False) -> Records:
     """Decode a whole file.
+
+    In: whether a line that is no record, or of a trial that is there already, is left out and noted.
 
     Raises:
         InputError: the file has no record, a line is no valid record, or what is compressed is
@@ -115,7 +118,13 @@ def parse(file: Path) -> Records:
     lines = _whole_lines(file, notes)
     decoder = msgspec.json.Decoder(Trial)
     name = str(file)  # Once, and not for each line.
+    seen: set[str] = set()
+    broken = 0
     for batch in _batches(lines):
+        if leaves_out:
+            read = len(batch)
+            batch = [line for line in batch if _is_new_record(decoder, line[1], seen)]  # noqa: PLW2901
+            broken += read - len(batch)
         records = [_decode(decoder, line, f"{name}:{number}") for number, line in batch]
         times = _times(file, batch, records)
         timed = [record for record in records if not record.branch.endswith(INSTRUMENTED_SUFFIX)]
@@ -129,6 +138,11 @@ def parse(file: Path) -> Records:
         _add(parts["metrics"], _metrics(timed))
         _add(parts["spent"], _spent(timed))
         _add(parts["line_waits"], _line_waits(timed))
+    if broken:
+        notes.append(
+            f"{count(broken, 'line')} of {file.name} {'is' if broken == 1 else 'are'} no record and left out; "
+            f"`cargo runner repair {file.parent.name}` sets such lines aside."
+        )
     if not parts["trials"]:
         raise InputError(
             file, "no trial was recorded", "run the sweep, or resume it with `--resume`"
@@ -197,6 +211,17 @@ def _batches(lines: Iterator[tuple[int, bytes]]) -> Iterator[list[tuple[int, byt
             batch, size = [], 0
     if batch:
         yield batch
+
+
+def _is_new_record(decoder: msgspec.json.Decoder[Trial], line: bytes, seen: set[str]) -> bool:
+    """Whether a line is the first record of its trial, which is added to those `seen`."""
+    try:
+        trial = _decode(decoder, line, "").trial
+    except InputError:
+        return False
+    is_new = trial not in seen
+    seen.add(trial)
+    return is_new
 
 
 def _decode(decoder: msgspec.json.Decoder[Trial], line: bytes, where: str) -> Trial:
@@ -340,10 +365,15 @@ def _refuse_repeated(file: Path, trials: pl.Series) -> None:
 def _trials(records: list[Trial]) -> pl.DataFrame:
     """Rows of `schema.TRIALS`."""
     columns: dict[str, list[Any]] = {name: list(map(attrgetter(name), records)) for name in _PLAIN}
-    columns["parameters"] = [_pairs(tuple(it.parameters.items())) for it in records]
+    columns["parameters"] = [pairs(it.parameters) for it in records]
     usage = [_UNKNOWN if it.usage is None else it.usage for it in records]
     columns |= {name: list(map(attrgetter(name), usage)) for name in USAGE}
     return pl.DataFrame({name: columns[name] for name in TRIALS}, schema=TRIALS)
+
+
+def pairs(parameters: dict[str, str]) -> str:
+    """Parameters as `TRIALS` has them."""
+    return _pairs(tuple(parameters.items()))
 
 
 @lru_cache

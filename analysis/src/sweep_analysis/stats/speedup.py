@@ -48,6 +48,7 @@ def trial_times(sweep: Sweep) -> pl.LazyFrame:
             pl.len().cast(pl.UInt32).alias("iterations"),
             pl.col("elapsed_ns").median(),
             per_unit.median().alias("ns_per_unit"),
+            cpu.median().alias("cpu_ns"),
             (cpu / pl.col("work_units")).median().alias("cpu_ns_per_unit"),
             (cpu / pl.col("elapsed_ns")).median().alias("cpus_busy"),
         )
@@ -110,7 +111,7 @@ def with_time_outs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
         ended.collect()
         .join(work, on=CELL_SET)
         .with_columns(
-            limit_ns.alias("elapsed_ns"),
+            *(limit_ns.alias(name) for name in ("elapsed_ns", "cpu_ns")),
             *(
                 (limit_ns / pl.col("work")).alias(name)
                 for name in ("ns_per_unit", "cpu_ns_per_unit")

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::options::recording::read;
 use crate::record::whole_file;
-use crate::report::table::{self, Column, Format, Terminal, TextTable, plain};
+use crate::report::table::{self, Column, Format, TextTable, columns_of_stdout, plain};
 use crate::run::progress::human;
 use crate::stop::{Exit, Stop};
 
@@ -83,11 +83,11 @@ pub(super) fn print(recording: &Recording, tree: &Tree, format: Format) -> Resul
         Format::Json => table::json(&data(&facts, tree, &profile))?,
         Format::Markdown => format!(
             "```text\n{facts}```\n{}",
-            tables(tree, &profile, format, Terminal::default())
+            tables(tree, &profile, format, None)
         ),
         Format::Table | Format::Csv => format!(
             "{facts}{}",
-            tables(tree, &profile, format, Terminal::of_stdout())
+            tables(tree, &profile, format, columns_of_stdout())
         ),
     };
     table::print(&text)?;
@@ -97,9 +97,9 @@ pub(super) fn print(recording: &Recording, tree: &Tree, format: Format) -> Resul
     Ok(())
 }
 
-fn tables(tree: &Tree, profile: &Profile, format: Format, look: Terminal) -> String {
+fn tables(tree: &Tree, profile: &Profile, format: Format, columns: Option<usize>) -> String {
     let tables = [parallelism(profile), grains(profile), states(tree)];
-    let text = |table: &TextTable| format!("\n{}", table.text(format, look));
+    let text = |table: &TextTable| format!("\n{}", table.text(format, columns));
     tables.iter().map(text).collect()
 }
 
@@ -228,13 +228,10 @@ fn parallelism(profile: &Profile) -> TextTable {
     ]);
     let parts = profile.parallelism.len();
     for (index, mean) in profile.parallelism.iter().enumerate() {
-        table.push(
-            [
-                format!("{:>3} %", index * 100 / parts),
-                format!("{mean:.1}"),
-            ],
-            None,
-        );
+        table.push([
+            format!("{:>3} %", index * 100 / parts),
+            format!("{mean:.1}"),
+        ]);
     }
     table
 }
@@ -250,7 +247,7 @@ fn grains(profile: &Profile) -> TextTable {
                 count.to_string(),
                 percent(*sum, profile.work_ns),
             ];
-            table.push(row, None);
+            table.push(row);
         }
     }
     table
@@ -277,7 +274,7 @@ fn states(tree: &Tree) -> TextTable {
             .into_iter()
             .chain([thread.preempted_ns, thread.blocked_ns])
             .map(time);
-        table.push(std::iter::once(name).chain(times), None);
+        table.push(std::iter::once(name).chain(times));
     }
     table
 }

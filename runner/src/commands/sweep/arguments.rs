@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::{Args, Parser};
+use serde_json::Value;
 
-use crate::commands::show::Table;
 use crate::config::Config;
 use crate::options::{Selection, folder};
 use crate::plan::Asked;
@@ -91,9 +91,9 @@ Ctrl-C stops at once and loses at most the running trial.
 Exit codes:
   0 all good · 1 some trials failed · 2 bad input · 3 build failed · 4 host not fit · 130 interrupted";
 
-/// Makes what a page has below a sweep's table, or all of it where it is data; the flag says whether
-/// this command line began the sweep.
-pub(super) type MakePage = fn(&SweepDir, &Manifest, &Table<'_>, bool, Format) -> Result<String>;
+/// Makes what a page has below a sweep's table, or all of it of a table that is data; the flag says
+/// whether this command line began the sweep.
+pub(super) type MakePage = fn(&SweepDir, &Manifest, Option<&Value>, bool, Format) -> Result<String>;
 
 /// What one command that sweeps does otherwise than another.
 pub(crate) struct SweepCommand {

@@ -1,4 +1,4 @@
-//! The end of a sweep: its table, its account, its exit code.
+//! The end of a sweep: its account, its table, its exit code.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -6,15 +6,17 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 
 use super::arguments::{SweepArgs, SweepCommand};
-use crate::commands::show::Table;
+use crate::commands::analysis;
+use crate::commands::show::tell_counted;
 use crate::options::project::Project;
 use crate::record::manifest::Manifest;
 use crate::record::sweep_dir::SweepDir;
 use crate::report::page::Page;
-use crate::report::summary::{Agreement, Summary};
+use crate::report::summary::Summary;
 use crate::report::table::{Format, print};
 use crate::run::progress::{count, human};
 use crate::run::sweep::Tally;
+use crate::stop::exit::is_broken_pipe;
 use crate::stop::{Exit, Stop};
 
 fn done_now(trials: usize, failed: usize, tally: Tally, is_simulated: bool) -> String {
@@ -95,28 +97,6 @@ pub(super) fn finish(
     {
         tell!("warning: {error:#}; every trial is in it");
     }
-    let mut table = Table::of(sweep, manifest, summary, arguments.format)?;
-    let is_data = matches!(arguments.format, Format::Json | Format::Csv);
-    // The page has the table's data among its own. What is known at once is not kept back while
-    // Python is set up.
-    let shows_table = command.page.is_none() || !is_data;
-    if shows_table {
-        if command.page.is_some() {
-            print(&Page::head(manifest, arguments.format))?;
-        }
-        print(&table.text)?;
-    }
-    print(&table.judge(project))?;
-    if let Some(page) = command.page {
-        let is_begun_here = arguments.resume.is_none();
-        print(&page(
-            sweep,
-            manifest,
-            &table,
-            is_begun_here,
-            arguments.format,
-        )?)?;
-    }
     let failed = summary.failed;
     let is_simulated = manifest.asked.machine.is_some();
     let mut end = format!(
@@ -128,9 +108,28 @@ pub(super) fn finish(
         // Which line of which function waits is what a simulated machine knows and no other does.
         _ = writeln!(end, "waits:   cargo runner analysis lines {which}");
     }
+    tell_counted(summary);
+    // What is known at once is not kept back while Python is set up.
     match arguments.format {
-        Format::Table => print(&end)?,
+        Format::Table => print(&(end + "\n"))?,
         _ => tell!("{}", end.trim_end()),
+    }
+    let is_data = matches!(arguments.format, Format::Json | Format::Csv);
+    let missing = match print_result(project, arguments, command, sweep, manifest) {
+        Ok(Exit::Good) => None,
+        Ok(_) => Some("the analysis failed, as it says above".to_owned()),
+        Err(error) if is_broken_pipe(&error) => return Err(error),
+        Err(error) => Some(format!("{error:#}")),
+    };
+    if let Some(reason) = missing {
+        let remedy = format!(
+            "no table: {reason}. Every record is kept; once that is mended, `cargo runner show {which}` prints it"
+        );
+        // Data were asked for, and whoever reads them must not take nothing for all.
+        if is_data {
+            bail!(Stop::HostNotFit(remedy));
+        }
+        tell!("WARNING: {remedy}");
     }
     if let Some(unbuilt) = manifest.builds().find(|branch| branch.receipt.is_none()) {
         tell!(
@@ -140,13 +139,35 @@ pub(super) fn finish(
         );
         return Ok(Exit::BuildFailed);
     }
-    let is_proven =
-        !manifest.asked.is_about_answers() || summary.agreements().iter().all(Agreement::is_proven);
-    Ok(if failed == 0 && is_proven {
+    Ok(if summary.is_good() {
         Exit::Good
     } else {
         Exit::TrialsFailed
     })
+}
+
+/// Has the analysis print the table, and around it the page that the command makes.
+fn print_result(
+    project: &Project,
+    arguments: &SweepArgs,
+    command: &SweepCommand,
+    sweep: &SweepDir,
+    manifest: &Manifest,
+) -> Result<Exit> {
+    let format = arguments.format;
+    let Some(page) = command.page else {
+        return analysis::print_table(project, sweep, format);
+    };
+    let is_begun_here = arguments.resume.is_none();
+    if format == Format::Json {
+        let table = analysis::table_as_data(project, sweep)?;
+        print(&page(sweep, manifest, Some(&table), is_begun_here, format)?)?;
+        return Ok(Exit::Good);
+    }
+    print(&Page::head(manifest, format))?;
+    let table = analysis::print_table(project, sweep, format);
+    print(&page(sweep, manifest, None, is_begun_here, format)?)?;
+    table
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ pub(super) fn measure(
         );
     }
     let (mut summary, done) = recorded(&sweep, &manifest, &plan)?;
-    tell!("{}", headline(&manifest.asked, &plan));
+    tell!("{}", headline(&manifest.asked, plan.len()));
     tell!("writing {}", project.checkout.shown(sweep.path()));
     if !done.is_empty() {
         tell!(

@@ -1,0 +1,116 @@
+"""What the runner was asked to sweep, in the order in which tables have it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sweep_analysis.read.errors import InputError
+from sweep_analysis.read.experiment import ANSWERS, experiment_of
+from sweep_analysis.read.load import Sweep
+from sweep_analysis.read.records import pairs
+from sweep_analysis.read.schema import FREE
+
+Place = tuple[str, str, str]
+"""A workload, its size and its parameters as `schema.TRIALS` has them."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """A workload with all that selects its instance.
+
+    Attributes:
+        place: how its trials name it.
+        parameters: by name.
+        telling: names of parameters that tell it from the other loads of its workload.
+        ignored: names of parameters that mean nothing to the sequential program.
+    """
+
+    place: Place
+    parameters: dict[str, str]
+    telling: frozenset[str]
+    ignored: frozenset[str]
+
+    def own(self, *, is_sequential: bool = False) -> str:
+        """The parameters that tell it from others of its workload, as `name=value`."""
+        return self._named(self.telling - (self.ignored if is_sequential else frozenset()))
+
+    def way(self) -> str:
+        """Those of `own` that mean nothing to the sequential program."""
+        return self._named(self.telling & self.ignored)
+
+    @property
+    def sequential(self) -> Place:
+        """What loads with the same sequential program have in common."""
+        return (*self.place[:2], self._named(frozenset(self.parameters) - self.ignored))
+
+    def _named(self, names: frozenset[str]) -> str:
+        return pairs({name: value for name, value in self.parameters.items() if name in names})
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a manifest says of the question.
+
+    Attributes:
+        loads: in the order of the plan, each once.
+        regimes: frequency mode and placement, likewise.
+        names: the baseline, its A/A control if it ran, the other branches.
+        branches: the names of branches, the control excluded, in the order of the plan.
+        is_about_answers: whether the result is agreement, not time.
+    """
+
+    loads: list[Load]
+    regimes: list[tuple[str, str]]
+    names: list[str]
+    branches: list[str]
+    is_about_answers: bool
+
+
+def asked_of(sweep: Sweep) -> Asked:
+    """What a sweep was asked.
+
+    Raises:
+        InputError: nobody asked, as in the study's layout.
+    """
+    asked: dict[str, Any] = sweep.manifest.get("asked") or {}
+    if "workloads" not in asked or sweep.baseline is None:
+        raise InputError(
+            sweep.path / "manifest.json",
+            "does not say what was asked",
+            "only a sweep of this runner has the table; see `speedup` and `compare`",
+        )
+    experiment = experiment_of(sweep)
+    ignored = experiment.sequential_ignores if experiment else frozenset[str]()
+    others = [name for name in asked["branches"] if name != sweep.baseline]
+    return Asked(
+        list({load.place: load for load in _loads(asked["workloads"], ignored)}.values()),
+        [
+            (mode, placement)
+            for mode in asked["modes"]
+            for placement in asked.get("placements", [FREE])
+        ],
+        [sweep.baseline, *([str(sweep.twin)] if asked["twin"] else []), *others],
+        asked["branches"],
+        experiment is not None and experiment.figure == ANSWERS,
+    )
+
+
+def _loads(rows: list[dict[str, Any]], ignored: frozenset[str]) -> list[Load]:
+    return [
+        Load(
+            (row["workload"], row["size"], pairs(row["parameters"])),
+            row["parameters"],
+            frozenset(
+                name
+                for name, value in row["parameters"].items()
+                if any(
+                    other["parameters"].get(name) != value
+                    for other in rows
+                    if other["workload"] == row["workload"]
+                )
+            ),
+            ignored,
+        )
+        for row in rows
+    ]

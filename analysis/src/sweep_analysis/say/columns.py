@@ -1,0 +1,98 @@
+"""A table whose columns are chosen, and not made of a frame: for a terminal, or as Markdown."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from itertools import zip_longest
+
+GAP = "  "
+"""Between columns in a terminal."""
+
+MAGENTA, PLAIN = "\x1b[35m", "\x1b[39m"
+"""Begin and end of a marked cell."""
+
+NARROWEST = 12
+"""Columns that a column of words keeps: narrower, it would have a word a line."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a table is printed.
+
+    Attributes:
+        columns: those of the terminal; None if lines may be as long as they are.
+        has_colour: whether a terminal shows colours.
+        is_markdown: for a document, not for a terminal.
+    """
+
+    columns: int | None = None
+    has_colour: bool = False
+    is_markdown: bool = False
+
+    def heading(self, text: str, level: int) -> str:
+        """A line above tables."""
+        return f"{'#' * level} {text}\n\n" if self.is_markdown else f"{text}\n"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column.
+
+    Attributes:
+        title: its heading.
+        is_number: whether it stands to the right.
+        least: characters that it has at least, so that tables below each other line up.
+    """
+
+    title: str
+    is_number: bool = True
+    least: int = 0
+
+
+def table(columns: list[Column], rows: list[list[str]], look: Look, marked: set[int]) -> str:
+    """The table; the last cell of the rows numbered in `marked` has a colour."""
+    cells = [[plain(cell) for cell in row] for row in rows]
+    titles = [column.title for column in columns]
+    if look.is_markdown:
+        lines = [titles, ["---:" if column.is_number else "---" for column in columns]]
+        lines += [[cell.replace("|", "\\|") for cell in row] for row in cells]
+        return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    widths = _widths(columns, cells, look.columns)
+    text = ""
+    for number, row in enumerate([titles, *cells]):
+        is_marked = look.has_colour and number - 1 in marked
+        broken = [
+            textwrap.wrap(cell, width) or [""] for cell, width in zip(row, widths, strict=True)
+        ]
+        for parts in zip_longest(*broken, fillvalue=""):
+            padded = [
+                part.rjust(width) if column.is_number else part.ljust(width)
+                for part, width, column in zip(parts, widths, columns, strict=True)
+            ]
+            if is_marked:
+                padded[-1] = f"{MAGENTA}{padded[-1]}{PLAIN}"
+            text += GAP.join(padded).rstrip() + "\n"
+    return text
+
+
+def _widths(columns: list[Column], cells: list[list[str]], most: int | None) -> list[int]:
+    """As wide as what stands in them, but no wider together than a terminal.
+
+    For that the widest column of words is narrowed; its cells are broken at spaces and dashes.
+    """
+    widths = [
+        max(len(column.title), column.least, *(len(row[index]) for row in cells))
+        for index, column in enumerate(columns)
+    ]
+    words = [index for index, column in enumerate(columns) if not column.is_number]
+    excess = sum(widths) + len(GAP) * (len(widths) - 1) - (most or sum(widths) * 2)
+    if excess > 0 and words:
+        index = max(words, key=lambda it: widths[it])
+        widths[index] = max(widths[index] - excess, min(NARROWEST, widths[index]))
+    return widths
+
+
+def plain(text: str) -> str:
+    """A text that changes nothing on a terminal: it may quote what others wrote."""
+    return "".join(it if it.isprintable() else it.encode("unicode_escape").decode() for it in text)

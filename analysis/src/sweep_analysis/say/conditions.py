@@ -1,0 +1,82 @@
+"""Under which conditions the trials of a table ran: what a sceptic asks before believing it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from sweep_analysis.read.load import Sweep
+
+MUCH_STOLEN = 0.01
+"""A trial is named if the hypervisor took at least this share of its wall time, from all CPUs together."""
+
+_LABEL = 14
+"""Columns of the labels."""
+
+
+def conditions(sweep: Sweep) -> str:
+    """Lines of at most 80 columns, a label at the beginning of each condition."""
+    good = sweep.trials.filter(pl.col("outcome") == "ok").collect()
+    if sweep.machine:
+        machine = sweep.manifest["asked"]["machine"]
+        told = {
+            "simulated": f"{machine['name']}, {machine['title']}",
+            "seeds": f"{sweep.manifest['asked']['trials']} of each branch",
+            "frequency": _frequency(good),
+        }
+    else:
+        told = _of_host(sweep, good)
+    return "".join(f"{label + ':':<{_LABEL}}{what}\n" for label, what in told.items() if what)
+
+
+def _of_host(sweep: Sweep, good: pl.DataFrame) -> dict[str, str]:
+    settle = sweep.manifest.get("settle_ms")
+    low, high = _ends(good["core_to_core_ns"])
+    return {
+        "layouts": "1: the linker's own, whose luck is not told from the design's"
+        if sweep.layouts == 1
+        else f"{sweep.layouts} of each branch",
+        "settle gap": "not recorded" if settle is None else f"{settle} ms before each trial",
+        "frequency": _frequency(good),
+        "stolen time": _stolen(good),
+        "heat": _in_trials(good, "throttles", "slowed CPUs down"),
+        "CPU quota": _in_trials(good, "quota_throttled_ns", "was used up"),
+        "core to core": "" if low is None else f"{low:.0f} to {high:.0f} ns for a cache line",
+    }
+
+
+def _frequency(good: pl.DataFrame) -> str:
+    states = good["freq_state"].cast(pl.String).value_counts().sort("freq_state")
+    parts = [
+        f"{state} in {number} trials"
+        + (", since this host offers no control" if state == "uncontrolled" else "")
+        for state, number in states.iter_rows()
+    ]
+    low, high = _ends(pl.concat([good["ghz_before"], good["ghz_after"]]))
+    if low is not None:
+        parts.append(f"{low:.2f} to {high:.2f} GHz measured")
+    return f";\n{'':{_LABEL}}".join(parts)
+
+
+def _ends(values: pl.Series) -> tuple[Any, Any]:
+    """The least and the most; None if there are none."""
+    return values.min(), values.max()
+
+
+def _stolen(good: pl.DataFrame) -> str:
+    stolen = good.drop_nulls("steal_ns")
+    if stolen.is_empty():
+        return "not shown by this host"
+    many = stolen.filter(pl.col("steal_ns") > MUCH_STOLEN * pl.col("process_ns")).height
+    if not many:
+        return f"none of note in {good.height} trials"
+    return (
+        f"over {MUCH_STOLEN * 100:.0f} % of the wall time in {many} of {good.height} trials; "
+        f"{int(stolen['steal_ns'].sum()) / 1e9:.1f} s in all"
+    )
+
+
+def _in_trials(good: pl.DataFrame, column: str, what: str) -> str:
+    number = good.filter(pl.col(column) > 0).height
+    return f"{what} in {number} of {good.height} trials" if number else ""

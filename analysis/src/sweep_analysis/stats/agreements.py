@@ -1,0 +1,60 @@
+"""Whether every branch gave the sequential program's answer: what an experiment about answers has."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from sweep_analysis.read.asked import Asked, Place
+from sweep_analysis.read.frames import AGREEMENTS
+from sweep_analysis.read.load import Sweep
+from sweep_analysis.read.schema import PARALLEL, SEQUENTIAL, WORDS
+
+_LOAD = ["workload", "size", "parameters"]
+
+
+def agreements(sweep: Sweep, asked: Asked) -> pl.DataFrame:
+    """One row for each load and branch, all thread counts together, in the order of the plan.
+
+    Out: rows of `frames.AGREEMENTS`.
+    """
+    ended = (
+        sweep.trials.group_by(["program", *_LOAD, "branch", "outcome", "answer"])
+        .agg(pl.len().alias("trials"))
+        .collect()
+        .with_columns(WORDS)
+    )
+
+    def of(program: str, place: Place) -> pl.DataFrame:
+        return ended.filter(program=program, **dict(zip(_LOAD, place, strict=True)))
+
+    first: dict[Place, Place] = {}
+    rows = []
+    for load in asked.loads:
+        known = of(SEQUENTIAL, first.setdefault(load.sequential, load.place))
+        answers = known.filter(outcome="ok")["answer"].drop_nulls().unique()
+        expected = answers[0] if answers.len() == 1 else None
+        for branch in asked.branches:
+            own = of(PARALLEL, load.place).filter(branch=branch)
+            trials, hung, agreeing = (
+                int(own.filter(which)["trials"].sum())
+                for which in (
+                    pl.lit(value=True),
+                    pl.col("outcome") == "hang",
+                    (pl.col("outcome") == "ok") & (pl.col("answer") == pl.lit(expected, pl.String)),
+                )
+            )
+            failed = own.filter((pl.col("outcome") != "ok") | pl.col("answer").is_null())
+            rows.append(
+                {
+                    "workload": load.place[0],
+                    "way": load.way(),
+                    "instance": load.own(is_sequential=True),
+                    "expected": expected,
+                    "branch": branch,
+                    "trials": trials,
+                    "agreeing": agreeing,
+                    "hung": hung,
+                    "failed": int(failed["trials"].sum()) - hung,
+                }
+            )
+    return pl.DataFrame(rows, schema=AGREEMENTS)

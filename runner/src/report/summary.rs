@@ -1,0 +1,163 @@
+//! How far a sweep got: counts of its trials, and whether they give the answers that they should.
+//! What the trials show, the analysis says.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use protocol::Program;
+
+use crate::plan::Asked;
+use crate::record::{Ending, Record};
+
+/// What the runner itself must know of a sweep's records, for its exit code and its last lines.
+/// Records are added one after the other and not kept.
+#[derive(Debug)]
+pub struct Summary {
+    asked: Asked,
+    /// Number of trials.
+    pub trials: usize,
+    /// Of which failed.
+    pub failed: usize,
+    /// Of which were counted, not timed.
+    pub counted: usize,
+    /// Of an experiment about answers: those of good trials.
+    answers: BTreeMap<Place, BTreeSet<Option<String>>>,
+}
+
+/// An index into [`Asked::workloads`], and the branch; the sequential program has none.
+type Place = (usize, Option<String>);
+
+impl Summary {
+    /// Of a sweep without any trial yet.
+    #[must_use]
+    pub fn new(asked: &Asked) -> Self {
+        Self {
+            asked: asked.clone(),
+            trials: 0,
+            failed: 0,
+            counted: 0,
+            answers: BTreeMap::new(),
+        }
+    }
+
+    /// Takes what it needs of a record.
+    pub fn add(&mut self, record: &Record) {
+        self.trials += 1;
+        self.failed += usize::from(record.outcome != Ending::Ok);
+        self.counted += usize::from(record.events.is_some());
+        // Elsewhere answers may be as many as trials, as where a program does what it can in a
+        // given time.
+        if self.asked.is_about_answers()
+            && record.outcome == Ending::Ok
+            && let Some(load) = record.load(&self.asked)
+        {
+            let branch = (record.program == Program::Parallel).then(|| record.branch.clone());
+            let answers = self.answers.entry((load, branch)).or_default();
+            answers.insert(record.answer.clone());
+        }
+    }
+
+    /// Whether no trial failed and, in an experiment about answers, each branch gave the sequential
+    /// program's answer to each load.
+    pub(crate) fn is_good(&self) -> bool {
+        let is_proven = |load: usize| {
+            let known = self
+                .answers
+                .get(&(self.asked.sequential_load(load), None))
+                .filter(|known| known.len() == 1 && !known.contains(&None));
+            let given = |branch: &String| self.answers.get(&(load, Some(branch.clone())));
+            known.is_some() && self.asked.branches.iter().all(|it| given(it) == known)
+        };
+        self.failed == 0
+            && (!self.asked.is_about_answers() || (0..self.asked.workloads.len()).all(is_proven))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Definition, Figure, Load};
+
+    fn experiment() -> Asked {
+        let load = |depth: &str, generator: &str| Load {
+            workload: "packets".to_owned(),
+            size: "tiny".to_owned(),
+            parameters: [("depth", depth), ("generator", generator)]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into(),
+            input: None,
+        };
+        Asked {
+            branches: vec!["master".to_owned()],
+            workloads: vec![load("8", "uniform"), load("32", "uniform")],
+            experiment: Some(Definition {
+                figure: Figure::Answers,
+                sequential_ignores: vec!["depth".to_owned()],
+                ..Definition::default()
+            }),
+            ..crate::plan::tests::asked()
+        }
+    }
+
+    fn answered(load: usize, program: Program, answer: &str) -> Record {
+        let load = &experiment().workloads[load];
+        Record {
+            workload: load.workload.clone(),
+            size: load.size.clone(),
+            parameters: load.parameters.clone(),
+            branch: "master".to_owned(),
+            program,
+            answer: Some(answer.to_owned()),
+            ..Record::default()
+        }
+    }
+
+    fn is_good(asked: &Asked, records: &[Record]) -> bool {
+        let mut summary = Summary::new(asked);
+        records.iter().for_each(|record| summary.add(record));
+        summary.is_good()
+    }
+
+    #[test]
+    fn one_sequential_run_is_the_reference_of_all_that_differ_in_ignored_parameters() {
+        let asked = experiment();
+        assert_eq!([0, 1].map(|load| asked.sequential_load(load)), [0, 0]);
+        let reference = answered(0, Program::Sequential, "five");
+        let right = [0, 1].map(|load| answered(load, Program::Parallel, "five"));
+        let [first, second] = right;
+        assert!(is_good(&asked, &[reference.clone(), first.clone(), second]));
+        assert!(
+            !is_good(&asked, &[reference, first]),
+            "of one load no trial"
+        );
+    }
+
+    #[test]
+    fn another_answer_a_failed_trial_and_a_missing_reference_are_not_good() {
+        let asked = experiment();
+        let reference = answered(0, Program::Sequential, "five");
+        let [first, second] = [0, 1].map(|load| answered(load, Program::Parallel, "five"));
+        let wrong = answered(1, Program::Parallel, "four");
+        let failed = Record {
+            outcome: Ending::Timeout,
+            answer: None,
+            ..second.clone()
+        };
+        let with = |more: &[Record]| is_good(&asked, &[&[first.clone()], more].concat());
+        assert!(with(&[reference.clone(), second.clone()]));
+        assert!(!with(&[reference.clone(), second.clone(), wrong]));
+        assert!(!with(&[reference.clone(), second.clone(), failed]));
+        assert!(!with(&[second.clone()]));
+        let other = answered(0, Program::Sequential, "six");
+        assert!(!with(&[reference, other, second]), "two references");
+    }
+
+    #[test]
+    fn elsewhere_answers_may_differ() {
+        let asked = Asked {
+            experiment: None,
+            ..experiment()
+        };
+        let records = ["five", "six"].map(|answer| answered(0, Program::Parallel, answer));
+        assert!(is_good(&asked, &records));
+    }
+}
