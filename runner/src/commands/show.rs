@@ -76,6 +76,8 @@ pub(crate) fn run(place: impl FnOnce() -> Result<Project>, arguments: &ShowArgs)
     let which = project.reference_to(&sweep);
     tell!("{}", how_far(&manifest, &summary, &which));
     tell_counted(&summary);
+    // On a terminal, between the two.
+    eprintln!();
     analysis::print_table(project, &sweep, arguments.format)
 }
 

@@ -108,6 +108,8 @@ fn record(asked: &Asked, trial: &Trial<'_>) -> Record {
 
 /// Bytes for each trial, where `peak` says how many so many replicates take at most.
 fn bytes_per_trial(peak: impl Fn(u32) -> usize) -> usize {
+    // The catalogue is read once, by whichever plan is the first.
+    planned(&asked(1));
     let (few, many) = (100, 1100);
     peak(many).saturating_sub(peak(few)) / ((many - few) as usize * TRIALS_PER_REPLICATE)
 }
