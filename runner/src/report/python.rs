@@ -153,7 +153,7 @@ fn find_python() -> Result<String> {
         }
     }
     bail!(Stop::HostNotFit(format!(
-        "the analysis needs Python {}.{} or newer, and {}; install it and run the command again",
+        "the analysis needs Python {}.{} or newer, and {}; install it",
         OLDEST.0,
         OLDEST.1,
         if seen.is_empty() {

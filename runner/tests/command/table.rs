@@ -110,7 +110,7 @@ fn without_python_how_far_a_sweep_got_is_told_and_what_is_needed() {
         .stdout("")
         .stderr(contains("280 of 280 trials are there"))
         .stderr(contains(
-            "needs Python 3.11 or newer, and there is no `python3`; install it and run the command again",
+            "needs Python 3.11 or newer, and there is no `python3`; install it",
         ));
 }
 
@@ -124,7 +124,7 @@ fn a_sweep_without_python_ends_as_its_trials_did_and_names_the_remedy() {
             .stdout(contains("results: ").and(contains("draw:    cargo runner report")))
             .stderr(contains("WARNING: no table: the analysis needs Python"))
             .stderr(contains(
-                "Every record is kept; once that is mended, `cargo runner show ",
+                "`python3`; install it. Every record is kept; once that is mended, `cargo runner show ",
             ));
     }
 }
