@@ -77,7 +77,7 @@ pub(crate) fn run(place: impl FnOnce() -> Result<Project>, arguments: &ShowArgs)
     tell!("{}", how_far(&manifest, &summary, &which));
     tell_counted(&summary);
     // On a terminal, between the two.
-    eprintln!();
+    tell!("");
     analysis::print_table(project, &sweep, arguments.format)
 }
 
