@@ -96,7 +96,7 @@ fn command() -> clap::Command {
 /// Parses the command line and does what it says.
 ///
 /// # Errors
-/// Whatever stops a command; [`crate::stop::exit::exit_of`] gives its exit code.
+/// Whatever stops a command; [`crate::exit::exit_of`] gives its exit code.
 pub fn run() -> Result<Exit> {
     let cli = Cli::from_arg_matches(&command().get_matches()).unwrap_or_else(|error| error.exit());
     let place = || cli.globals.place();
@@ -127,7 +127,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use super::*;
-    use crate::record::whole_file::files_below;
+    use crate::system::whole_file::files_below;
 
     #[test]
     fn the_arguments_do_not_contradict_themselves() {

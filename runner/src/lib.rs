@@ -3,18 +3,19 @@
 //!
 //! The binary is a thin door to [`cli`]; `README.md` describes the method behind it.
 
-// They panic on a full disk and where nobody reads: [`report::table`] and [`run::progress`] do not.
+// They panic on a full disk and where nobody reads: [`text`] does not.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
-/// [`run::progress::tell`] of what `format!` makes of its arguments.
+/// [`text::words::tell`] of what `format!` makes of its arguments.
 macro_rules! tell {
-    ($($words:tt)*) => { $crate::run::progress::tell(&format!($($words)*)) };
+    ($($words:tt)*) => { $crate::text::words::tell(&format!($($words)*)) };
 }
 
 pub mod build;
 pub mod cli;
 mod commands;
 pub mod config;
+pub mod exit;
 pub mod host;
 pub mod kit;
 pub mod options;
@@ -23,6 +24,8 @@ pub mod record;
 pub mod report;
 pub mod run;
 pub mod stop;
+pub mod system;
+pub mod text;
 
 use probes::affinity;
 pub use probes::stats;

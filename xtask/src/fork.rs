@@ -2,11 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use toml::Table;
 use xshell::{Cmd, Shell, cmd};
-
-use crate::registry;
 
 /// The version whose interface the fork has, and that it is compared with.
 pub(crate) const PUBLISHED: &str = "1.13.0";
@@ -18,7 +16,15 @@ pub(crate) fn folder(sh: &Shell) -> PathBuf {
 
 /// The fork's manifest.
 pub(crate) fn manifest(sh: &Shell) -> Result<Table> {
-    registry::manifest(sh, &folder(sh))
+    manifest_in(sh, &folder(sh))
+}
+
+/// The manifest in `folder`.
+pub(crate) fn manifest_in(sh: &Shell, folder: &Path) -> Result<Table> {
+    let file = folder.join("Cargo.toml");
+    sh.read_file(&file)?
+        .parse()
+        .with_context(|| file.display().to_string())
 }
 
 /// `path = "…/rayon-fork"`

@@ -25,9 +25,10 @@ use std::time::Instant;
 use anyhow::Result;
 use clap::{Parser, Subcommand, ValueEnum as _};
 use runner::config::ConfigError;
-use runner::run::progress::tell;
+use runner::exit::exit_of;
 use runner::stop::Stop;
-use runner::stop::exit::{exit_of, is_broken_pipe};
+use runner::stop::is_broken_pipe;
+use runner::text::words::tell;
 use xshell::Shell;
 
 use crate::lanes::Step;

@@ -1,7 +1,7 @@
 //! The analysis' own checks, in the virtual environment that the runner sets up.
 
 use anyhow::Result;
-use runner::report::python::Python;
+use runner::system::python::Python;
 use xshell::{Shell, cmd};
 
 use crate::shell::step;

@@ -75,14 +75,6 @@ fn packages(sh: &Shell, folder: &Path) -> Result<Vec<PathBuf>> {
     published.map(folder).collect()
 }
 
-/// The manifest in `folder`.
-pub(crate) fn manifest(sh: &Shell, folder: &Path) -> Result<Table> {
-    let file = folder.join("Cargo.toml");
-    sh.read_file(&file)?
-        .parse()
-        .with_context(|| file.display().to_string())
-}
-
 /// Copies all files of `from`, also into folders that are there already.
 pub(crate) fn copy_folder(from: &Path, to: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(to)?;

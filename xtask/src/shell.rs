@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike as _};
-use runner::run::lock;
+use runner::system::lock;
 use xshell::{Cmd, Shell};
 
 /// A shell at the root of the checkout.

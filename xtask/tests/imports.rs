@@ -306,21 +306,44 @@ fn files_of_a_crate_do_not_import_each_other_in_a_circle() {
     );
 }
 
+/// Imports against the order in which the rows of `map` name the folders and files of `source`.
+fn against_the_map(map: &str, source: &Path) -> Vec<String> {
+    let row = |line: &str| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned());
+    let order: Vec<String> = map.lines().filter_map(row).collect();
+    let place = |file: &Path| {
+        let inside = file.strip_prefix(source).unwrap().iter().next().unwrap();
+        let name = Path::new(inside).file_stem().unwrap().to_str().unwrap();
+        let place = order.iter().position(|it| it == name);
+        // The root names all others.
+        (name != "lib").then(|| place.unwrap_or_else(|| panic!("no row for `{name}`")))
+    };
+    let read = Crate::read(&source.join("lib.rs"));
+    let imports = read.imports();
+    let is_against =
+        |(from, to): &&(&Path, &Path)| place(from) < place(to) && place(from).is_some();
+    let shown = |(from, to): &(&Path, &Path)| format!("{} -> {}", from.display(), to.display());
+    imports.iter().filter(is_against).map(shown).collect()
+}
+
 #[test]
-fn the_runner_shows_what_it_does_in_at_most_14_entries() {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .unwrap()
-        .join("runner/src");
-    let entries: Vec<_> = fs::read_dir(source)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name())
-        .collect();
-    assert!(
-        entries.len() <= 14,
-        "{} entries in runner/src: {entries:?}",
-        entries.len()
-    );
+fn folders_of_the_runner_import_each_other_in_the_order_of_its_map() {
+    let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let source = checkout.join("runner/src");
+    let map = fs::read_to_string(source.join("README.md")).unwrap();
+    let wrong = against_the_map(&map, &source);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn an_import_against_the_map_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| fs::write(folder.path().join(path), text).unwrap();
+    write("lib.rs", "mod a; mod b;");
+    write("a.rs", "use crate::b::f;");
+    write("b.rs", "pub fn f() {}");
+    let found = |map: &str| against_the_map(map, folder.path()).len();
+    assert_eq!(found("| `b` | |\n| `a` | |\n"), 0);
+    assert_eq!(found("| `a` | |\n| `b` | |\n"), 1);
 }
 
 #[test]

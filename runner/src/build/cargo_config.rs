@@ -61,7 +61,7 @@ fn in_folder(folder: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::testing::MadeUp;
+    use crate::system::testing::MadeUp;
 
     /// What a checkout says with this file.
     fn said(config: &str) -> Option<String> {

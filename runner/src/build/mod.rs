@@ -1,6 +1,7 @@
 //! One binary per branch, asked who it is before it is trusted, of the branch's own sources, which
 //! may be edited or rewritten.
 
+pub mod binary;
 mod cargo_config;
 pub mod edits;
 pub mod rewriting;
@@ -25,14 +26,14 @@ use crate::build::workspace::{Recipe, SHUFFLE, WHOLE, WHOLE_TABLE, strayed_from_
 use crate::config::catalogue::Programs;
 use crate::config::checkout::{Checkout, Commit, commit_of};
 use crate::config::{Branch, Source};
-use crate::plan::id::Id;
-use crate::record::digest;
 use crate::record::manifest::{Receipt, Toolchain};
-use crate::record::whole_file::write_if_changed;
-use crate::run::interrupt;
-use crate::run::lock;
-use crate::run::subprocess;
 use crate::stop::Stop;
+use crate::system::digest;
+use crate::system::id::Id;
+use crate::system::interrupt;
+use crate::system::lock;
+use crate::system::subprocess;
+use crate::system::whole_file::write_if_changed;
 
 /// Lines of the compiler's output shown when a build fails.
 const STDERR_LINES: usize = 40;

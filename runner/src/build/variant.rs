@@ -8,13 +8,13 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use protocol::{MachineRequest, Request};
 
+use crate::build::binary;
 use crate::config::catalogue::Programs;
 use crate::config::{Branch, Features, Source};
-use crate::run::interrupt;
-use crate::run::subprocess;
-use crate::run::subprocess::Limit;
-use crate::run::trial;
 use crate::stop::Stop;
+use crate::system::interrupt;
+use crate::system::subprocess;
+use crate::system::subprocess::Limit;
 
 /// Time for the tiny request.
 const LIMIT: Duration = Duration::from_mins(1);
@@ -48,7 +48,7 @@ pub(crate) fn who_are_you(
         prepare_only: !branch.source.is_instrumented(),
         ..smallest_request()
     };
-    let ended = trial::ask(binary, &request, LIMIT).filter(|_| !interrupt::is_requested());
+    let ended = binary::ask(binary, &request, LIMIT).filter(|_| !interrupt::is_requested());
     let ended = ended.ok_or_else(interrupt::while_building)?;
     let outcome = ended.result.map_err(|failure| {
         let tail = failure
@@ -178,7 +178,7 @@ mod tests {
             "minor_faults":0,"major_faults":0}}{more}}}"#
         )
         .replace('\n', "");
-        let binary = crate::run::testing::script(folder.path(), &format!("echo '{answer}'"));
+        let binary = crate::system::testing::script(folder.path(), &format!("echo '{answer}'"));
         who_are_you(&mine(source), &binary, None)
     }
 
@@ -202,7 +202,7 @@ mod tests {
     fn a_pool_without_joins_says_who_it_is_since_no_program_runs() {
         let folder = tempfile::tempdir().unwrap();
         let script = r#"case "$(cat)" in *'"prepare_only":true'*) exit 7;; esac; exit 101"#;
-        let binary = crate::run::testing::script(folder.path(), script);
+        let binary = crate::system::testing::script(folder.path(), script);
         let error = who_are_you(&mine(fork(&[])), &binary, None)
             .unwrap_err()
             .to_string();
@@ -233,7 +233,7 @@ mod tests {
             let file = folder.path().join("told.json");
             std::fs::write(&file, told.to_string()).unwrap();
             let script = format!("cat {}", file.display());
-            let binary = crate::run::testing::script(folder.path(), &script);
+            let binary = crate::system::testing::script(folder.path(), &script);
             which_workloads(&branch, &binary, programs)
         };
         let told = |programs: Programs| {

@@ -15,7 +15,7 @@ use crate::build::edits::copy_folder;
 use crate::build::workspace::{Recipe, WHOLE, shuffling};
 use crate::build::{Builder, features_on, write_if_changed};
 use crate::config::Branch;
-use crate::record::digest;
+use crate::system::digest;
 
 /// The program that links in all layouts.
 const LINKER: &str = "linker";

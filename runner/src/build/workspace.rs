@@ -21,9 +21,9 @@ use crate::build::rewriting::Rewritten;
 use crate::config::catalogue::Programs;
 use crate::config::checkout::Checkout;
 use crate::config::{Branch, Source, git};
-use crate::plan::id::Id;
-use crate::record::digest;
-use crate::record::whole_file::write_if_changed;
+use crate::system::digest;
+use crate::system::id::Id;
+use crate::system::whole_file::write_if_changed;
 
 /// The option of LLVM's linker that shuffles sections; with a seed, the same on every machine.
 pub(super) const SHUFFLE: &str = "--shuffle-sections";

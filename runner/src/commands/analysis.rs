@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use crate::options::project::Project;
 use crate::record::sweep_dir::SweepDir;
-use crate::report::python::Python;
-use crate::report::table::Format;
 use crate::stop::{Exit, Stop};
+use crate::system::python::Python;
+use crate::text::table::Format;
 
 /// Arguments of `analysis`.
 #[derive(Debug, Args)]
@@ -87,7 +87,7 @@ fn ended(status: ExitStatus) -> Result<Exit> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stop::exit::exit_of;
+    use crate::exit::exit_of;
 
     #[test]
     fn an_analysis_that_is_killed_is_told_apart_from_an_interrupted_one() {

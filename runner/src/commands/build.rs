@@ -10,12 +10,13 @@ use clap::Args;
 
 use crate::build::{Builder, Built, Prepared};
 use crate::config::Branch;
+use crate::exit::exit_of;
 use crate::options::project::Project;
-use crate::report::table::print;
-use crate::run::interrupt;
-use crate::run::progress::{BuildBar, count, human};
-use crate::stop::exit::exit_of;
+use crate::run::progress::BuildBar;
 use crate::stop::{Exit, Stop};
+use crate::system::interrupt;
+use crate::text::table::print;
+use crate::text::words::{count, human};
 
 /// Arguments of `build`.
 #[derive(Debug, Args)]

@@ -14,16 +14,16 @@ use protocol::{MachineRequest, Outcome, Program, Request};
 
 use super::build;
 use crate::build::Builder;
+use crate::build::binary;
 use crate::config::Branch;
-use crate::config::machines;
 use crate::host::Host;
 use crate::host::here;
 use crate::options::project::Project;
-use crate::record::whole_file;
-use crate::report::table::print;
-use crate::run::interrupt;
-use crate::run::trial;
+use crate::plan::machines;
 use crate::stop::{Exit, Stop};
+use crate::system::interrupt;
+use crate::system::whole_file;
+use crate::text::table::print;
 
 /// Arguments of `calibrate`.
 #[derive(Debug, Args)]
@@ -244,7 +244,7 @@ fn binary(project: &Project, branch: &Branch, machine: Option<MachineRequest>) -
 }
 
 fn ask(binary: &Path, request: &Request) -> Result<Outcome> {
-    let Some(ended) = trial::ask(binary, request, LIMIT) else {
+    let Some(ended) = binary::ask(binary, request, LIMIT) else {
         bail!(Stop::Interrupted(
             "interrupted; the prices are as they were".to_owned()
         ));

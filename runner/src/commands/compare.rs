@@ -10,8 +10,8 @@ use crate::options::project::Project;
 use crate::record::manifest::Manifest;
 use crate::record::sweep_dir::SweepDir;
 use crate::report::page::Page;
-use crate::report::table::{Format, columns_of_stdout};
 use crate::stop::Exit;
+use crate::text::table::{Format, columns_of_stdout};
 
 /// Arguments of `compare`.
 #[derive(Debug, Args)]

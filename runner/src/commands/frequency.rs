@@ -9,8 +9,8 @@ use crate::host::frequency::clock;
 use crate::host::frequency::status::Status;
 use crate::options::ListFormat;
 use crate::options::frequency::FrequencyOptions;
-use crate::run::interrupt;
 use crate::stop::{Exit, Stop};
+use crate::system::interrupt;
 
 /// What `--help` says below the options.
 pub(crate) const HELP: &str = "\

@@ -9,14 +9,14 @@ use protocol::{Description, Size};
 use serde_json::{Value, json};
 
 use crate::config::catalogue;
-use crate::config::experiments;
-use crate::config::machines;
 use crate::config::{Branch, Config};
 use crate::options::ListFormat;
+use crate::options::experiments;
 use crate::options::project::Project;
+use crate::plan::machines;
 use crate::plan::{Definition, is_free};
-use crate::report::table::{json, labelled, plain, print};
 use crate::stop::Exit;
+use crate::text::table::{json, labelled, plain, print};
 
 /// Arguments of `list`.
 #[derive(Debug, Args)]

@@ -11,9 +11,9 @@ use crate::options::meaning::{asked, builds};
 use crate::options::project::Project;
 use crate::plan;
 use crate::plan::estimate;
-use crate::report::table::{self, columns_of_stdout, labelled};
-use crate::run::progress::{count, human};
 use crate::stop::Exit;
+use crate::text::table::{self, columns_of_stdout, labelled};
+use crate::text::words::{count, human};
 
 /// Arguments of `plan`.
 #[derive(Debug, Args)]

@@ -9,8 +9,8 @@ use crate::options::folder;
 use crate::options::project::Project;
 use crate::record::sweep_dir::SweepDir;
 use crate::record::trials_file;
-use crate::run::progress::count;
 use crate::stop::Exit;
+use crate::text::words::count;
 
 /// Arguments of `repair`.
 #[derive(Debug, Args)]

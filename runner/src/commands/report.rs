@@ -9,8 +9,8 @@ use super::analysis;
 use crate::options::folder;
 use crate::options::project::Project;
 use crate::record::sweep_dir::SweepDir;
-use crate::report::python::Python;
 use crate::stop::Exit;
+use crate::system::python::Python;
 
 /// Arguments of `report`.
 #[derive(Debug, Args)]

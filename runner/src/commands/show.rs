@@ -14,9 +14,10 @@ use crate::record::sweep_dir::SweepDir;
 use crate::record::trials_file::BrokenLine;
 use crate::report::page::host_line;
 use crate::report::summary::Summary;
-use crate::report::table::Format;
-use crate::run::progress::{count, headline};
+use crate::run::progress::headline;
 use crate::stop::{Exit, Stop};
+use crate::text::table::Format;
+use crate::text::words::count;
 
 /// Arguments of `show`.
 #[derive(Debug, Args)]

@@ -11,17 +11,18 @@ use protocol::Request;
 use super::build;
 use super::record::{Recorder, show};
 use crate::build::Builder;
+use crate::build::binary;
 use crate::config::Branch;
 use crate::config::catalogue::{self, Programs};
 use crate::config::pick::pick;
 use crate::options::project::Project;
 use crate::options::selection;
 use crate::plan::Load;
-use crate::record::{Ending, whole_file};
-use crate::report::table::Format;
-use crate::run::interrupt;
-use crate::run::trial;
+use crate::record::Ending;
 use crate::stop::{Exit, Stop};
+use crate::system::interrupt;
+use crate::system::whole_file;
+use crate::text::table::Format;
 
 /// How long a run may take.
 const LIMIT: Duration = Duration::from_mins(1);
@@ -97,7 +98,7 @@ pub(crate) fn run(project: &Project, arguments: &TraceArgs) -> Result<Exit> {
     );
     let request = request(arguments, load);
     let recorder = Recorder::begin(recording.clone())?;
-    let ended = trial::ask_by(recorder.command(binary), &request, LIMIT);
+    let ended = binary::ask_by(recorder.command(binary), &request, LIMIT);
     let failure = match ended.map(|ended| ended.result) {
         Some(Ok(_)) => {
             if recorder.end(name, "a right answer".to_owned())?.is_none() {

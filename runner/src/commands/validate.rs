@@ -10,19 +10,19 @@ use super::analysis;
 use super::calibrate::{self, Care};
 use super::sweep::{self, SweepArgs, SweepCommand};
 use crate::config::Config;
-use crate::config::experiments;
-use crate::config::machines;
 use crate::host::Host;
 use crate::host::here;
 use crate::kit::threads;
+use crate::options::experiments;
 use crate::options::meaning::asked;
 use crate::options::project::Project;
 use crate::options::selection;
 use crate::plan::Asked;
+use crate::plan::machines;
 use crate::record::manifest::Manifest;
 use crate::record::sweep_dir::SweepDir;
-use crate::report::python::Python;
 use crate::stop::{Exit, Stop};
+use crate::system::python::Python;
 
 /// The experiment that is predicted and measured.
 pub(super) const EXPERIMENT: &str = "validation";

@@ -226,7 +226,7 @@ fn quota(file: &str, printed: &str, none: &str) -> Fact<Option<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::testing::MadeUp;
+    use crate::system::testing::MadeUp;
 
     #[test]
     fn the_tightest_quota_of_all_groups_around_counts() {

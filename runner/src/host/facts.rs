@@ -360,7 +360,7 @@ fn libc_version() -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::testing::MadeUp;
+    use crate::system::testing::MadeUp;
 
     #[test]
     fn whose_machine_it_is_is_not_recorded() {

@@ -148,7 +148,7 @@ impl Host {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::testing::MadeUp;
+    use crate::system::testing::MadeUp;
 
     #[test]
     fn the_hottest_sensor_of_a_cpu_counts_and_not_that_of_a_disk() {

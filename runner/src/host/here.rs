@@ -200,7 +200,7 @@ mod tests {
     use manycore::Machine;
 
     use super::*;
-    use crate::run::testing::MadeUp;
+    use crate::system::testing::MadeUp;
 
     const FREE: Cpu = Cpu {
         number: 0,

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use rustix::thread::{MembarrierCommand, membarrier_query};
 
 use crate::affinity;
-use crate::plan::id::Id;
+use crate::system::id::Id;
 
 /// A fact of the host, or why it is unknown: a clause that names the file. Code that cannot read a
 /// fact passes the reason on, and takes no default for it.
@@ -476,7 +476,7 @@ pub(crate) fn show_cpus(cpus: &[usize]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::testing::MadeUp;
+    use crate::system::testing::MadeUp;
 
     fn made_up() -> MadeUp {
         let root = MadeUp::new(&[

@@ -14,8 +14,8 @@ use super::parcel::{self, Files, SUMS};
 use super::personal::Personal;
 use super::record::Record;
 use crate::host::start_of;
-use crate::record::whole_file;
 use crate::stop::Stop;
+use crate::system::whole_file;
 
 /// How hard to compress: records are compressed already, so more gains nothing.
 const LEVEL: i32 = 10;

@@ -11,8 +11,8 @@ use toml::Table;
 
 use super::parcel::{self, Files, OF_HOST};
 use super::record::Record as OfHost;
-use crate::config::machines;
 use crate::host::doctor::Diagnosis;
+use crate::plan::machines;
 use crate::record::Record;
 use crate::record::manifest::Manifest;
 use crate::record::trials_file::{is_packed, unpacked};

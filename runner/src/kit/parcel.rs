@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 use anyhow::{Result, bail};
 
 use super::record::{RECORD, Record};
-use crate::record::digest;
 use crate::record::trials_file::{PACKED, PACKED_BEFORE};
 use crate::stop::Stop;
+use crate::system::digest;
 
 /// Name of the list of checksums; `sha256sum --check` reads it, too.
 pub const SUMS: &str = "SHA256SUMS";

@@ -10,8 +10,8 @@ use strum::{IntoStaticStr, VariantArray};
 
 use crate::config::checkout::Commit;
 use crate::record::schema::check_schema;
-use crate::record::whole_file;
 use crate::stop::Stop;
+use crate::system::whole_file;
 
 /// Name of the file in a host's folder.
 pub const RECORD: &str = "record.json";

@@ -6,12 +6,12 @@ use protocol::Placement;
 
 use super::Selection;
 use crate::config::catalogue;
-use crate::config::experiments;
-use crate::config::machines;
 use crate::config::{Branch, Config};
 use crate::host::Host;
+use crate::options::experiments;
 use crate::options::project::Project;
 use crate::options::selection;
+use crate::plan::machines;
 use crate::plan::{
     self, Asked, AskedMachine, Definition, Figure, Instrument, Load, Mode, PlacementChoice, Shard,
 };

@@ -1,5 +1,6 @@
 //! Options that several commands take; what the options of a sweep mean together is in `meaning`.
 
+pub(crate) mod experiments;
 pub(crate) mod frequency;
 pub(crate) mod meaning;
 pub(crate) mod project;
@@ -16,7 +17,7 @@ use serde::Serialize;
 use crate::config::checkout::Checkout;
 use crate::options::project::Project;
 use crate::plan::{Definition, FREQUENCY_HEADING as HEADING, Shard};
-use crate::report::table::{json, print};
+use crate::text::table::{json, print};
 
 use frequency::FrequencyOptions;
 

@@ -14,8 +14,8 @@ use crate::config::pick::{nearest, pick_grouped};
 use crate::config::{Branch, Config};
 use crate::options::recording;
 use crate::plan::{Input, Load};
-use crate::record::digest;
 use crate::stop::Stop;
+use crate::system::digest;
 
 /// Picks branches. The baseline is always among them, since everything is compared with it; the
 /// flag says whether it had to be added.

@@ -1,8 +1,8 @@
 //! What words on the command line mean, and which are refused.
 
 use super::*;
-use crate::config::experiments;
 use crate::config::pick::pick;
+use crate::options::experiments;
 use crate::plan::Definition;
 
 const KNOWN: [&str; 4] = ["master", "packed", "split", "split-padded"];

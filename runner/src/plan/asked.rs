@@ -9,36 +9,12 @@ use serde::{Deserialize, Serialize};
 use crate::config::TWIN_SUFFIX;
 use crate::config::catalogue::{self, Programs};
 use crate::host::Host;
+pub use crate::host::frequency::Mode;
 use crate::plan::Definition;
-use crate::run::progress::count;
+use crate::text::words::count;
 
 /// The parameter of a load that says which price is another than in the machine's file.
 pub const PRICE: &str = "price";
-
-/// How the CPU frequency is treated.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    strum::Display,
-)]
-#[serde(rename_all = "kebab-case")]
-#[strum(serialize_all = "kebab-case")]
-pub enum Mode {
-    /// The host decides.
-    #[default]
-    Dynamic,
-    /// One frequency on all CPUs.
-    Fixed,
-}
 
 /// What a sweep varies around a program, its load and its threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

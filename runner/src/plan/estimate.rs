@@ -5,7 +5,10 @@ use std::time::Duration;
 use protocol::Size;
 
 use crate::plan::{Asked, Load, Plan};
-use crate::run::sweep::SETTLE;
+
+/// Pause before each trial, so that the end of one (freed memory, exiting threads) does not fall
+/// into the next. A guess: an exit of 64 threads takes about a millisecond.
+pub const SETTLE: Duration = Duration::from_millis(10);
 
 /// Around a trial: its process begins and ends, the clock is measured twice, the disk is waited
 /// for. Measured once on 2 virtual CPUs.

@@ -6,8 +6,8 @@
 
 mod asked;
 mod definition;
-pub(crate) mod estimate;
-pub mod id;
+pub mod estimate;
+pub mod machines;
 mod shard;
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use serde::{Serialize, Serializer};
 
-use crate::plan::id::Id;
+use crate::system::id::Id;
 
 pub(crate) use asked::is_free;
 pub use asked::{Asked, AskedMachine, Figure, Input, Instrument, Load, Mode, PRICE, Regime};

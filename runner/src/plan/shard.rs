@@ -84,7 +84,7 @@ mod tests {
     use super::super::tests::{asked, identities};
     use super::super::{Asked, Instrument, Trial, order};
     use super::*;
-    use crate::plan::id::Id;
+    use crate::system::id::Id;
 
     fn parts(asked: &Asked, of: u32) -> Vec<Plan> {
         let whole = order(asked, &counted_identities());

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::checkout::Commit;
 use crate::config::{Claim, Source};
-use crate::plan::id::Id;
 use crate::plan::{self, Asked, Shard};
 use crate::record::Record;
 use crate::record::schema::check_schema;
 use crate::stop::Stop;
+use crate::system::id::Id;
 
 /// The whole file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

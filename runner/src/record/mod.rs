@@ -2,39 +2,20 @@
 //! nanoseconds (`_ns`), sizes in bytes (`_bytes`). What the host does not show is null or left out,
 //! and what is younger than a sweep is left out there.
 
-pub(crate) mod digest;
 pub(crate) mod manifest;
 pub(crate) mod schema;
 pub mod sweep_dir;
 pub mod trials_file;
-pub(crate) mod whole_file;
 
 use std::collections::BTreeMap;
 
 use protocol::{Events, Iteration, Metric, Placement, Program, Simulated, Usage};
 use serde::{Deserialize, Serialize};
-use strum::{Display, IntoStaticStr};
+use strum::Display;
 
-use crate::plan::id::Id;
+pub use crate::host::frequency::FreqState;
 use crate::plan::{Asked, Mode};
-
-/// What a sweep knows of the CPU frequency during a trial.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
-#[serde(rename_all = "kebab-case")]
-#[strum(serialize_all = "kebab-case")]
-pub enum FreqState {
-    /// Set, read back after the trial, and measured within 2 % before and after it.
-    FixedVerified,
-    /// Asked for, but not held.
-    FixedFailed,
-    /// Left to the host, which has a frequency driver.
-    Dynamic,
-    /// The host shows no frequency driver, so nothing is known and nothing can be set.
-    Uncontrolled,
-    /// Set and read back, but the clock could not be measured.
-    #[default]
-    Unknown,
-}
+use crate::system::id::Id;
 
 /// How a trial ended.
 #[derive(

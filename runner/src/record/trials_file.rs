@@ -17,12 +17,12 @@ use anyhow::{Context as _, Result, bail};
 use flate2::read::MultiGzDecoder;
 use protocol::SCHEMA;
 
-use crate::plan::id::Id;
 use crate::record::Record;
 use crate::record::schema::check_schema;
-use crate::record::whole_file;
 use crate::stop::Stop;
-use crate::stop::exit::is_no_file_of_text;
+use crate::stop::is_no_file_of_text;
+use crate::system::id::Id;
+use crate::system::whole_file;
 
 /// Of a sweep that has trials left to run.
 const PLAIN: &str = "trials.jsonl";

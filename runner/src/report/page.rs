@@ -10,8 +10,8 @@ use crate::config::Source;
 use crate::config::checkout::Commit;
 use crate::plan::{Asked, is_free};
 use crate::record::manifest::{Manifest, MeasuredBranch};
-use crate::report::table::{Format, json, wrapped};
-use crate::run::progress::count;
+use crate::text::table::{Format, json, wrapped};
+use crate::text::words::count;
 
 /// What is printed around the table: [`Self::head`] before it, and then the rest.
 #[derive(Debug)]

@@ -1,43 +1,20 @@
 //! What a person sees while builds and trials go on, on standard error.
 
 use std::collections::HashSet;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
-use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use protocol::Program;
 
-use crate::plan::id::Id;
 use crate::plan::{Asked, Load, Plan, Trial};
 use crate::record::{Ending, Record};
-use crate::report::table::{plain, wrapped};
 use crate::run::sweep::Watch;
+use crate::system::id::Id;
+use crate::text::words::{count, human, tell};
 
 /// Without a terminal: a line this often.
 const LINE_EVERY: Duration = Duration::from_secs(30);
-
-/// Says something on standard error, in lines that fit where that is a terminal. Whatever it quotes
-/// is printed as `plain` text.
-pub fn tell(text: &str) {
-    let text = &plain(text);
-    let columns = if std::io::stderr().is_terminal() {
-        Term::stderr().size_checked()
-    } else {
-        None
-    };
-    let text = columns.map_or_else(|| text.clone(), |(_, width)| fitting(text, width.into()));
-    // What is measured is worth more than what is said of it: nobody may listen.
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
-}
-
-/// A text whose lines are no longer than a terminal is wide, where words allow it.
-fn fitting(text: &str, columns: usize) -> String {
-    text.split('\n')
-        .map(|line| wrapped(line, columns, "  "))
-        .collect::<Vec<_>>()
-        .join("\n")
-}
 
 /// How long it takes to the end, at the pace so far.
 fn left(time: Duration) -> String {
@@ -270,21 +247,6 @@ pub(crate) fn headline(asked: &Asked, trials: usize) -> String {
     )
 }
 
-/// A number and its noun in the right form.
-pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { many })
-}
-
-/// A time as a person says it: `45 s`, `4 min 5 s`, `2 h 10 min`.
-pub(crate) fn human(time: Duration) -> String {
-    let seconds = (time + Duration::from_millis(500)).as_secs();
-    match seconds {
-        0..60 => format!("{seconds} s"),
-        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
-        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use indicatif::InMemoryTerm;
@@ -321,14 +283,5 @@ mod tests {
         assert!(shown.lines().count() == 1, "{shown}");
         let seconds: u64 = left.split(' ').next().unwrap().parse().unwrap();
         assert!((5..60).contains(&seconds), "{shown}");
-    }
-
-    #[test]
-    fn what_is_said_fits_a_terminal_and_keeps_its_lines() {
-        let text = "error: a word and another\n  and one below\nand/a/path/that/cannot/be/broken";
-        assert_eq!(
-            fitting(text, 20),
-            "error: a word and\n  another\n  and one below\nand/a/path/that/cannot/be/broken"
-        );
     }
 }

@@ -11,18 +11,14 @@ use jiff::Timestamp;
 use protocol::{Request, SCHEMA};
 
 use crate::build;
+use crate::build::binary::{Ended, RunTrial};
 use crate::build::rewriting::places;
-use crate::config::machines;
 use crate::host::frequency::{ClockReading, ControlFrequency};
 use crate::host::gauges::{self, Gauges};
-use crate::plan::id::Id;
+use crate::plan::machines;
 use crate::plan::{Asked, Load, Mode, Plan, Trial};
 use crate::record::{Ending, FreqState, Record};
-use crate::run::trial::{Ended, RunTrial};
-
-/// Pause before each trial, so that the end of one (freed memory, exiting threads) does not fall
-/// into the next. A guess: an exit of 64 threads takes about a millisecond.
-pub const SETTLE: Duration = Duration::from_millis(10);
+use crate::system::id::Id;
 
 /// What is to be run.
 #[derive(Debug)]

@@ -26,7 +26,7 @@ pub(crate) fn runner(temporary: &Path) -> Command {
         .env("TMPDIR", temporary)
         .env("NO_COLOR", "1");
     command.env(
-        runner::record::sweep_dir::HOST_LOCK,
+        runner::system::host_lock::HOST_LOCK,
         temporary.join("host.lock"),
     );
     command

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write as _};
 
-use runner::plan::id::Id;
 use runner::plan::{self, Asked, Load, Mode, Plan, Trial};
 use runner::record::sweep_dir::SweepDir;
 use runner::record::{FreqState, Record};
+use runner::system::id::Id;
 
 use counted::peak_bytes;
 use protocol::{Iteration, Metric, Placement, SCHEMA, Usage};

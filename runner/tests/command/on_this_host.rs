@@ -17,7 +17,7 @@ use crate::common;
 /// The command with results, and prices of this host, in a folder of its own.
 fn runner(folder: &Path) -> Command {
     let mut command = common::runner(folder);
-    command.env(runner::config::machines::HERE_FOLDER, folder);
+    command.env(runner::plan::machines::HERE_FOLDER, folder);
     command
 }
 

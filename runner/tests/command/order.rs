@@ -5,14 +5,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use protocol::{Events, Iteration, Outcome, Placement, Program, Request, SCHEMA, Usage};
+use runner::build::binary::{Ended, RunTrial, TrialFailure};
 use runner::host::Host;
 use runner::host::frequency::{ClockReading, ControlFrequency};
 use runner::host::gauges::Gauges;
-use runner::plan::id::Id;
 use runner::plan::{self, Asked, Instrument, Load, Mode, Plan, Trial};
 use runner::record::{Ending, FreqState, Record};
 use runner::run::sweep::{self, Job, Surroundings, Tally, Watch};
-use runner::run::trial::{Ended, RunTrial, TrialFailure};
+use runner::system::id::Id;
 
 fn asked() -> Asked {
     Asked {

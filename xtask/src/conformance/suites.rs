@@ -133,7 +133,7 @@ impl Name {
 /// A copy of the facade with a workspace of its own, in which rayon-core is the fork.
 fn patch_facade(sh: &Shell, published: &Path, folder: &Path) -> Result<()> {
     copy_folder(published, folder).with_context(|| format!("copying {}", published.display()))?;
-    let mut manifest = registry::manifest(sh, published)?;
+    let mut manifest = fork::manifest_in(sh, published)?;
     manifest.insert("workspace".into(), Table::new().into());
     manifest.insert("patch".into(), fork::patch(sh).into());
     sh.write_file(folder.join("Cargo.toml"), manifest.to_string())?;
@@ -149,7 +149,7 @@ fn move_tests(sh: &Shell, published: &Path, place: &str) -> Result<()> {
     let tests = published.join("tests");
     copy_folder(&tests, &folder.join("tests"))
         .with_context(|| format!("copying {}", tests.display()))?;
-    let more = manifest_for_tests(&registry::manifest(sh, published)?)?;
+    let more = manifest_for_tests(&fork::manifest_in(sh, published)?)?;
     let package = Scratch::new(sh, place, more).on(Core::Fork(""));
     let mut root = format!("pub use rayon_core::*;\n{PRIVATE}");
     for file in unit_tests(sh, &published.join("src"))? {

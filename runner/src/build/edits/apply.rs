@@ -13,9 +13,9 @@ use proc_macro2::TokenStream;
 use super::items::{Place, places};
 use super::{Action, Changed, Edit, Edits, Target};
 use crate::config::pick::hint;
-use crate::record::digest;
-use crate::record::whole_file::{files_below, write_if_changed};
 use crate::stop::Stop;
+use crate::system::digest;
+use crate::system::whole_file::{files_below, write_if_changed};
 
 /// Digits of a hash: enough to tell the statements of a crate apart.
 const DIGITS: usize = 12;

@@ -15,9 +15,9 @@ use cargo_metadata::{Dependency, DependencyKind, Metadata, Package, PackageId, T
 use serde_json::{Value, json};
 
 use crate::build::edits::copy_folder;
-use crate::plan::id::Id;
-use crate::record::whole_file::files_below;
 use crate::stop::Stop;
+use crate::system::id::Id;
+use crate::system::whole_file::files_below;
 
 /// Folder of the copies, as places in records and messages begin.
 pub const FOLDER: &str = "rewritten";

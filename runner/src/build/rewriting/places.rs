@@ -86,7 +86,7 @@ mod tests {
     use protocol::LineWait;
 
     use super::*;
-    use crate::run::testing::MadeUp;
+    use crate::system::testing::MadeUp;
 
     #[test]
     fn a_place_is_told_by_the_crates_own_file_and_the_function() {

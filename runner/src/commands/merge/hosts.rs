@@ -9,10 +9,10 @@ use anyhow::{Context as _, Result, bail};
 use crate::kit::parcel::Files;
 use crate::kit::{archive, contents};
 use crate::options::project::Project;
-use crate::record::whole_file;
-use crate::report::table::print;
-use crate::run::progress::count;
 use crate::stop::{Exit, Stop};
+use crate::system::whole_file;
+use crate::text::table::print;
+use crate::text::words::count;
 
 /// A folder of an archive.
 struct Part {

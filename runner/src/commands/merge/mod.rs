@@ -17,14 +17,14 @@ use serde_json::Value;
 
 use crate::options::folder;
 use crate::options::project::Project;
-use crate::plan::id::Id;
 use crate::plan::{self, Plan, Shard};
 use crate::record::manifest::{Manifest, MergedShard, identities, sweep_name};
 use crate::record::sweep_dir::{self, SweepDir};
 use crate::record::trials_file;
-use crate::report::table::print;
-use crate::run::progress::count;
 use crate::stop::{Exit, Stop};
+use crate::system::id::Id;
+use crate::text::table::print;
+use crate::text::words::count;
 
 /// What `--help` says below the options.
 pub(crate) const HELP: &str = "\

@@ -19,11 +19,11 @@ use crate::kit::record::{Done, Record, Step};
 use crate::kit::threads::Threads;
 use crate::options::folder;
 use crate::options::project::Project;
-use crate::report::python::Python;
-use crate::report::table::print;
-use crate::run::interrupt;
-use crate::run::progress::human;
 use crate::stop::{Exit, Stop};
+use crate::system::interrupt;
+use crate::system::python::Python;
+use crate::text::table::print;
+use crate::text::words::human;
 
 use plans::Plans;
 use work::{Work, begun};

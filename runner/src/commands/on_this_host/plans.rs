@@ -149,8 +149,9 @@ mod tests {
     #[test]
     fn what_is_said_of_host_classics_is_so() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-        let known = crate::config::experiments::read(root).unwrap().experiments;
-        let found = crate::config::experiments::find(known, "experiment", "host-classics").unwrap();
+        let known = crate::options::experiments::read(root).unwrap().experiments;
+        let found =
+            crate::options::experiments::find(known, "experiment", "host-classics").unwrap();
         assert_eq!(found.workloads.unwrap().split(',').count(), 16);
         assert_eq!(found.branches.unwrap().split(',').count(), 4);
     }

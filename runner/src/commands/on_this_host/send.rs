@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use super::work::Work;
 use crate::kit::archive::{self, ENDING};
 use crate::kit::parcel::{self, SUMS};
-use crate::report::table::print;
+use crate::text::table::print;
 
 impl Work<'_> {
     /// Packs what is sent, and says what that is.

@@ -10,18 +10,18 @@ use super::work::Work;
 use crate::commands::calibrate::{self, Care};
 use crate::commands::sweep::{self, SweepArgs, SweepCommand};
 use crate::commands::{doctor, report, validate};
-use crate::config::machines;
 use crate::host::Host;
 use crate::host::here;
 use crate::kit::archive;
 use crate::kit::parcel;
 use crate::kit::record::Step;
 use crate::options::meaning::asked;
+use crate::plan::machines;
 use crate::record::manifest::Manifest;
 use crate::record::sweep_dir::SweepDir;
-use crate::record::whole_file;
-use crate::report::table::print;
 use crate::stop::{Exit, Stop};
+use crate::system::whole_file;
+use crate::text::table::print;
 
 const COMMAND: &str = "on-this-host";
 

@@ -12,8 +12,8 @@ use crate::host::here;
 use crate::kit::personal::Personal;
 use crate::kit::record::{Record, Step};
 use crate::options::project::Project;
-use crate::run::progress::count;
 use crate::stop::Stop;
+use crate::text::words::count;
 
 /// What every step needs.
 pub(super) struct Work<'a> {

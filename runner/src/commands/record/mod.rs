@@ -20,10 +20,10 @@ use tempfile::TempDir;
 
 use crate::host::Host;
 use crate::options::recording::told;
-use crate::record::whole_file;
-use crate::report::table::Format;
-use crate::run::interrupt;
 use crate::stop::{Exit, Stop};
+use crate::system::interrupt;
+use crate::system::whole_file;
+use crate::text::table::Format;
 
 /// Arguments of `record`.
 #[derive(Debug, Args)]

@@ -9,10 +9,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::options::recording::read;
-use crate::record::whole_file;
-use crate::report::table::{self, Column, Format, TextTable, columns_of_stdout, plain};
-use crate::run::progress::human;
 use crate::stop::{Exit, Stop};
+use crate::system::whole_file;
+use crate::text::table::{self, Column, Format, TextTable, columns_of_stdout, plain};
+use crate::text::words::human;
 
 /// Prints what the recording at `path` tells, and writes its timeline if one is wanted.
 pub(crate) fn run(path: &Path, timeline: Option<&Path>, format: Format) -> Result<Exit> {

@@ -11,8 +11,8 @@ use crate::options::{Selection, folder};
 use crate::plan::Asked;
 use crate::record::manifest::Manifest;
 use crate::record::sweep_dir::SweepDir;
-use crate::report::table::Format;
 use crate::stop::Stop;
+use crate::text::table::Format;
 
 /// Arguments of `sweep`.
 #[derive(Clone, Debug, Args)]

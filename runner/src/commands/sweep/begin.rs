@@ -9,18 +9,18 @@ use protocol::{Request, SCHEMA};
 
 use super::arguments::{SweepArgs, SweepCommand};
 use super::ready::{Measured, Ready, build_all, warn_of};
+use crate::build::binary;
 use crate::build::check_folder;
 use crate::config::Branch;
-use crate::config::machines;
 use crate::host::Host;
 use crate::options::meaning::{asked, builds};
 use crate::options::project::Project;
+use crate::plan::estimate::SETTLE;
+use crate::plan::machines;
 use crate::plan::{self, Asked};
 use crate::record::Ending;
 use crate::record::manifest::{Manifest, identities, sweep_name};
 use crate::record::sweep_dir::{self, SweepDir};
-use crate::run::sweep::SETTLE;
-use crate::run::trial;
 use crate::stop::Stop;
 
 /// What is asked, and the instance files.
@@ -135,7 +135,7 @@ fn check_inputs(
             ..Request::tiny(&load.workload)
         };
         let ended = input.is_some().then(|| {
-            trial::ask(binary, &request, Duration::from_secs_f64(asked.timeout_s)).ok_or_else(
+            binary::ask(binary, &request, Duration::from_secs_f64(asked.timeout_s)).ok_or_else(
                 || Stop::Interrupted("interrupted before anything was measured".to_owned()),
             )
         });

@@ -13,11 +13,11 @@ use crate::record::manifest::Manifest;
 use crate::record::sweep_dir::SweepDir;
 use crate::report::page::Page;
 use crate::report::summary::Summary;
-use crate::report::table::{Format, print};
-use crate::run::progress::{count, human};
 use crate::run::sweep::Tally;
-use crate::stop::exit::is_broken_pipe;
+use crate::stop::is_broken_pipe;
 use crate::stop::{Exit, Stop};
+use crate::text::table::{Format, print};
+use crate::text::words::{count, human};
 
 fn done_now(trials: usize, failed: usize, tally: Tally, is_simulated: bool) -> String {
     if tally.trials == 0 {

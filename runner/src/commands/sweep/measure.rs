@@ -10,22 +10,23 @@ use jiff::Timestamp;
 use super::arguments::{SweepArgs, SweepCommand};
 use super::finish::finish;
 use super::ready::Ready;
+use crate::build::binary::{RunTrial, Subprocesses};
 use crate::host::Host;
 use crate::host::frequency::control::Controller;
 use crate::host::gauges::Gauges;
 use crate::options::project::Project;
 use crate::plan::Plan;
-use crate::plan::id::Id;
+use crate::plan::estimate::SETTLE;
 use crate::record::Record;
 use crate::record::manifest::{Manifest, Run};
 use crate::record::sweep_dir::SweepDir;
 use crate::record::trials_file::Appender;
 use crate::report::summary::Summary;
-use crate::run::interrupt;
 use crate::run::progress::{Progress, headline};
-use crate::run::sweep::{self, Job, SETTLE, Surroundings, Tally, nanoseconds};
-use crate::run::trial::{RunTrial, Subprocesses};
+use crate::run::sweep::{self, Job, Surroundings, Tally, nanoseconds};
 use crate::stop::{Exit, Stop};
+use crate::system::id::Id;
+use crate::system::interrupt;
 
 pub(super) fn measure(
     project: &Project,

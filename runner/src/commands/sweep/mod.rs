@@ -13,9 +13,10 @@ use super::frequency::restore_leftover;
 use super::show::{Broken, summarized};
 use crate::host::Host;
 use crate::options::project::Project;
-use crate::record::sweep_dir::{HostLock, SweepDir};
+use crate::record::sweep_dir::SweepDir;
 use crate::run::sweep::Tally;
 use crate::stop::Exit;
+use crate::system::host_lock::HostLock;
 
 pub(crate) use arguments::{HELP, SweepArgs, SweepCommand};
 

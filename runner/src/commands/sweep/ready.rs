@@ -10,15 +10,15 @@ use anyhow::{Result, bail};
 use crate::build::Builder;
 use crate::commands::build;
 use crate::config::Branch;
-use crate::config::machines;
 use crate::host::Host;
 use crate::host::doctor;
 use crate::options::project::Project;
+use crate::plan::machines;
 use crate::plan::{Asked, Plan};
 use crate::record::manifest::{Manifest, MeasuredBranch, Toolchain};
 use crate::record::sweep_dir::SweepDir;
-use crate::run::interrupt;
 use crate::stop::Stop;
+use crate::system::interrupt;
 
 /// All that is needed to run trials.
 pub(super) struct Ready {

@@ -9,8 +9,8 @@ use crate::host::frequency::Setup;
 use crate::host::frequency::clock::{self, Clock};
 use crate::host::stacking::{self, Stacking};
 use crate::host::{Fact, Host};
-use crate::record::sweep_dir::HostLock;
-use crate::report::python;
+use crate::system::host_lock::HostLock;
+use crate::system::python;
 
 /// A folder that a sweep fills.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use super::{Circumstances, Diagnosis, Stacking};
 use crate::host::frequency::kinds;
 use crate::host::frequency::tree::Tree;
 use crate::host::{CPUS, Host, kernel_options, show_cpus, start_of};
-use crate::run::progress::count;
+use crate::text::words::count;
 
 /// Below so many CPUs a sweep shows that the tool works and little of how a pool scales. A guess.
 const FEW: usize = 4;

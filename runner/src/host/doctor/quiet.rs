@@ -3,7 +3,7 @@
 use super::Severity::{Note, Unfit, Warning};
 use super::{Circumstances, Diagnosis};
 use crate::host::Host;
-use crate::run::progress::count;
+use crate::text::words::count;
 
 /// Load average per CPU from which the doctor reports it, and from which times show the neighbours.
 /// Guesses.

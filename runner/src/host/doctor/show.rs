@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::{Diagnosis, Finding, Severity};
-use crate::report::table::labelled;
-use crate::run::progress::count;
+use crate::text::table::labelled;
+use crate::text::words::count;
 
 impl fmt::Display for Severity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -4,10 +4,8 @@ use anyhow::{Result, bail};
 
 use super::clock::{self, Clock};
 use super::hold::Held;
-use super::{ClockReading, ControlFrequency, Setup};
+use super::{ClockReading, ControlFrequency, FreqState, Mode, Setup};
 use crate::affinity::allowed_cpus;
-use crate::plan::Mode;
-use crate::record::FreqState;
 use crate::stop::Stop;
 
 /// How often the clock is measured after a fix before it is given up: some drivers need a moment. A

@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::tree::{Knob, Tree};
 use crate::host::Host;
-use crate::plan::id::Id;
-use crate::record::whole_file::{check_locked, folder_of, sync_folder};
 use crate::stop::Stop;
+use crate::system::id::Id;
+use crate::system::whole_file::{check_locked, folder_of, sync_folder};
 
 /// Version of the file's format.
 const SCHEMA: u32 = 1;
@@ -217,9 +217,9 @@ fn write(path: &Path, entry: &Entry) -> io::Result<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exit::exit_of;
     use crate::host::frequency::tree::Kind;
     use crate::stop::Exit;
-    use crate::stop::exit::exit_of;
 
     fn before() -> Vec<Before> {
         vec![Before {

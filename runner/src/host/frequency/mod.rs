@@ -14,15 +14,58 @@ pub mod tree;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
+use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 use self::backend::{Backend, Choice};
 use self::hold::Held;
 use self::journal::{Entry, Journal};
 use self::recipe::Recipe;
 use self::tree::{Policy, Tree};
-use crate::plan::Mode;
-use crate::record::FreqState;
 use crate::stop::Stop;
+
+/// What a sweep knows of the CPU frequency during a trial.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum FreqState {
+    /// Set, read back after the trial, and measured within 2 % before and after it.
+    FixedVerified,
+    /// Asked for, but not held.
+    FixedFailed,
+    /// Left to the host, which has a frequency driver.
+    Dynamic,
+    /// The host shows no frequency driver, so nothing is known and nothing can be set.
+    Uncontrolled,
+    /// Set and read back, but the clock could not be measured.
+    #[default]
+    Unknown,
+}
+
+/// How the CPU frequency is treated.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::Display,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Mode {
+    /// The host decides.
+    #[default]
+    Dynamic,
+    /// One frequency on all CPUs.
+    Fixed,
+}
 
 /// Sets the frequency around trials and watches it beside them.
 pub trait ControlFrequency {

@@ -19,7 +19,7 @@ use runner::host::frequency::hold::{self, Held};
 use runner::host::frequency::journal::Journal;
 use runner::host::frequency::recipe::recipe;
 use runner::host::frequency::tree::{Kind, Knob, Tree};
-use runner::run::interrupt;
+use runner::system::interrupt;
 use rustix::process::{Signal, getpid, kill_process};
 
 /// Which drivers: `all`, or by default the one with the most files.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::record::whole_file::files_below;
+use crate::system::whole_file::files_below;
 
 /// Digest of some bytes, 64 hexadecimal digits.
 pub(crate) fn of_bytes(bytes: &[u8]) -> String {
@@ -38,7 +38,7 @@ pub(crate) fn of_tree(root: &Path) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::testing::MadeUp;
+    use crate::system::testing::MadeUp;
 
     #[test]
     fn a_change_anywhere_below_changes_the_digest_of_a_folder() {

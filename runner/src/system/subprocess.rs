@@ -11,7 +11,7 @@ use rustix::process::{
     Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, kill_process_group, setrlimit, waitid,
 };
 
-use crate::run::interrupt::{self, Watched};
+use crate::system::interrupt::{self, Watched};
 
 /// What is read of standard output; a process that prints more is cut off.
 const STDOUT_LIMIT: u64 = 64 << 20;

@@ -1,12 +1,10 @@
 //! The exit code of an error, whichever part of the runner it is from.
 
-use std::io::{Error, ErrorKind};
-
-use rustix::io::Errno;
+use std::io::Error;
 
 use crate::config::ConfigError;
 use crate::record::trials_file::BrokenLine;
-use crate::stop::{Exit, Stop};
+use crate::stop::{Exit, Stop, is_no_file_of_text};
 
 /// The exit code of an error. What nobody classified is a failing machine (disk, permissions): 4;
 /// unless a file was read, and is not the text that it should be.
@@ -32,26 +30,10 @@ fn is_misfit(cause: &(dyn std::error::Error + 'static)) -> bool {
         .is_some_and(is_no_file_of_text)
 }
 
-/// The same for one error of the system.
-pub(crate) fn is_no_file_of_text(error: &Error) -> bool {
-    let kinds = [
-        ErrorKind::InvalidData,
-        ErrorKind::IsADirectory,
-        ErrorKind::NotADirectory,
-    ];
-    let is_circle = Errno::from_io_error(error) == Some(Errno::LOOP);
-    kinds.contains(&error.kind()) || is_circle
-}
-
-/// Whether a command only stopped because nobody reads its standard output any more.
-#[must_use]
-pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let is_it = |error: &Error| error.kind() == ErrorKind::BrokenPipe;
-    error.downcast_ref::<Error>().is_some_and(is_it)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::io::ErrorKind;
+
     use anyhow::Context as _;
 
     use super::*;

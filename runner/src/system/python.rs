@@ -6,9 +6,9 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::record::digest;
-use crate::run::lock;
 use crate::stop::Stop;
+use crate::system::digest;
+use crate::system::lock;
 
 /// Oldest Python that the analysis runs on.
 const OLDEST: (u32, u32) = (3, 11);

@@ -10,7 +10,7 @@ use protocol::{Failure, Outcome, Request, SCHEMA};
 
 use crate::config::checkout::Checkout;
 use crate::record::Ending;
-use crate::run::subprocess::{self, Finished, Limit};
+use crate::system::subprocess::{self, Finished, Limit};
 
 /// Lines of standard error kept for a failed trial.
 const STDERR_LINES: usize = 20;
@@ -272,7 +272,7 @@ mod tests {
     /// Asks a shell script in the place of a workload binary.
     fn ask_script(script: &str) -> TrialFailure {
         let folder = tempfile::tempdir().unwrap();
-        let binary = crate::run::testing::script(folder.path(), script);
+        let binary = crate::system::testing::script(folder.path(), script);
         ask(
             &binary,
             &crate::build::variant::smallest_request(),
@@ -302,7 +302,7 @@ mod tests {
             scaled: None,
         });
         let end_of = |script| {
-            let binary = crate::run::testing::script(folder.path(), script);
+            let binary = crate::system::testing::script(folder.path(), script);
             ask(&binary, &request, Duration::from_millis(500))
                 .unwrap()
                 .result
@@ -351,7 +351,7 @@ mod tests {
     #[test]
     fn a_request_asks_for_a_report_when_half_the_time_is_up_unless_it_says_otherwise() {
         let folder = tempfile::tempdir().unwrap();
-        let binary = crate::run::testing::script(folder.path(), "cat >&2; exit 9");
+        let binary = crate::system::testing::script(folder.path(), "cat >&2; exit 9");
         let mut request = crate::build::variant::smallest_request();
         let mut asked = |hang_after_ms| {
             request.hang_after_ms = hang_after_ms;

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::record::whole_file::folder_of;
-use crate::run::interrupt;
 use crate::stop::Stop;
+use crate::system::interrupt;
+use crate::system::whole_file::folder_of;
 
 /// Locks the file at `path`, and makes it if it is not there; until the result is dropped, nobody
 /// else has it. If another command has it, which `does` something, says so and waits.

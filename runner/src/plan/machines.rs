@@ -15,8 +15,8 @@ use crate::config::pick::{no_such, pick, pick_grouped, plain};
 use crate::host::Host;
 use crate::host::here;
 use crate::plan::{Asked, AskedMachine, Load, Mode, PRICE, Trial};
-use crate::record::digest;
 use crate::stop::Stop;
+use crate::system::digest;
 
 /// Folder of the machines in a checkout.
 const FOLDER: &str = "machines";

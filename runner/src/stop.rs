@@ -1,6 +1,8 @@
 //! Why the runner stops, and the exit code that tells a script so.
 
-pub mod exit;
+use std::io::{Error, ErrorKind};
+
+use rustix::io::Errno;
 
 /// How a command ended; scripts tell the causes apart by the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,4 +54,23 @@ pub enum Stop {
     /// Exit 130: stopped on request.
     #[error("{0}")]
     Interrupted(String),
+}
+
+/// Whether what was named is no file with text in it: other bytes, a folder, or links that lead in a
+/// circle.
+pub(crate) fn is_no_file_of_text(error: &Error) -> bool {
+    let kinds = [
+        ErrorKind::InvalidData,
+        ErrorKind::IsADirectory,
+        ErrorKind::NotADirectory,
+    ];
+    let is_circle = Errno::from_io_error(error) == Some(Errno::LOOP);
+    kinds.contains(&error.kind()) || is_circle
+}
+
+/// Whether a command only stopped because nobody reads its standard output any more.
+#[must_use]
+pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let is_it = |error: &Error| error.kind() == ErrorKind::BrokenPipe;
+    error.downcast_ref::<Error>().is_some_and(is_it)
 }

@@ -1,0 +1,118 @@
+//! One measuring sweep at a time on a host.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+
+use crate::system::whole_file;
+
+/// Names another file for the lock of the host. For tests alone: two sweeps with different locks
+/// measure each other.
+pub const HOST_LOCK: &str = "WORK_STEALING_SWEEP_LOCK";
+
+/// Keeps a second sweep off this host while it lives, as two at once would measure each other.
+/// Simulated sweeps share it: their figures do not mind what else runs.
+#[derive(Debug)]
+pub struct HostLock {
+    _file: File,
+}
+
+impl HostLock {
+    /// Takes the lock, for a sweep whose trials measure this host, or for one that `is_simulated`.
+    ///
+    /// # Errors
+    /// [`Stop::HostNotFit`] if another sweep runs on this host; for a simulated one, if that
+    /// measures.
+    pub fn take(is_simulated: bool) -> Result<Self> {
+        let path = Self::path();
+        // Opened without `create` first: in a shared temporary folder the kernel may refuse to
+        // create what another user owns, while a lock needs only read access.
+        let file = File::open(&path)
+            .or_else(|_| {
+                OpenOptions::new()
+                    .read(true)
+                    .write(true)
+                    .create(true)
+                    .truncate(false)
+                    .open(&path)
+            })
+            .with_context(|| format!("{} cannot be opened", path.display()))?;
+        let locked = if is_simulated {
+            file.try_lock_shared()
+        } else {
+            file.try_lock()
+        };
+        whole_file::check_locked(locked, &path, || {
+            let who = holder(&file)
+                .map(|who| format!(", {who}"))
+                .unwrap_or_default();
+            format!(
+                "another sweep runs on this host{who}, and what is measured would show it; wait for it or end it"
+            )
+        })?;
+        Ok(Self { _file: file })
+    }
+
+    fn path() -> PathBuf {
+        std::env::var_os(HOST_LOCK).map_or_else(
+            || PathBuf::from("/var/tmp/work-stealing-sweep.lock"),
+            PathBuf::from,
+        )
+    }
+
+    /// Whether a sweep runs on this host now.
+    pub(crate) fn is_held() -> bool {
+        let file = File::open(Self::path());
+        // Shared: two who only look do not see each other.
+        file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    }
+}
+
+/// The process that keeps a lock on a file, as far as the kernel tells.
+fn holder(file: &File) -> Option<String> {
+    let inode = file.metadata().ok()?.ino().to_string();
+    let locks = fs::read_to_string("/proc/locks").ok()?;
+    let mut words = locks
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let lock = words.find(|words| {
+        words.get(1) == Some(&"FLOCK")
+            && words.get(5).and_then(|it| it.rsplit(':').next()) == Some(inode.as_str())
+    })?;
+    let process = Path::new("/proc").join(lock[4]);
+    let line = fs::read(process.join("cmdline")).ok()?;
+    let command: Vec<_> = line
+        .split(|byte| *byte == 0)
+        .map(String::from_utf8_lossy)
+        .collect();
+    let folder = fs::read_link(process.join("cwd")).ok();
+    let folder = folder
+        .map(|folder| format!(" in {}", folder.display()))
+        .unwrap_or_default();
+    Some(format!(
+        "process {} (`{}`{folder})",
+        lock[4],
+        command.join(" ").trim()
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_keeps_a_lock_is_told_by_process_and_command() {
+        let locked = tempfile::NamedTempFile::new().unwrap();
+        let other = File::open(locked.path()).unwrap();
+        assert_eq!(holder(&other), None);
+        locked.as_file().lock().unwrap();
+        let who = holder(&other).unwrap();
+        let own = std::env::args().next().unwrap();
+        assert!(
+            who.starts_with(&format!("process {} (`{own}", std::process::id())),
+            "{who}"
+        );
+    }
+}

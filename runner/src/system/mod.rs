@@ -1,0 +1,13 @@
+//! What the runner asks of the operating system: files that are whole or not there, locks, processes
+//! that end, and digests of files.
+
+pub(crate) mod digest;
+pub mod host_lock;
+pub mod id;
+pub mod interrupt;
+pub mod lock;
+pub mod python;
+pub mod subprocess;
+#[cfg(test)]
+pub(crate) mod testing;
+pub(crate) mod whole_file;
