@@ -2,7 +2,7 @@
 
 use std::env;
 
-use crate::sleep;
+use crate::sleep::MAX_WORKERS;
 use crate::sync::{AtomicUsize, Ordering, thread};
 
 /// The number of workers for a builder that asked for `requested` (0: unspecified).
@@ -11,7 +11,7 @@ pub(crate) fn settle(requested: usize) -> usize {
         0 => num_threads_from(|name| env::var(name).ok()).unwrap_or_else(cpus),
         requested => requested,
     };
-    workers.min(sleep::MAX_WORKERS)
+    workers.min(MAX_WORKERS)
 }
 
 /// Threads that can run at once.

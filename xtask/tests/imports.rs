@@ -30,10 +30,17 @@ struct File {
 impl File {
     fn is_only_for_tests(attributes: &[Attribute]) -> bool {
         attributes.iter().any(|attribute| {
+            // `cfg(test)`, or `cfg(all(test, …))`.
+            let is_test = |path: &syn::Path| path.is_ident("test");
+            let is_of_tests = |list: &syn::MetaList| {
+                list.path.is_ident("all") && list.tokens.to_string().starts_with("test")
+            };
             attribute.path().is_ident("cfg")
-                && attribute
-                    .parse_args::<syn::Path>()
-                    .is_ok_and(|path| path.is_ident("test"))
+                && match attribute.parse_args::<syn::Meta>() {
+                    Ok(syn::Meta::Path(path)) => is_test(&path),
+                    Ok(syn::Meta::List(list)) => is_of_tests(&list),
+                    _ => false,
+                }
         })
     }
 
@@ -274,7 +281,13 @@ fn circles(root: &Path) -> Vec<String> {
         let line = |(from, to): &(&Path, &Path)| format!("{} -> {}", from.display(), to.display());
         inside.map(line).collect::<Vec<_>>().join("\n")
     };
-    circles.iter().filter(is_large).map(shown).collect()
+    let is_excused = |file: &&Path| EXCUSED.iter().any(|excused| file.ends_with(excused));
+    circles
+        .iter()
+        .filter(is_large)
+        .filter(|files| !files.iter().all(is_excused))
+        .map(shown)
+        .collect()
 }
 
 /// The roots of every crate of the checkout, by their paths in it.
@@ -287,16 +300,45 @@ fn roots(checkout: &Path) -> Vec<PathBuf> {
     listed.split_terminator('\0').map(PathBuf::from).collect()
 }
 
+/// Files that may be in a circle.
+const EXCUSED: [&str; 25] = [
+    // The interface of rayon-core has that shape: a pool joins, and a join finds its pool.
+    "rayon-fork/src/broadcast.rs",
+    "rayon-fork/src/builder.rs",
+    "rayon-fork/src/configuration.rs",
+    "rayon-fork/src/current.rs",
+    "rayon-fork/src/job.rs",
+    "rayon-fork/src/join.rs",
+    "rayon-fork/src/latch.rs",
+    "rayon-fork/src/registry/global.rs",
+    "rayon-fork/src/registry/mod.rs",
+    "rayon-fork/src/registry/worker.rs",
+    "rayon-fork/src/scope/base.rs",
+    "rayon-fork/src/scope/local_scopes.rs",
+    "rayon-fork/src/scope/mod.rs",
+    "rayon-fork/src/spawn.rs",
+    "rayon-fork/src/thread_builder.rs",
+    "rayon-fork/src/thread_pool.rs",
+    // The same interface, on pools of others.
+    "rivals/src/broadcast.rs",
+    "rivals/src/lib.rs",
+    "rivals/src/missing.rs",
+    "rivals/src/pool.rs",
+    "rivals/src/scope.rs",
+    // Fences are built of what models replace, and are among that themselves.
+    "rayon-fork/src/sync.rs",
+    "rayon-fork/src/sync/fences.rs",
+    "rayon-fork/src/sync/registration.rs",
+    "rayon-fork/src/sync/rounds.rs",
+];
+
 #[test]
 fn files_of_a_crate_do_not_import_each_other_in_a_circle() {
     let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let roots = roots(checkout);
     assert!(roots.len() > 20, "{roots:?}");
-    // But for the shape of rayon-core's interface: a pool joins, and a join finds its pool.
-    let is_in_that_shape =
-        |root: &&PathBuf| root.starts_with("rayon-fork") || root.starts_with("rivals");
-    let roots = roots.iter().filter(|root| !is_in_that_shape(root));
     let circles: Vec<String> = roots
+        .iter()
         .flat_map(|root| circles(&checkout.join(root)))
         .collect();
     assert!(

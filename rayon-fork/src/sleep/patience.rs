@@ -18,7 +18,7 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use super::counters::axes::LeaveRule as _;
-use super::{LeaveRuleOf, Selected};
+use super::counters::{LeaveRuleOf, Selected};
 use crate::sync::modelled::yield_now;
 use crate::sync::{AtomicUsize, Instant, Ordering, hint};
 
