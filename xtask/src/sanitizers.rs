@@ -44,9 +44,7 @@ const MIRI_TARGETS: [MiriTarget; 4] = [
     },
     MiriTarget {
         target: &["--test", "behaviour"],
-        // Compares addresses of locals to see how deep the stack is; Miri's stack is not
-        // contiguous.
-        skip: &["a_long_chain_of_jobs_uses_no_more_stack_than_a_short_one"],
+        skip: &[],
     },
     MiriTarget {
         target: &["--test", "stress"],

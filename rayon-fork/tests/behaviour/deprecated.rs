@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::thread;
 
-use rayon_core::{Configuration, ThreadPool, ThreadPoolBuilder};
+use rayon_core::{Configuration, ThreadPoolBuilder};
 
 use crate::common::{Tally, patiently};
 
@@ -30,29 +30,6 @@ fn every_setter_of_a_configuration_reaches_the_pool() {
         panics.wait_for(1);
         drop(pool);
         exits.wait_for(2);
-    });
-}
-
-#[test]
-fn a_pool_is_made_from_a_configuration() {
-    patiently("ThreadPool::new", || {
-        let pool = ThreadPool::new(Configuration::new().num_threads(3)).unwrap();
-        assert_eq!(pool.current_num_threads(), 3);
-        assert_eq!(pool.install(|| 22), 22);
-    });
-}
-
-#[test]
-fn a_default_configuration_builds_and_shows_itself() {
-    patiently("a default configuration", || {
-        assert!(!format!("{:?}", Configuration::default()).is_empty());
-        assert!(
-            Configuration::default()
-                .build()
-                .unwrap()
-                .current_num_threads()
-                >= 1
-        );
     });
 }
 

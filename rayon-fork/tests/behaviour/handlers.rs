@@ -5,7 +5,7 @@ use std::thread;
 
 use rayon_core::{ThreadPoolBuilder, current_thread_index};
 
-use crate::common::{Log, Tally, meet, patiently, payload_text};
+use crate::common::{Log, Tally, meet, patiently};
 
 #[test]
 fn the_start_handler_runs_once_on_every_worker_with_its_index() {
@@ -102,31 +102,6 @@ fn the_exit_handler_runs_after_the_last_job() {
         drop(pool);
         exited.wait_for(1);
         assert_eq!(log.take(), ["job", "job of job", "exit"]);
-    });
-}
-
-#[test]
-fn panics_of_start_and_exit_handlers_go_to_the_panic_handler_and_workers_carry_on() {
-    patiently("panicking handlers", || {
-        let handled = Tally::new();
-        let log = Log::new();
-        let (count, texts) = (handled.clone(), log.clone());
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(4)
-            .start_handler(|_| panic!("start"))
-            .exit_handler(|_| panic!("exit"))
-            .panic_handler(move |payload| {
-                texts.add(payload_text(&*payload));
-                count.add_one();
-            })
-            .build()
-            .unwrap();
-        handled.wait_for(4);
-        assert_eq!(pool.broadcast(|context| context.index()), [0, 1, 2, 3]);
-        assert_eq!(log.take(), ["start"; 4]);
-        drop(pool);
-        handled.wait_for(8);
-        assert_eq!(log.take(), ["exit"; 4]);
     });
 }
 

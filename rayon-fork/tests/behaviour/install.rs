@@ -1,31 +1,11 @@
 //! `install`, and how threads of different pools wait for each other.
 
-use std::cell::Cell;
 use std::sync::Barrier;
 use std::thread;
 
-use rayon_core::{current_num_threads, current_thread_index, join, scope, spawn};
+use rayon_core::spawn;
 
 use crate::common::{Count, Log, Tally, UNTIL_ASLEEP, panic_text, patiently, pool, rounds};
-
-#[test]
-fn the_closure_runs_on_a_worker_and_its_result_comes_back() {
-    patiently("an install from outside", || {
-        let pool = pool(3);
-        let (index, workers) = pool.install(|| (current_thread_index(), current_num_threads()));
-        assert!(index < Some(3) && index.is_some());
-        assert_eq!(workers, 3);
-    });
-}
-
-#[test]
-fn a_panic_comes_back_and_the_worker_carries_on() {
-    patiently("an install that panics", || {
-        let pool = pool(1);
-        assert_eq!(panic_text(|| pool.install(|| panic!("inside"))), "inside");
-        assert_eq!(pool.install(|| 22), 22);
-    });
-}
 
 #[test]
 fn a_worker_of_the_same_pool_runs_the_closure_at_once_on_its_thread() {
@@ -50,25 +30,6 @@ fn a_worker_of_the_same_pool_runs_the_closure_at_once_on_its_thread() {
 }
 
 #[test]
-fn thread_locals_of_the_caller_are_not_visible() {
-    thread_local!(static MARK: Cell<u32> = const { Cell::new(0) });
-    patiently("an install that reads a thread-local", || {
-        MARK.set(22);
-        assert_eq!(pool(1).install(|| MARK.get()), 0);
-    });
-}
-
-#[test]
-fn two_pools_of_one_install_into_each_other() {
-    patiently("mutual installs", || {
-        let (first, second) = (pool(1), pool(1));
-        let index =
-            first.install(|| second.install(|| first.install(|| first.current_thread_index())));
-        assert_eq!(index, Some(0));
-    });
-}
-
-#[test]
 fn two_pools_of_one_install_into_each_other_at_the_same_time() {
     patiently("mutual installs that cross", || {
         let (first, second) = (pool(1), pool(1));
@@ -87,24 +48,6 @@ fn two_pools_of_one_install_into_each_other_at_the_same_time() {
                     first.install(|| 2)
                 });
                 assert_eq!((other.join().unwrap(), back), (1, 2));
-            });
-        }
-    });
-}
-
-#[test]
-fn two_pools_of_one_install_into_each_other_also_asleep() {
-    patiently("mutual installs with naps", || {
-        let (first, second) = (pool(1), pool(1));
-        for _ in 0..rounds(3, 1) {
-            thread::sleep(UNTIL_ASLEEP);
-            first.install(|| {
-                // `second` is asleep now; and `first` falls asleep while it waits.
-                thread::sleep(UNTIL_ASLEEP);
-                second.install(|| {
-                    thread::sleep(UNTIL_ASLEEP);
-                    first.install(|| thread::sleep(UNTIL_ASLEEP));
-                });
             });
         }
     });
@@ -172,18 +115,6 @@ fn a_pool_that_fell_asleep_wakes_for_an_install() {
                 assert_eq!(pool.install(|| i), i);
             }
         }
-    });
-}
-
-#[test]
-fn joins_and_scopes_inside_use_the_pool() {
-    patiently("joins and scopes inside an install", || {
-        let pool = pool(2);
-        let is_inside = || assert!(pool.current_thread_index().is_some());
-        pool.install(|| {
-            join(is_inside, is_inside);
-            scope(|scope| scope.spawn(|_| is_inside()));
-        });
     });
 }
 

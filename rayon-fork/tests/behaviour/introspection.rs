@@ -4,34 +4,10 @@ use std::sync::Barrier;
 use std::thread;
 
 use rayon_core::{
-    current_num_threads, current_thread_has_pending_tasks, current_thread_index, max_num_threads,
-    spawn, spawn_broadcast, yield_local,
+    current_num_threads, current_thread_has_pending_tasks, max_num_threads, spawn, spawn_broadcast,
 };
 
 use crate::common::{Occupation, patiently, pool};
-
-#[test]
-fn a_thread_that_is_no_worker_has_no_index_and_no_pending_tasks() {
-    patiently("questions outside", || {
-        assert_eq!(current_thread_index(), None);
-        assert_eq!(current_thread_has_pending_tasks(), None);
-        let pool = pool(2);
-        assert_eq!(pool.current_thread_index(), None);
-        assert_eq!(pool.current_thread_has_pending_tasks(), None);
-    });
-}
-
-#[test]
-fn indices_are_distinct_in_a_pool_and_repeat_across_pools() {
-    patiently("indices of two pools", || {
-        for _ in 0..2 {
-            assert_eq!(
-                pool(3).broadcast(|_| current_thread_index()),
-                [Some(0), Some(1), Some(2)]
-            );
-        }
-    });
-}
 
 #[test]
 fn an_index_belongs_to_one_thread_for_its_life() {
@@ -57,21 +33,6 @@ fn the_methods_answer_on_workers_of_that_pool_only() {
         assert_eq!(pool.install(ask), (Some(0), Some(false)));
         assert_eq!(other.install(ask), (None, None));
         assert_eq!(pool.install(|| other.install(ask)), (None, None));
-    });
-}
-
-#[test]
-fn jobs_on_the_own_deque_are_pending_tasks() {
-    patiently("questions about spawned jobs", || {
-        let pool = pool(1);
-        pool.install(|| {
-            assert_eq!(current_thread_has_pending_tasks(), Some(false));
-            spawn(|| ());
-            assert_eq!(current_thread_has_pending_tasks(), Some(true));
-            assert_eq!(pool.current_thread_has_pending_tasks(), Some(true));
-            yield_local();
-            assert_eq!(current_thread_has_pending_tasks(), Some(false));
-        });
     });
 }
 

@@ -1,4 +1,5 @@
-//! What programs can observe of this crate, by subject, in one process.
+//! What programs can observe of this crate, by subject, in one process. What the published crate's
+//! own unit tests say is left to them; `cargo xtask conformance` runs those.
 //!
 //! Facts about the global pool's start, the environment and aborts need processes of their own: see
 //! `tests/process`. Miri needs `-Zmiri-ignore-leaks`, since nobody ever ends the global pool.
@@ -16,7 +17,6 @@ mod introspection;
 mod join;
 mod migrated;
 mod order;
-mod order_mixed;
 mod payload_drops;
 mod pool;
 mod pool_threads;

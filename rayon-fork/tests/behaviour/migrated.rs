@@ -29,22 +29,6 @@ fn migrations(
 }
 
 #[test]
-fn neither_half_migrated_if_the_join_took_the_second_back() {
-    patiently("a join in a pool of one", || {
-        assert_eq!(migrations(&pool(1), || (), || ()), (false, false));
-    });
-}
-
-#[test]
-fn a_stolen_second_half_migrated() {
-    patiently("a join whose halves meet at a barrier", || {
-        let meeting = Barrier::new(2);
-        let meet = || meet(&meeting);
-        assert_eq!(migrations(&pool(2), meet, meet), (false, true));
-    });
-}
-
-#[test]
 fn a_second_half_that_yield_local_ran_on_the_same_thread_migrated() {
     patiently("a join whose first half yields", || {
         let yields = || assert_eq!(yield_local(), Some(Yield::Executed));

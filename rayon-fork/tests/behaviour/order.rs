@@ -1,10 +1,11 @@
 //! The order of jobs of one kind on one worker, where no theft can disturb it.
 
 use std::sync::Barrier;
+use std::thread;
 
-use rayon_core::{Scope, ScopeFifo, ThreadPool, scope, scope_fifo, spawn, spawn_fifo};
+use rayon_core::{ThreadPool, scope, spawn, spawn_fifo};
 
-use crate::common::{Log, Occupation, Tally, patiently, pool, rounds};
+use crate::common::{Log, Occupation, patiently, pool, rounds};
 
 const JOBS: i32 = 10;
 
@@ -25,42 +26,6 @@ fn order_in(pool: &ThreadPool, submit: impl FnOnce(&Log<i32>) + Send) -> Vec<i32
 fn job(log: &Log<i32>, i: i32) -> impl FnOnce() + Send + use<> {
     let log = log.clone();
     move || log.add(i)
-}
-
-#[test]
-fn spawned_jobs_run_last_in_first_out() {
-    patiently("spawned jobs in order", || {
-        let ran = order(|log| (0..JOBS).for_each(|i| spawn(job(log, i))));
-        assert!(ran.into_iter().eq((0..JOBS).rev()));
-    });
-}
-
-#[test]
-fn fifo_jobs_run_first_in_first_out() {
-    patiently("FIFO jobs in order", || {
-        let ran = order(|log| (0..JOBS).for_each(|i| spawn_fifo(job(log, i))));
-        assert!(ran.into_iter().eq(0..JOBS));
-    });
-}
-
-#[test]
-fn scope_jobs_run_last_in_first_out() {
-    patiently("scope jobs in order", || {
-        let ran = order(|log| {
-            scope(|scope| (0..JOBS).for_each(|i| scope.spawn(move |_| log.add(i))));
-        });
-        assert!(ran.into_iter().eq((0..JOBS).rev()));
-    });
-}
-
-#[test]
-fn fifo_scope_jobs_run_first_in_first_out() {
-    patiently("FIFO scope jobs in order", || {
-        let ran = order(|log| {
-            scope_fifo(|scope| (0..JOBS).for_each(|i| scope.spawn_fifo(move |_| log.add(i))));
-        });
-        assert!(ran.into_iter().eq(0..JOBS));
-    });
 }
 
 #[test]
@@ -107,9 +72,14 @@ fn thieves_take_the_oldest_job() {
 #[expect(deprecated, reason = "the deprecated option is what is tested")]
 fn a_breadth_first_pool_runs_the_oldest_own_job_first() {
     patiently("jobs of a breadth-first pool", || {
+        // Also if its threads come from a handler that is set after the option.
         let pool = rayon_core::ThreadPoolBuilder::new()
             .num_threads(1)
             .breadth_first()
+            .spawn_handler(|thread| {
+                thread::spawn(|| thread.run());
+                Ok(())
+            })
             .build()
             .unwrap();
         let ran = order_in(&pool, |log| (0..JOBS).for_each(|i| spawn(job(log, i))));
@@ -137,121 +107,6 @@ fn joins_in_a_breadth_first_pool_come_back() {
             let pool = builder.breadth_first().build().unwrap();
             assert_eq!(pool.install(|| fibonacci(10)), 55, "{workers} workers");
         }
-    });
-}
-
-/// Every job of a nest of spawns: ten, each of which spawns ten. Job `i` of group `g` is `10 g +
-/// i`.
-fn nest(outer_is_fifo: bool, inner_is_fifo: bool) -> Vec<i32> {
-    fn submit(is_fifo: bool, job: impl FnOnce() + Send + 'static) {
-        if is_fifo { spawn_fifo(job) } else { spawn(job) }
-    }
-    let log = Log::new();
-    let done = Tally::new();
-    let pool = pool(1);
-    pool.install(|| {
-        for group in 0..JOBS {
-            let (log, done) = (log.clone(), done.clone());
-            submit(outer_is_fifo, move || {
-                for i in 0..JOBS {
-                    let (log, done) = (log.clone(), done.clone());
-                    submit(inner_is_fifo, move || {
-                        log.add(10 * group + i);
-                        done.add_one();
-                    });
-                }
-            });
-        }
-    });
-    done.wait_for(100);
-    log.take()
-}
-
-#[test]
-fn nested_spawns_run_newest_group_first_and_newest_job_first() {
-    patiently("LIFO in LIFO", || {
-        assert!(nest(false, false).into_iter().eq((0..100).rev()));
-    });
-}
-
-#[test]
-fn nested_fifo_spawns_run_oldest_group_first_and_oldest_job_first() {
-    patiently("FIFO in FIFO", || {
-        assert!(nest(true, true).into_iter().eq(0..100));
-    });
-}
-
-#[test]
-fn fifo_spawns_in_spawns_run_newest_group_first_and_oldest_job_first() {
-    patiently("FIFO in LIFO", || {
-        let expected = (0..10)
-            .rev()
-            .flat_map(|group| (0..10).map(move |i| 10 * group + i));
-        assert!(nest(false, true).into_iter().eq(expected));
-    });
-}
-
-#[test]
-fn spawns_in_fifo_spawns_run_oldest_group_first_and_newest_job_first() {
-    patiently("LIFO in FIFO", || {
-        let expected = (0..10).flat_map(|group| (0..10).rev().map(move |i| 10 * group + i));
-        assert!(nest(true, false).into_iter().eq(expected));
-    });
-}
-
-#[test]
-fn nested_scopes_of_one_kind_run_groups_and_jobs_in_that_order() {
-    fn lifo<'s>(scope: &Scope<'s>, group: i32, log: &'s Log<i32>) {
-        (0..JOBS).for_each(|i| scope.spawn(move |_| log.add(10 * group + i)));
-    }
-    fn fifo<'s>(scope: &ScopeFifo<'s>, group: i32, log: &'s Log<i32>) {
-        (0..JOBS).for_each(|i| scope.spawn_fifo(move |_| log.add(10 * group + i)));
-    }
-    patiently("nested scope jobs in order", || {
-        let ran = order(|log| {
-            scope(|outer| (0..JOBS).for_each(|g| outer.spawn(move |s| lifo(s, g, log))));
-        });
-        assert!(ran.into_iter().eq((0..100).rev()));
-        let ran = order(|log| {
-            scope(|outer| (0..JOBS).for_each(|g| outer.spawn(move |_| scope(|s| lifo(s, g, log)))));
-        });
-        assert!(ran.into_iter().eq((0..100).rev()));
-        let ran = order(|log| {
-            scope_fifo(|outer| (0..JOBS).for_each(|g| outer.spawn_fifo(move |s| fifo(s, g, log))));
-        });
-        assert!(ran.into_iter().eq(0..100));
-    });
-}
-
-#[test]
-fn nested_scopes_of_both_kinds_run_groups_in_the_outer_order_and_jobs_in_the_inner() {
-    patiently("scopes nested in scopes of the other kind", || {
-        let ran = order(|log| {
-            scope(|outer| {
-                for g in 0..JOBS {
-                    outer.spawn(move |_| {
-                        scope_fifo(|s| {
-                            (0..JOBS).for_each(|i| s.spawn_fifo(move |_| log.add(10 * g + i)));
-                        });
-                    });
-                }
-            });
-        });
-        let expected = (0..10)
-            .rev()
-            .flat_map(|group| (0..10).map(move |i| 10 * group + i));
-        assert!(ran.into_iter().eq(expected));
-        let ran = order(|log| {
-            scope_fifo(|outer| {
-                for g in 0..JOBS {
-                    outer.spawn_fifo(move |_| {
-                        scope(|s| (0..JOBS).for_each(|i| s.spawn(move |_| log.add(10 * g + i))));
-                    });
-                }
-            });
-        });
-        let expected = (0..10).flat_map(|group| (0..10).rev().map(move |i| 10 * group + i));
-        assert!(ran.into_iter().eq(expected));
     });
 }
 

@@ -4,29 +4,9 @@ use std::error::Error;
 use std::io;
 use std::thread;
 
-use rayon_core::{ThreadPoolBuildError, ThreadPoolBuilder};
+use rayon_core::ThreadPoolBuilder;
 
 use crate::common::{Log, Tally, panic_text, patiently, pool};
-
-#[test]
-fn an_explicit_number_of_threads_is_honoured() {
-    patiently("pools of many sizes", || {
-        for workers in [1, 2, 3, 8, 22] {
-            assert_eq!(pool(workers).current_num_threads(), workers);
-            assert_eq!(pool(workers).broadcast(|_| ()).len(), workers);
-        }
-    });
-}
-
-#[test]
-fn a_default_pool_builds_and_works() {
-    patiently("a default pool", || {
-        let pool = ThreadPoolBuilder::new().build().unwrap();
-        assert!(pool.current_num_threads() >= 1);
-        assert_eq!(pool.install(|| 22), 22);
-        assert!(ThreadPoolBuilder::default().build().is_ok());
-    });
-}
 
 #[test]
 fn workers_have_the_names_of_the_name_closure() {
@@ -57,53 +37,6 @@ fn workers_have_no_name_unless_one_was_asked_for() {
         assert_eq!(
             pool(1).install(|| thread::current().name().map(str::to_owned)),
             None
-        );
-    });
-}
-
-#[test]
-fn a_panic_of_the_name_closure_comes_out_and_started_workers_end() {
-    patiently("a name closure that panics", || {
-        let (starts, exits) = (Tally::new(), Tally::new());
-        let (on_start, on_exit) = (starts.clone(), exits.clone());
-        let builder = ThreadPoolBuilder::new()
-            .num_threads(10)
-            .start_handler(move |_| on_start.add_one())
-            .exit_handler(move |_| on_exit.add_one())
-            .thread_name(|index| {
-                assert!(index < 5, "no name for {index}");
-                String::new()
-            });
-        assert_eq!(panic_text(|| builder.build()), "no name for 5");
-        exits.wait_for(5);
-        assert_eq!((starts.get(), exits.get()), (5, 5));
-    });
-}
-
-#[test]
-fn an_absurd_stack_size_is_an_error_and_started_workers_end() {
-    // Miri has no stacks of its own to run out of.
-    if cfg!(miri) {
-        return;
-    }
-    patiently("a build with an absurd stack size", || {
-        let (starts, exits) = (Tally::new(), Tally::new());
-        let (on_start, on_exit) = (starts.clone(), exits.clone());
-        let outcome = ThreadPoolBuilder::new()
-            .num_threads(4)
-            .stack_size(usize::MAX / 2)
-            .start_handler(move |_| on_start.add_one())
-            .exit_handler(move |_| on_exit.add_one())
-            .build();
-        let error = outcome.unwrap_err();
-        assert!(
-            error.source().is_some_and(<dyn Error>::is::<io::Error>),
-            "{error:?}"
-        );
-        exits.wait_for(starts.get());
-        assert!(
-            exits.get() <= 1,
-            "no more than the first thread could start"
         );
     });
 }
@@ -155,20 +88,6 @@ fn a_panic_of_the_spawn_handler_comes_out_and_started_workers_end() {
             });
         assert_eq!(panic_text(|| builder.build()), "no third thread");
         exits.wait_for(2);
-    });
-}
-
-#[test]
-fn a_build_error_can_cross_threads_and_be_boxed() {
-    fn is_portable<T: Error + Send + Sync + 'static>(error: T) -> Box<dyn Error + Send + Sync> {
-        error.into()
-    }
-    patiently("a failed build", || {
-        let outcome = ThreadPoolBuilder::new()
-            .num_threads(1)
-            .spawn_handler(|_| Err(io::Error::other("never")))
-            .build();
-        assert!(is_portable(outcome.unwrap_err()).is::<ThreadPoolBuildError>());
     });
 }
 

@@ -1,41 +1,14 @@
 //! Threads that the program makes itself for a pool: spawn handlers and scoped pools.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
 use rayon_core::{ThreadPoolBuilder, current_thread_index};
 
-use crate::common::{Count, Log, Tally, panic_text, patiently, pool};
+use crate::common::{Count, Log, Tally, panic_text, patiently};
 
 thread_local!(static MARK: Cell<usize> = const { Cell::new(0) });
-
-#[test]
-fn a_spawn_handler_is_told_index_name_and_stack_size_in_order() {
-    patiently("a spawn handler", || {
-        let mut told = Vec::new();
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(2)
-            .thread_name(|index| format!("worker {index}"))
-            .stack_size(1 << 20)
-            .spawn_handler(|thread| {
-                told.push((
-                    thread.index(),
-                    thread.name().map(str::to_owned),
-                    thread.stack_size(),
-                ));
-                thread::spawn(|| thread.run());
-                Ok(())
-            })
-            .build()
-            .unwrap();
-        assert_eq!(pool.broadcast(|context| context.index()), [0, 1]);
-        drop(pool);
-        let expected = [0, 1].map(|i| (i, Some(format!("worker {i}")), Some(1 << 20)));
-        assert_eq!(told, expected);
-    });
-}
 
 #[test]
 fn a_thread_builder_without_options_has_none_and_shows_itself() {
@@ -91,53 +64,6 @@ fn a_thread_is_no_worker_before_and_after_run_and_may_serve_another_pool() {
             assert_eq!(indices, [None; 4]);
             assert_eq!(ran_on, [id, id]);
         });
-    });
-}
-
-#[test]
-fn ordinary_pools_do_not_see_thread_locals_of_the_builder() {
-    patiently("a thread-local in a pool", || {
-        MARK.set(22);
-        assert_eq!(pool(2).broadcast(|_| MARK.get()), [0, 0]);
-    });
-}
-
-#[test]
-fn a_spawn_handler_may_prepare_scoped_threads_for_the_pool() {
-    patiently("a pool on scoped threads", || {
-        let mark = AtomicUsize::new(22);
-        thread::scope(|threads| {
-            let pool = ThreadPoolBuilder::new()
-                .num_threads(2)
-                .spawn_handler(|thread| {
-                    let mark = mark.load(Ordering::Relaxed);
-                    thread::Builder::new().spawn_scoped(threads, move || {
-                        MARK.set(mark);
-                        thread.run();
-                    })?;
-                    Ok(())
-                })
-                .build()
-                .unwrap();
-            mark.store(23, Ordering::Relaxed);
-            assert_eq!(pool.broadcast(|_| MARK.get()), [22, 22]);
-        });
-    });
-}
-
-#[test]
-fn a_scoped_pool_runs_its_wrapper_on_each_thread_and_returns_the_result() {
-    patiently("a scoped pool", || {
-        let mark = 22;
-        let marks = ThreadPoolBuilder::new().num_threads(3).build_scoped(
-            |thread| {
-                MARK.set(mark + thread.index());
-                thread.run();
-            },
-            |pool| pool.broadcast(|_| MARK.get()),
-        );
-        assert_eq!(marks.unwrap(), [22, 23, 24]);
-        assert_eq!(MARK.get(), 0);
     });
 }
 

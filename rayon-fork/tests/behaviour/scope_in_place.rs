@@ -1,7 +1,5 @@
 //! `in_place_scope` and its FIFO form: the closure stays where it is, the jobs go to the pool.
 
-use std::rc::Rc;
-use std::sync::mpsc;
 use std::thread;
 
 use rayon_core::{current_thread_index, in_place_scope, in_place_scope_fifo};
@@ -17,18 +15,6 @@ fn the_closure_stays_on_a_thread_that_is_no_worker() {
         assert_eq!(in_place_scope_fifo(|_| thread::current().id()), here);
         assert_eq!(pool.in_place_scope(|_| thread::current().id()), here);
         assert_eq!(pool.in_place_scope_fifo(|_| thread::current().id()), here);
-    });
-}
-
-#[test]
-fn the_closure_and_its_result_need_not_be_send() {
-    patiently("scopes in place over an `Rc`", || {
-        let shared = Rc::new(5);
-        assert_eq!(*in_place_scope(|_| Rc::clone(&shared)), 5);
-        assert_eq!(*in_place_scope_fifo(|_| Rc::clone(&shared)), 5);
-        let pool = pool(1);
-        assert_eq!(*pool.in_place_scope(|_| Rc::clone(&shared)), 5);
-        assert_eq!(*pool.in_place_scope_fifo(|_| Rc::clone(&shared)), 5);
     });
 }
 
@@ -67,23 +53,6 @@ fn jobs_of_the_methods_run_in_that_pool_whoever_calls() {
         both();
         pool.install(both);
         other.install(both);
-    });
-}
-
-#[test]
-fn the_closure_may_block_on_a_job_of_the_only_worker() {
-    patiently("a scope in place that blocks on its own job", || {
-        let pool = pool(1);
-        let (sender, receiver) = mpsc::channel();
-        pool.in_place_scope(|scope| {
-            scope.spawn(move |_| sender.send(22).unwrap());
-            assert_eq!(receiver.recv(), Ok(22));
-        });
-        let (sender, receiver) = mpsc::channel();
-        pool.in_place_scope_fifo(|scope| {
-            scope.spawn_fifo(move |_| sender.send(23).unwrap());
-            assert_eq!(receiver.recv(), Ok(23));
-        });
     });
 }
 

@@ -1,80 +1,8 @@
 //! Panics in scopes: one comes out, and nothing is left out for it.
 
-use rayon_core::{scope, scope_fifo};
+use rayon_core::scope;
 
-use crate::common::{AddsWhenDropped, Count, panic_text, patiently, pool, rounds};
-
-#[test]
-fn a_panic_of_the_closure_comes_out() {
-    patiently("scopes whose closure panics", || {
-        assert_eq!(panic_text(|| scope(|_| panic!("closure"))), "closure");
-        assert_eq!(panic_text(|| scope_fifo(|_| panic!("closure"))), "closure");
-    });
-}
-
-#[test]
-fn a_panic_of_a_job_comes_out() {
-    patiently("scopes whose job panics", || {
-        assert_eq!(
-            panic_text(|| scope(|scope| scope.spawn(|_| panic!("job")))),
-            "job"
-        );
-        let text = panic_text(|| scope_fifo(|scope| scope.spawn_fifo(|_| panic!("job"))));
-        assert_eq!(text, "job");
-    });
-}
-
-#[test]
-fn a_panic_of_a_job_of_a_job_comes_out() {
-    patiently("a scope whose nested job panics", || {
-        let text = panic_text(|| {
-            scope(|scope| {
-                scope.spawn(|scope| scope.spawn(|scope| scope.spawn(|_| panic!("deep"))));
-            });
-        });
-        assert_eq!(text, "deep");
-    });
-}
-
-#[test]
-fn a_panic_in_a_nested_scope_comes_out_of_the_outer_one() {
-    patiently("a scope in a job that panics", || {
-        let text = panic_text(|| {
-            scope(|outer| outer.spawn(|_| scope(|inner| inner.spawn(|_| panic!("inner")))));
-        });
-        assert_eq!(text, "inner");
-    });
-}
-
-#[test]
-fn a_job_runs_although_the_closure_panics_after_it() {
-    patiently("a scope whose closure panics", || {
-        let count = Count::new();
-        panic_text(|| {
-            scope(|scope| {
-                scope.spawn(|_| count.add(1));
-                panic!("closure");
-            });
-        });
-        assert_eq!(count.get(), 1);
-    });
-}
-
-#[test]
-fn a_job_runs_although_an_earlier_job_panics() {
-    patiently("a scope whose first job panics", || {
-        for workers in 1..=2 {
-            let count = Count::new();
-            panic_text(|| {
-                pool(workers).scope_fifo(|scope| {
-                    scope.spawn_fifo(|_| panic!("job"));
-                    scope.spawn_fifo(|_| count.add(1));
-                });
-            });
-            assert_eq!(count.get(), 1, "{workers} workers");
-        }
-    });
-}
+use crate::common::{AddsWhenDropped, Count, panic_text, patiently, pool};
 
 #[test]
 fn a_job_of_a_job_runs_although_its_parent_panics() {
@@ -107,27 +35,6 @@ fn a_nested_scope_runs_its_jobs_although_its_closure_panics() {
             });
         });
         assert_eq!(count.get(), 1);
-    });
-}
-
-#[test]
-fn of_many_panics_one_comes_out_and_all_jobs_run() {
-    patiently("a scope of panicking jobs", || {
-        let pool = pool(3);
-        for _ in 0..rounds(20, 1) {
-            let count = Count::new();
-            let text = panic_text(|| {
-                pool.scope(|scope| {
-                    for _ in 0..10 {
-                        scope.spawn(|_| {
-                            count.add(1);
-                            panic!("one of ten");
-                        });
-                    }
-                });
-            });
-            assert_eq!((text.as_str(), count.get()), ("one of ten", 10));
-        }
     });
 }
 

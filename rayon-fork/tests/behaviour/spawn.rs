@@ -4,20 +4,9 @@ use std::panic::AssertUnwindSafe;
 use std::sync::mpsc;
 use std::thread;
 
-use rayon_core::{ThreadPoolBuilder, current_thread_index, spawn, spawn_fifo};
+use rayon_core::{ThreadPoolBuilder, spawn, spawn_fifo};
 
-use crate::common::{Log, Tally, patiently, payload_text, pool, rounds};
-
-#[test]
-fn a_job_from_outside_runs_in_the_global_pool() {
-    patiently("jobs from outside", || {
-        let (sender, indices) = mpsc::channel();
-        let again = sender.clone();
-        spawn(move || sender.send(current_thread_index()).unwrap());
-        spawn_fifo(move || again.send(current_thread_index()).unwrap());
-        assert!(indices.iter().take(2).all(|index| index.is_some()));
-    });
-}
+use crate::common::{Log, Tally, patiently, pool, rounds};
 
 #[test]
 fn a_job_from_a_worker_runs_in_its_pool() {
@@ -83,40 +72,6 @@ fn spawn_returns_before_the_job_has_run() {
 }
 
 #[test]
-fn a_panic_goes_to_the_panic_handler_with_its_payload() {
-    patiently("panics of spawned jobs", || {
-        let (sender, payloads) = mpsc::channel();
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(2)
-            .panic_handler(move |payload| sender.send(payload_text(&*payload)).unwrap())
-            .build()
-            .unwrap();
-        pool.spawn(|| panic!("spawn"));
-        assert_eq!(payloads.recv().unwrap(), "spawn");
-        pool.spawn_fifo(|| panic!("spawn_fifo"));
-        assert_eq!(payloads.recv().unwrap(), "spawn_fifo");
-        pool.install(|| spawn(|| panic!("from a worker")));
-        assert_eq!(payloads.recv().unwrap(), "from a worker");
-        // The workers carry on.
-        assert_eq!(pool.install(|| 22), 22);
-    });
-}
-
-#[test]
-fn jobs_of_jobs_have_the_same_panic_handler() {
-    patiently("a panic of a job of a job", || {
-        let (sender, payloads) = mpsc::channel();
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(2)
-            .panic_handler(move |payload| sender.send(payload_text(&*payload)).unwrap())
-            .build()
-            .unwrap();
-        pool.spawn(|| spawn(|| spawn_fifo(|| panic!("deep"))));
-        assert_eq!(payloads.recv().unwrap(), "deep");
-    });
-}
-
-#[test]
 fn a_panic_in_install_does_not_reach_the_panic_handler() {
     patiently("a panic somebody waits for", || {
         let seen = Tally::new();
@@ -157,15 +112,5 @@ fn every_job_runs_exactly_once() {
         let mut ran = log.take();
         ran.sort_unstable();
         assert!(ran.into_iter().eq(0..jobs));
-    });
-}
-
-#[test]
-fn a_job_may_borrow_nothing_but_owns_what_it_moves() {
-    patiently("a job that owns a vector", || {
-        let (sender, receiver) = mpsc::channel();
-        let numbers = vec![1, 2, 3];
-        spawn(move || sender.send(numbers.into_iter().sum::<i32>()).unwrap());
-        assert_eq!(receiver.recv(), Ok(6));
     });
 }

@@ -2,13 +2,10 @@
 
 use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
-use std::time::Duration;
 
-use rayon_core::{ThreadPool, ThreadPoolBuilder, join, spawn, spawn_broadcast, spawn_fifo};
+use rayon_core::{ThreadPool, ThreadPoolBuilder, join, spawn, spawn_broadcast};
 
 use crate::common::{Tally, UNTIL_ASLEEP, patiently, rounds};
-
-type Job = Box<dyn FnOnce() + Send>;
 
 /// More workers than processors, usually. Every one of them takes Miri seconds.
 const MANY: usize = rounds(22, 4);
@@ -25,17 +22,6 @@ fn pool_and_exits(workers: usize) -> (ThreadPool, Tally) {
             .unwrap(),
         exits,
     )
-}
-
-#[test]
-fn all_workers_end_after_a_drop_right_after_the_build() {
-    patiently("pools dropped at once", || {
-        for _ in 0..rounds(50, 2) {
-            let (pool, exits) = pool_and_exits(3);
-            drop(pool);
-            exits.wait_for(3);
-        }
-    });
 }
 
 #[test]
@@ -80,26 +66,6 @@ fn drop_does_not_wait_for_running_or_queued_jobs() {
         release.send(()).unwrap();
         exits.wait_for(1);
         assert_eq!(ran.get(), 2);
-    });
-}
-
-#[test]
-fn a_job_that_was_blocked_during_the_drop_may_spawn_another() {
-    patiently("a job that spawns after the drop", || {
-        let spawns: [fn(Job); 2] = [spawn, spawn_fifo];
-        for spawn_one in spawns {
-            let (pool, exits) = pool_and_exits(2);
-            let (release, is_released) = mpsc::channel::<()>();
-            let (sender, receiver) = mpsc::channel();
-            pool.spawn(move || {
-                is_released.recv().unwrap();
-                spawn_one(Box::new(move || sender.send("ran").unwrap()));
-            });
-            drop(pool);
-            release.send(()).unwrap();
-            assert_eq!(receiver.recv(), Ok("ran"));
-            exits.wait_for(2);
-        }
     });
 }
 
@@ -173,20 +139,6 @@ fn a_worker_of_another_pool_may_drop_the_handle() {
         other.install(move || drop(pool));
         exits.wait_for(2);
         assert_eq!(other_exits.get(), 0);
-    });
-}
-
-#[test]
-fn a_pool_that_is_never_dropped_does_not_end() {
-    patiently("a pool that stays", || {
-        let (pool, exits) = pool_and_exits(2);
-        for _ in 0..3 {
-            pool.install(|| spawn(|| ()));
-            pool.spawn_broadcast(|_| ());
-        }
-        pool.broadcast(|_| ());
-        thread::sleep(Duration::from_millis(5));
-        assert_eq!(exits.get(), 0);
     });
 }
 

@@ -4,8 +4,7 @@
 use std::thread;
 
 use rayon_core::{
-    ThreadPoolBuilder, Yield, current_num_threads, current_thread_index, join, scope, spawn,
-    yield_now,
+    ThreadPool, ThreadPoolBuilder, Yield, current_thread_index, join, scope, spawn, yield_now,
 };
 
 use crate::common::{Count, Log, Tally, patiently};
@@ -21,38 +20,13 @@ fn on_new_thread(what: &str, body: impl FnOnce() + Send) {
     });
 }
 
-#[test]
-fn the_caller_is_worker_zero_at_once() {
-    on_new_thread("a build on this thread", || {
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(2)
-            .use_current_thread()
-            .build()
-            .unwrap();
-        assert_eq!(
-            (current_thread_index(), pool.current_thread_index()),
-            (Some(0), Some(0))
-        );
-        assert_eq!((current_num_threads(), pool.current_num_threads()), (2, 2));
-    });
-}
-
-#[test]
-fn one_thread_fewer_is_spawned_and_none_has_index_zero() {
-    on_new_thread("a build with a spawn handler", || {
-        let log = Log::new();
-        let _pool = ThreadPoolBuilder::new()
-            .num_threads(3)
-            .use_current_thread()
-            .spawn_handler(|builder| {
-                log.add(builder.index());
-                thread::spawn(|| builder.run());
-                Ok(())
-            })
-            .build()
-            .unwrap();
-        assert_eq!(log.take(), [1, 2]);
-    });
+/// A pool of `workers` workers of which the calling thread is the first.
+fn pool_of_this_thread(workers: usize) -> ThreadPool {
+    ThreadPoolBuilder::new()
+        .num_threads(workers)
+        .use_current_thread()
+        .build()
+        .unwrap()
 }
 
 #[test]
@@ -137,43 +111,15 @@ fn a_thread_whose_pool_could_not_be_built_is_no_worker_and_may_build_another() {
             .spawn_handler(|_| Err(std::io::Error::other("no threads today")))
             .build();
         assert!(failed.is_err() && current_thread_index().is_none());
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(2)
-            .use_current_thread()
-            .build()
-            .unwrap();
+        let pool = pool_of_this_thread(2);
         assert_eq!(pool.broadcast(|context| context.index()), [0, 1]);
-    });
-}
-
-#[test]
-fn other_workers_run_jobs_while_the_caller_blocks() {
-    on_new_thread("a block on a spawned job", || {
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(2)
-            .use_current_thread()
-            .build()
-            .unwrap();
-        let ran = Tally::new();
-        let log = Log::new();
-        let (count, index) = (ran.clone(), log.clone());
-        pool.spawn(move || {
-            index.add(current_thread_index());
-            count.add_one();
-        });
-        ran.wait_for(1);
-        assert_eq!(log.take(), [Some(1)]);
     });
 }
 
 #[test]
 fn alone_it_runs_jobs_only_when_it_waits_or_yields() {
     on_new_thread("a pool of this thread alone", || {
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(1)
-            .use_current_thread()
-            .build()
-            .unwrap();
+        let pool = pool_of_this_thread(1);
         let ran = Tally::new();
         let put = || {
             let count = ran.clone();
@@ -204,11 +150,7 @@ fn joins_scopes_and_broadcasts_work_on_it() {
     on_new_thread("everything on a pool of this thread", || {
         for workers in 1..=2 {
             on_new_thread("everything on a pool of this thread", move || {
-                let pool = ThreadPoolBuilder::new()
-                    .num_threads(workers)
-                    .use_current_thread()
-                    .build()
-                    .unwrap();
+                let pool = pool_of_this_thread(workers);
                 let count = Count::new();
                 let add = || count.add(1);
                 join(add, add);
@@ -227,11 +169,7 @@ fn joins_scopes_and_broadcasts_work_on_it() {
 #[test]
 fn a_scope_sleeps_until_another_workers_job_has_ended() {
     on_new_thread("a wait of worker zero", || {
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(2)
-            .use_current_thread()
-            .build()
-            .unwrap();
+        let pool = pool_of_this_thread(2);
         let count = Count::new();
         pool.scope(|scope| {
             scope.spawn_broadcast(|_, context| {
@@ -248,11 +186,7 @@ fn a_scope_sleeps_until_another_workers_job_has_ended() {
 #[test]
 fn other_threads_install_while_it_waits() {
     on_new_thread("an install from outside into this thread", || {
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(1)
-            .use_current_thread()
-            .build()
-            .unwrap();
+        let pool = pool_of_this_thread(1);
         let here = thread::current().id();
         thread::scope(|threads| {
             let done = Tally::new();

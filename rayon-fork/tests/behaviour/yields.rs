@@ -34,14 +34,6 @@ fn the_methods_are_for_workers_of_that_pool_only() {
 }
 
 #[test]
-fn a_worker_without_jobs_is_idle() {
-    patiently("yields of an idle worker", || {
-        let yields = pool(1).install(|| (yield_now(), yield_local()));
-        assert_eq!(yields, (Some(Yield::Idle), Some(Yield::Idle)));
-    });
-}
-
-#[test]
 fn a_yield_runs_one_job_of_the_own_deque() {
     patiently("yields to spawned jobs", || {
         let pool = pool(1);
@@ -152,19 +144,5 @@ fn the_job_of_a_yield_may_yield_itself() {
             assert_eq!(yield_now(), Some(Yield::Idle));
         });
         assert_eq!(log.take(), ["outer begins", "inner", "outer ends"]);
-    });
-}
-
-#[test]
-fn a_worker_that_spins_on_a_flag_lets_jobs_run_by_yielding() {
-    patiently("a spin with yields", || {
-        pool(1).install(|| {
-            let flag = Tally::new();
-            let set = flag.clone();
-            spawn(move || set.add_one());
-            while flag.get() == 0 {
-                yield_now();
-            }
-        });
     });
 }
