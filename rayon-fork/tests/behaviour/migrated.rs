@@ -1,5 +1,6 @@
 //! `FnContext::migrated`, by which parallel iterators decide how finely to split. Calls from
-//! threads that are no workers go to the global pool: their rows are in `tests/process/global.rs`.
+//! threads that are no workers go to the global pool: their rows are in
+//! `tests/process/migrated_from_outside.rs`.
 
 use std::sync::Barrier;
 use std::thread;
