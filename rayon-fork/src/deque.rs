@@ -54,3 +54,15 @@ pub(crate) enum Answer {
     /// There is something public, and it seems that nobody wants it.
     Unwanted,
 }
+
+#[cfg(all(test, not(fork_loom)))]
+mod tests {
+    use super::{Steal, settle};
+
+    #[test]
+    fn a_contended_attempt_is_made_again() {
+        let mut outcomes = [Steal::Retry, Steal::Retry, Steal::Success(22)].into_iter();
+        assert_eq!(settle(|| outcomes.next().unwrap()), Some(22));
+        assert_eq!(settle(|| Steal::<i32>::Empty), None);
+    }
+}

@@ -202,7 +202,8 @@ fn until_blocked<C: SleepCounters>(sleep: &Sleep<C>, workers: usize) {
 
 /// Lets `rouse` wake a worker that sleeps on a latch nobody has set, and waits for it.
 fn is_roused<C: SleepCounters>(rouse: impl Fn(&Sleep<C>, &CoreLatch)) {
-    let (sleep, latch) = (Sleep::<C>::with_workers(1), CoreLatch::new());
+    // The second worker is there for `rouse`.
+    let (sleep, latch) = (Sleep::<C>::with_workers(2), CoreLatch::new());
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let mut idle = sleep.begin_search(0, None);
@@ -225,6 +226,15 @@ fn a_sleeper_is_roused_by_an_injected_job<C: SleepCounters>() {
 
 fn a_sleeper_is_roused_by_a_pushed_job<C: SleepCounters>() {
     is_roused::<C>(|sleep, _| sleep.job_pushed(true));
+}
+
+fn a_sleeper_is_roused_beside_a_searcher_if_jobs_lie_on_the_queue<C: SleepCounters>() {
+    is_roused::<C>(|sleep, _| {
+        let searcher = sleep.begin_search(1, None);
+        sleep.job_pushed(false);
+        assert_eq!(sleep.counters.sleeping(), 0);
+        sleep.end_search(searcher, &Scripted::default());
+    });
 }
 
 fn a_sleeper_is_roused_by_name_and_once<C: SleepCounters>() {
@@ -463,6 +473,7 @@ macro_rules! policy_tests {
             a_set_latch_keeps_its_owner_awake_and_uncounted,
             a_sleeper_is_roused_by_an_injected_job,
             a_sleeper_is_roused_by_a_pushed_job,
+            a_sleeper_is_roused_beside_a_searcher_if_jobs_lie_on_the_queue,
             a_sleeper_is_roused_by_name_and_once,
             a_sleeper_is_roused_by_whoever_sets_its_latch,
             a_searcher_that_stops_rouses_two_of_three_sleepers,
