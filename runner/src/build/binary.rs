@@ -383,6 +383,36 @@ mod tests {
     }
 
     #[test]
+    fn an_outcome_of_another_schema_is_bad_output() {
+        let outcome = serde_json::json!({
+            "schema": SCHEMA + 1,
+            "variant": "upstream",
+            "parameters": {},
+            "answer": "42",
+            "work_unit": "elements",
+            "warmup": [],
+            "iterations": [],
+            "usage": protocol::Usage::default(),
+        });
+        let failure = ask_script(&format!("echo '{outcome}'"));
+        assert_eq!(failure.ending, Ending::BadOutput);
+        let said = format!("it speaks schema {}, the runner {SCHEMA}", SCHEMA + 1);
+        assert_eq!(failure.reason, said);
+    }
+
+    #[test]
+    fn a_process_does_not_inherit_variables_that_would_override_the_plan() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = "echo \"threads: $RAYON_NUM_THREADS, other: $OTHER\" >&2; exit 9";
+        let mut command = Command::new(crate::run::testing::script(folder.path(), script));
+        command.env("RAYON_NUM_THREADS", "3").env("OTHER", "kept");
+        let request = crate::build::variant::smallest_request();
+        let ended = ask_by(command, &request, Duration::from_secs(8)).unwrap();
+        let tail = ended.result.unwrap_err().stderr_tail;
+        assert_eq!(tail.as_deref(), Some("threads: , other: kept"));
+    }
+
+    #[test]
     fn a_panic_is_a_crash_with_the_end_of_its_message() {
         let failure = ask_script("echo 'thread main panicked' >&2; exit 101");
         assert_eq!(failure.ending, Ending::Crash);
