@@ -261,6 +261,7 @@ def test_a_sweep_is_found_by_its_name_and_by_being_the_newest(full_sweep: Path) 
         load.find_sweep(Path("swep"), sweeps)
     (sweeps / "sweeper").mkdir()
     (sweeps / "sweeper" / "manifest.json").touch()
+    assert load.find_sweep(Path("latest"), sweeps) == sweeps / "sweeper"
     with pytest.raises(InputError, match="several sweeps begin so"):
         load.find_sweep(Path("swe"), sweeps)
 

@@ -62,6 +62,17 @@ def test_a_branch_that_hangs_on_a_workload_is_not_advised_however_fast_it_is(
     )
 
 
+def test_a_branch_that_crashed_once_is_not_advised_though_every_loss_is_excluded(
+    tmp_path: Path,
+) -> None:
+    def crashes(branch: str, workload: str, threads: int, replicate: int) -> str | None:
+        return "crash" if (branch, workload, threads, replicate) == ("good", "tsp", 2, 3) else None
+
+    found = advised(tmp_path, {("good", "quicksort"): 0.8, ("good", "tsp"): 0.8}, fails=crashes)
+    assert found.merge is None
+    assert found.answer == "None without a price: good gains here and loses there."
+
+
 def test_what_fails_on_the_baseline_as_well_is_no_loss(tmp_path: Path) -> None:
     def crashes(_: str, workload: str, threads: int, replicate: int) -> str | None:
         return "crash" if (workload, threads, replicate) == ("tsp", 2, 3) else None

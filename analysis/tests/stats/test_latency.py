@@ -9,7 +9,7 @@ import polars as pl
 import made_up
 from sweep_analysis.read.frames import LATENCIES
 from sweep_analysis.read.load import read_sweep
-from sweep_analysis.stats.latency import latencies, tradeoffs
+from sweep_analysis.stats.latency import latencies, tradeoffs, waits_of
 from sweep_analysis.stats.speedup import trial_times
 
 
@@ -59,6 +59,18 @@ def test_failed_trials_tell_no_waits(tmp_path: Path) -> None:
         (2, 3, 1.0),
         (4, 2, 2.0),
     ]
+
+
+def test_of_several_kinds_of_waits_the_first_of_the_judged_is_compared(tmp_path: Path) -> None:
+    truth = made_up.Truth(
+        branches=["master"],
+        workloads={"ticks": 0.1},
+        threads=[2],
+        trials=3,
+        waits_ns={"master": {"first_job_p50": 9000.0, "latency_p50": 1000.0, "service_p50": 5.0}},
+    )
+    found = waits_of(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth)))
+    assert found["p50_ns"].unique().sort().to_list() == [1000.0, 2000.0, 3000.0]
 
 
 def test_a_tradeoff_sets_the_wait_beside_the_cpu_time_of_its_cell(tmp_path: Path) -> None:

@@ -221,6 +221,17 @@ mod tests {
         command
     }
 
+    /// A killed process takes a moment to go, or stays a zombie until init has collected it.
+    fn assert_goes(process: &str) {
+        let stat = format!("/proc/{}/stat", process.trim());
+        let is_gone = || std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z"));
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while !is_gone() {
+            assert!(Instant::now() < deadline, "{} lives", process.trim());
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
     #[test]
     fn input_output_and_errors_reach_their_places() {
         let done = run(&mut shell("cat; echo wrong >&2; exit 3"), b"question", None).unwrap();
@@ -255,14 +266,7 @@ mod tests {
         let done = run(&mut shell("sleep 60 & echo $!; wait"), b"", limit).unwrap();
         assert!(done.is_timed_out && done.elapsed < Duration::from_secs(30));
         let grandchild = String::from_utf8(done.stdout).unwrap();
-        let stat = format!("/proc/{}/stat", grandchild.trim());
-        // A killed process takes a moment to go, or stays a zombie until init has collected it.
-        let is_gone = || std::fs::read_to_string(&stat).map_or(true, |stat| stat.contains(") Z"));
-        let deadline = Instant::now() + Duration::from_secs(10);
-        while !is_gone() {
-            assert!(Instant::now() < deadline, "the grandchild lives");
-            thread::sleep(Duration::from_millis(10));
-        }
+        assert_goes(&grandchild);
     }
 
     #[test]
@@ -275,6 +279,38 @@ mod tests {
             "waited for the grandchild"
         );
         assert!(!done.is_timed_out);
+    }
+
+    #[test]
+    #[ignore = "the runner that the next test kills"]
+    fn a_runner_with_a_process() {
+        let file = std::env::var("PROCESS_FILE").unwrap();
+        run(
+            &mut shell(&format!("echo $$ > {file}; exec sleep 60")),
+            b"",
+            None,
+        )
+        .unwrap();
+    }
+
+    #[test]
+    fn a_process_is_killed_when_its_runner_is() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut runner = Command::new(std::env::current_exe().unwrap());
+        runner.args(["--ignored", "a_runner_with_a_process"]);
+        let mut runner = runner.env("PROCESS_FILE", file.path()).spawn().unwrap();
+        let deadline = Instant::now() + Duration::from_secs(10);
+        let process = loop {
+            let told = std::fs::read_to_string(file.path()).unwrap();
+            if told.ends_with('\n') {
+                break told;
+            }
+            assert!(Instant::now() < deadline, "the process does not start");
+            thread::sleep(Duration::from_millis(10));
+        };
+        runner.kill().unwrap();
+        runner.wait().unwrap();
+        assert_goes(&process);
     }
 
     #[test]
