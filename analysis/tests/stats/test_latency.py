@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -10,7 +11,7 @@ import made_up
 from sweep_analysis.read.frames import LATENCIES
 from sweep_analysis.read.load import read_sweep
 from sweep_analysis.stats.latency import latencies, tradeoffs, waits_of
-from sweep_analysis.stats.speedup import trial_times
+from sweep_analysis.stats.speedup import trial_times, with_time_outs
 
 
 def waits(folder: Path, told: dict[str, float], **truth: object) -> pl.DataFrame:
@@ -71,6 +72,24 @@ def test_of_several_kinds_of_waits_the_first_of_the_judged_is_compared(tmp_path:
     )
     found = waits_of(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth)))
     assert found["p50_ns"].unique().sort().to_list() == [1000.0, 2000.0, 3000.0]
+
+
+def test_a_trial_that_ran_into_the_limit_waited_for_the_limit(tmp_path: Path) -> None:
+    truth = made_up.Truth(
+        branches=["master"],
+        workloads={"ticks": 0.1},
+        threads=[2],
+        trials=3,
+        waits_ns={"master": {"latency_p50": 1000.0, "latency_p99": 2000.0}},
+        fails=lambda _, __, threads, replicate: (
+            "timeout" if (threads, replicate) == (2, 1) else None
+        ),
+    )
+    sweep = read_sweep(made_up.write_sweep(tmp_path / "sweep", truth))
+    limited = replace(sweep, manifest={"asked": {"timeout_s": 60}})
+    times = with_time_outs(limited, trial_times(sweep).collect())
+    waits = times.filter(program="parallel", branch="master").sort("p50_ns")
+    assert waits["p50_ns"].to_list()[-1] == waits["p99_ns"].to_list()[-1] == 60e9
 
 
 def test_a_tradeoff_sets_the_wait_beside_the_cpu_time_of_its_cell(tmp_path: Path) -> None:
