@@ -8,6 +8,7 @@ from pathlib import Path
 import made_up
 from sweep_analysis.read.load import read_sweep
 from sweep_analysis.stats.clocks import clocks
+from sweep_analysis.stats.speedup import trial_times
 
 
 def test_each_mode_and_thread_count_has_its_clock(tmp_path: Path) -> None:
@@ -65,3 +66,21 @@ def test_work_takes_the_same_cycles_at_any_made_up_clock(tmp_path: Path) -> None
     }
     (slow,), (fast,) = by_mode["fixed"], by_mode["dynamic"]
     assert slow == 2 * fast
+
+
+def test_cycles_are_time_at_the_mean_of_the_clocks_before_and_after(tmp_path: Path) -> None:
+    truth = made_up.Truth(
+        branches=["master"],
+        workloads={"tsp": 0.1},
+        threads=[2],
+        trials=1,
+        twin=False,
+        modes={"dynamic": {2: 3.0}},
+    )
+    folder = made_up.write_sweep(tmp_path / "sweep", truth)
+    lines = (folder / "trials.jsonl").read_text().splitlines()
+    (record,) = (json.loads(line) for line in lines if '"parallel"' in line)
+    record |= {"ghz_before": 3.0, "ghz_after": 2.0}
+    (folder / "trials.jsonl").write_text(json.dumps(record) + "\n")
+    (row,) = trial_times(read_sweep(folder)).collect().rows(named=True)
+    assert row["cycles_per_unit"] == 2.5 * row["ns_per_unit"]
