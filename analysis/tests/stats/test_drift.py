@@ -14,6 +14,7 @@ from sweep_analysis.read.frames import PLACES, RESIDUALS
 from sweep_analysis.read.load import read_sweep
 from sweep_analysis.say.cautions import cautions
 from sweep_analysis.stats.analysis import analyse
+from sweep_analysis.stats.compare import drifts
 from sweep_analysis.stats.drift import (
     clock_effect,
     drift,
@@ -171,3 +172,17 @@ def test_without_a_clock_or_blocks_of_several_nothing_is_said(tmp_path: Path) ->
     assert clock_effect(in_blocks(times)) is None
     assert place_trend(times) is None
     assert places(times).is_empty()
+
+
+@pytest.mark.parametrize("ratio_drift", [0.8, 1.25])
+def test_a_ratio_drifts_up_or_down_if_its_trend_is_sure_and_larger_than_what_it_shows(
+    ratio_drift: float,
+) -> None:
+    rows = pl.DataFrame(
+        {
+            "ratio_drift": ratio_drift,
+            "p_drift": [0.001, 0.5, 0.001, None],
+            "time_ratio": [0.95, 0.95, 0.7, 0.95],
+        }
+    )
+    assert rows.select(drifts()).to_series().to_list() == [True, False, False, False]
