@@ -404,7 +404,7 @@ mod tests {
     fn a_process_does_not_inherit_variables_that_would_override_the_plan() {
         let folder = tempfile::tempdir().unwrap();
         let script = "echo \"threads: $RAYON_NUM_THREADS, other: $OTHER\" >&2; exit 9";
-        let mut command = Command::new(crate::run::testing::script(folder.path(), script));
+        let mut command = Command::new(crate::system::testing::script(folder.path(), script));
         command.env("RAYON_NUM_THREADS", "3").env("OTHER", "kept");
         let request = crate::build::variant::smallest_request();
         let ended = ask_by(command, &request, Duration::from_secs(8)).unwrap();
