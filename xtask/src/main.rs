@@ -77,11 +77,14 @@ enum Task {
     /// The tests come from the registry; none is in this repository. All of them take an hour or
     /// two and 4 GB below target/conformance. An interrupted run continues where it stopped.
     Conformance(conformance::Options),
-    /// Show what our proposals change in the published rayon-core, and run its own tests with them.
+    /// Apply our proposals to rayon-core, run its own tests with each, and write them as patches.
     ///
-    /// A proposal is `findings/NAME/edits.toml`: places in upstream's sources, and our text. The
-    /// difference is printed in a form that `git apply` takes; the edited copy stays in
-    /// target/upstream/NAME. Needs the registry.
+    /// A proposal is `findings/NAME/edits.toml`: lines of upstream's files, and our text. The patch is
+    /// target/upstream/NAME.patch, with a commit's message, for `git apply` in the tree; the edited
+    /// copy stays in target/upstream/NAME. Needs the registry.
+    ///
+    /// Ends with 2 if a file of the tree is not the one that the edits were written for, with 3 if the
+    /// result does not compile, and with 1 if one of upstream's tests fails.
     Upstream(upstream::Options),
     /// Run the deep set of model checks of the sleep protocol.
     Models,

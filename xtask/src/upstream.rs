@@ -1,8 +1,8 @@
-//! Proposals to upstream: what `findings/*/edits.toml` make of the published rayon-core, and
-//! whether its own tests pass.
+//! Proposals to upstream: what `findings/*/edits.toml` make of the published rayon-core or of a
+//! checkout of rayon, whether its own tests pass, and the patch.
 //!
-//! Nothing of upstream is in this repository: the sources are those that Cargo keeps, and are
-//! copied under `target/`.
+//! Nothing of upstream is in this repository: the sources are those that Cargo keeps, or the
+//! user's, and are copied below `target/`.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -22,20 +22,23 @@ use crate::conformance::{Tested, build, tested};
 use crate::registry;
 use crate::shell::{alone, step};
 
+/// The release that each proposal has a script for.
+const RELEASE: &str = "1.13.0";
+
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Folders of `findings/` that have an `edits.toml`. Without one, lists them.
     names: Vec<String>,
-    /// Edit this working tree of rayon-core, not the release that the edits are for; if it is in a
-    /// workspace, all of that is copied.
-    #[arg(long, value_name = "FOLDER", requires = "names")]
+    /// A checkout of rayon, or the folder of a rayon-core, in place of the published crate. A copy is
+    /// edited, of the whole workspace if there is one.
+    #[arg(long, value_name = "RAYON", requires = "names")]
     tree: Option<PathBuf>,
-    /// Only print the difference.
+    /// Only write the patch: compile and test nothing.
     #[arg(long, requires = "names")]
     skip_tests: bool,
 }
 
-/// Prints the difference that each proposal makes, and runs upstream's tests on it.
+/// Tests each proposal with upstream's tests, and writes it as a patch.
 pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
     let known = known(sh)?;
     if options.names.is_empty() {
@@ -74,24 +77,31 @@ pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
     first
 }
 
-/// Prints the difference that one proposal makes, and runs upstream's tests on it.
+/// Applies one proposal to a copy, runs upstream's tests on that, and writes the patch.
 ///
 /// # Errors
 /// That tell apart a proposal that does not fit ([`Stop::BadInput`]), one that does not compile
 /// ([`Stop::BuildFailed`]), and one with which tests fail.
 fn try_out(sh: &Shell, name: &str, source: Option<&Sources>, skips_tests: bool) -> Result<()> {
-    let (folder, changed) = edited(sh, name, source)?;
-    let mut out = std::io::stdout().lock();
-    // Whoever reads may have read enough; the tests run all the same.
-    let _ = out
-        .write_all(diff(&changed).as_bytes())
-        .and_then(|()| out.flush());
-    drop(out);
-    if skips_tests {
-        return Ok(());
+    let shown = format!("target/upstream/{name}.patch");
+    let file = sh.current_dir().join(&shown);
+    // No patch of an earlier run stays if this one fails.
+    sh.remove_path(&file)?;
+    let edited = edited(sh, name, source)?;
+    if !skips_tests {
+        test(sh, name, &edited.copy)?;
     }
+    sh.write_file(&file, edited.patch()?)?;
+    // Whoever reads may have read enough.
+    let mut out = std::io::stdout().lock();
+    let _ = writeln!(out, "{shown}").and_then(|()| out.flush());
+    Ok(())
+}
+
+/// Runs upstream's unit and integration tests; of rayon's workspace, its demo is built, too.
+fn test(sh: &Shell, name: &str, copy: &Sources) -> Result<()> {
     let _target = shared_target(sh);
-    let _dir = sh.push_dir(&folder);
+    let _dir = sh.push_dir(&copy.krate);
     eprintln!("── upstream's tests with {name} are built");
     build(
         cmd!(sh, "cargo test --no-run"),
@@ -99,7 +109,7 @@ fn try_out(sh: &Shell, name: &str, source: Option<&Sources>, skips_tests: bool) 
     )?;
     eprintln!("── upstream's tests with {name}");
     let Tested { counts, has_died } = tested(cmd!(sh, "cargo test --no-fail-fast"))?;
-    eprintln!("   {counts}, in {}", folder.display());
+    eprintln!("   {counts}, in {}", copy.krate.display());
     ensure!(
         counts.failed == 0,
         "{name}: {} of upstream's tests fail",
@@ -110,7 +120,37 @@ fn try_out(sh: &Shell, name: &str, source: Option<&Sources>, skips_tests: bool) 
         "{name}: a program of upstream's tests died; its last words are above"
     );
     ensure!(counts.passed > 0, "{name}: upstream has no test there");
+    if copy.root.join(DEMO).is_dir() {
+        let _dir = sh.push_dir(&copy.root);
+        eprintln!("── {DEMO} with {name} is built");
+        build(
+            cmd!(sh, "cargo build --package {DEMO}"),
+            &format!("{DEMO} with {name}"),
+        )?;
+    }
     Ok(())
+}
+
+/// A member of rayon's workspace.
+const DEMO: &str = "rayon-demo";
+
+/// A copy of a rayon-core with a proposal.
+struct Edited {
+    edits: Edits,
+    copy: Sources,
+    changed: Vec<Changed>,
+}
+
+impl Edited {
+    /// A commit's message and the difference, as `git apply` takes it in the tree's root.
+    fn patch(&self) -> Result<String> {
+        let Edits {
+            change, message, ..
+        } = &self.edits;
+        let folder = self.copy.krate.strip_prefix(&self.copy.root)?;
+        let diff = diff(folder, &self.changed);
+        Ok(format!("{change}\n\n{message}---\n{diff}"))
+    }
 }
 
 /// A rayon-core, and the folder of which it needs all: its workspace, or itself.
@@ -120,12 +160,17 @@ struct Sources {
     krate: PathBuf,
 }
 
-/// The working tree of rayon-core in the folder that was typed, with its workspace.
+/// The rayon-core in the folder that was typed, or in the folder `rayon-core` there, with its workspace.
 fn located(sh: &Shell, tree: &Path) -> Result<Sources> {
+    // As typed, wherever the shell is.
+    let here = std::env::current_dir().context("the current folder cannot be read")?;
+    let inner = tree.join("rayon-core");
+    let is_rayon = here.join(&inner).join("Cargo.toml").is_file();
+    let krate = if is_rayon { &inner } else { tree };
     let branch = Branch {
         name: "tree".to_owned(),
         source: Source::Path {
-            path: tree.to_owned(),
+            path: krate.to_owned(),
             features: BTreeSet::new(),
         },
         baseline: false,
@@ -134,13 +179,11 @@ fn located(sh: &Shell, tree: &Path) -> Result<Sources> {
         claims: Vec::new(),
         typed: Some(format!("--tree {}", tree.display())),
     };
-    // As typed, wherever the shell is.
-    let here = std::env::current_dir().context("the current folder cannot be read")?;
     check_folder(&here, &branch)?;
     let refused =
         |what: &dyn std::fmt::Display| Stop::BadInput(format!("--tree {}: {what}", tree.display()));
     let krate = here
-        .join(tree)
+        .join(krate)
         .canonicalize()
         .map_err(|error| refused(&error))?;
     let manifest = krate.join("Cargo.toml");
@@ -183,15 +226,15 @@ fn lock(sh: &Shell) -> Result<File> {
 pub(crate) fn check(sh: &Shell) -> Result<()> {
     let _lock = lock(sh)?;
     for name in known(sh)? {
-        let (folder, changed) = edited(sh, &name, None)?;
+        let Edited { copy, changed, .. } = edited(sh, &name, None)?;
         ensure!(
-            !diff(&changed).is_empty(),
-            "findings/{name}/edits.toml changes nothing"
+            changed.iter().all(|file| file.before != file.after),
+            "findings/{name}/edits.toml changes nothing in one of its files"
         );
         let _target = shared_target(sh);
         // Or the checkout's own would count.
-        sh.write_file(folder.join("rustfmt.toml"), "")?;
-        let _dir = sh.push_dir(folder);
+        sh.write_file(copy.root.join("rustfmt.toml"), "")?;
+        let _dir = sh.push_dir(copy.krate);
         step(
             &format!("format of upstream with {name}"),
             cmd!(sh, "cargo fmt --check"),
@@ -210,14 +253,15 @@ fn shared_target(sh: &Shell) -> PushEnv<'_> {
     )
 }
 
-/// Where rayon-core lies in a copy below `target/upstream` with the edits, and what they changed.
-fn edited(sh: &Shell, name: &str, source: Option<&Sources>) -> Result<(PathBuf, Vec<Changed>)> {
+/// A copy below `target/upstream` of `source`, or of the release, with the edits.
+fn edited(sh: &Shell, name: &str, source: Option<&Sources>) -> Result<Edited> {
     let edits = edits(sh, name)?;
     let published;
     let Sources { root, krate } = if let Some(source) = source {
         source
     } else {
-        let folder = registry::sources(sh, "rayon-core", &edits.published)?;
+        edits.expect(RELEASE)?;
+        let folder = registry::sources(sh, "rayon-core", RELEASE)?;
         published = Sources {
             root: folder.clone(),
             krate: folder,
@@ -227,7 +271,15 @@ fn edited(sh: &Shell, name: &str, source: Option<&Sources>) -> Result<(PathBuf, 
     let to = sh.current_dir().join(MADE).join(name);
     sh.remove_path(&to)?;
     let changed = edits.copy(root, krate, &to)?;
-    Ok((to.join(krate.strip_prefix(root)?), changed))
+    let copy = Sources {
+        krate: to.join(krate.strip_prefix(root)?),
+        root: to,
+    };
+    Ok(Edited {
+        edits,
+        copy,
+        changed,
+    })
 }
 
 fn edits(sh: &Shell, name: &str) -> Result<Edits> {
@@ -247,11 +299,13 @@ fn known(sh: &Shell) -> Result<Vec<String>> {
         .collect()
 }
 
-/// As `git apply` takes it in the folder of rayon-core.
-fn diff(changed: &[Changed]) -> String {
+/// The difference of files of the crate in `folder` of a tree.
+fn diff(folder: &Path, changed: &[Changed]) -> String {
     let one = |change: &Changed| {
         let diff = TextDiff::from_lines(&change.before, &change.after);
-        let (before, after) = (format!("a/{}", change.file), format!("b/{}", change.file));
+        let [before, after] =
+            ["a", "b"].map(|side| Path::new(side).join(folder).join(&change.file));
+        let [before, after] = [before, after].map(|path| path.display().to_string());
         diff.unified_diff().header(&before, &after).to_string()
     };
     changed.iter().map(one).collect()
@@ -260,12 +314,13 @@ fn diff(changed: &[Changed]) -> String {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::path::Path;
 
     use runner::build::edits::{Changed, Edits};
     use runner::stop::Stop;
     use xshell::cmd;
 
-    use super::{MADE, build, diff, edited, known, located, tested};
+    use super::{MADE, RELEASE, build, diff, edited, edits, known, located, tested};
     use crate::shell::at_root;
 
     /// A workspace with a rayon-core that takes its edition from it, and a library beside it.
@@ -300,7 +355,11 @@ mod tests {
         let folder = workspace("");
         let root = folder.path().canonicalize().unwrap();
         let found = located(&sh, &root.join("rayon-core")).unwrap();
-        assert_eq!((&found.root, found.krate), (&root, root.join("rayon-core")));
+        assert_eq!(
+            (&found.root, &found.krate),
+            (&root, &root.join("rayon-core"))
+        );
+        assert_eq!(located(&sh, &root).unwrap(), found);
         for (other, told) in [("beside", "the package `beside`"), ("none", "is not there")] {
             let error = located(&sh, &root.join(other)).unwrap_err();
             assert!(
@@ -332,12 +391,12 @@ mod tests {
         let name = &known(&sh).unwrap()[0];
         let folder = workspace("fn broken( {}\n");
         let source = located(&sh, &folder.path().join("rayon-core")).unwrap();
-        let error = edited(&sh, name, Some(&source)).unwrap_err();
+        let error = edited(&sh, name, Some(&source)).err().unwrap();
         assert!(
             matches!(error.downcast_ref(), Some(Stop::BadInput(_))),
             "{error}"
         );
-        let shown = format!("findings/{name}/edits.toml");
+        let shown = format!("findings/{name}/edits.toml: no script fits ");
         assert!(error.to_string().starts_with(&shown), "{error}");
 
         let _dir = sh.push_dir(folder.path().join("rayon-core"));
@@ -360,19 +419,20 @@ mod tests {
         let source = located(&sh, &folder.path().join("rayon-core")).unwrap();
         let to = tempfile::tempdir().unwrap();
         let file = folder.path().join("edits.toml");
-        let written = |was: &str| {
+        let copy = |sha256: &str| {
             let text = format!(
-                "published = \"1.13.0\"\nchange = \"adds\"\n[[edit]]\nfile = \"src/lib.rs\"\n\
-                 item = \"passes\"\nwas = \"{was}\"\nafter = \"fn added() {{}}\"\n"
+                "change = \"adds\"\nwhy = \"\"\nmeasured = \"\"\nloses = \"\"\n\
+                 [[file]]\npath = \"src/lib.rs\"\nsha256.main = \"{sha256}\"\n\
+                 [[file.edit]]\nafter = 4\ntext = \"fn added() {{}}\\n\"\n"
             );
             fs::write(&file, text).unwrap();
             let edits = Edits::read(&file, "edits.toml").unwrap();
             edits.copy(&source.root, &source.krate, to.path())
         };
-        // The refusal says what stands there.
-        let refused = written("").unwrap_err().to_string();
-        let (_, was) = refused.rsplit_once("was = \"").unwrap();
-        let changed = written(was.trim_end_matches('"')).unwrap();
+        // The refusal says what is there.
+        let refused = copy("0").unwrap_err().to_string();
+        let found = refused.split_once("has sha256 ").unwrap().1;
+        let changed = copy(found.split_once(',').unwrap().0).unwrap();
         assert_eq!(changed.len(), 1);
         assert!(to.path().join("beside/src/lib.rs").is_file());
         let copy = to.path().join("rayon-core/src/lib.rs");
@@ -390,18 +450,48 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_names_the_file_and_has_the_lines_around() {
-        let change = |after: &str| {
+    fn a_difference_names_the_file_in_the_tree_and_has_the_lines_around() {
+        let change = |folder: &str, after: &str| {
             let [file, before, after] = ["src/a.rs", "one\ntwo\n", after].map(str::to_owned);
-            diff(&[Changed {
+            let change = Changed {
                 file,
                 before,
                 after,
-            }])
+            };
+            diff(Path::new(folder), &[change])
         };
-        let expected = "--- a/src/a.rs\n+++ b/src/a.rs\n@@ -1,2 +1,2 @@\n one\n-two\n+three\n";
-        assert_eq!(change("one\nthree\n"), expected);
-        assert_eq!(change("one\ntwo\n"), "");
+        let lines = "@@ -1,2 +1,2 @@\n one\n-two\n+three\n";
+        assert_eq!(
+            change("", "one\nthree\n"),
+            format!("--- a/src/a.rs\n+++ b/src/a.rs\n{lines}")
+        );
+        assert_eq!(
+            change("rayon-core", "one\nthree\n"),
+            format!("--- a/rayon-core/src/a.rs\n+++ b/rayon-core/src/a.rs\n{lines}")
+        );
+        assert_eq!(change("", "one\ntwo\n"), "");
+    }
+
+    #[test]
+    fn each_proposal_has_a_script_for_the_release_and_one_for_main_and_a_commits_message() {
+        /// As git's own conventions have it.
+        const WIDEST: usize = 72;
+        let sh = at_root().unwrap();
+        let readme = sh.read_file("findings/README.md").unwrap();
+        for name in known(&sh).unwrap() {
+            let edits = edits(&sh, &name).unwrap();
+            edits.expect(RELEASE).unwrap();
+            let main = edits.trees().into_iter().find(|it| *it != RELEASE);
+            let commit = main.and_then(|it| it.strip_prefix("main "));
+            let commit = commit.unwrap_or_else(|| panic!("{name} has no script for main"));
+            assert!(
+                readme.contains(commit),
+                "{name}: findings/README.md does not name {commit}"
+            );
+            for line in edits.message.lines().chain([edits.change.as_str()]) {
+                assert!(line.len() <= WIDEST, "{name}: {line}");
+            }
+        }
     }
 
     #[test]

@@ -139,15 +139,15 @@ fn edits_are_read_before_anything_is_built_and_are_part_of_what_is_built() {
     );
     let write = |published: &str| {
         let text = format!(
-            "published = \"{published}\"\nchange = \"\"\n[[edit]]\n\
-                            file = \"src/job.rs\"\nitem = \"a\"\nwas = \"0\"\ndelete = true\n"
+            "change = \"\"\nwhy = \"\"\nmeasured = \"\"\nloses = \"\"\n[[file]]\npath = \"src/job.rs\"\n\
+             sha256.\"{published}\" = \"0\"\n[[file.edit]]\nlines = \"1\"\ntext = \"\"\n"
         );
         fs::write(root.path().join("edits.toml"), text).unwrap();
         builder.content(&mine).unwrap().unwrap()
     };
     let older = write("1.12.0");
     assert!(
-        refusal().contains("written for rayon-core 1.12.0, not for 1.13.0"),
+        refusal().contains("for rayon-core 1.12.0, not for 1.13.0"),
         "{}",
         refusal()
     );

@@ -1,106 +1,95 @@
-//! Proposals to upstream: our text, and where in a published rayon-core it goes. No line of
-//! upstream is in one.
+//! Proposals to upstream: our text, and the lines of rayon-core's files that it replaces. No line
+//! of upstream is in one.
 //!
 //! `findings/README.md` describes the format.
 
-mod apply;
-mod items;
-
-use std::fmt;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::ops::Range;
+use std::os::unix::fs::symlink;
 use std::path::{Component, Path};
 
+use anyhow::{Context as _, Result};
 use serde::Deserialize;
 use serde_spanned::Spanned;
 
 use crate::config::FileText;
 use crate::config::pick::plain;
 use crate::stop::Stop;
-pub(crate) use apply::copy_folder;
-pub(crate) use items::places;
+use crate::system::digest;
+use crate::system::whole_file::{files_below, write_if_changed};
 
-/// The edits of one file, each well formed; whether they fit is seen where they are applied.
+/// One change of rayon-core, with a script for each tree that it is for.
 #[derive(Debug)]
 pub struct Edits {
-    /// The release that they were written for.
-    pub published: String,
-    /// What they change, in a line.
+    /// What the edits change, in a line: the subject of a commit.
     pub change: String,
+    /// Why, where it was measured and where it loses: the rest of the commit's message.
+    pub message: String,
     /// How messages call the file.
     shown: String,
-    list: Vec<Edit>,
+    files: Vec<Script>,
 }
 
-/// A file of the crate that the edits change.
+/// A file of the crate that the edits changed.
 #[derive(Debug)]
 pub struct Changed {
-    /// Its place in the crate.
+    /// Its path in the crate.
     pub file: String,
-    /// Its text as published.
+    /// Its text in upstream's tree.
     pub before: String,
     /// Its text with the edits.
     pub after: String,
 }
 
-/// One change of one place.
+/// The edits of one file, as it is in some trees.
+#[derive(Debug)]
+struct Script {
+    path: String,
+    /// By the trees in which the edits are right.
+    sha256: BTreeMap<String, String>,
+    edits: Vec<Edit>,
+}
+
 #[derive(Debug)]
 struct Edit {
-    file: String,
-    item: String,
-    target: Target,
-    /// Stands for the tokens of the target, see [`apply::hash`].
-    was: String,
-    action: Action,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Target {
-    /// With its attributes and its documentation.
-    Item,
-    /// From `fn`, or what stands before it but `pub`, to the body.
-    Signature,
-    /// Counted from 1 in the order of the text, those of inner blocks too.
-    Statement(usize),
-}
-
-#[derive(Debug)]
-enum Action {
-    Replace(String),
-    Before(String),
-    After(String),
-    Delete,
+    /// From 0; empty if the text is inserted before this line.
+    lines: Range<usize>,
+    text: String,
 }
 
 /// The file as written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenFile {
-    published: String,
     change: String,
+    why: String,
+    measured: String,
+    loses: String,
+    file: Vec<WrittenScript>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenScript {
+    path: Spanned<String>,
+    sha256: BTreeMap<String, String>,
     edit: Vec<Spanned<WrittenEdit>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenEdit {
-    file: String,
-    item: String,
-    statement: Option<usize>,
-    #[serde(default)]
-    signature: bool,
-    was: String,
-    replace: Option<String>,
-    before: Option<String>,
-    after: Option<String>,
-    #[serde(default)]
-    delete: bool,
+    lines: Option<String>,
+    after: Option<usize>,
+    text: String,
 }
 
 impl Edits {
     /// Reads and checks a file; `shown` is how messages call it.
     ///
     /// # Errors
-    /// [`Stop::BadInput`] with file, place, value and remedy.
+    /// [`Stop::BadInput`] with file, line, value and remedy.
     pub fn read(file: &Path, shown: &str) -> Result<Self, Stop> {
         let text = fs::read_to_string(file).map_err(|error| {
             Stop::BadInput(format!(
@@ -120,109 +109,252 @@ impl Edits {
                 &plain(error.message()),
             )
         })?;
-        if written.edit.is_empty() {
-            return Err(wrong(0, "no edit; add an `[[edit]]`"));
+        let mut files = Vec::new();
+        for script in written.file {
+            let path = script.path.get_ref().clone();
+            let is_inside = Path::new(&path)
+                .components()
+                .all(|part| matches!(part, Component::Normal(_)));
+            if !is_inside {
+                let why =
+                    format!("`path = \"{path}\"` leaves the crate; write it like \"src/job.rs\"");
+                return Err(wrong(script.path.span().start, &why));
+            }
+            let mut edits: Vec<Edit> = Vec::new();
+            for edit in script.edit {
+                let start = edit.span().start;
+                let edit = edit
+                    .into_inner()
+                    .checked()
+                    .map_err(|why| wrong(start, &why))?;
+                if edits
+                    .last()
+                    .is_some_and(|last| last.lines.end > edit.lines.start)
+                {
+                    let why = "begins before the edit above it ends; order edits by their lines, which are \
+                               those of upstream's file, and make one of two that overlap";
+                    return Err(wrong(start, why));
+                }
+                edits.push(edit);
+            }
+            files.push(Script {
+                path,
+                sha256: script.sha256,
+                edits,
+            });
         }
-        let checked = |edit: Spanned<WrittenEdit>| {
-            let start = edit.span().start;
-            edit.into_inner()
-                .checked()
-                .map_err(|why| wrong(start, &why))
-        };
+        let [why, measured, loses] =
+            [written.why, written.measured, written.loses].map(|text| text.trim().to_owned());
         Ok(Self {
-            published: written.published,
             change: written.change,
+            message: format!("{why}\n\nMeasured:\n{measured}\n\nLoses:\n{loses}\n"),
             shown: shown.to_owned(),
-            list: written
-                .edit
-                .into_iter()
-                .map(checked)
-                .collect::<Result<_, _>>()?,
+            files,
         })
     }
 
-    /// Refuses another release than the one that the edits were written for.
+    /// The trees that the edits are for: releases, and commits of upstream's main branch.
+    #[must_use]
+    pub fn trees(&self) -> BTreeSet<&str> {
+        let trees = self.files.iter().flat_map(|script| script.sha256.keys());
+        trees.map(String::as_str).collect()
+    }
+
+    /// Refuses a release that the edits are not for.
     ///
     /// # Errors
     /// [`Stop::BadInput`] with both.
     pub fn expect(&self, version: &str) -> Result<(), Stop> {
-        if self.published == version {
+        let trees = self.trees();
+        if trees.contains(version) {
             return Ok(());
         }
         Err(Stop::BadInput(format!(
-            "{}: written for rayon-core {}, not for {version}; name that release, or look at each edit again and \
-             write `published = \"{version}\"`",
-            self.shown, self.published
+            "{}: for rayon-core {}, not for {version}; name one of these releases, or add to each file \
+             `sha256.\"{version}\"`, or a `[[file]]` with it",
+            self.shown,
+            Vec::from_iter(trees).join(", ")
         )))
+    }
+
+    /// What the files of the crate in `folder` become: its hashes tell which tree it is.
+    ///
+    /// # Errors
+    /// [`Stop::BadInput`] if a file is not as in any tree that the edits are for, with each tree's
+    /// first file that differs and the remedy.
+    pub fn apply(&self, folder: &Path) -> Result<Vec<Changed>, Stop> {
+        let mut misses = Vec::new();
+        for tree in self.trees() {
+            let scripts = self
+                .files
+                .iter()
+                .filter_map(|script| Some((script, script.sha256.get(tree)?)));
+            let texts: Result<Vec<_>, String> = scripts
+                .map(|(script, sha256)| Ok((script, pinned(folder, &script.path, sha256)?)))
+                .collect();
+            match texts {
+                Ok(texts) => return texts.into_iter().map(|it| self.changed(it)).collect(),
+                Err(miss) => misses.push(format!("\n  {tree}: {miss}")),
+            }
+        }
+        Err(Stop::BadInput(format!(
+            "{}: no script fits {}, because these files are not those that it was written for:{}\nCheck out one of these \
+             trees, and try the patch made of it: `git apply` follows lines that moved. Or look whether our text is still right, \
+             and add a `[[file]]` with the new sha256 and lines",
+            self.shown,
+            folder.display(),
+            misses.concat()
+        )))
+    }
+
+    fn changed(&self, (script, before): (&Script, String)) -> Result<Changed, Stop> {
+        let after = script
+            .applied(&before)
+            .map_err(|why| Stop::BadInput(format!("{}: {}: {why}", self.shown, script.path)))?;
+        Ok(Changed {
+            file: script.path.clone(),
+            before,
+            after,
+        })
+    }
+
+    /// Copies the workspace in `root`, or a crate that is none, to `to`, and applies the edits to the
+    /// copy of the crate in `krate`, which is `root` or lies in it. The copy is a workspace by itself.
+    /// Files that are right already keep their time stamps.
+    ///
+    /// # Errors
+    /// As [`Self::apply`]; and if a file cannot be read or written.
+    pub fn copy(&self, root: &Path, krate: &Path, to: &Path) -> Result<Vec<Changed>> {
+        let changed = self.apply(krate)?;
+        let inside = krate
+            .strip_prefix(root)
+            .with_context(|| format!("{} is not in {}", krate.display(), root.display()))?;
+        let new_text = |file: &Path| {
+            let file = file.strip_prefix(inside).ok()?;
+            let change = changed
+                .iter()
+                .find(|change| Path::new(&change.file) == file)?;
+            Some(change.after.clone().into_bytes())
+        };
+        copy_folder(root, to, new_text)
+            .with_context(|| format!("{} cannot be copied to {}", root.display(), to.display()))?;
+        Ok(changed)
+    }
+}
+
+impl Script {
+    fn applied(&self, before: &str) -> Result<String, String> {
+        let lines: Vec<&str> = before.split_inclusive('\n').collect();
+        let (mut after, mut next) = (String::new(), 0);
+        for edit in &self.edits {
+            let kept = lines.get(next..edit.lines.start);
+            let (Some(kept), true) = (kept, edit.lines.end <= lines.len()) else {
+                let (last, count) = (edit.lines.end, lines.len());
+                return Err(format!(
+                    "an edit names line {last}, but the file has {count}; mend `lines` or `after`"
+                ));
+            };
+            after.extend(kept.iter().copied());
+            after.push_str(&edit.text);
+            next = edit.lines.end;
+        }
+        after.extend(lines[next..].iter().copied());
+        Ok(after)
     }
 }
 
 impl WrittenEdit {
     fn checked(self) -> Result<Edit, String> {
-        let is_inside = Path::new(&self.file)
-            .components()
-            .all(|part| matches!(part, Component::Normal(_)));
-        if !is_inside {
-            return Err(format!(
-                "`file = \"{}\"` is no place in the crate; write it like \"src/job.rs\"",
-                self.file
-            ));
-        }
-        let target = match (self.statement, self.signature) {
-            (None, false) => Target::Item,
-            (None, true) => Target::Signature,
-            (Some(number), false) if number > 0 => Target::Statement(number),
-            (Some(0), false) => {
-                return Err("`statement = 0`; statements are counted from 1".to_owned());
-            }
+        let lines = match (self.lines, self.after) {
+            (Some(lines), None) => range(&lines).ok_or_else(|| {
+                format!("`lines = \"{lines}\"`; write the first and the last, counted from 1, like \"12-14\" or \"12\"")
+            })?,
+            (None, Some(line)) => line..line,
             _ => {
                 return Err(
-                    "`statement` and `signature`; keep one, or none for the whole item".to_owned(),
+                    "give `lines`, which the text replaces, or `after`, the line that it follows"
+                        .to_owned(),
                 );
             }
         };
-        let delete = self.delete.then_some(Action::Delete);
-        let actions = [
-            self.replace.map(Action::Replace),
-            self.before.map(Action::Before),
-            self.after.map(Action::After),
-            delete,
-        ];
-        let mut actions = actions.into_iter().flatten();
-        let (Some(action), None) = (actions.next(), actions.next()) else {
+        if !self.text.is_empty() && !self.text.ends_with('\n') {
             return Err(
-                "an edit does one thing; give one of `replace`, `before`, `after`, `delete = true`"
-                    .to_owned(),
+                "`text` has no end of line; write it between `\"\"\"`, as lines".to_owned(),
             );
-        };
-        if matches!(
-            (target, &action),
-            (
-                Target::Signature,
-                Action::Before(_) | Action::After(_) | Action::Delete
-            )
-        ) {
-            return Err("a signature can only be replaced; give `replace`".to_owned());
         }
         Ok(Edit {
-            file: self.file,
-            item: self.item,
-            target,
-            was: self.was,
-            action,
+            lines,
+            text: self.text,
         })
     }
 }
 
-impl fmt::Display for Edit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, `{}`", self.file, self.item)?;
-        match self.target {
-            Target::Item => Ok(()),
-            Target::Signature => write!(f, ", signature"),
-            Target::Statement(number) => write!(f, ", statement {number}"),
-        }
+/// The text of a file, if it is the one that edits were written for.
+fn pinned(folder: &Path, path: &str, expected: &str) -> Result<String, String> {
+    let text = fs::read_to_string(folder.join(path))
+        .map_err(|error| format!("{path} cannot be read: {error}"))?;
+    let found = digest::of_bytes(text.as_bytes());
+    if found == expected {
+        return Ok(text);
     }
+    Err(format!("{path} has sha256 {found}, expected {expected}"))
+}
+
+/// `"12-14"` or `"12"`, from 0.
+fn range(lines: &str) -> Option<Range<usize>> {
+    let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
+    let (first, last) = (first.parse::<usize>().ok()?, last.parse::<usize>().ok()?);
+    (1 <= first && first <= last).then(|| first - 1..last)
+}
+
+/// Copies what is in a folder, but what cargo and git keep there; `new_text` has what files become.
+pub(crate) fn copy_folder(
+    from: &Path,
+    to: &Path,
+    new_text: impl Fn(&Path) -> Option<Vec<u8>>,
+) -> Result<()> {
+    for place in files_below(from)? {
+        let source = from.join(&place);
+        let copy = to.join(&place);
+        let makes_folder = || fs::create_dir_all(copy.parent().unwrap_or(to));
+        // Editors leave links that lead nowhere, and other programs pipes and sockets: nothing is
+        // built of them, and reading a pipe does not end.
+        let kind = match fs::metadata(&source) {
+            Ok(facts) => facts.file_type(),
+            Err(error) if fs::symlink_metadata(&source).is_ok_and(|it| it.is_symlink()) => {
+                tell!("note: {} is left out: {error}", source.display());
+                continue;
+            }
+            Err(error) => return Err(error).with_context(|| source.display().to_string()),
+        };
+        if kind.is_dir() {
+            // A link: what it leads to is where it was.
+            makes_folder()?;
+            let _ = fs::remove_file(&copy); // of an earlier copy
+            symlink(source.canonicalize()?, &copy)
+                .with_context(|| format!("{} cannot be made", copy.display()))?;
+            continue;
+        }
+        if !kind.is_file() {
+            tell!("note: {} is left out: it is no file", source.display());
+            continue;
+        }
+        let mut content = match new_text(&place) {
+            Some(text) => text,
+            None => {
+                fs::read(&source).with_context(|| format!("{} cannot be read", source.display()))?
+            }
+        };
+        if place == Path::new("Cargo.toml") {
+            let manifest: toml::Table = toml::from_str(std::str::from_utf8(&content)?)?;
+            if !manifest.contains_key("workspace") {
+                content.extend_from_slice(b"\n[workspace]\n");
+            }
+        }
+        makes_folder()?;
+        write_if_changed(&copy, &content)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

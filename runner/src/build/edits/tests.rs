@@ -1,283 +1,174 @@
-//! Edits of a made-up crate: what comes of each kind, and what is said of each that does not fit.
+//! Edits of a synthetic crate: what comes of each kind, and the message for each that does not fit.
 
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use super::apply::hash;
 use super::{Edits, copy_folder};
+use crate::system::digest;
 
-const CRATE: &str = "\
-//! Käse.
+const OLD: &str = "one\ntwo\nthree\nfour\n";
+const NEW: &str = "zero\none\ntwo\nthree\nfour\n";
 
-/// A box.
-struct Box<T> {
-    inner: T,
+/// A file of edits of `src/lib.rs`, with a script of this text for each tree.
+fn written(scripts: &[(&str, &str, &str)]) -> String {
+    let head = "change = \"less noise\"\nwhy = \"It is loud.\"\nmeasured = \"here\"\nloses = \"nowhere\"\n";
+    let script = |(tree, file, edits): &(&str, &str, &str)| {
+        let sha256 = digest::of_bytes(file.as_bytes());
+        format!("[[file]]\npath = \"src/lib.rs\"\nsha256.\"{tree}\" = \"{sha256}\"\n{edits}\n")
+    };
+    head.to_owned() + &scripts.iter().map(script).collect::<String>()
 }
 
-impl<T> Box<T> {
-    fn open(self, loud: bool) -> T {
-        if loud {
-            // Somebody hears it.
-            // Maybe two.
-            shout();
-            shout(); // again
-        }
-        self.inner
-    }
-}
-
-impl<T> Drop for Box<T> {
-    fn drop(&mut self) {}
-}
-
-fn shout() {
-    let times = 1;
-    print(times);
-}
-";
-
-/// The file `src/lib.rs` after edits that are written without `file` and, if it can be found,
-/// without `was`.
-fn edited(edits: &[&str]) -> Result<String, String> {
+/// A crate with `src/lib.rs`.
+fn krate(text: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("src")).unwrap();
-    fs::write(folder.path().join("src/lib.rs"), CRATE).unwrap();
-    let head = "published = \"1.13.0\"\nchange = \"less noise\"\n".to_owned();
-    let tables = edits.iter().map(|edit| {
-        let file = if edit.contains("file = ") {
-            ""
-        } else {
-            "file = \"src/lib.rs\"\n"
-        };
-        format!("[[edit]]\n{file}{edit}\n")
-    });
-    let text: String = std::iter::once(head).chain(tables).collect();
-    let read = |text: &str| Edits::parse(text, "edits.toml").map_err(|stop| stop.to_string());
-    let edits = read(&text)?;
-    let changed = edits
-        .apply(folder.path())
-        .map_err(|stop| stop.to_string())?;
-    assert_eq!(changed[0].before, CRATE);
+    fs::write(folder.path().join("src/lib.rs"), text).unwrap();
+    fs::write(
+        folder.path().join("Cargo.toml"),
+        "[package]\nname = \"it\"\n",
+    )
+    .unwrap();
+    folder
+}
+
+/// `src/lib.rs` with the edits that are for it.
+fn applied(edits: &str, file: &str) -> Result<String, String> {
+    let edits = Edits::parse(edits, "edits.toml").map_err(|stop| stop.to_string())?;
+    let changed = edits.apply(krate(file).path());
+    let changed = changed.map_err(|stop| stop.to_string())?;
+    assert_eq!(changed[0].before, file);
     Ok(changed[0].after.clone())
 }
 
-/// An edit with the hash of the text that it is about.
-fn edit(rest: &str, about: &str) -> String {
-    assert!(CRATE.contains(about), "{about}");
-    format!("{rest}\nwas = \"{}\"", hash(about))
-}
-
-/// The crate with one passage replaced by another.
-fn with(passage: &str, ours: &str) -> String {
-    assert_eq!(CRATE.matches(passage).count(), 1, "{passage}");
-    CRATE.replace(passage, ours)
+/// The file `OLD` with edits.
+fn edited(edits: &str) -> Result<String, String> {
+    applied(&written(&[("1.0.0", OLD, edits)]), OLD)
 }
 
 #[test]
-fn a_statement_is_replaced_with_the_comments_above_it_and_the_one_behind_it() {
-    let third =
-        "item = \"Box::open\"\nstatement = 2\nreplace = \"\"\"\n// Nobody.\nwhisper();\n\"\"\"";
-    assert_eq!(
-        edited(&[&edit(third, "shout();")]).unwrap(),
-        with(
-            "            // Somebody hears it.\n            // Maybe two.\n            shout();\n",
-            "            // Nobody.\n            whisper();\n"
-        )
-    );
-    let fourth = "item = \"Box::open\"\nstatement = 3\nreplace = \"whisper();\"";
-    assert_eq!(
-        edited(&[&edit(fourth, "shout();")]).unwrap(),
-        with("shout(); // again", "whisper();")
-    );
+fn lines_are_replaced_inserted_and_deleted_by_their_numbers_in_upstreams_file() {
+    let edits = "[[file.edit]]\nafter = 0\ntext = \"top\\n\"\n\
+                 [[file.edit]]\nlines = \"1-2\"\ntext = \"  a\\n\\n  b\\n  c\\n\"\n\
+                 [[file.edit]]\nlines = \"3\"\ntext = \"\"\n\
+                 [[file.edit]]\nafter = 4\ntext = \"end\\n\"\n";
+    assert_eq!(edited(edits).unwrap(), "top\n  a\n\n  b\n  c\nfour\nend\n");
 }
 
 #[test]
-fn our_text_is_put_before_and_after_and_statements_go_whatever_order_edits_are_in() {
-    let edits = [
-        edit(
-            "item = \"shout\"\nstatement = 2\nafter = \"rest();\"",
-            "print(times);",
-        ),
-        edit(
-            "item = \"Box::open\"\nstatement = 2\nbefore = \"inhale();\"",
-            "shout();",
-        ),
-        edit(
-            "item = \"Box::open\"\nstatement = 3\ndelete = true",
-            "shout();",
-        ),
-        edit(
-            "item = \"Box::open\"\nsignature = true\nreplace = \"fn open(self, loud: u8) -> T\"",
-            SIGNATURE,
-        ),
-    ];
-    let edits: Vec<&str> = edits.iter().map(String::as_str).collect();
-    let expected = with("            shout(); // again\n", "");
-    let expected = expected.replace("loud: bool", "loud: u8");
-    let expected = expected.replace(
-        "            // Somebody",
-        "            inhale();\n            // Somebody",
-    );
-    assert_eq!(
-        edited(&edits),
-        Ok(expected.replace("print(times);\n", "print(times);\n    rest();\n"))
-    );
-}
-
-const SIGNATURE: &str = "fn open(self, loud: bool) -> T";
-
-#[test]
-fn an_item_has_its_documentation_and_its_neighbours_a_blank_line() {
-    let about = "/// A box.\nstruct Box<T> {\n    inner: T,\n}";
-    let replace = edit(
-        "item = \"Box\"\nreplace = \"/// Ours.\\nstruct Box<T>(T);\"",
-        about,
-    );
-    assert_eq!(
-        edited(&[&replace]).unwrap(),
-        with(about, "/// Ours.\nstruct Box<T>(T);")
-    );
-    let about = "    fn drop(&mut self) {}\n";
-    let after = edit(
-        "item = \"impl Drop for Box / drop\"\nafter = \"fn two() {}\"",
-        about,
-    );
-    assert_eq!(
-        edited(&[&after]).unwrap(),
-        with(about, "    fn drop(&mut self) {}\n\n    fn two() {}\n")
-    );
+fn the_files_of_a_tree_tell_which_script_is_for_it() {
+    let edit = |line: u32| format!("[[file.edit]]\nlines = \"{line}\"\ntext = \"2\\n\"");
+    let edits = written(&[("1.0.0", OLD, &edit(2)), ("main", NEW, &edit(3))]);
+    assert_eq!(applied(&edits, OLD).unwrap(), "one\n2\nthree\nfour\n");
+    assert_eq!(applied(&edits, NEW).unwrap(), "zero\none\n2\nthree\nfour\n");
 }
 
 #[test]
-fn a_statement_is_known_by_its_tokens_and_not_by_its_layout() {
-    assert_eq!(hash("print( times ) ; // as before"), hash("print(times);"));
-    assert_ne!(hash("print(time);"), hash("print(times);"));
-}
-
-#[test]
-fn an_edit_that_does_not_fit_is_told_with_its_place_and_the_remedy() {
-    let place = "edits.toml: edit 1 (src/lib.rs, `Box::open`, statement 2): ";
-    let found = hash("shout();");
-    for (edit, expected) in [
-        (
-            "item = \"Box::open\"\nstatement = 2\nwas = \"0\"\ndelete = true",
-            format!("{place}was = \"0\", but what stands there has {found}"),
-        ),
-        (
-            "item = \"Box::open\"\nstatement = 9\nwas = \"0\"\ndelete = true",
-            "statement 9): the item has 4 statements; name one of them".to_owned(),
-        ),
-        (
-            "item = \"Box::opn\"\nwas = \"0\"\ndelete = true",
-            "did you mean `Box::open`?".to_owned(),
-        ),
-        (
-            "item = \"Box\"\nsignature = true\nwas = \"0\"\nreplace = \"fn\"",
-            "it has no signature".to_owned(),
-        ),
-        (
-            "file = \"src/none.rs\"\nitem = \"Box\"\nwas = \"0\"\ndelete = true",
-            "src/none.rs cannot be read: ".to_owned(),
-        ),
-        (
-            &edit(
-                "item = \"Box::open\"\nstatement = 2\nreplace = \"if {\"",
-                "shout();",
-            ),
-            "with its edits the file is no Rust: ".to_owned(),
-        ),
+fn a_file_that_has_changed_is_refused_with_both_hashes_each_tree_and_the_remedy() {
+    let edit = "[[file.edit]]\nlines = \"2\"\ntext = \"2\\n\"";
+    let edits = written(&[("1.0.0", OLD, edit), ("main", NEW, edit)]);
+    let message = applied(&edits, "one\n").unwrap_err();
+    let [found, old, new] = ["one\n", OLD, NEW].map(|text| digest::of_bytes(text.as_bytes()));
+    for part in [
+        "edits.toml: no script fits ".to_owned(),
+        format!("\n  1.0.0: src/lib.rs has sha256 {found}, expected {old}\n"),
+        format!("\n  main: src/lib.rs has sha256 {found}, expected {new}\n"),
+        "add a `[[file]]` with the new sha256 and lines".to_owned(),
     ] {
-        let message = edited(&[edit]).unwrap_err();
-        assert!(
-            message.starts_with("edits.toml: edit 1 (") && message.contains(&expected),
-            "{message}"
-        );
+        assert!(message.contains(&part), "{part}\nis not in\n{message}");
     }
-    let two = edit(
-        "item = \"shout\"\nstatement = 1\nreplace = \"rest();\"",
-        "let times = 1;",
-    );
-    let message = edited(&[&two, &two]).unwrap_err();
+    let none = edits.replace("src/lib.rs", "src/none.rs");
+    let message = applied(&none, OLD).unwrap_err();
     assert!(
-        message.contains("edit 2 (src/lib.rs, `shout`, statement 1): changes what edit 1 changes"),
+        message.contains("1.0.0: src/none.rs cannot be read: "),
         "{message}"
     );
 }
 
 #[test]
-fn a_file_that_cannot_be_meant_is_refused_with_its_line() {
-    for (edit, expected) in [
-        (
-            "item = \"a\"\nwas = \"0\"\nreplce = \"\"",
-            "unknown key `replce`",
-        ),
-        (
-            "item = \"a\"\nwas = \"0\"",
-            "give one of `replace`, `before`, `after`, `delete = true`",
-        ),
-        (
-            "item = \"a\"\nwas = \"0\"\ndelete = true\nafter = \"b\"",
-            "an edit does one thing",
-        ),
-        (
-            "item = \"a\"\nwas = \"0\"\nstatement = 0\ndelete = true",
-            "counted from 1",
-        ),
-        (
-            "item = \"a\"\nwas = \"0\"\nstatement = 1\nsignature = true\ndelete = true",
-            "keep one",
-        ),
-        (
-            "item = \"a\"\nwas = \"0\"\nsignature = true\nafter = \"b\"",
-            "can only be replaced",
-        ),
-        (
-            "file = \"../lib.rs\"\nitem = \"a\"\nwas = \"0\"\ndelete = true",
-            "no place in the crate",
-        ),
-    ] {
-        let message = edited(&[edit]).unwrap_err();
-        assert!(
-            message.starts_with("edits.toml:") && message.contains(expected),
-            "{message}"
-        );
-        assert!(
-            message.as_bytes()["edits.toml:".len()].is_ascii_digit(),
-            "{message}"
-        );
-    }
-    assert!(edited(&[]).unwrap_err().contains("missing key `edit`"));
+fn a_release_without_a_script_is_refused_before_anything_is_built() {
+    let edit = "[[file.edit]]\nlines = \"2\"\ntext = \"\"";
+    let text = written(&[("1.0.0", OLD, edit)]);
+    let edits = Edits::parse(&text, "edits.toml").unwrap();
+    edits.expect("1.0.0").unwrap();
+    let message = edits.expect("1.1.0").unwrap_err().to_string();
+    assert!(
+        message.contains("for rayon-core 1.0.0, not for 1.1.0"),
+        "{message}"
+    );
 }
 
 #[test]
-fn a_copy_has_the_edits_and_what_is_right_there_already_keeps_its_time() {
-    let [from, to] = [(); 2].map(|()| tempfile::tempdir().unwrap());
-    fs::create_dir_all(from.path().join("src")).unwrap();
-    fs::create_dir_all(from.path().join("target/debug")).unwrap();
-    fs::write(from.path().join("Cargo.toml"), "[package]\nname = \"it\"\n").unwrap();
-    fs::write(from.path().join("src/lib.rs"), CRATE).unwrap();
-    let edit = edit(
-        "item = \"shout\"\nstatement = 1\nreplace = \"let times = 2;\"",
-        "let times = 1;",
+fn edits_that_cannot_be_meant_are_refused_with_their_line() {
+    for (edit, expected) in [
+        ("lines = \"2\"\ntxt = \"\"", "unknown key `txt`"),
+        ("lines = \"2\"", "missing key `text`"),
+        ("text = \"\"", "give `lines`, which the text replaces, or"),
+        ("lines = \"2\"\nafter = 2\ntext = \"\"", "give `lines`"),
+        ("lines = \"0-1\"\ntext = \"\"", "`lines = \"0-1\"`; write"),
+        ("lines = \"3-2\"\ntext = \"\"", "`lines = \"3-2\"`; write"),
+        ("lines = \"2\"\ntext = \"a\"", "`text` has no end of line"),
+        (
+            "lines = \"2-3\"\ntext = \"\"\n[[file.edit]]\nlines = \"3\"\ntext = \"\"",
+            "begins before the edit above it ends",
+        ),
+    ] {
+        let message = edited(&format!("[[file.edit]]\n{edit}")).unwrap_err();
+        assert!(message.contains(expected), "{expected}: {message}");
+        let line = message
+            .strip_prefix("edits.toml:")
+            .and_then(|it| it.split_once(':'));
+        assert!(line.unwrap().0.parse::<u32>().unwrap() > 5, "{message}");
+    }
+    let beyond = edited("[[file.edit]]\nlines = \"4-5\"\ntext = \"\"").unwrap_err();
+    assert!(
+        beyond.contains("names line 5, but the file has 4"),
+        "{beyond}"
     );
-    let text =
-        format!("published = \"1.13.0\"\nchange = \"\"\n[[edit]]\nfile = \"src/lib.rs\"\n{edit}");
+    let text = written(&[("1.0.0", OLD, "[[file.edit]]\nafter = 1\ntext = \"\"")]);
+    let message = applied(&text.replace("src/lib.rs", "../lib.rs"), OLD).unwrap_err();
+    assert!(message.contains("leaves the crate"), "{message}");
+}
+
+#[test]
+fn a_commits_message_says_why_and_where_it_was_measured_and_loses() {
+    let edits = Edits::parse(
+        &written(&[("1.0.0", OLD, "[[file.edit]]\nafter = 1\ntext = \"\"")]),
+        "edits.toml",
+    );
+    let edits = edits.unwrap();
+    assert_eq!(edits.change, "less noise");
+    assert_eq!(
+        edits.message,
+        "It is loud.\n\nMeasured:\nhere\n\nLoses:\nnowhere\n"
+    );
+}
+
+#[test]
+fn a_copy_has_the_edits_and_files_that_are_right_there_keep_their_time_stamps() {
+    let (from, to) = (krate(OLD), tempfile::tempdir().unwrap());
+    fs::create_dir_all(from.path().join("target/debug")).unwrap();
+    let text = written(&[(
+        "1.0.0",
+        OLD,
+        "[[file.edit]]\nlines = \"1\"\ntext = \"1\\n\"",
+    )]);
     let edits = Edits::parse(&text, "edits.toml").unwrap();
-    let written = || {
+    let written_at = || {
         fs::metadata(to.path().join("src/lib.rs"))
             .unwrap()
             .modified()
             .unwrap()
     };
     edits.copy(from.path(), from.path(), to.path()).unwrap();
-    let (first, read) = (written(), |file: &str| {
-        fs::read_to_string(to.path().join(file))
+    let (first, read) = (written_at(), |file: &str| {
+        fs::read_to_string(to.path().join(file)).unwrap()
     });
     edits.copy(from.path(), from.path(), to.path()).unwrap();
-    assert_eq!(written(), first);
-    assert!(read("src/lib.rs").unwrap().contains("let times = 2;"));
+    assert_eq!(written_at(), first);
+    assert_eq!(read("src/lib.rs"), "1\ntwo\nthree\nfour\n");
     assert!(
-        read("Cargo.toml").unwrap().ends_with("\n[workspace]\n"),
+        read("Cargo.toml").ends_with("\n[workspace]\n"),
         "no part of the checkout's"
     );
     assert!(!to.path().join("target").exists());

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use protocol::Simulated;
+use syn::spanned::Spanned;
+use syn::{ImplItem, Item, ItemImpl, Type};
 
 use super::FOLDER;
-use crate::build::edits;
 
 /// Functions of a file, by their lines.
 type Functions = Vec<(Range<usize>, String)>;
@@ -73,12 +74,40 @@ fn functions(file: &Path) -> Functions {
         return Functions::new();
     };
     let line = |at: usize| 1 + text[..at].matches('\n').count();
-    let functions = edits::places(&source)
-        .into_iter()
-        .filter(|place| place.signature.is_some());
+    let lines = |item: &dyn Spanned| {
+        let place = item.span().byte_range();
+        line(place.start)..line(place.end) + 1
+    };
+    let mut functions = Functions::new();
+    for item in &source.items {
+        match item {
+            Item::Fn(it) => functions.push((lines(item), it.sig.ident.to_string())),
+            Item::Impl(block) => {
+                let block_name = name(block);
+                for member in &block.items {
+                    if let ImplItem::Fn(it) = member {
+                        functions.push((lines(member), format!("{block_name}{}", it.sig.ident)));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
     functions
-        .map(|place| (line(place.item.start)..line(place.item.end) + 1, place.name))
-        .collect()
+}
+
+/// `Type::` or `impl Trait for Type / `, without paths and parameters.
+fn name(block: &ItemImpl) -> String {
+    let kind = match &*block.self_ty {
+        Type::Path(it) => it.path.segments.last(),
+        _ => None,
+    };
+    let kind = kind.map(|it| it.ident.to_string()).unwrap_or_default();
+    let of = block.trait_.as_ref().and_then(|it| it.0.segments.last());
+    match of {
+        Some(of) => format!("impl {} for {kind} / ", of.ident),
+        None => format!("{kind}::"),
+    }
 }
 
 #[cfg(test)]
