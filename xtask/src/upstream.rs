@@ -359,7 +359,7 @@ mod tests {
             (&found.root, &found.krate),
             (&root, &root.join("rayon-core"))
         );
-        assert_eq!(located(&sh, &root).unwrap(), found);
+        assert_eq!(located(&sh, &root).unwrap(), found, "the checkout itself");
         for (other, told) in [("beside", "the package `beside`"), ("none", "is not there")] {
             let error = located(&sh, &root.join(other)).unwrap_err();
             assert!(
