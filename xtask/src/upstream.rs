@@ -100,6 +100,8 @@ fn try_out(sh: &Shell, name: &str, source: Option<&Sources>, skips_tests: bool) 
 
 /// Runs upstream's unit and integration tests; of rayon's workspace, its demo is built, too.
 fn test(sh: &Shell, name: &str, copy: &Sources) -> Result<()> {
+    let checkout = sh.current_dir();
+    let shown = copy.krate.strip_prefix(&checkout).unwrap_or(&copy.krate);
     let _target = shared_target(sh);
     let _dir = sh.push_dir(&copy.krate);
     eprintln!("── upstream's tests with {name} are built");
@@ -109,7 +111,7 @@ fn test(sh: &Shell, name: &str, copy: &Sources) -> Result<()> {
     )?;
     eprintln!("── upstream's tests with {name}");
     let Tested { counts, has_died } = tested(cmd!(sh, "cargo test --no-fail-fast"))?;
-    eprintln!("   {counts}, in {}", copy.krate.display());
+    eprintln!("   {counts}, in {}", shown.display());
     ensure!(
         counts.failed == 0,
         "{name}: {} of upstream's tests fail",
