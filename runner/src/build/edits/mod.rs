@@ -145,12 +145,32 @@ impl Edits {
         }
         let [why, measured, loses] =
             [written.why, written.measured, written.loses].map(|text| text.trim().to_owned());
-        Ok(Self {
+        let edits = Self {
             change: written.change,
             message: format!("{why}\n\nMeasured:\n{measured}\n\nLoses:\n{loses}\n"),
             shown: shown.to_owned(),
             files,
-        })
+        };
+        edits.check_complete()?;
+        Ok(edits)
+    }
+
+    /// Refuses a tree that some files have no script for, or two: half of a change would be applied.
+    fn check_complete(&self) -> Result<(), Stop> {
+        for path in self.files.iter().map(|script| &script.path) {
+            for tree in self.trees() {
+                let is_for = |it: &&Script| it.path == *path && it.sha256.contains_key(tree);
+                let count = self.files.iter().filter(is_for).count();
+                if count != 1 {
+                    return Err(Stop::BadInput(format!(
+                        "{}: {count} scripts of {path} for `{tree}`; give one `[[file]]` of this path the key \
+                         `sha256.\"{tree}\"`, with `edit = []` if the tree needs no change there",
+                        self.shown
+                    )));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// The trees that the edits are for: releases, and commits of upstream's main branch.

@@ -99,6 +99,27 @@ fn a_release_without_a_script_is_refused_before_anything_is_built() {
 }
 
 #[test]
+fn a_tree_has_one_script_for_each_file_or_the_edits_are_refused() {
+    let edit = "[[file.edit]]\nlines = \"2\"\ntext = \"\"";
+    let scripts = [("1.0.0", OLD, edit), ("main", NEW, edit)];
+    let other = written(&[("1.0.0", OLD, edit)]);
+    let other = &other[other.find("[[file]]").unwrap()..].replace("lib.rs", "other.rs");
+    for (text, expected) in [
+        (
+            written(&scripts) + other,
+            "0 scripts of src/other.rs for `main`; give one `[[file]]`",
+        ),
+        (
+            written(&[scripts[0], scripts[0]]),
+            "2 scripts of src/lib.rs for `1.0.0`; give one `[[file]]`",
+        ),
+    ] {
+        let message = applied(&text, OLD).unwrap_err();
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+#[test]
 fn edits_that_cannot_be_meant_are_refused_with_their_line() {
     for (edit, expected) in [
         ("lines = \"2\"\ntxt = \"\"", "unknown key `txt`"),
