@@ -568,7 +568,7 @@ fn simulated_sweeps_may_run_at_once_but_not_beside_one_that_measures() {
             .unwrap();
         String::from_utf8_lossy(&output.stderr).contains("another sweep runs on this host")
     };
-    // Neither gets as far as a build: what a dead sweep left cannot be read.
+    // Neither gets as far as a build: what a dead sweep left cannot be read, or no sweep be written.
     let journal = folder.path().join("journal.json");
     fs::write(&journal, "nothing").unwrap();
     let measured = [
@@ -578,12 +578,20 @@ fn simulated_sweeps_may_run_at_once_but_not_beside_one_that_measures() {
         "--frequency-journal",
         journal.to_str().unwrap(),
     ];
-    let simulated = [&measured[..], &["--machine", "zen4-64"]].concat();
+    let simulated = [
+        "sweep",
+        "--branches",
+        "packed",
+        "--machine",
+        "zen4-64",
+        "--output",
+        "/dev/null",
+    ];
     lock.lock_shared().unwrap();
     assert!(!is_refused(&simulated));
     run(&folder, &simulated)
-        .code(2)
-        .stderr(contains("journal.json"));
+        .code(4)
+        .stderr(contains("/dev/null"));
     assert!(is_refused(&measured));
     lock.unlock().unwrap();
     lock.lock().unwrap();
