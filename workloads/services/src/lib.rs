@@ -11,7 +11,7 @@ mod descriptors;
 #[cfg(feature = "cli")]
 pub mod file_server;
 pub mod forum;
-mod http_target;
+mod http;
 pub mod kv;
 pub mod locks;
 mod net;

@@ -1,78 +1,54 @@
-//! Status codes, and the heads of answers.
+//! The heads of answers, and what is answered in place of a file.
 
-/// What is answered in place of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Status {
-    BadRequest,
-    Forbidden,
-    NotFound,
-    MethodNotAllowed,
-    RequestTimeout,
-    HeadTooLarge,
-    InternalServerError,
-    ServiceUnavailable,
+use std::io::Write as _;
+
+use crate::http::{Status, Wrong};
+
+pub(super) const FORBIDDEN: Wrong = (Status(403, "Forbidden"), "");
+pub(super) const NOT_FOUND: Wrong = (Status::NOT_FOUND, "");
+pub(super) const METHOD_NOT_ALLOWED: Wrong = (Status::METHOD_NOT_ALLOWED, "expected GET or HEAD\n");
+pub(super) const INTERNAL_SERVER_ERROR: Wrong = (Status(500, "Internal Server Error"), "");
+
+/// Appends a head. Every connection has one request, so each says that it closes.
+fn head(status: Status, bytes: u64, content_type: &str, more: &str, output: &mut Vec<u8>) {
+    let Status(number, reason) = status;
+    // What a file is, is said by its name; a browser must not guess otherwise.
+    write!(
+        output,
+        "HTTP/1.1 {number} {reason}\r\nContent-Length: {bytes}\r\nContent-Type: {content_type}\r\n\
+         X-Content-Type-Options: nosniff\r\n{more}Connection: close\r\n\r\n"
+    )
+    .expect("memory takes everything");
 }
 
-impl Status {
-    /// Code and reason.
-    fn line(self) -> &'static str {
-        match self {
-            Self::BadRequest => "400 Bad Request",
-            Self::Forbidden => "403 Forbidden",
-            Self::NotFound => "404 Not Found",
-            Self::MethodNotAllowed => "405 Method Not Allowed",
-            Self::RequestTimeout => "408 Request Timeout",
-            Self::HeadTooLarge => "431 Request Header Fields Too Large",
-            Self::InternalServerError => "500 Internal Server Error",
-            Self::ServiceUnavailable => "503 Service Unavailable",
-        }
-    }
-
-    /// The body that goes with it, for people.
-    pub(super) fn text(self) -> String {
-        format!("{}\n", self.line())
-    }
+/// Appends the head before a file.
+pub(super) fn file(bytes: u64, content_type: &str, output: &mut Vec<u8>) {
+    head(Status::OK, bytes, content_type, "", output);
 }
 
-/// The head of an answer. Every connection has one request, so each says that it closes.
-pub(super) struct Head(String);
+/// Appends the answer that leads to another name.
+pub(super) fn redirect(location: &str, output: &mut Vec<u8>) {
+    let more = format!("Location: {location}\r\n");
+    head(
+        Status(301, "Moved Permanently"),
+        0,
+        "text/plain",
+        &more,
+        output,
+    );
+}
 
-impl Head {
-    fn new(status: &str, bytes: u64, content_type: &str, more: &str) -> Self {
-        // What a file is, is said by its name; a browser must not guess otherwise.
-        Self(format!(
-            "HTTP/1.1 {status}\r\nContent-Length: {bytes}\r\nContent-Type: {content_type}\r\n\
-             X-Content-Type-Options: nosniff\r\n{more}Connection: close\r\n\r\n"
-        ))
-    }
-
-    pub(super) fn of_file(bytes: u64, content_type: &str) -> Self {
-        Self::new("200 OK", bytes, content_type, "")
-    }
-
-    pub(super) fn of_redirect(location: &str) -> Self {
-        Self::new(
-            "301 Moved Permanently",
-            0,
-            "text/plain",
-            &format!("Location: {location}\r\n"),
-        )
-    }
-
-    pub(super) fn of_status(status: Status) -> Self {
-        let more = match status {
-            Status::MethodNotAllowed => "Allow: GET, HEAD\r\n",
-            _ => "",
-        };
-        Self::new(
-            status.line(),
-            status.text().len() as u64,
-            "text/plain; charset=utf-8",
-            more,
-        )
-    }
-
-    pub(super) fn bytes(&self) -> &str {
-        &self.0
+/// Appends the answer that there is none, with the reason for people unless it is `head_only`.
+pub(super) fn wrong((status, detail): Wrong, head_only: bool, output: &mut Vec<u8>) {
+    let body = format!("{} {}\n{detail}", status.0, status.1);
+    let more = if status == Status::METHOD_NOT_ALLOWED {
+        "Allow: GET, HEAD\r\n"
+    } else {
+        ""
+    };
+    let content_type = "text/plain; charset=utf-8";
+    head(status, body.len() as u64, content_type, more, output);
+    if !head_only {
+        output.extend_from_slice(body.as_bytes());
     }
 }

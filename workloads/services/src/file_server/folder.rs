@@ -11,7 +11,8 @@ use nix::errno::Errno;
 use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
 use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
 
-use super::answer::Status;
+use super::answer::{FORBIDDEN, INTERNAL_SERVER_ERROR, NOT_FOUND};
+use crate::http::Wrong;
 
 /// What a browser gets for a directory.
 const INDEX: &str = "index.html";
@@ -39,7 +40,7 @@ pub(super) enum Found {
     },
     /// A directory whose name lacks its last slash, without which its page's links would be wrong.
     Elsewhere(String),
-    Nothing(Status),
+    Nothing(Wrong),
 }
 
 impl Folder {
@@ -61,11 +62,11 @@ impl Folder {
             Ok(found) => found,
             Err(error) => Found::Nothing(match error.raw_os_error().map(Errno::from_raw) {
                 Some(Errno::ENOENT | Errno::ENOTDIR | Errno::ENAMETOOLONG | Errno::ELOOP) => {
-                    Status::NotFound
+                    NOT_FOUND
                 }
                 // The first: the name leads out of the root.
-                Some(Errno::EXDEV | Errno::EACCES | Errno::EPERM) => Status::Forbidden,
-                _ => Status::InternalServerError,
+                Some(Errno::EXDEV | Errno::EACCES | Errno::EPERM) => FORBIDDEN,
+                _ => INTERNAL_SERVER_ERROR,
             }),
         }
     }
@@ -84,7 +85,7 @@ impl Folder {
             return self.try_find(&[name, INDEX.as_bytes()].concat());
         }
         if !metadata.is_file() {
-            return Ok(Found::Nothing(Status::Forbidden));
+            return Ok(Found::Nothing(FORBIDDEN));
         }
         let path = Path::new(OsStr::from_bytes(name));
         let content_type = mime_guess::from_path(path)

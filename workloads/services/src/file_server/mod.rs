@@ -24,11 +24,11 @@ use mio::Waker;
 use mio::net::{TcpListener, TcpStream};
 use nix::sys::resource::{Resource, getrlimit};
 
+use crate::http::{Status, Wrong};
 use crate::user_threads::{Condvar, Current, Direction, Files, Known, Mutex, Sockets, UserThreads};
-use answer::{Head, Status};
 use folder::{Folder, Found};
 use protocol::Refusal;
-use request::{MAX_HEAD_BYTES, Method, Parsed};
+use request::Request;
 
 /// Most connections at a time; more wait in the kernel's queue.
 const MAX_CONNECTIONS: u64 = 1024;
@@ -274,39 +274,33 @@ impl<'a> Visit<'a> {
     /// Reads the request and answers it.
     fn run(&mut self) -> io::Result<()> {
         let (head_only, found) = match self.read_request()? {
-            Parsed::Wrong(status) => (false, Found::Nothing(status)),
-            Parsed::Request { method, name } => {
-                (method == Method::Head, self.house.folder.find(&name))
-            }
+            Err(wrong) => (false, Found::Nothing(wrong)),
+            Ok(request) => (request.head_only, self.house.folder.find(&request.name)),
         };
+        let mut head = Vec::new();
         match found {
-            Found::Nothing(status) => {
-                let text = status.text();
-                self.send(Head::of_status(status).bytes().as_bytes())?;
-                if !head_only {
-                    self.send(text.as_bytes())?;
-                }
-            }
-            Found::Elsewhere(location) => {
-                self.send(Head::of_redirect(&location).bytes().as_bytes())?;
-            }
+            Found::Nothing(wrong) => answer::wrong(wrong, head_only, &mut head),
+            Found::Elsewhere(location) => answer::redirect(&location, &mut head),
             Found::File {
                 file,
                 bytes,
                 content_type,
             } => {
-                self.send(Head::of_file(bytes, content_type).bytes().as_bytes())?;
+                answer::file(bytes, content_type, &mut head);
                 if !head_only {
+                    self.send(&head)?;
+                    head.clear();
                     self.send_file(&Arc::new(file), bytes)?;
                 }
             }
         }
+        self.send(&head)?;
         self.finish()
     }
 
     /// A client that has asked for nothing when the server is stopped, as browsers keep some, is
     /// let go; one that is still asking gets word that there will be no answer.
-    fn read_request(&mut self) -> io::Result<Parsed> {
+    fn read_request(&mut self) -> io::Result<Result<Request, Wrong>> {
         let deadline = self.house.stop.deadline();
         let mut head = Vec::new();
         let mut piece = [0; 2048];
@@ -317,7 +311,7 @@ impl<'a> Visit<'a> {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(error),
                 Err(error) if self.house.stop.is_asked() => {
-                    let wrong = Parsed::Wrong(Status::ServiceUnavailable);
+                    let wrong = Err((Status::UNAVAILABLE, "the server ends\n"));
                     return if head.is_empty() {
                         Err(error)
                     } else {
@@ -326,16 +320,15 @@ impl<'a> Visit<'a> {
                 }
                 Err(_) => {
                     if self.me.wait_for(&self.connection, Some(deadline)).is_err() {
-                        return Ok(Parsed::Wrong(Status::RequestTimeout));
+                        return Ok(Err((Status::REQUEST_TIMEOUT, "")));
                     }
                     continue;
                 }
             }
-            if let Some(parsed) = request::parse(&head) {
-                return Ok(parsed);
-            }
-            if head.len() > MAX_HEAD_BYTES {
-                return Ok(Parsed::Wrong(Status::HeadTooLarge));
+            match request::parse(&head) {
+                Ok(None) => {}
+                Ok(Some((request, _))) => return Ok(Ok(request)),
+                Err(wrong) => return Ok(Err(wrong)),
             }
         }
     }

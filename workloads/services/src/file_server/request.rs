@@ -2,56 +2,33 @@
 
 use percent_encoding::percent_decode_str;
 
-use super::answer::Status;
-use crate::http_target::local_path;
+use super::answer::METHOD_NOT_ALLOWED;
+use crate::http::{EMPTY_ROOM, Head, Status, Wrong};
 
-/// Longest head of a request, in bytes; browsers send one or two thousand.
-pub(super) const MAX_HEAD_BYTES: usize = 16 * 1024;
-
-/// Most lines of a head.
-const MAX_HEADERS: usize = 100;
-
-/// What is done with a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Method {
-    Get,
-    Head,
-}
-
-/// A head that has come.
+/// A file that is asked for.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Parsed {
-    /// The name as it is below the root, decoded, not yet known to be harmless.
-    Request {
-        method: Method,
-        name: Vec<u8>,
-    },
-    Wrong(Status),
+pub(super) struct Request {
+    /// By `HEAD`: the answer has no body.
+    pub(super) head_only: bool,
+    /// Its name as it is below the root, decoded, not yet known to be harmless.
+    pub(super) name: Vec<u8>,
 }
 
-/// The request in `head`; `None` if more has to come.
-pub(super) fn parse(head: &[u8]) -> Option<Parsed> {
-    let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
-    let mut request = httparse::Request::new(&mut headers);
-    match request.parse(head) {
-        Ok(httparse::Status::Partial) => return None,
-        Ok(httparse::Status::Complete(_)) => {}
-        Err(httparse::Error::TooManyHeaders) => return Some(Parsed::Wrong(Status::HeadTooLarge)),
-        Err(_) => return Some(Parsed::Wrong(Status::BadRequest)),
-    }
-    let method = match request.method {
-        Some("GET") => Method::Get,
-        Some("HEAD") => Method::Head,
-        _ => return Some(Parsed::Wrong(Status::MethodNotAllowed)),
+/// The request in `input`, and how many bytes it takes; `None` if more has to come.
+pub(super) fn parse(input: &[u8]) -> Result<Option<(Request, usize)>, Wrong> {
+    let mut room = EMPTY_ROOM;
+    let Some(head) = Head::parse(input, &mut room)? else {
+        return Ok(None);
     };
-    let target = request.path.unwrap_or_default();
-    let path = target.split(['?', '#']).next().unwrap_or_default();
-    let Some(path) = local_path(path).and_then(|path| path.strip_prefix('/')) else {
-        return Some(Parsed::Wrong(Status::BadRequest));
+    let head_only = match head.method {
+        "GET" => false,
+        "HEAD" => true,
+        _ => return Err(METHOD_NOT_ALLOWED),
     };
+    let path = head.path.split(['?', '#']).next().unwrap_or_default();
     let name: Vec<u8> = percent_decode_str(path).collect();
     if name.contains(&0) {
-        return Some(Parsed::Wrong(Status::BadRequest));
+        return Err((Status::BAD_REQUEST, "a name with a null byte\n"));
     }
-    Some(Parsed::Request { method, name })
+    Ok(Some((Request { head_only, name }, head.length)))
 }

@@ -206,7 +206,7 @@ fn what_cannot_be_answered_has_a_status_of_its_own() {
             "404",
         ),
         (
-            format!("GET / HTTP/1.1\r\nA: {}", "a".repeat(MAX_HEAD_BYTES + 1)),
+            format!("GET / HTTP/1.1\r\nA: {}", "a".repeat(crate::http::MAX_HEAD)),
             "431",
         ),
         (

@@ -5,7 +5,8 @@ use std::net::{SocketAddr, TcpStream};
 use std::ops::Range;
 use std::time::Duration;
 
-use super::http::{MAX_HEAD, Method};
+use super::http::Method;
+use crate::http::MAX_HEAD;
 
 /// Longer than any answer takes; a guess. A server that hangs is then an error, not a hang.
 const PATIENCE: Duration = Duration::from_secs(30);

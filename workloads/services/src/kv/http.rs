@@ -1,16 +1,11 @@
-//! The part of HTTP/1.1 (RFC 9110, 9112) that the key-value server speaks, with bounds on
-//! everything that a client can make long.
+//! Requests for documents and their answers: what the key-value server adds to `crate::http`.
 
 use std::fmt;
 use std::io::Write as _;
 
-use crate::http_target::local_path;
+use crate::http::{EMPTY_ROOM, Head, Status, Wrong};
 use crate::net::Parsed;
 
-/// Longest request line and headers together, in bytes.
-pub(crate) const MAX_HEAD: usize = 8 * 1024;
-/// Most headers.
-pub(super) const MAX_HEADERS: usize = 64;
 /// Longest key, in bytes.
 pub(crate) const MAX_KEY: usize = 1024;
 /// Longest document, in bytes.
@@ -54,28 +49,6 @@ impl fmt::Display for Method {
     }
 }
 
-/// A status line's number and reason.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Status(pub(crate) u16, &'static str);
-
-impl Status {
-    pub(crate) const OK: Self = Self(200, "OK");
-    pub(crate) const CREATED: Self = Self(201, "Created");
-    pub(crate) const NO_CONTENT: Self = Self(204, "No Content");
-    pub(crate) const BAD_REQUEST: Self = Self(400, "Bad Request");
-    pub(crate) const NOT_FOUND: Self = Self(404, "Not Found");
-    pub(crate) const METHOD_NOT_ALLOWED: Self = Self(405, "Method Not Allowed");
-    pub(crate) const REQUEST_TIMEOUT: Self = Self(408, "Request Timeout");
-    pub(crate) const LENGTH_REQUIRED: Self = Self(411, "Length Required");
-    pub(crate) const CONTENT_TOO_LARGE: Self = Self(413, "Content Too Large");
-    pub(crate) const URI_TOO_LONG: Self = Self(414, "URI Too Long");
-    pub(crate) const HEADERS_TOO_LARGE: Self = Self(431, "Request Header Fields Too Large");
-    pub(crate) const NOT_IMPLEMENTED: Self = Self(501, "Not Implemented");
-    pub(crate) const UNAVAILABLE: Self = Self(503, "Service Unavailable");
-    pub(crate) const VERSION_NOT_SUPPORTED: Self = Self(505, "HTTP Version Not Supported");
-    pub(crate) const INSUFFICIENT_STORAGE: Self = Self(507, "Insufficient Storage");
-}
-
 /// What a client asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
@@ -108,52 +81,15 @@ pub(crate) fn parse(input: &[u8]) -> Parsed<Request> {
     }
 }
 
-/// A status and what to tell the client.
-type Wrong = (Status, &'static str);
-
 fn try_parse(input: &[u8]) -> Result<Parsed<Request>, Wrong> {
     let incomplete = Parsed::Incomplete {
         encouragement: None,
     };
-    let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
-    let mut head = httparse::Request::new(&mut headers);
-    // Never more than may be looked at, so that it does not matter how much has arrived so far.
-    let looked_at = &input[..input.len().min(MAX_HEAD)];
-    let head_bytes = match head.parse(looked_at) {
-        Ok(httparse::Status::Complete(bytes)) => bytes,
-        Ok(httparse::Status::Partial) if looked_at.len() < MAX_HEAD => return Ok(incomplete),
-        Ok(httparse::Status::Partial) if head.version.is_none() => {
-            return Err((
-                Status::URI_TOO_LONG,
-                "the request line is longer than 8 KiB\n",
-            ));
-        }
-        Ok(httparse::Status::Partial) => {
-            return Err((
-                Status::HEADERS_TOO_LARGE,
-                "the headers are longer than 8 KiB\n",
-            ));
-        }
-        Err(httparse::Error::TooManyHeaders) => {
-            return Err((Status::HEADERS_TOO_LARGE, "more than 64 headers\n"));
-        }
-        Err(httparse::Error::Version) => {
-            return Err((
-                Status::VERSION_NOT_SUPPORTED,
-                "expected HTTP/1.1 or HTTP/1.0\n",
-            ));
-        }
-        Err(_) => return Err((Status::BAD_REQUEST, "this is no HTTP request\n")),
+    let mut room = EMPTY_ROOM;
+    let Some(head) = Head::parse(input, &mut room)? else {
+        return Ok(incomplete);
     };
-    let version = head.version.expect("a complete head has a version");
-    let method = Method::of(head.method.expect("a complete head has a method"));
-    let target = head.path.expect("a complete head has a target");
-    let Some(key) = local_path(target).and_then(|path| path.as_bytes().strip_prefix(b"/")) else {
-        return Err((
-            Status::BAD_REQUEST,
-            "expected a target like /key or http://host/key\n",
-        ));
-    };
+    let (method, version, key) = (Method::of(head.method), head.version, head.path.as_bytes());
     if key.len() > MAX_KEY {
         return Err((Status::URI_TOO_LONG, "the key is longer than 1 KiB\n"));
     }
@@ -174,7 +110,7 @@ fn try_parse(input: &[u8]) -> Result<Parsed<Request>, Wrong> {
         }
         Some(length) => usize::try_from(length).expect("below the limit"),
     };
-    let Some(body) = input.get(head_bytes..head_bytes + length) else {
+    let Some(body) = input.get(head.length..head.length + length) else {
         let encouragement = fields
             .expects_continue
             .then_some(&b"HTTP/1.1 100 Continue\r\n\r\n"[..]);
@@ -195,7 +131,7 @@ fn try_parse(input: &[u8]) -> Result<Parsed<Request>, Wrong> {
     };
     Ok(Parsed::Whole {
         request,
-        length: head_bytes + length,
+        length: head.length + length,
     })
 }
 

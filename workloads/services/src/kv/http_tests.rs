@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::http::*;
+use crate::http::{MAX_HEAD, MAX_HEADERS, Status};
 use crate::net::Parsed;
 
 fn get() -> Request {

@@ -7,9 +7,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crossbeam_utils::CachePadded;
 use protocol::Metric;
 
-use super::http::{self, Method, Request, Response, Status};
+use super::http::{self, Method, Request, Response};
 use super::parts::Noted;
 use super::store::{Put, Store};
+use crate::http::Status;
 use crate::net::{Parsed, Service, Then, Times, TurnedAway};
 use workloads::kinds::latency::Latencies;
 
