@@ -18,7 +18,9 @@ mod sources;
 mod steps;
 mod upstream;
 mod variants;
+mod vendor;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -65,7 +67,7 @@ enum Task {
         #[command(flatten)]
         variants: Variants,
     },
-    /// Check sizes, formats, lints and documentation: quick, before a commit.
+    /// Check formats, lints and documentation: quick, before a commit.
     Check {
         /// The long form: lint the fork on every variant, not on the builds of `ci` alone.
         #[arg(long)]
@@ -139,6 +141,13 @@ enum Task {
     ///
     /// Ends the runner on every driver by every signal and by a panic, and a sweep at 120 moments.
     Faults,
+    /// Copy the fork alone, without this workspace, into a new folder for a program of yours.
+    ///
+    /// Prints the lines for its `Cargo.toml`.
+    Vendor {
+        /// The folder to make.
+        folder: PathBuf,
+    },
     /// Run what continuous integration runs: `check`, and all parts of `test`, whatever passed
     /// before.
     ///
@@ -187,6 +196,7 @@ fn run(task: Task) -> Result<()> {
             options.extend(all_variants.then(|| "--all-variants".to_owned()));
             test(&sh, &only, &builds, &options, force)
         }
+        Task::Vendor { folder } => vendor::run(&sh, &folder),
         Task::Check { all_variants: true } => steps::check(&sh, &Variants::default().chosen()?),
         Task::Check {
             all_variants: false,
@@ -368,6 +378,6 @@ mod tests {
             .get_subcommands()
             .map(clap::Command::get_name)
             .collect();
-        assert_eq!(named, &tasks - &["ci"].into());
+        assert_eq!(named, &tasks - &["ci", "vendor"].into());
     }
 }

@@ -1,0 +1,109 @@
+//! The fork alone, for a program that shall have it without this workspace.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, ensure};
+use runner::stop::Stop;
+use toml::Table;
+use xshell::{Shell, cmd};
+
+use crate::fork;
+
+/// What a program that uses the fork does not build.
+const LEFT_OUT: [&str; 4] = ["tests", "models", "examples", "tsan-suppressions.txt"];
+
+/// Copies the fork, with its licences and the commit that it is of, into a folder that is new or
+/// empty, and prints the lines that a program needs.
+///
+/// # Errors
+/// [`Stop::BadInput`] if something is in the folder.
+pub(crate) fn run(sh: &Shell, typed: &Path) -> Result<()> {
+    // As typed, wherever the shell is.
+    let here = std::env::current_dir().context("the current folder cannot be read")?;
+    let to = here.join(typed);
+    let is_free = sh.read_dir(&to).map_or(!to.exists(), |it| it.is_empty());
+    ensure!(
+        is_free,
+        Stop::BadInput(format!(
+            "{}: something is there already; name a new folder, or an empty one",
+            typed.display()
+        ))
+    );
+    for file in files(sh)? {
+        let from = fork::folder(sh).join(&file);
+        sh.create_dir(to.join(&file).parent().context("a file is in a folder")?)?;
+        sh.copy_file(&from, to.join(&file))?;
+    }
+    for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
+        sh.copy_file(sh.current_dir().join(licence), to.join(licence))?;
+    }
+    let commit = cmd!(sh, "git describe --always --dirty --abbrev=12").read()?;
+    let manifest = toml::to_string(&alone(fork::manifest(sh)?))?;
+    let head =
+        format!("# The fork of work-stealing-lab at {commit}, copied by `cargo xtask vendor`.\n");
+    sh.write_file(to.join("Cargo.toml"), head + &manifest)?;
+    let path = to.canonicalize().unwrap_or(to);
+    println!(
+        "[dependencies]\nrayon-core = {{ version = \"1.13\", features = [\"champion\"] }}\n\n\
+         [patch.crates-io]\nrayon-core = {{ path = '{}' }}",
+        path.display()
+    );
+    Ok(())
+}
+
+/// The files of the fork that are in the repository and that a program builds.
+fn files(sh: &Shell) -> Result<Vec<PathBuf>> {
+    let folder = sh.push_dir(fork::folder(sh));
+    let listed = cmd!(sh, "git ls-files -z").read()?;
+    drop(folder);
+    let files = listed.split_terminator('\0').map(PathBuf::from);
+    let is_built = |file: &PathBuf| !LEFT_OUT.iter().any(|left_out| file.starts_with(left_out));
+    Ok(files.filter(is_built).collect())
+}
+
+/// The manifest without what only tests need.
+fn alone(mut manifest: Table) -> Table {
+    manifest.remove("test");
+    manifest.remove("dev-dependencies");
+    if let Some(targets) = manifest
+        .get_mut("target")
+        .and_then(toml::Value::as_table_mut)
+    {
+        for (_, target) in targets.iter_mut() {
+            target
+                .as_table_mut()
+                .map(|it| it.remove("dev-dependencies"));
+        }
+    }
+    manifest
+}
+
+#[cfg(test)]
+mod tests {
+    use xshell::cmd;
+
+    use super::run;
+    use crate::shell::at_root;
+
+    #[test]
+    fn a_program_in_an_empty_folder_builds_with_the_copy_alone_and_without_the_network() {
+        let sh = at_root().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let copy = folder.path().join("rayon-core");
+        run(&sh, &copy).unwrap();
+        let told = run(&sh, &copy).unwrap_err().to_string();
+        assert!(told.contains("something is there already"), "{told}");
+        let program = folder.path().join("program");
+        sh.write_file(
+            program.join("src/main.rs"),
+            "fn main() { rayon_core::join(|| (), || ()); }",
+        )
+        .unwrap();
+        let manifest = "[package]\nname = \"program\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n\
+                        rayon-core = { path = \"../rayon-core\", features = [\"champion\"] }\n";
+        sh.write_file(program.join("Cargo.toml"), manifest).unwrap();
+        let _dir = sh.push_dir(&program);
+        let _target = sh.push_env("CARGO_TARGET_DIR", program.join("target"));
+        cmd!(sh, "cargo run --quiet --offline").run().unwrap();
+    }
+}
