@@ -23,7 +23,7 @@ impl HostLock {
     /// Takes the lock, for a sweep whose trials measure this host, or for one that `is_simulated`.
     ///
     /// # Errors
-    /// [`Stop::HostNotFit`] if another sweep runs on this host; for a simulated one, if that
+    /// [`Stop::HostNotFit`](crate::stop::Stop) if another sweep runs on this host; for a simulated one, if that
     /// measures.
     pub fn take(is_simulated: bool) -> Result<Self> {
         let path = Self::path();
