@@ -113,8 +113,9 @@ def test_sentences_speak_of_seeds(analysis: Analysis) -> None:
 def test_the_verdict_begins_with_what_it_is_of(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["verdict", str(folder)]) == 0
-    assert capsys.readouterr().out.startswith(f"{LABEL}.\n")
+    assert main(["show", str(folder), "--judgement"]) == 0
+    _table, judgement = capsys.readouterr().out.split(f"\n{LABEL}.\n")
+    assert judgement
 
 
 def test_lines_prints_the_most_threads_without_the_twin(
