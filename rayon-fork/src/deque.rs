@@ -13,7 +13,7 @@ mod lazy;
 pub(crate) mod on_demand;
 
 pub(crate) use crossbeam_deque::{Injector, Steal, Stealer, Worker as Deque};
-pub(crate) use lazy::{JobDeque, JobStealer, MODIFIER, Place, SHARES_LAZILY};
+pub(crate) use lazy::{JobDeque, JobStealer, Place, SHARES_LAZILY};
 
 /// Repeats `attempt` for as long as it is contended.
 #[inline]
@@ -26,6 +26,13 @@ pub(crate) fn settle<T>(mut attempt: impl FnMut() -> Steal<T>) -> Option<T> {
         }
     }
 }
+
+/// What this file adds to the variant's name.
+pub(crate) const MODIFIER: &str = match (cfg!(feature = "demand"), SHARES_LAZILY) {
+    (true, true) => "+demand",
+    (true, false) => "+demand-is-missing-here",
+    (false, _) => "",
+};
 
 /// What fits into two words, which threads may read while others write them: only together and
 /// untouched are they a value.

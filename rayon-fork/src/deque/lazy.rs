@@ -7,9 +7,6 @@ use crate::sync::modelled::Fences;
 /// Whether jobs are shared lazily.
 pub(crate) const SHARES_LAZILY: bool = true;
 
-/// What this file adds to the variant's name.
-pub(crate) const MODIFIER: &str = "+demand";
-
 /// A worker's jobs, the owner's end.
 pub(crate) enum JobDeque<T> {
     /// They are its own until somebody is idle.

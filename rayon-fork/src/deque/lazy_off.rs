@@ -7,13 +7,6 @@ use crate::sync::modelled::Fences;
 /// Whether jobs are shared lazily.
 pub(crate) const SHARES_LAZILY: bool = false;
 
-/// What this file adds to the variant's name: nothing, or that a target cannot have what was asked.
-pub(crate) const MODIFIER: &str = if cfg!(feature = "demand") {
-    "+demand-is-missing-here"
-} else {
-    ""
-};
-
 /// A worker's jobs, the owner's end.
 pub(crate) struct JobDeque<T>(Deque<T>);
 
