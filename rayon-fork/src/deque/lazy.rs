@@ -1,7 +1,8 @@
 //! Jobs that are their worker's alone until somebody is idle, in pools of more than one worker that
 //! takes its newest job first; in others they are public.
 
-use super::{Answer, Deque, Steal, Stealer, TwoWords, on_demand};
+use super::terms::{Answer, TwoWords};
+use super::{Deque, Steal, Stealer, on_demand};
 use crate::sync::modelled::Fences;
 
 /// Whether jobs are shared lazily.

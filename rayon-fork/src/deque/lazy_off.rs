@@ -1,7 +1,8 @@
 //! The twin of `lazy.rs` in a build whose jobs are all public: the same names, and crossbeam's deque
 //! behind them.
 
-use super::{Answer, Deque, Steal, Stealer, TwoWords};
+use super::terms::{Answer, TwoWords};
+use super::{Deque, Steal, Stealer};
 use crate::sync::modelled::Fences;
 
 /// Whether jobs are shared lazily.

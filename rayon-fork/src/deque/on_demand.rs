@@ -73,7 +73,7 @@ use crossbeam_utils::CachePadded;
 
 use self::ring::{MOST_PUBLIC, Public, Ring, Slot, TAIL_SHIFT};
 use super::Steal;
-use super::{Answer, TwoWords};
+use super::terms::{Answer, TwoWords};
 use crate::hooks::{self, Event};
 use crate::sync::modelled::{
     AtomicPtr, AtomicU64, AtomicUsize, Fences, Mutex, Ordering, Unmodelled, fence_for_loom,
