@@ -6,6 +6,7 @@ use super::made_up::{HEADER_BYTES, KINDS, RECORD_BYTES, append, file_header, fra
 use super::*;
 use crate::checksum::{sum, sum_word_by_word};
 use crate::counted::peak_bytes;
+use protocol::packed;
 
 fn verdicts(bytes: Vec<u8>) -> Vec<Verdict> {
     let capture = Capture::parse(bytes).unwrap();
@@ -452,6 +453,8 @@ fn damaged(mut file: Vec<u8>, flips: &[(usize, u8)], keep: usize) -> Vec<u8> {
 /// in a list that doubles, an option of 4 bytes a description of some 40, of one block at a time.
 fn survives(bytes: Vec<u8>) {
     let length = bytes.len();
+    // Two bytes at random may say that a file is compressed: then no place is wrong.
+    let is_packed = packed::by(&bytes).is_some();
     let (parsed, peak) = peak_bytes(|| Capture::parse(bytes));
     assert!(
         peak <= 32 * length + 4_096,
@@ -459,7 +462,7 @@ fn survives(bytes: Vec<u8>) {
     );
     match parsed {
         Err(error) => assert!(
-            error.offset.is_some_and(|offset| offset <= length),
+            error.offset.map_or(is_packed, |offset| offset <= length),
             "{error}"
         ),
         Ok(capture) => {
