@@ -54,8 +54,10 @@ fn is_left_early(pool: &ThreadPool) -> bool {
                 while !is_said(&of_second.scope_is_left) && begun.elapsed() < PATIENCE {
                     thread::yield_now();
                 }
-                if is_said(&of_second.scope_is_left) {
+                while is_said(&of_second.scope_is_left) {
                     say(&of_second.second_saw_it);
+                    // Its end would be counted in the scope, which is gone: it must not end.
+                    thread::park();
                 }
                 say(&of_second.second_ended);
             });
@@ -68,7 +70,7 @@ fn is_left_early(pool: &ThreadPool) -> bool {
     }));
     say(&said.scope_is_left);
     assert!(outcome.is_err(), "a panic is lost");
-    while !is_said(&said.second_ended) {
+    while !is_said(&said.second_ended) && !is_said(&said.second_saw_it) {
         thread::yield_now();
     }
     is_said(&said.second_saw_it)
@@ -91,16 +93,16 @@ fn main() -> ExitCode {
         .build()
         .expect("a thread");
     let begun = Instant::now();
-    let (mut scopes, mut early) = (0, 0);
+    let mut scopes = 0;
     while scopes == 0 || begun.elapsed().as_secs_f64() < seconds {
         scopes += 1;
-        early += u32::from(is_left_early(&pool));
+        if is_left_early(&pool) {
+            println!("Left early: scope {scopes} returned while its job still ran.");
+            println!("A job that borrows, as jobs of scopes may, then uses what is gone.");
+            // The worker is parked in that job for good.
+            std::process::exit(10);
+        }
     }
-    if early == 0 {
-        println!("Not seen: {scopes} scopes waited for their jobs.");
-        return ExitCode::SUCCESS;
-    }
-    println!("Left early: {early} of {scopes} scopes returned while their job still ran.");
-    println!("A job that borrows, as jobs of scopes may, then uses what is gone.");
-    ExitCode::from(10)
+    println!("Not seen: {scopes} scopes waited for their jobs.");
+    ExitCode::SUCCESS
 }
