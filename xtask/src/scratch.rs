@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
+use runner::system::whole_file::write_if_changed;
 use toml::{Table, Value};
 use xshell::Shell;
 
@@ -85,10 +86,8 @@ impl<'s> Scratch<'s> {
     /// Writes one of its files, unless it is as it shall be: Cargo compiles what was written again.
     pub(crate) fn file(&self, name: &str, text: &str) -> Result<()> {
         let file = self.folder.join(name);
-        if self.sh.path_exists(&file) && self.sh.read_file(&file).is_ok_and(|old| old == text) {
-            return Ok(());
-        }
-        Ok(self.sh.write_file(file, text)?)
+        self.sh.create_dir(file.parent().unwrap_or(&self.folder))?;
+        write_if_changed(&file, text).map(drop)
     }
 }
 

@@ -10,4 +10,4 @@ pub mod python;
 pub mod subprocess;
 #[cfg(test)]
 pub(crate) mod testing;
-pub(crate) mod whole_file;
+pub mod whole_file;

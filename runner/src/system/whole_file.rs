@@ -85,7 +85,10 @@ pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> io::Result<()> 
 
 /// Writes the file unless it says the same already, for those who look at time stamps; returns
 /// whether it did.
-pub(crate) fn write_if_changed(path: &Path, content: impl AsRef<[u8]>) -> Result<bool> {
+///
+/// # Errors
+/// If it can neither be read nor written.
+pub fn write_if_changed(path: &Path, content: impl AsRef<[u8]>) -> Result<bool> {
     match fs::read(path) {
         Ok(present) if present == content.as_ref() => return Ok(false),
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
