@@ -19,13 +19,13 @@ from sweep_analysis.report import statement_gains
 from sweep_analysis.report.asked import Asked
 from sweep_analysis.report.code import Line, line_at
 from sweep_analysis.report.statement_kinds import KINDS
-from sweep_analysis.report.statements import FILES, made, typed_numbers
+from sweep_analysis.report.statements import FILES, made, typed_numbers, words
 from sweep_analysis.say.detectable import detectable
 from sweep_analysis.stats.analysis import Analysis, analyse
 from sweep_analysis.stats.hangs import NOBODY, PUSHER, hangs
 
-README_WORDS = 1200
-"""Most words that a reader who has never seen this is asked to read."""
+MOST_WORDS = {"README.md": 600, "results/METHOD.md": 2400, "results/PUBLISHED.md": 600}
+"""Most words of prose that a reader is asked to read: those of tables are looked up, not read."""
 
 
 @cache
@@ -78,8 +78,13 @@ def test_no_number_is_typed(file: Path) -> None:
     assert typed_numbers(file.read_text(encoding="utf-8")) == []
 
 
-def test_the_main_readme_is_short() -> None:
-    assert len((CHECKOUT / "README.md").read_text(encoding="utf-8").split()) <= README_WORDS
+@pytest.mark.parametrize("file", MOST_WORDS)
+def test_what_a_reader_begins_with_is_short(file: str) -> None:
+    assert words((CHECKOUT / file).read_text(encoding="utf-8"), tables=False) <= MOST_WORDS[file]
+
+
+def test_findings_are_short_with_their_tables() -> None:
+    assert words((CHECKOUT / "results/FINDINGS.md").read_text(encoding="utf-8")) <= 3500
 
 
 def test_every_measured_sweep_is_of_the_platform_that_method_describes() -> None:
@@ -504,7 +509,16 @@ def test_changes_too_small_to_tell_are_left_out(
 
 
 @pytest.mark.parametrize(
-    "line", ["It takes 5 ms.", "It hung 23 times.", "gains 14 % there", "| 0.5 |", "2.4 joins"]
+    "line",
+    [
+        "It takes 5 ms.",
+        "gains 14 % there",
+        "| 0.5 |",
+        "2.4 joins",
+        "costs +7 there",
+        "keeps 64 MiB",
+        "runs 3 × as long",
+    ],
 )
 def test_a_typed_number_is_found(line: str) -> None:
     assert typed_numbers(f"A line before.\n{line}\nA line after.") == [line]
@@ -518,9 +532,10 @@ def test_a_typed_number_is_found(line: str) -> None:
         "```console\n$ sleep 5\n```",
         "the study of 2022, on rayon-core 1.13.0 and Python 3.11",
         "two CPUs",
+        "a pool of 64 workers on 2 CPUs, with 7 builds each",
     ],
 )
-def test_statements_code_addresses_and_names_hold_digits(text: str) -> None:
+def test_statements_code_addresses_names_and_counts_hold_digits(text: str) -> None:
     assert typed_numbers(text) == []
 
 

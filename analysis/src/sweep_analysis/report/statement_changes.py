@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -40,7 +41,14 @@ def _change(asked: Asked) -> str:
 
 
 def _effect(asked: Asked) -> str:
-    """A change in a few words, for a cell of a table. Words: as for `change`."""
+    """A change in a few words, for a cell of a table. Words: as for `change`.
+
+    After them, `brief`: the change and its interval alone, where the text around it names the place.
+    """
+    if asked.words[-1:] == ["brief"]:
+        row, _, _ = _one(replace(asked, words=asked.words[:-1]))
+        row, _, doubt = _of_days(asked, row)
+        return in_words(row, notes=[doubt], brackets="[]")
     row, _, place = _one(asked)
     parts = _parts(asked, row)
     row, days, doubt = _of_days(asked, row)

@@ -23,7 +23,7 @@ from sweep_analysis.stats.analysis import Analysis, analyse
 
 FILES = [
     *(CHECKOUT / "README.md", CHECKOUT / "results/FINDINGS.md", CHECKOUT / "results/METHOD.md"),
-    CHECKOUT / "results/PUBLISHED.md",
+    *(CHECKOUT / "results/EVIDENCE.md", CHECKOUT / "results/PUBLISHED.md"),
     *(CHECKOUT / "rivals/README.md", CHECKOUT / "workloads/services/README.md"),
     *sorted(CHECKOUT.glob("findings/*/README.md")),
 ]
@@ -48,8 +48,14 @@ _NO_PROSE = re.compile(
 )
 _NAMES = re.compile(
     r"\b(?:rayon|rayon-core|Rust|rustc|Python|Linux|Apache) \d+(?:\.\d+)*|\b20\d\d\b"
+    r"|\b95.% intervals?|\bmargin of 2.%"
 )
-"""Names that hold digits: versions and years."""
+"""Names that hold digits: versions, years, levels."""
+
+_RESULT = re.compile(
+    r"[+−±]\d|\d+\.\d|\d\s?(?:%|‰|×|[nµum]s\b|s\b|[kMG]?Hz\b|[KMG]i?B\b)|\bhung \d", re.IGNORECASE
+)
+"""A number that somebody measured: it has a sign, a fraction or a unit."""
 
 
 def asked_by(statement: str, where: str, folder: Path) -> tuple[str, Asked]:
@@ -106,12 +112,20 @@ def _analysis(folder: Path) -> Analysis:
 
 
 def typed_numbers(text: str) -> list[str]:
-    """Lines that hold a number outside statements, code and addresses.
+    """Lines that hold a result outside statements, code and addresses.
 
-    Versions and years are names, not numbers.
-
-    Numbers are written as digits: `two` is none.
+    Counts, sizes and numbers of threads may be typed: nobody measured them.
     """
     prose = _STATEMENT.sub("", text)
     prose = _NAMES.sub("", _NO_PROSE.sub("", prose))
-    return [line.strip() for line in prose.splitlines() if re.search(r"\d", line)]
+    return [line.strip() for line in prose.splitlines() if _RESULT.search(line)]
+
+
+def words(text: str, *, tables: bool = True) -> int:
+    """How many words a reader of a page reads: those of code, comments and addresses are none."""
+    read = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+    read = re.sub(r"^(```|~~~).*?^\1", "", read, flags=re.DOTALL | re.MULTILINE)
+    read = re.sub(r"\]\([^)\n]*\)|<[^>\n]*>", "", read)
+    if not tables:
+        read = re.sub(r"^\|.*$", "", read, flags=re.MULTILINE)
+    return len(read.split())

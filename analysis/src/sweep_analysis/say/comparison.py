@@ -36,6 +36,7 @@ def in_words(
     *,
     name: Callable[[str], str] = str,
     which: str = "",
+    brackets: str = "()",
 ) -> str:
     """One comparison: what changes, where, and its 95 % interval.
 
@@ -44,11 +45,12 @@ def in_words(
     Out: `−7.8 % CPU time on ticks (−9.1 % to −6.4 %)`. With the branch that it is compared with,
     a clause: `champion takes 7.8 % less CPU time than master on ticks (−9.1 % to −6.4 %)`, where
     `name` writes the names of branches. `which` says what the interval is, where nothing else does.
+    `brackets` enclose the interval: square ones, where the text has round ones around it.
     """
     what, change = QUANTITY_NAMES[row["quantity"]], percent(row["time_ratio"])
     where = f" {place}" if place else ""
     bounds = interval(row)
-    beside = _in_brackets([which + bounds if bounds else "", *notes])
+    beside = _in_brackets([which + bounds if bounds else "", *notes], brackets)
     if not against:
         return f"{change} {what}{where}{beside}"
     verb, less, more = _SAYS.get(row["quantity"], ("takes", "less", "more"))
@@ -154,6 +156,6 @@ def _here(row: dict[str, Any]) -> pl.Expr:
     return pl.all_horizontal(pl.col(name).eq_missing(pl.lit(row[name])) for name in PANEL)
 
 
-def _in_brackets(notes: list[str]) -> str:
+def _in_brackets(notes: list[str], brackets: str) -> str:
     told = "; ".join(note for note in notes if note)
-    return f" ({told})" if told else ""
+    return f" {brackets[0]}{told}{brackets[1]}" if told else ""
