@@ -112,14 +112,21 @@ fn paragraphs(lines: impl Iterator<Item = Option<String>>) -> Vec<Paragraph> {
             goes_on = false;
             continue;
         };
-        let item = line.trim_start_matches(['-', '*']).trim_start();
-        let is_item = item.len() < line.len() && !line.starts_with("**");
+        let is_numbered = |line: &str| {
+            let digits = line.trim_start_matches(|it: char| it.is_ascii_digit());
+            digits.len() < line.len() && digits.starts_with(". ")
+        };
+        let item = line
+            .strip_prefix("- ")
+            .or_else(|| line.strip_prefix("* "))
+            .unwrap_or(&line);
+        let is_item = item.len() < line.len() || is_numbered(&line);
         match all.last_mut() {
             Some((_, text)) if goes_on && !is_item => {
                 text.push(' ');
                 text.push_str(&line);
             }
-            _ => all.push((number, if is_item { item.to_owned() } else { line })),
+            _ => all.push((number, item.to_owned())),
         }
         goes_on = true;
     }
