@@ -265,7 +265,7 @@ def _losses(asked: Asked) -> str:
             continue
         analysis = asked.analysis(folder)
         own = without_size(with_panel(analysis.judgement.comparisons)).filter(
-            pl.col("level").is_in(["overall", "workload", "cell"]), baseline=against, branch=branch
+            baseline=against, branch=branch
         )
         if own.filter(pl.col("verdict") != UNJUDGED).is_empty():
             continue
@@ -289,7 +289,8 @@ def _lost(own: pl.DataFrame) -> list[str]:
     """Every place in which one branch is significantly slower, the largest first.
 
     A workload's row over several cells stands only where no cell of the workload does: its mean hides
-    the largest of them. In: rows of one branch, with `panel`.
+    the largest of them. A mean over all programs stands at each thread count, unless one cell is
+    all of it. In: rows of one branch, with `panel`.
     """
     said = own.filter(verdict=SLOWER)
     workloads = said.filter(level="workload")
@@ -298,8 +299,11 @@ def _lost(own: pl.DataFrame) -> list[str]:
     means = workloads.filter(pl.col("cells") > 1).join(
         cells, on=["quantity", *PANEL], how="anti", nulls_equal=True
     )
-    over_all = said.filter(level="overall").with_columns(
-        panel=pl.lit("all programs").cast(said.schema["panel"])
+    # The row over all is that of a thread count if it pools no other.
+    over_all = (
+        said.filter(pl.col("level").is_in(["overall", "threads"]), pl.col("cells") > 1)
+        .unique(["quantity", "cells", "time_ratio"], keep="first", maintain_order=True)
+        .with_columns(panel=pl.lit("all programs").cast(said.schema["panel"]))
     )
     return _by_place(pl.concat([cells, of_one, means, over_all]), own)
 
