@@ -40,7 +40,7 @@ def test_equal_branches_are_rarely_told_apart_and_intervals_cover(name: str) -> 
         "far-modes",
         "two-branches-lone-noise",
         "two-branches, one cell",
-        "simulated, two states of every name",
+        "simulated, every name bimodal",
     ],
 )
 def test_two_modes_and_a_lone_noisy_branch_make_few_claims(name: str) -> None:
@@ -48,7 +48,7 @@ def test_two_modes_and_a_lone_noisy_branch_make_few_claims(name: str) -> None:
 
 
 def test_simulated_cells_of_two_bimodal_names_are_judged_for_nobody() -> None:
-    case = truth.CASES["simulated, two states of every name"]
+    case = truth.CASES["simulated, every name bimodal"]
     for seed in range(2):
         rows = judged_of(*truth.sweep_of(case, seed)).rows
         cells = rows.filter(level="cell", quantity="time")

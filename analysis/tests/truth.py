@@ -281,7 +281,7 @@ NULLS = [
     Case("two-branches", others=0),
     Case("two-branches-pareto", all_pareto, others=0),
     Case("two-branches, one cell", others=0, kept=(("quicksort", 2),)),
-    Case("simulated, two states of every name", twofold_states, builds=none, is_simulated=True),
+    Case("simulated, every name bimodal", twofold_states, builds=none, is_simulated=True),
 ]
 """Sweeps of equal branches."""
 

@@ -337,12 +337,12 @@ def test_waits_by_threads_say_where_a_goal_is_missed(tmp_path: Path) -> None:
     assert rows == [
         "| regions | master | 1 | 1 |",
         "| regions | packed | 4.5 | 4.5 |",
-        "| regions | goal | 5 | 4.4 |",
+        "| regions | target | 5 | 4.4 |",
     ]
     assert sentence.startswith("Wait beyond the ideal, p50, in µs by threads, medians (sweep ")
-    assert sentence.endswith(": `packed` misses its goal on regions with 2 threads.")
+    assert sentence.endswith(": `packed` misses its target on regions with 2 threads.")
     reached = stated("by-threads", [analysis], "over_ideal/p50", "packed", "goal:regions:1=5,2=4.5")
-    assert "`packed` reaches every goal." in reached
+    assert "`packed` reaches every target." in reached
     with pytest.raises(InputError, match="nothing to show"):
         stated("by-threads", [analysis], "latency/p50", "master")
 
@@ -517,7 +517,7 @@ def test_changes_too_small_to_tell_are_left_out(
         "2.4 joins",
         "costs +7 there",
         "keeps 64 MiB",
-        "runs 3 × as long",
+        "runs 3\N{MULTIPLICATION SIGN} as long",
     ],
 )
 def test_a_typed_number_is_found(line: str) -> None:

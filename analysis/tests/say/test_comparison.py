@@ -24,8 +24,8 @@ def row(ratio: float, quantity: str = "cpu") -> dict[str, Any]:
     [
         (0.922, "cpu", "good takes 7.8 % less CPU time than master on tsp "),
         (1.05, "time", "good takes 5.0 % more time than master on tsp "),
-        (1.05, "p50", "good has 5.0 % higher median wait than master on tsp "),
-        (0.5, "p99", "good has 50.0 % lower wait (p99) than master on tsp "),
+        (1.05, "p50", "good has 5.0 % higher median latency than master on tsp "),
+        (0.5, "p99", "good has 50.0 % lower p99 latency than master on tsp "),
         (1.0001, "time", "good takes the same time as master on tsp "),
     ],
 )

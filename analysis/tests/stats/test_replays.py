@@ -66,7 +66,7 @@ def test_the_mark_is_four_in_five_and_misses_are_named(tmp_path: Path) -> None:
     several = all_replays(tmp_path, effects={("master", "replay"): 0.5})
     text, _ = KINDS["replays"](Asked("x", CHECKOUT, [sweep(tmp_path), *several], []))
     sentence, _, head, _, *rows = text.splitlines()
-    told = "Natively 2 of 2 within 15%, **passed**. In simulation 1 of 2 within 15%, **not passed**; misses `hash` ("
+    told = "Natively 2 of 2 within 15%, **passed**. In simulation 1 of 2 within 15%, **failed**; misses `hash` ("
     assert f"Replays on 2 threads, on `master`: {told}" in sentence
     assert [cell.strip() for cell in head.split("|")[1:-1]] == [
         *("program", "own time on 1, ms", "own time on 2, ms"),

@@ -1,4 +1,4 @@
-"""Cells of two states, on made-up cells of known truth."""
+"""Bimodal cells, on synthetic cells of known truth."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_cell_of_two_states_is_not_judged_and_pooled_nowhere(tmp_path: Path) -
         True,
         None,
     )
-    assert verdict(turned, analysis.sweep) == "not judged: two states"
+    assert verdict(turned, analysis.sweep) == "not judged: bimodal"
     judged = [
         cells["turning", "quicksort", 4],
         cells["turning", "tsp", 8],
@@ -129,7 +129,7 @@ def test_a_mean_without_a_cell_of_two_states_does_not_say_that_it_has_it(tmp_pat
         row["branch"]: " ".join(gained_and_lost(comparisons, row))
         for row in comparisons.filter(level="overall").rows(named=True)
     }
-    assert "1 of 4 cells have two states and are left out" in told["turning"]
+    assert "1 of 4 cells are bimodal and left out" in told["turning"]
     assert "left out" not in told["steady"]
 
 
@@ -152,5 +152,5 @@ def test_a_prediction_of_two_states_is_neither_right_nor_wrong(tmp_path: Path) -
     assert (turned["branch"], turned["workload"], turned["threads"]) == ("turning", "quicksort", 8)
     assert (turned["is_certain"], turned["is_right"], turned["is_near"]) == (False, None, None)
     said = difference_sentence(rows, "packed")
-    assert said.startswith("**Passed**: of 7 cells")
-    assert said.endswith(" 1 more cell of two states: not judged.")
+    assert said.startswith("**Validation passed**: of 7 cells")
+    assert said.endswith(" 1 more cell that is bimodal: not judged.")

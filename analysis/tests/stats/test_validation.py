@@ -151,7 +151,7 @@ def test_a_simulation_that_has_a_branch_on_the_wrong_side_is_not_believed_howeve
     assert not of_tsp["is_right"].any()
     assert not of_tsp["is_near"].any()
     assert rows.filter(workload="quicksort")["is_near"].all()
-    assert "Not passed" in difference_sentence(rows, "packed")
+    assert "Validation failed" in difference_sentence(rows, "packed")
     believed = differences(right, measured)
     assert believed.filter(workload="tsp")["is_right"].all()
     asked = Asked("FINDINGS.md", tmp_path, [wrong, measured], [])

@@ -131,7 +131,7 @@ COMPARISONS = pl.Schema(
             "p_drift": pl.Float64,  # t-test that it has no trend over replicates
             "p_value": pl.Float64,  # t-test of the mean of log-ratios; null where there is no interval
             "degrees": pl.Float64,  # of freedom of that test
-            "two_states": pl.Boolean,  # of a simulated cell: one of the two, or two others, have two states, see `states`
+            "two_states": pl.Boolean,  # of a simulated cell: one of the two, or two others, are bimodal, see `states`
             "p_corrected": pl.Float64,  # the same after correction over all that is judged; null where nothing is
             "verdict": pl.String,  # one of `compare.VERDICTS`
         }
@@ -207,7 +207,7 @@ SENSITIVITY = _of(
     most=pl.Float64,
     most_price=pl.String,
     flips=pl.String,  # prices with which less, as much or more becomes another of the three; empty: none
-    two_states=pl.Boolean,  # one of the two has two states, by seeds or by prices: nothing is said of it
+    two_states=pl.Boolean,  # one of the two is bimodal, by seeds or by prices: nothing is said of it
 )
 """One row per simulated cell, branch and quantity: see `simulated.sensitivity`."""
 

@@ -15,8 +15,8 @@ PUBLISHED = "published"
 QUANTITY_NAMES = {
     "time": "time",
     "cpu": "CPU time",
-    "p50": "median wait",
-    "p99": "wait (p99)",
+    "p50": "median latency",
+    "p99": "p99 latency",
     "cycles": "cycles",
 }
 """Keys of `compare.QUANTITIES` in sentences."""

@@ -44,11 +44,12 @@ def _effect(asked: Asked) -> str:
     """A change in a few words, for a cell of a table. Words: as for `change`.
 
     After them, `brief`: the change and its interval alone, where the text around it names the place.
+    Its brackets are square, since it mostly stands in round ones.
     """
     if asked.words[-1:] == ["brief"]:
         row, _, _ = _one(replace(asked, words=asked.words[:-1]))
         row, _, doubt = _of_days(asked, row)
-        return in_words(row, notes=[doubt], brackets="[]")
+        return in_words(row, notes=[doubt]).translate(str.maketrans("()", "[]"))
     row, _, place = _one(asked)
     parts = _parts(asked, row)
     row, days, doubt = _of_days(asked, row)

@@ -35,7 +35,7 @@ SHORT_US = 100
 def _by_threads(asked: Asked) -> str:
     """Medians in µs: a row for each workload and branch, a column for each number of threads.
 
-    Of two states, both; so of builds of a measured sweep.
+    Where a cell is bimodal, both modes; so of builds of a measured sweep.
 
     Words: `time`, `cpu`, or KIND/QUANTILE of a wait; the branches; `-WORKLOAD` or
     `-WORKLOAD,PARAMETERS` leaves it out; `goal:WORKLOAD,PARAMETERS:THREADS=US,…` is what the last
@@ -60,7 +60,7 @@ def _by_threads(asked: Asked) -> str:
     )
     in_states, modes = _with_states(rows, trials, digits, measured=not asked.sweep.sweep.machine)
     wide = (
-        in_states.with_columns(pl.col("branch").cast(pl.Enum([*branches, "goal"])))
+        in_states.with_columns(pl.col("branch").cast(pl.Enum([*branches, "target"])))
         .sort(_ROW)
         .pivot("threads", index=["panel", "branch"], values="us", maintain_order=True)
     )
@@ -86,7 +86,7 @@ def _goals(words: list[str]) -> pl.DataFrame:
         (goal["panel"], *value.split("=")) for goal in found for value in goal["values"].split(",")
     ]
     rows = [
-        (panel.replace(",", ", "), "goal", int(threads), float(us)) for panel, threads, us in each
+        (panel.replace(",", ", "), "target", int(threads), float(us)) for panel, threads, us in each
     ]
     return pl.DataFrame(
         rows,
@@ -109,7 +109,7 @@ def _missed(goals: pl.DataFrame, medians: pl.DataFrame, branch: str) -> str:
         f"{rows['panel'][0]} with {_threads(rows['threads'].sort().to_list())}"
         for rows in above.sort("panel").partition_by("panel", maintain_order=True)
     ]
-    verdict = f"misses its goal on {'; on '.join(told)}" if told else "reaches every goal"
+    verdict = f"misses its target on {'; on '.join(told)}" if told else "reaches every target"
     return f" `{branch}` {verdict}."
 
 
@@ -146,7 +146,7 @@ def _trials(analysis: Analysis, what: str) -> pl.DataFrame:
 def _with_states(
     rows: pl.DataFrame, trials: pl.DataFrame, digits: int, *, measured: bool
 ) -> tuple[pl.DataFrame, str]:
-    """`rows` with both medians where a cell has two states, and what to say of that.
+    """`rows` with both medians where a cell is bimodal, and what to say of that.
 
     In: trials with `us`, of which a measured sweep's are averaged by build.
     """

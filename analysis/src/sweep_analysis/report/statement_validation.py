@@ -73,11 +73,11 @@ def _published(asked: Asked) -> str:
     gains = int(seen["is_right"].sum())
     passes = met / of >= told.mark.share and pairs == right and gains == seen.height
     states, untold = rows.height - of, rows.filter(~pl.col("is_known")).height
-    rest = f"{states} of two states are not judged" if states else "None is seen to have two states"
+    rest = f"{states} bimodal ones are not judged" if states else "None is seen to be bimodal"
     few = f"; {untold} have too few seeds to tell" if untold else ""
     sentence = (
-        f"**{'Passed' if passes else 'Not passed'}**: {met} of {of} figures, simulated, are within a factor of "
-        f"{told.mark.factor:g} of what was published (the mark is {told.mark.share:.0%}), {right} of {pairs} pairs "
+        f"**Validation {'passed' if passes else 'failed'}**: {met} of {of} figures, simulated, are within a factor of "
+        f"{told.mark.factor:g} of what was published (the threshold is {told.mark.share:.0%}), {right} of {pairs} pairs "
         f"of a series have the published order, and {gains} of {seen.height} programs gain or not as was seen (the "
         f"mark is all of both). {rest}{few}."
     )
@@ -94,7 +94,7 @@ def _published(asked: Asked) -> str:
         pl.format("{} {}", pl.col("simulated").list.join(" or "), "unit").alias("simulated"),
         pl.col("ratio").round(2).alias("simulated over published"),
         pl.when(pl.col("is_met").is_null())
-        .then(pl.lit("not judged: two states"))
+        .then(pl.lit("not judged: bimodal"))
         .otherwise(mark)
         .alias("mark"),
         pl.format("`{}`", "machine").alias("machine"),
@@ -129,7 +129,7 @@ def _replays(asked: Asked) -> str:
     told = []
     for kind, how in kinds.items():
         near = found.filter(replays.is_near(kind))["workload"]
-        verdict = "passed" if near.len() >= replays.MARK * found.height else "not passed"
+        verdict = "passed" if near.len() >= replays.MARK * found.height else "failed"
         missed = [f"`{name}`" for name in found["workload"] if name not in near]
         rest = f"; misses {listed(missed)}" if missed else ""
         told.append(
@@ -175,7 +175,7 @@ def _sensitivity(asked: Asked) -> str:
     ]
     states = rows.filter("two_states")
     rest = (
-        f" Not judged, as it has two states: {listed(states['workload'].to_list())}."
+        f" Not judged, as it is bimodal: {listed(states['workload'].to_list())}."
         if states.height
         else ""
     )

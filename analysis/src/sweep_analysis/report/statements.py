@@ -53,7 +53,8 @@ _NAMES = re.compile(
 """Names that hold digits: versions, years, levels."""
 
 _RESULT = re.compile(
-    r"[+−±]\d|\d+\.\d|\d\s?(?:%|‰|×|[nµum]s\b|s\b|[kMG]?Hz\b|[KMG]i?B\b)|\bhung \d", re.IGNORECASE
+    r"[+−±]\d|\d+\.\d|\d\s?(?:%|‰|\u00d7|[nµum]s\b|s\b|[kMG]?Hz\b|[KMG]i?B\b)|\bhung \d",
+    re.IGNORECASE,
 )
 """A number that somebody measured: it has a sign, a fraction or a unit."""
 

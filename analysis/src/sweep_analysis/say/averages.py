@@ -96,7 +96,7 @@ def gained_and_lost(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]
 
 
 def _left_out(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]:
-    """How many cells of a row over all workloads have two states, and so are in no mean."""
+    """How many cells of a row over all workloads are bimodal, and so are in no mean."""
     cells = comparisons.filter(
         level="cell", baseline=row["baseline"], branch=row["branch"], quantity=row["quantity"]
     ).with_columns(kind=kind_of_cell())
@@ -106,7 +106,7 @@ def _left_out(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]:
         else cells.filter(threads=row["threads"])
     )
     number = int(cells["two_states"].sum())
-    return [f"{number} of {cells.height} cells have two states and are left out"] if number else []
+    return [f"{number} of {cells.height} cells are bimodal and left out"] if number else []
 
 
 def _largest(parts: pl.DataFrame) -> list[str]:

@@ -36,7 +36,6 @@ def in_words(
     *,
     name: Callable[[str], str] = str,
     which: str = "",
-    brackets: str = "()",
 ) -> str:
     """One comparison: what changes, where, and its 95 % interval.
 
@@ -45,12 +44,11 @@ def in_words(
     Out: `−7.8 % CPU time on ticks (−9.1 % to −6.4 %)`. With the branch that it is compared with,
     a clause: `champion takes 7.8 % less CPU time than master on ticks (−9.1 % to −6.4 %)`, where
     `name` writes the names of branches. `which` says what the interval is, where nothing else does.
-    `brackets` enclose the interval: square ones, where the text has round ones around it.
     """
     what, change = QUANTITY_NAMES[row["quantity"]], percent(row["time_ratio"])
     where = f" {place}" if place else ""
     bounds = interval(row)
-    beside = _in_brackets([which + bounds if bounds else "", *notes], brackets)
+    beside = _in_brackets([which + bounds if bounds else "", *notes])
     if not against:
         return f"{change} {what}{where}{beside}"
     verb, less, more = _SAYS.get(row["quantity"], ("takes", "less", "more"))
@@ -128,7 +126,7 @@ def pooled_counts(comparisons: pl.DataFrame, row: dict[str, Any]) -> tuple[list[
         return [int(row["threads"])], bool(row["oversubscribed"])
     cells = _own(comparisons, row).filter(level="cell")
     if row["level"] == "workload":
-        # A cell of two states is in no mean; if each is, the row says so of all.
+        # A bimodal cell is in no mean; if each is, the row says so of all.
         cells = cells.filter(_here(row))
         judged = cells.filter(~pl.col("two_states"))
         cells = cells if judged.is_empty() else judged
@@ -156,6 +154,6 @@ def _here(row: dict[str, Any]) -> pl.Expr:
     return pl.all_horizontal(pl.col(name).eq_missing(pl.lit(row[name])) for name in PANEL)
 
 
-def _in_brackets(notes: list[str], brackets: str) -> str:
+def _in_brackets(notes: list[str]) -> str:
     told = "; ".join(note for note in notes if note)
-    return f" {brackets[0]}{told}{brackets[1]}" if told else ""
+    return f" ({told})" if told else ""

@@ -83,7 +83,7 @@ def verdict(row: dict[str, Any], sweep: Sweep, units: str = "") -> str:
     """
     low, high, band = row["ratio_low"], row["ratio_high"], row["band"]
     if row["two_states"]:
-        return f"{UNJUDGED}: two states"
+        return f"{UNJUDGED}: bimodal"
     if row["verdict"] != UNCLEAR:
         return str(row["verdict"])
     least = detectable(row)

@@ -73,10 +73,10 @@ def difference_sentence(rows: pl.DataFrame, baseline: str) -> str:
     right, near = int(certain["is_right"].sum()), int(judged["is_near"].sum())
     passes = right == certain.height and near / judged.height >= MARK
     rest = rows.height - judged.height
-    left_out = f" {count(rest, 'more cell')} of two states: not judged." if rest else ""
+    left_out = f" {count(rest, 'more cell')} that is bimodal: not judged." if rest else ""
     return (
-        f"**{'Passed' if passes else 'Not passed'}**: of {count(certain.height, 'cell')} in which a branch certainly "
-        f"differs from `{baseline}`, the simulation has the sign right in {right} (the mark is all), and in {near} of "
-        f"{count(judged.height, 'cell')} it is within {NEAR:.0%} of the measured ratio (the mark is {MARK:.0%})."
+        f"**Validation {'passed' if passes else 'failed'}**: of {count(certain.height, 'cell')} in which a branch certainly "
+        f"differs from `{baseline}`, the simulation has the sign right in {right} (the threshold is all), and in {near} of "
+        f"{count(judged.height, 'cell')} it is within {NEAR:.0%} of the measured ratio (the threshold is {MARK:.0%})."
         f"{left_out}"
     )

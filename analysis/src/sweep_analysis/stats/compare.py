@@ -64,7 +64,7 @@ SLOWER = "slower"
 UNCLEAR = "inconclusive"
 UNJUDGED = "not judged"
 VERDICTS = (FASTER, SLOWER, UNCLEAR, UNJUDGED)
-"""`not judged`: no A/A twin to know the noise from, fewer than `FEWEST_UNITS` layouts, a drifting ratio, two states."""
+"""`not judged`: no A/A twin to know the noise from, fewer than `FEWEST_UNITS` layouts, a drifting ratio, bimodal."""
 
 QUANTITIES = {
     "time": "ns_per_unit",
@@ -93,7 +93,7 @@ LEAST_SIMULATED = 0.1
 """Change below which no simulated difference is called one, and below which the A/A band is never. A guess: how far
 prices can be trusted."""
 MANY_BIMODAL = 2
-"""Names with two states in a simulated cell from which on nobody is judged there."""
+"""Bimodal names in a simulated cell from which on nobody is judged there."""
 DRIFT_ALPHA = 0.01
 """P-value of the slope over replicates below which a ratio has a trend."""
 FEWEST_TO_DRIFT = 5
@@ -252,7 +252,7 @@ class Comparison:
         return found["at"].cast(pl.Int64).fill_null(-1).to_numpy()
 
     def _two_states(self, times: pl.LazyFrame) -> npt.NDArray[np.bool_]:
-        """Cells by branches: whether the branch or the baseline has two states there.
+        """Cells by branches: whether the branch or the baseline is bimodal there.
 
         Where two names have them, every name does: seven seeds miss half of them, and a comparison
         of two such names is one of luck (`cargo xtask truth`).
@@ -405,7 +405,7 @@ class Comparison:
             }
 
     def _states_of(self, level: str, groups: list[Group]) -> npt.NDArray[np.bool_]:
-        """Groups by branches: of single cells, whether one of the two has two states.
+        """Groups by branches: of single cells, whether one of the two is bimodal.
 
         Others pool no such cell.
         """

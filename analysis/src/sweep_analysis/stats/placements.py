@@ -20,7 +20,7 @@ from sweep_analysis.stats.compare import ALPHA, holm
 from sweep_analysis.stats.location import locate, own_spread, pooled
 from sweep_analysis.stats.units import LOG, trimmed_mean
 
-WALL, CPU, WAIT = "wall time", "CPU time", "median wait"
+WALL, CPU, WAIT = "wall time", "CPU time", "median latency"
 QUANTITIES = (WALL, CPU, WAIT)
 """What is compared, per unit of work. A program that is paced by a clock takes its time wherever its workers run: there
 the wait shows it, from asking the pool to the end of what it was asked (the metric `latency_p50`)."""

@@ -109,7 +109,7 @@ def beside(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
     """A row a figure.
 
     Out: `series`, `told`, `machine`, `unit`, `published`, `simulated` (a list: the median, or those
-         of two states, see `states`), `ratio`, `is_met`, which are null where there are two states,
+         if bimodal, see `states`), `ratio`, `is_met`, which are null where it is bimodal,
          and `is_known`: there are seeds enough to tell whether there are.
 
     Raises:
@@ -155,7 +155,7 @@ def beside(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
 
 
 def signs(rows: pl.DataFrame) -> tuple[int, int]:
-    """Of all pairs of figures of one series without two states.
+    """Of all pairs of figures of one series that are not bimodal.
 
     How many there are, how many in the published order.
     """

@@ -95,7 +95,7 @@ def line_wait_rates(sweep: Sweep) -> pl.DataFrame:
 
 
 TURNING = ("as-written", "wake-ns*0.5", "wake-ns*2", "yield-ns*0.5", "yield-ns*2")
-"""Prices over which a cell's two states are looked for: those that decide whether a pool stays awake."""
+"""Prices over which a cell's two modes are looked for: those that decide whether a pool stays awake."""
 TURNED = 2.0
 """How far states over prices are apart at least. A time is a sum of prices, so one that is doubled cannot do more."""
 
@@ -103,7 +103,7 @@ TURNED = 2.0
 def sensitivity(times: pl.LazyFrame, baseline: str | None) -> pl.DataFrame:
     """How far each comparison hangs on the prices of the machine, changed one at a time or together.
 
-    A cell is not judged if the branch or the baseline has two states there (`states`), by seeds or
+    A cell is not judged if the branch or the baseline is bimodal there (`states`), by seeds or
     over `TURNING`.
 
     In:  rows of `frames.TIMES` of a sweep whose loads have the parameter `price`. Out: rows of
@@ -149,7 +149,7 @@ def sensitivity(times: pl.LazyFrame, baseline: str | None) -> pl.DataFrame:
 
 
 def _two_states(times: pl.LazyFrame, baseline: str | None) -> pl.LazyFrame:
-    """Comparisons of which one of the two has two states.
+    """Comparisons of which one of the two is bimodal.
 
     Their cell, `quantity` and `two_states`.
     """

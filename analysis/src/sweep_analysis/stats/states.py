@@ -1,4 +1,4 @@
-"""Cells of a simulated machine that have two states.
+"""Cells of a simulated machine that are bimodal.
 
 By the seed, one or the other, and nothing between.
 
@@ -53,7 +53,7 @@ def two_states(logs: Floats, apart: float = APART) -> tuple[float, float] | None
 def of_cells(
     times: pl.LazyFrame, column: str, key: list[str] | None = None, apart: float = APART
 ) -> pl.DataFrame:
-    """The cells of the pool's program that have two states in `column`.
+    """The cells of the pool's program that are bimodal in `column`.
 
     In:  rows of `frames.TIMES` of a simulated sweep; a measured one has builds and moments, which
          are no seeds. `key` says what makes a cell, if not `schema.CELL`.
