@@ -157,10 +157,8 @@ fn sentences(paragraph: &str) -> Vec<String> {
 /// What is wrong with a sentence's first word: `Who waits looks` instead of `A thread that waits …`.
 fn begins_with_a_relative(sentence: &str) -> bool {
     let is_question = sentence.ends_with('?');
-    let first = sentence
-        .trim_start_matches(['[', '*', '_', '(', '"'])
-        .split(|it: char| !it.is_alphabetic())
-        .next();
+    // A sentence that begins with a link or in bold may begin with a title: `**What loses.**`
+    let first = sentence.split(|it: char| !it.is_alphabetic()).next();
     !is_question && matches!(first, Some("Who" | "Whoever" | "Whom" | "What" | "Whatever"))
 }
 
