@@ -252,6 +252,26 @@ def test_the_largest_loss_stands_though_the_mean_of_its_workload_is_smaller(
     assert "tsp on 4, 8" not in row
 
 
+def test_a_loss_over_all_programs_at_one_thread_count_stands_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(statement_gains, "SWEEPS", tmp_path)
+    analysed(
+        tmp_path,
+        workloads={"tsp": 0.1, "packets": 0.1},
+        threads=[1, 2, 4],
+        cpus=2,
+        effects={("packed", "tsp"): 1.5, ("packed", "packets"): 1.5},
+        layouts=7,
+        trials=7,
+    )
+    *_, row = stated("losses", [], "packed", "master").strip().splitlines()
+    for threads in (1, 2, 4):
+        assert len(re.findall(rf"all programs on {threads}: \+[^;|]*", row)) == 1
+        (told,) = re.findall(rf"all programs on {threads}: ([^;|]*)", row)
+        assert len(re.findall(r" % time", told.replace("\N{NO-BREAK SPACE}", " "))) == 1
+
+
 def test_one_comparison_has_one_verdict_however_it_is_called(tmp_path: Path) -> None:
     both = [
         analysed(
