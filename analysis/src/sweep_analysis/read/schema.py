@@ -5,6 +5,7 @@ The record format of `runner/src/record/mod.rs`.
 
 from __future__ import annotations
 
+from datetime import datetime
 from types import UnionType
 from typing import get_args
 
@@ -119,7 +120,7 @@ class Trial(msgspec.Struct, gc=False):
     freq_state: str
     oversubscribed: bool
     seed: int
-    started_at: str  # RFC 3339, UTC
+    started_at: datetime  # RFC 3339, UTC
     process_ns: int
     outcome: str
     reason: str | None
@@ -150,7 +151,13 @@ class Trial(msgspec.Struct, gc=False):
 
 # Words that many rows share are numbers to Polars: they take a fraction of the memory, and of the
 # time to group by and to join. So are the names of trials, which several frames share.
-_KINDS = {bool: pl.Boolean(), int: pl.Int64(), float: pl.Float64(), str: pl.Categorical()}
+_KINDS = {
+    bool: pl.Boolean(),
+    int: pl.Int64(),
+    float: pl.Float64(),
+    str: pl.Categorical(),
+    datetime: pl.Datetime("us", "UTC"),
+}
 
 
 def _columns(record: type[msgspec.Struct]) -> dict[str, pl.DataType]:
@@ -168,7 +175,7 @@ USAGE = tuple(_columns(Usage))
 TRIALS = pl.Schema(
     {name: kind for name, kind in _columns(Trial).items() if name != "schema"}
     | _columns(Usage)
-    | dict.fromkeys(("started_at", "reason", "stderr_tail"), pl.String)
+    | dict.fromkeys(("reason", "stderr_tail"), pl.String)
     | {
         "seed": pl.UInt64,
         "parameters": pl.Categorical(),  # `name=value` pairs, sorted, joined by spaces
