@@ -52,7 +52,7 @@
 //! so it comes again after a thief slept through 10¹² thefts from one deque, hours at full speed.
 //! To copy *after* the exchange would not do: the owner may reuse the slot at once.
 //!
-//! **Rings that are freed.** The first ring stays; a larger one is freed when a still larger one
+//! **Rings that are freed.** The first ring, which the first push makes, stays; a larger one is freed when a still larger one
 //! takes its place, and when the deque is empty and its owner about to block, so that a burst of
 //! jobs leaves nothing behind. One that is much larger is freed as soon as its owner takes the last
 //! job, or finds that somebody has: it may go on with something long. A thief that finds the first
@@ -125,10 +125,10 @@ struct OwnersLine {
 /// What thieves read.
 struct ThievesLine {
     public: AtomicU64,
-    /// The ring in use.
+    /// The ring in use; null until the first push.
     ring: AtomicPtr<Ring>,
-    /// The first, which is freed with the whole.
-    first: *mut Ring,
+    /// The first, which is freed with the whole; null until the first push.
+    first: AtomicPtr<Ring>,
     /// Thieves that read a ring which is not the first.
     readers: AtomicUsize,
     /// Held by the thief that exposes for the owner. Nobody waits for it.
@@ -153,9 +153,9 @@ unsafe impl<T: Send> Sync for Shared<T> {}
 /// The owner's end.
 pub(crate) struct Deque<T> {
     shared: Arc<Shared<T>>,
-    /// The slots of the ring in use, which only the owner replaces.
+    /// The slots of the ring in use, which only the owner replaces; null until the first push.
     slots: Cell<*const Slot>,
-    /// One less than their number, which is a power of two.
+    /// One less than their number, which is a power of two; at first, of those to come.
     mask: Cell<usize>,
     /// So often the deque was found empty since it last grew.
     empties: Cell<u32>,
@@ -194,7 +194,6 @@ impl<T: TwoWords> Deque<T> {
     /// it for a moment.
     fn starting_at(start: u64, capacity: usize, fences: Fences) -> Self {
         assert!(capacity.is_power_of_two());
-        let ring = Ring::leak(capacity);
         let shared = Shared {
             owners: CachePadded::new(OwnersLine {
                 head: AtomicU64::new(start),
@@ -202,8 +201,8 @@ impl<T: TwoWords> Deque<T> {
             }),
             thieves: CachePadded::new(ThievesLine {
                 public: AtomicU64::new(start << TAIL_SHIFT),
-                ring: AtomicPtr::new(ring),
-                first: ring,
+                ring: AtomicPtr::new(ptr::null_mut()),
+                first: AtomicPtr::new(ptr::null_mut()),
                 readers: AtomicUsize::new(0),
                 exposing: Mutex::new(()),
                 exposed_at: Unmodelled::new(0),
@@ -213,12 +212,11 @@ impl<T: TwoWords> Deque<T> {
         };
         Self {
             shared: Arc::new(shared),
-            // SAFETY: it is not freed before `shared`.
-            slots: Cell::new(unsafe { &*ring }.slots.as_ptr()),
+            slots: Cell::new(ptr::null()),
             mask: Cell::new(capacity - 1),
             empties: Cell::new(0),
             tries: Cell::new(0),
-            full_at: Cell::new(start + capacity as u64),
+            full_at: Cell::new(start),
             seen_tail: Cell::new(start),
             unanswered: Cell::new(0),
             helped_at: Cell::new(0),
@@ -252,7 +250,8 @@ impl<T: TwoWords> Deque<T> {
     #[allow(clippy::cast_possible_truncation)]
     #[inline]
     fn slot(&self, index: u64) -> &Slot {
-        // SAFETY: the ring in use lives, and masked indices are those of its slots.
+        // SAFETY: the ring in use lives, and masked indices are those of its slots. There is one, as
+        // callers ask for a job that was pushed, or push one and have made room.
         unsafe { &*self.slots.get().add(index as usize & self.mask.get()) }
     }
 
@@ -391,10 +390,14 @@ impl<T: TwoWords> Deque<T> {
         }
     }
 
-    /// The ring is full from where the tail once was.
+    /// The ring is full from where the tail once was, or there is none yet.
     #[cold]
     #[inline(never)]
     fn make_room(&self, head: u64) {
+        if self.slots.get().is_null() {
+            self.make_first_ring(head);
+            return;
+        }
         // ORDERING: Acquire, pairs with the exchanges of `public`: the slots below this tail will
         // be written again, and thieves that have stepped it must have read them before.
         let public = Public(self.shared.thieves.public.load(Ordering::Acquire));
@@ -416,14 +419,29 @@ impl<T: TwoWords> Deque<T> {
         self.full_at.set(tail + capacity as u64);
     }
 
+    /// Not made with the deque: in a wide pool whose workers do not all come up, or get nothing to do,
+    /// the rings would be most of what it takes.
+    fn make_first_ring(&self, head: u64) {
+        let (thieves, capacity) = (&*self.shared.thieves, self.mask.get() + 1);
+        let first = Ring::leak(capacity);
+        // Relaxed: thieves read both after they have seen a public job, so after a head that the
+        // owner has stored later.
+        thieves.first.store(first, Ordering::Relaxed);
+        thieves.ring.store(first, Ordering::Relaxed);
+        // SAFETY: it has just been made, and is not freed before `shared`.
+        self.slots.set(unsafe { &*first }.slots.as_ptr());
+        self.full_at.set(head + capacity as u64);
+    }
+
     /// Puts `new`, which holds all jobs, in the place of the ring in use.
     fn use_ring(&self, new: *mut Ring) {
         let thieves = &*self.shared.thieves;
-        // Relaxed: nobody else writes it.
+        // Relaxed: nobody else writes them.
         let old = thieves.ring.load(Ordering::Relaxed);
+        let is_old_kept = ptr::eq(old, thieves.first.load(Ordering::Relaxed));
         // SAFETY: neither has been freed, and only the owner touches `outgrown`.
         let (old_ring, ring) = unsafe { (&*old, &*new) };
-        ring.outgrown.set(if ptr::eq(old, thieves.first) {
+        ring.outgrown.set(if is_old_kept {
             old_ring.outgrown.replace(ptr::null_mut())
         } else {
             old
@@ -463,9 +481,13 @@ impl<T: TwoWords> Deque<T> {
     /// it stays until the next such moment. It is asked to do so only a few times in a row, as the
     /// thief may have lost its CPU.
     pub(crate) fn give_back(&self) -> bool {
-        let (head, first) = (self.head(), self.shared.thieves.first);
-        // SAFETY: the first ring lives as long as `shared`.
-        let capacity = unsafe { &*first }.slots.len();
+        // Relaxed: nobody else writes it.
+        let first = self.shared.thieves.first.load(Ordering::Relaxed);
+        // SAFETY: the first ring lives as long as `shared`, if there is one.
+        let Some(ring) = (unsafe { first.as_ref() }) else {
+            return true;
+        };
+        let (head, capacity) = (self.head(), ring.slots.len());
         let is_large = self.mask.get() + 1 > capacity;
         if is_large {
             // ORDERING: Acquire, as in `make_room`: slots will be written again that thieves have
@@ -651,10 +673,12 @@ impl<T: TwoWords> Stealer<T> {
         // In every ring that was in use since the job is public, the slot at the tail holds it for
         // as long as the tail stays.
         //
-        // ORDERING: Acquire, pairs with the store in `use_ring`.
-        let words = if ptr::eq(thieves.ring.load(Ordering::Acquire), thieves.first) {
-            // SAFETY: the first ring lives as long as `shared`.
-            unsafe { Ring::copy(thieves.first, tail) }
+        // ORDERING: Acquire, pairs with the store in `use_ring`. Relaxed for the first one, which stays
+        // as it was when the job became public.
+        let first = thieves.first.load(Ordering::Relaxed);
+        let words = if ptr::eq(thieves.ring.load(Ordering::Acquire), first) {
+            // SAFETY: the first ring lives as long as `shared`, and is there since the first push.
+            unsafe { Ring::copy(first, tail) }
         } else {
             thieves.copy_counted(tail)
         };
@@ -777,9 +801,9 @@ impl<T> Drop for Shared<T> {
         // its last job.
         let (ring, first) = (
             self.thieves.ring.load(Ordering::Relaxed),
-            self.thieves.first,
+            self.thieves.first.load(Ordering::Relaxed),
         );
-        // SAFETY: they came from `leak`, and nobody else is left to read them. The first is in no
+        // SAFETY: if there are any, they came from `leak`, and nobody else is left to read them. The first is in no
         // list of outgrown ones.
         unsafe {
             Ring::free(ring);

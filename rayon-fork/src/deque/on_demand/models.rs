@@ -379,10 +379,11 @@ impl Steps for FreesUnasked {
         if deque.mask.get() == 0 || public.tail(deque.head()) != deque.head() {
             return;
         }
-        deque.use_ring(thieves.first);
+        let first = thieves.first.load(Ordering::Relaxed);
+        deque.use_ring(first);
         deque.full_at.set(deque.head() + 1);
         // SAFETY: that others may read them is the mistake; in models they stay.
-        unsafe { Ring::free((*thieves.first).outgrown.replace(std::ptr::null_mut())) };
+        unsafe { Ring::free((*first).outgrown.replace(std::ptr::null_mut())) };
     }
 }
 
@@ -391,7 +392,7 @@ enum GivesBackTooEarly {}
 
 impl Steps for GivesBackTooEarly {
     fn give_back(deque: &Deque<Numbered>) {
-        deque.use_ring(deque.shared.thieves.first);
+        deque.use_ring(deque.shared.thieves.first.load(Ordering::Relaxed));
         deque.full_at.set(deque.head() + 1);
         deque.try_free_outgrown();
     }

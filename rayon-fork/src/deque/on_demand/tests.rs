@@ -298,11 +298,27 @@ fn slots(deque: &Deque<Numbered>) -> usize {
         of_all += one.slots.len();
         ring = one.outgrown.get();
     }
-    if in_use != thieves.first {
+    let first = thieves.first.load(Ordering::Relaxed);
+    if in_use != first {
         // SAFETY: the first one lives as long as the deque.
-        of_all += unsafe { &*thieves.first }.slots.len();
+        of_all += unsafe { &*first }.slots.len();
     }
     of_all
+}
+
+#[test]
+fn a_deque_has_no_ring_before_its_first_job() {
+    let deque = small(Fences::cheapest());
+    let stealer = deque.stealer();
+    let assert_nothing_is_found = || {
+        assert_eq!((pop(&deque), steal(&stealer)), (None, None));
+        assert!(!stealer.expose_for_owner() && deque.give_back());
+    };
+    assert_nothing_is_found();
+    assert_eq!(slots(&deque), 0);
+    deque.push(Numbered(0));
+    assert_eq!((pop(&deque), slots(&deque)), (Some(0), 1));
+    assert_nothing_is_found();
 }
 
 #[test]
