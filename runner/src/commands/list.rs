@@ -16,7 +16,8 @@ use crate::options::project::Project;
 use crate::plan::machines;
 use crate::plan::{Definition, is_free};
 use crate::stop::Exit;
-use crate::text::table::{json, labelled, plain, print};
+use crate::text::table::{PAGE, json, labelled, plain, print, wrapped};
+use crate::text::words::count;
 
 /// Arguments of `list`.
 #[derive(Debug, Args)]
@@ -78,30 +79,50 @@ fn mark(branch: &Branch) -> String {
     group.into_iter().chain(baseline).collect()
 }
 
+/// A heading, in lines that a terminal shows whole.
+fn heading(out: &mut String, text: &str) -> fmt::Result {
+    writeln!(out, "{}\n", wrapped(text, PAGE, "  "))
+}
+
+/// A name, and below it what is to be said of it.
+fn tell_row(out: &mut String, name: &str, facts: &[(&str, String)]) -> fmt::Result {
+    writeln!(out, "{name}")?;
+    let labels: Vec<String> = facts
+        .iter()
+        .map(|(what, _)| format!("    {what}"))
+        .collect();
+    let rows = labels.iter().zip(facts);
+    let rows = rows.map(|(label, (_, says))| (label.as_str(), says.as_str()));
+    out.write_str(&labelled(rows, [16, PAGE], ""))
+}
+
 fn tell_branches(out: &mut String, config: &Config) -> fmt::Result {
-    writeln!(
-        out,
-        "BRANCHES ({}; `--branches` takes names, `group:NAME`, and `all`, which are those without a group)\n",
+    let text = format!(
+        "BRANCHES ({}; `--branches` takes names, `group:NAME`, and `all`, which are those without a group)",
         config.branches.len()
-    )?;
+    );
+    heading(out, &text)?;
     for branch in &config.branches {
-        writeln!(out, "{}{}", branch.name, mark(branch))?;
-        writeln!(out, "    source      {}", branch.source)?;
+        let mut facts = vec![("source", branch.source.to_string())];
         if !branch.hypothesis.is_empty() {
-            writeln!(out, "    hypothesis  {}", branch.hypothesis)?;
+            facts.push(("hypothesis", branch.hypothesis.clone()));
         }
-        for claim in &branch.claims {
-            writeln!(out, "    claim       {claim}")?;
-        }
+        facts.extend(
+            branch
+                .claims
+                .iter()
+                .map(|claim| ("claim", claim.to_string())),
+        );
+        tell_row(out, &format!("{}{}", branch.name, mark(branch)), &facts)?;
     }
     writeln!(out)
 }
 
 fn tell_workloads(out: &mut String, workloads: &[Description]) -> fmt::Result {
     let sizes = Size::ALL.map(Size::name).join(" · ");
-    writeln!(
+    heading(
         out,
-        "WORKLOADS ({sizes}; `--parameter NAME=VALUE` overrides)\n"
+        &format!("WORKLOADS ({sizes}; `--parameter NAME=VALUE` overrides)"),
     )?;
     for workload in workloads {
         writeln!(out, "{}", workload.name)?;
@@ -148,31 +169,30 @@ fn tell_workloads(out: &mut String, workloads: &[Description]) -> fmt::Result {
         let rows = rows
             .iter()
             .map(|(label, what)| (label.as_str(), what.as_str()));
-        write!(out, "{}", labelled(rows, [24, 79], ""))?;
+        write!(out, "{}", labelled(rows, [24, PAGE], ""))?;
     }
     Ok(())
 }
 
 fn tell_experiments(out: &mut String, experiments: &[Definition]) -> fmt::Result {
-    writeln!(
+    writeln!(out)?;
+    heading(
         out,
-        "\nEXPERIMENTS (`sweep --experiment NAME`; options override what they set)\n"
+        "EXPERIMENTS (`sweep --experiment NAME`; options override what they set)",
     )?;
-    let said = |value: &Option<String>| value.clone().unwrap_or_default();
+    // With spaces, so that lines can be broken at them.
+    let said = |value: &Option<String>| value.as_deref().unwrap_or_default().replace(',', ", ");
     for it in experiments {
-        let workloads = said(&it.workloads);
-        let (size, sets) = (said(&it.size), it.cells.len());
-        writeln!(out, "{}", it.name)?;
-        writeln!(out, "    shows       {}", it.shows)?;
-        writeln!(out, "    source      {}", it.source)?;
-        writeln!(out, "    workloads   {workloads}, size {size}, {sets} sets")?;
-        writeln!(out, "    branches    {}", said(&it.branches))?;
+        let (workloads, size) = (said(&it.workloads), said(&it.size));
+        let sets = count(it.cells.len(), "set", "sets");
         let trials = it.trials.unwrap_or_default();
-        writeln!(
-            out,
-            "    threads     {}; {trials} trials",
-            said(&it.threads)
-        )?;
+        let mut facts = vec![
+            ("shows", it.shows.clone()),
+            ("source", it.source.clone()),
+            ("workloads", format!("{workloads}, size {size}, {sets}")),
+            ("branches", said(&it.branches)),
+            ("threads", format!("{}; {trials} trials", said(&it.threads))),
+        ];
         let placements = it.placement.unwrap_or_default().placements();
         if !is_free(&placements) {
             let words = placements
@@ -180,9 +200,10 @@ fn tell_experiments(out: &mut String, experiments: &[Definition]) -> fmt::Result
                 .map(ToString::to_string)
                 .collect::<Vec<_>>()
                 .join(", ");
-            writeln!(out, "    placement   {words}")?;
+            facts.push(("placement", words));
         }
-        writeln!(out, "    command     {}", it.command())?;
+        facts.push(("command", it.command()));
+        tell_row(out, &it.name, &facts)?;
     }
     Ok(())
 }
@@ -214,14 +235,14 @@ fn machine(it: &Machine) -> Value {
 }
 
 fn tell_machines(out: &mut String, machines: &[Machine]) -> fmt::Result {
-    writeln!(
-        out,
-        "\nMACHINES (simulated; `--machine` takes these names)\n"
-    )?;
+    writeln!(out)?;
+    heading(out, "MACHINES (simulated; `--machine` takes these names)")?;
     for it in machines {
-        writeln!(out, "{}", it.name)?;
-        writeln!(out, "    is          {}", it.title)?;
-        writeln!(out, "    has         {}", size(it))?;
+        tell_row(
+            out,
+            &it.name,
+            &[("is", it.title.clone()), ("has", size(it))],
+        )?;
     }
     Ok(())
 }

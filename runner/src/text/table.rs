@@ -6,7 +6,8 @@ use std::io::{IsTerminal as _, Write as _};
 use anyhow::{Context as _, Result};
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, Table, Width, presets};
 use serde::Serialize;
-use textwrap::{Options, WordSplitter};
+use textwrap::core::Word;
+use textwrap::{Options, WordSeparator, WordSplitter};
 
 /// How a table is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -38,6 +39,10 @@ pub(crate) fn print(text: &str) -> Result<()> {
 pub fn json(value: &impl Serialize) -> Result<String> {
     Ok(format!("{}\n", serde_json::to_string_pretty(value)?))
 }
+
+/// Columns of what people read in lines of one width wherever it is printed: a terminal of 80 columns
+/// shows it.
+pub(crate) const PAGE: usize = 79;
 
 /// Columns of the terminal that standard output is; `None` if it is no terminal, and lines may be as
 /// long as they are.
@@ -136,7 +141,7 @@ impl TextTable {
                 Cell::new(if is_markdown {
                     text.replace('|', "\\|")
                 } else {
-                    textwrap::fill(text, width)
+                    textwrap::fill(text, Options::new(width).word_separator(CELLS))
                 })
             }));
         }
@@ -166,28 +171,39 @@ impl TextTable {
     }
 
     /// Widths of the columns: as wide as what stands in them, but no wider together than the
-    /// terminal, for which the widest column of words is narrowed; its cells are then broken at
-    /// spaces and dashes.
+    /// terminal, for which the widest columns of words are narrowed; their cells are then broken as
+    /// [`CELLS`] says.
     fn widths(&self, columns: Option<usize>) -> Vec<usize> {
+        /// Narrower, a syllable a line would be left.
+        const LEAST: usize = 8;
         let widest = |index: usize| {
             let cells = self.rows.iter().map(|row| row[index].chars().count());
             cells.fold(self.columns[index].title.len(), usize::max)
         };
         let mut widths: Vec<usize> = (0..self.columns.len()).map(widest).collect();
-        let total =
-            widths.iter().sum::<usize>() + usize::from(GAP) * widths.len().saturating_sub(1);
-        let excess = columns.map_or(0, |columns| total.saturating_sub(columns));
-        let words = (0..widths.len()).filter(|&index| !self.columns[index].is_figure);
-        if let Some(index) = words.max_by_key(|&index| widths[index]) {
-            /// Narrower, a word a line would be left.
-            const LEAST: usize = 12;
-            widths[index] = widths[index]
-                .saturating_sub(excess)
-                .max(LEAST.min(widths[index]));
+        let gaps = usize::from(GAP) * widths.len().saturating_sub(1);
+        let excess = |widths: &[usize]| {
+            let total = widths.iter().sum::<usize>() + gaps;
+            columns.map_or(0, |columns| total.saturating_sub(columns))
+        };
+        while excess(&widths) > 0 {
+            let words = (0..widths.len()).filter(|&index| !self.columns[index].is_figure);
+            let Some(index) = words.max_by_key(|&index| widths[index]) else {
+                break;
+            };
+            if widths[index] <= LEAST {
+                break;
+            }
+            widths[index] -= 1;
         }
         widths
     }
 }
+
+/// Cells are broken at spaces and dashes, and within paths, lists and the kernel's names.
+const CELLS: WordSeparator = WordSeparator::Custom(|line| {
+    Box::new(line.split_inclusive([' ', '_', '/', ',']).map(Word::from))
+});
 
 /// Words in lines of at most `width` characters; lines after the first begin with `indent`. Words
 /// stay whole, so that names can be copied.
@@ -245,6 +261,24 @@ mod tests {
         );
         assert!(text.contains("-sleepers- "), "{text}");
         assert!(text.contains("1.024"), "{text}");
+    }
+
+    #[test]
+    fn several_wide_columns_of_words_are_narrowed_until_the_table_fits() {
+        let mut table = TextTable::new(["driver", "governor", "preference"].map(Column::text));
+        table.push(
+            [
+                "intel-something-long",
+                "a-governor-of-its-own",
+                "balance_performance",
+            ]
+            .map(str::to_owned),
+        );
+        let text = table.text(Format::Table, Some(40));
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 40),
+            "{text}"
+        );
     }
 
     #[test]

@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 use crate::options::recording::read;
 use crate::stop::{Exit, Stop};
 use crate::system::whole_file;
-use crate::text::table::{self, Column, Format, TextTable, columns_of_stdout, plain};
+use crate::text::table::{
+    self, Column, Format, PAGE, TextTable, columns_of_stdout, labelled, plain, wrapped,
+};
 use crate::text::words::human;
 
 /// Prints what the recording at `path` tells, and writes its timeline if one is wanted.
@@ -162,31 +164,39 @@ impl fmt::Display for Facts {
         } else {
             String::new()
         };
-        write!(
-            f,
-            "{}: {} with all that is not rayon's, {}; {} events on {}\n\
-             forks         {} joins, {} scopes, {} broadcasts, {} spawned jobs, {} installs\n\
-             work          {} since it first used a pool{blocked}\n\
-             span          {} on as many cores as it likes, so at most {:.1} times as fast\n\
-             regions       {}, given to the pool from outside: median {}, with a gap of {} before; {} of the work\n",
+        let program = format!(
+            "{}: {} with all that is not rayon's, {}; {} events on {}",
             plain(&self.program),
             time(self.wall_ns),
             plain(&self.ended),
             self.events,
             plain(&self.processor),
-            self.joins,
-            self.scopes,
-            self.broadcasts,
-            self.spawns,
-            self.installs,
-            time(self.work_ns),
+        );
+        writeln!(f, "{}", wrapped(&program, PAGE, "  "))?;
+        let forks = format!(
+            "{} joins, {} scopes, {} broadcasts, {} spawned jobs, {} installs",
+            self.joins, self.scopes, self.broadcasts, self.spawns, self.installs,
+        );
+        let work = format!("{} since it first used a pool{blocked}", time(self.work_ns));
+        let span = format!(
+            "{} on as many cores as it likes, so at most {:.1} times as fast",
             time(self.span_ns),
             (self.work_ns + self.blocked_ns) as f64 / self.span_ns.max(1) as f64,
+        );
+        let regions = format!(
+            "{}, given to the pool from outside: median {}, with a gap of {} before; {} of the work",
             self.regions,
             time(self.region_median_ns),
             time(self.gap_median_ns),
             percent(self.in_regions_ns, self.work_ns),
-        )
+        );
+        let rows = [
+            ("forks", &*forks),
+            ("work", &*work),
+            ("span", &*span),
+            ("regions", &*regions),
+        ];
+        f.write_str(&labelled(rows, [14, PAGE], ""))
     }
 }
 

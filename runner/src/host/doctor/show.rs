@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{Diagnosis, Finding, Severity};
-use crate::text::table::labelled;
+use crate::text::table::{PAGE, labelled};
 use crate::text::words::count;
 
 impl fmt::Display for Severity {
@@ -48,7 +48,7 @@ impl fmt::Display for Diagnosis {
         let gap = unknown.clone().take(1).map(|_| ("", ""));
         let rows = findings.chain(unknown).chain(gap);
         let rows = rows.chain(group("in order", &self.in_order));
-        f.write_str(&labelled(rows, [10, 79], ""))?;
+        f.write_str(&labelled(rows, [10, PAGE], ""))?;
         let these = |severity, one: &str| {
             let number = self
                 .findings

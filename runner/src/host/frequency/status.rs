@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use comfy_table::{Table, presets};
 use serde::Serialize;
 
 use super::Setup;
@@ -10,6 +9,8 @@ use super::clock::{self, Clock};
 use super::recipe;
 use super::tree::{Kind, Knob, Policy, SYSTEM, Tree};
 use crate::affinity::allowed_cpus;
+use crate::host::show_cpus;
+use crate::text::table::{Column, Format, PAGE, TextTable, plain, wrapped};
 
 /// How the frequency of this host stands.
 #[derive(Clone, Debug, Serialize)]
@@ -92,19 +93,23 @@ impl Status {
         }
     }
 
-    fn table(&self) -> Table {
-        let mut table = Table::new();
-        table.load_style(presets::NOTHING).force_no_tty();
-        table.set_header([
-            "policy", "CPUs", "driver", "governor", "min kHz", "max kHz", "now kHz", "boost", "EPP",
+    fn table(&self) -> TextTable {
+        let (text, number) = (Column::text, Column::number);
+        let mut table = TextTable::new([
+            text("CPUs"),
+            text("driver"),
+            text("governor"),
+            number("min kHz"),
+            number("max kHz"),
+            number("now kHz"),
+            number("boost"),
+            text("EPP"),
         ]);
         let number = |khz: Option<u64>| khz.map_or_else(|| "-".to_owned(), |khz| khz.to_string());
         let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
         for row in &self.policies {
-            let cpus: Vec<String> = row.cpus.iter().map(ToString::to_string).collect();
-            table.add_row([
-                row.policy.to_string(),
-                cpus.join(","),
+            table.push([
+                show_cpus(&row.cpus),
                 row.driver.clone(),
                 text(&row.governor),
                 number(row.min_khz),
@@ -136,45 +141,44 @@ fn row(tree: &Tree, policy: &Policy) -> Row {
 
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut lines = Vec::new();
         if self.policies.is_empty() {
-            writeln!(
-                f,
+            lines.push(format!(
                 "settings    none: {}/cpufreq holds no policy",
                 self.sysfs
-            )?;
+            ));
         } else {
-            writeln!(f, "{}\n", self.table())?;
+            writeln!(f, "{}", self.table().text(Format::Table, Some(PAGE)))?;
         }
-        for (file, value) in &self.host {
-            writeln!(f, "{file} = {value}")?;
-        }
-        if let Some(cap) = &self.cap {
-            writeln!(f, "limited: {cap}")?;
-        }
-        if let Some(reason) = &self.cap_unknown {
-            writeln!(f, "limited: unknown: {reason}")?;
-        }
-        match (self.fixable_khz, self.backend, &self.reason_against) {
-            (Some(khz), Some(backend), _) => {
-                writeln!(f, "can be fixed at {khz} kHz, by {backend}")?;
-            }
-            (.., reason) => {
-                let reason = reason.as_deref().unwrap_or("unknown reason");
-                writeln!(f, "cannot be fixed: {reason}")?;
-            }
-        }
+        let host = self.host.iter();
+        lines.extend(host.map(|(file, value)| format!("{file} = {value}")));
+        lines.extend(self.cap.as_ref().map(|cap| format!("limited: {cap}")));
+        let unknown = self.cap_unknown.as_ref();
+        lines.extend(unknown.map(|reason| format!("limited: unknown: {reason}")));
+        lines.push(
+            match (self.fixable_khz, self.backend, &self.reason_against) {
+                (Some(khz), Some(backend), _) => format!("can be fixed at {khz} kHz, by {backend}"),
+                (.., reason) => {
+                    let reason = reason.as_deref().unwrap_or("unknown reason");
+                    format!("cannot be fixed: {reason}")
+                }
+            },
+        );
         let fix = self.fix_in_force.as_deref().unwrap_or("none");
-        writeln!(f, "fix in force: {fix}")?;
-        match self.measured_ghz {
-            Some([ghz, slowest, fastest]) => writeln!(
-                f,
-                "measured clock: {ghz:.3} GHz on all CPUs at once (slowest {slowest:.3}, fastest {fastest:.3})"
+        lines.push(format!("fix in force: {fix}"));
+        let clock = match self.measured_ghz {
+            Some([ghz, slowest, fastest]) => format!(
+                "{ghz:.3} GHz on all CPUs at once (slowest {slowest:.3}, fastest {fastest:.3})"
             ),
-            None if self.sysfs == SYSTEM => writeln!(
-                f,
-                "measured clock: unknown: the two ways to measure do not agree"
-            ),
-            None => writeln!(f, "measured clock: unknown: the files are another host's"),
+            None if self.sysfs == SYSTEM => {
+                "unknown: the two ways to measure do not agree".to_owned()
+            }
+            None => "unknown: the files are another host's".to_owned(),
+        };
+        lines.push(format!("measured clock: {clock}"));
+        for line in lines {
+            writeln!(f, "{}", wrapped(&plain(&line), PAGE, "  "))?;
         }
+        Ok(())
     }
 }
