@@ -42,7 +42,7 @@ pub(crate) fn pick_grouped<'a>(
     known: &[Known<'a>],
 ) -> Result<Vec<&'a str>> {
     let names = || known.iter().map(|it| it.name);
-    let all_names = || names().collect::<Vec<_>>().join(", ");
+    let all_names = || listed(kind, names());
     let words: Vec<&str> = list
         .split(',')
         .map(str::trim)
@@ -50,7 +50,7 @@ pub(crate) fn pick_grouped<'a>(
         .collect();
     let Some(first) = words.first() else {
         bail!(Stop::BadInput(format!(
-            "{field}: `{list}` names no {kind}; write `all`, names, globs or `!exclusions`; known: {}",
+            "{field}: `{list}` names no {kind}; write `all`, names, globs or `!exclusions`; {}",
             all_names()
         )));
     };
@@ -94,7 +94,7 @@ pub(crate) fn pick_grouped<'a>(
                 .unwrap_or_default();
             // The hint first: the list is long.
             bail!(Stop::BadInput(format!(
-                "{field}: no {kind} matches `{pattern}`; {hint}known: {}",
+                "{field}: no {kind} matches `{pattern}`; {hint}{}",
                 all_names()
             )));
         }
@@ -108,7 +108,7 @@ pub(crate) fn pick_grouped<'a>(
     }
     if picked.is_empty() {
         bail!(Stop::BadInput(format!(
-            "{field}: `{list}` leaves no {kind}; known: {}",
+            "{field}: `{list}` leaves no {kind}; {}",
             all_names()
         )));
     }
@@ -131,9 +131,19 @@ pub(crate) fn no_such<'a>(
     let known: Vec<&str> = known.into_iter().collect();
     let hint = hint(name, known.iter().copied());
     Stop::BadInput(format!(
-        "{option} {name}: no such {kind}; known: {}{hint}",
-        known.join(", ")
+        "{option} {name}: no such {kind}; {}{hint}",
+        listed(kind, known)
     ))
+}
+
+/// The names that there are, for a message.
+pub(crate) fn listed<'a>(kind: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.into_iter().collect();
+    if names.is_empty() {
+        format!("there is no {kind} at all")
+    } else {
+        format!("known: {}", names.join(", "))
+    }
 }
 
 /// What a parser of files says, in the words of those who write them and not of those who wrote the

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use serde::Deserialize;
 use serde_spanned::Spanned;
 
@@ -102,8 +102,18 @@ pub(crate) fn read(root: &Path) -> Result<Rows> {
 pub(crate) fn find(rows: Vec<Definition>, kind: &str, name: &str) -> Result<Definition> {
     let known: Vec<String> = rows.iter().map(|it| it.name.clone()).collect();
     let found = rows.into_iter().find(|it| it.name == name);
+    let is_empty = known.is_empty();
     let known = known.iter().map(String::as_str);
-    found.ok_or_else(|| no_such(&format!("--{kind}"), kind, name, known).into())
+    found.ok_or_else(|| {
+        let no_such = no_such(&format!("--{kind}"), kind, name, known);
+        if is_empty {
+            anyhow!(Stop::BadInput(format!(
+                "{no_such}; add a `[[{kind}]]` to {FILE}, or take the file of the repository"
+            )))
+        } else {
+            no_such.into()
+        }
+    })
 }
 
 #[derive(Deserialize)]
@@ -317,6 +327,21 @@ cases = [{ strategy = "lock-free" }, { strategy = "awesome", lock = "mcs" }]
             "{error}"
         );
         assert!(error.ends_with("take some of its own: packets"), "{error}");
+    }
+
+    #[test]
+    fn a_name_in_an_empty_file_is_told_what_the_file_lacks() {
+        for kind in ["experiment", "preset"] {
+            let error = find(parse("").unwrap().experiments, kind, "quick").unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                format!(
+                    "--{kind} quick: no such {kind}; there is no {kind} at all; add a `[[{kind}]]` to \
+                     experiments.toml, or take the file of the repository"
+                )
+            );
+            assert_eq!(crate::exit::exit_of(&error), crate::stop::Exit::BadInput);
+        }
     }
 
     #[test]

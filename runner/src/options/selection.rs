@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, bail};
 use protocol::{Description, Refusal, Size, packed};
 
 use crate::config::catalogue;
-use crate::config::pick::{nearest, pick_grouped};
+use crate::config::pick::{listed, nearest, pick_grouped};
 use crate::config::{Branch, Config};
 use crate::options::recording;
 use crate::plan::{Input, Load};
@@ -176,8 +176,8 @@ fn assign(
                 .map(|near| format!("did you mean `{near}`? "))
                 .unwrap_or_default();
             bail!(Stop::BadInput(format!(
-                "--parameter {text}: no picked workload has `{key}`; {hint}known: {}",
-                known.join(", ")
+                "--parameter {text}: no picked workload has `{key}`; {hint}{}",
+                listed("parameter", known.iter().map(String::as_str))
             )));
         }
         for taker in takers {
