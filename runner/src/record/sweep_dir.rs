@@ -5,9 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::config::checkout::Checkout;
+use crate::config::pick::plain;
 use crate::record::manifest::Manifest;
 use crate::record::trials_file::{self, Appender, Records};
 use crate::stop::Stop;
@@ -189,19 +190,20 @@ impl SweepDir {
     /// Reads `host.json`.
     ///
     /// # Errors
-    /// If it cannot be read or is no JSON.
+    /// If it cannot be read or is no object of JSON.
     pub fn host(&self) -> Result<Value> {
         let path = self.path.join("host.json");
         let text = fs::read_to_string(&path)
             .map_err(|error| trials_file::unopened(&path, "read", &error))?;
-        serde_json::from_str(&text)
-            .map_err(|error| {
-                Stop::BadInput(format!(
-                    "{}: {error}; the file is damaged; put back a copy of it, the trials beside it are untouched",
-                    path.display()
-                ))
-                .into()
-            })
+        let facts: serde_json::Result<Map<String, Value>> = serde_json::from_str(&text);
+        facts.map(Value::Object).map_err(|error| {
+            Stop::BadInput(format!(
+                "{}: {}; the file is damaged; put back a copy of it, the trials beside it are untouched",
+                path.display(),
+                plain(&error.to_string())
+            ))
+            .into()
+        })
     }
 
     /// Replaces `manifest.json` as a whole.
@@ -312,5 +314,26 @@ mod tests {
         let found = |host| SweepDir::newest_unfinished(folder.path(), host).map(|it| it.name());
         assert_eq!(found("here").as_deref(), Some("2"));
         assert_eq!(found("nowhere"), None);
+    }
+
+    #[test]
+    fn facts_of_a_host_are_an_object_and_anything_else_is_bad_input_with_its_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let sweep = SweepDir {
+            path: folder.path().to_owned(),
+        };
+        let path = folder.path().join("host.json");
+        let nested = "[".repeat(100_000);
+        let deep = format!("{{\"cpu\":{nested}");
+        for text in ["[]", "\"x\"", "null", "3", "", "{", &nested, &deep] {
+            fs::write(&path, text).unwrap();
+            let error = sweep.host().unwrap_err();
+            let said = error.to_string();
+            assert!(said.contains("host.json: "), "{said}");
+            assert!(said.contains("put back a copy"), "{said}");
+            assert_eq!(crate::exit::exit_of(&error), crate::stop::Exit::BadInput);
+        }
+        fs::write(&path, "{\"cpu\": {}}").unwrap();
+        assert!(sweep.host().unwrap()["cpu"].is_object());
     }
 }

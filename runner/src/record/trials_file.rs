@@ -8,14 +8,16 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, ErrorKind, Read, Seek, SeekFrom, Write as _};
 use std::ops::Range;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use flate2::read::MultiGzDecoder;
 use protocol::SCHEMA;
+use rustix::process::{Resource, getrlimit};
 
 use crate::record::Record;
 use crate::record::schema::check_schema;
@@ -74,7 +76,7 @@ pub(crate) fn pack(folder: &Path) -> io::Result<()> {
         io::copy(&mut lines, &mut packer)?;
         packer.finish().map(drop)
     })?;
-    std::fs::remove_file(&plain)?;
+    fs::remove_file(&plain)?;
     whole_file::sync_folder(folder)
 }
 
@@ -89,7 +91,7 @@ fn unpack(folder: &Path) -> io::Result<()> {
     }
     for packed in [PACKED, PACKED_BEFORE].map(|name| folder.join(name)) {
         if packed.is_file() {
-            std::fs::remove_file(packed)?;
+            fs::remove_file(packed)?;
         }
     }
     whole_file::sync_folder(folder)
@@ -311,7 +313,7 @@ pub(crate) fn repair(folder: &Path) -> Result<Option<(usize, PathBuf)>> {
         return Ok(appender.torn.map(|aside| (1, aside)));
     }
     let describe = || format!("{} cannot be repaired; it is as it was", path.display());
-    let text = std::fs::read(path).with_context(describe)?;
+    let text = fs::read(path).with_context(describe)?;
     let (mut sound, mut aside, mut at) = (Vec::new(), Vec::new(), 0);
     for line in &broken {
         let [start, end] =
@@ -382,6 +384,12 @@ impl Appender {
         pack(folder).with_context(|| format!("{} cannot be compressed", self.path.display()))
     }
 
+    /// Whether the file that records go to still stands under its name.
+    fn is_there(&self) -> bool {
+        let named = fs::metadata(&self.path).ok().zip(self.file.metadata().ok());
+        named.is_some_and(|(named, open)| (named.dev(), named.ino()) == (open.dev(), open.ino()))
+    }
+
     /// Appends a record and waits until it is on the disk.
     ///
     /// # Errors
@@ -390,17 +398,29 @@ impl Appender {
         let mut line = serde_json::to_vec(record).context("a record has no JSON form")?;
         line.push(b'\n');
         let before = self.file.stream_position()?;
-        let written = self
-            .file
-            .write_all(&line)
-            .and_then(|()| self.file.sync_data());
+        // The kernel ends a process that writes more than it may (`ulimit -f`), without a word.
+        let most = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
+        let written = if before + line.len() as u64 > most {
+            Err(ErrorKind::FileTooLarge.into())
+        } else {
+            let written = self.file.write_all(&line);
+            written.and_then(|()| self.file.sync_data())
+        };
+        if written.is_ok() && !self.is_there() {
+            bail!(Stop::HostNotFit(format!(
+                "{} is not there any more: somebody moved or removed the sweep while it ran, and what is \
+                 measured now would be lost. Put its folder back, then continue with `cargo runner sweep \
+                 --resume`; if it is gone, begin another sweep",
+                self.path.display()
+            )));
+        }
         written.or_else(|error| {
             // Best effort: if this fails too, the torn line is set aside on resume.
             let _ = self.file.set_len(before);
             Err(error).with_context(|| {
                 format!(
                     "{} cannot be written; every earlier trial is safe. Mend the cause (disk full? \
-                     permissions?), then continue with `cargo runner sweep --resume {}`",
+                     permissions? `ulimit -f`?), then continue with `cargo runner sweep --resume {}`",
                     self.path.display(),
                     self.path.parent().unwrap_or(&self.path).display()
                 )
@@ -458,7 +478,7 @@ fn set_aside(trials: &Path, torn: &[u8]) -> Result<PathBuf> {
                 let written = file.write_all(torn).and_then(|()| file.sync_all());
                 return written.map(|()| path.clone()).map_err(|error| {
                     // Half of it would look like all that was set aside.
-                    let _ = std::fs::remove_file(&path);
+                    let _ = fs::remove_file(&path);
                     Stop::HostNotFit(format!(
                         "{} cannot be written: {error}; make room, then do this again: nothing was changed",
                         path.display()
@@ -501,6 +521,23 @@ mod tests {
 
     fn text(folder: &Path) -> String {
         io::read_to_string(Text::open(&of(folder)).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_sweep_that_was_moved_away_is_noticed_at_the_next_trial() {
+        let sweeps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/sweeps");
+        let committed = SweepDir::all(&sweeps).remove(0);
+        let record = committed.records().unwrap().next().unwrap().unwrap();
+        let (folder, path) = file(b"");
+        let mut appender = Appender::open(folder.path()).unwrap();
+        appender.append(&record).unwrap();
+        fs::rename(&path, folder.path().join("elsewhere")).unwrap();
+        let error = appender.append(&record).unwrap_err();
+        assert!(error.to_string().contains("moved or removed"), "{error:#}");
+        assert_eq!(crate::exit::exit_of(&error), crate::stop::Exit::HostNotFit);
+        // A copy in its place is another file.
+        fs::copy(folder.path().join("elsewhere"), &path).unwrap();
+        assert!(appender.append(&record).is_err());
     }
 
     /// Counts the bytes that are read.
