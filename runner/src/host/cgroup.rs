@@ -34,10 +34,10 @@ impl Host {
                 format!("{folder}/cpu.max"),
                 format!("{folder}/cpu.cfs_quota_us"),
             );
-            let (file, printed, none) = if self.path(&new).exists() {
+            let (file, printed, none) = if self.is_there(&new)? {
                 let printed = self.read(&new)?;
                 (new, printed, "max")
-            } else if self.path(&old).exists() {
+            } else if self.is_there(&old)? {
                 let period = self.read(&format!("{folder}/cpu.cfs_period_us"))?;
                 let printed = format!("{} {period}", self.read(&old)?);
                 (old, printed, "-1")
@@ -61,9 +61,14 @@ impl Host {
     pub(crate) fn memory_limit(&self) -> Fact<Option<u64>> {
         let mut tightest = None;
         for folder in self.groups("memory")? {
-            let files = ["memory.max", "memory.limit_in_bytes"].map(|it| format!("{folder}/{it}"));
-            // The outermost group has neither, nor has one without the controller.
-            let Some(file) = files.into_iter().find(|file| self.path(file).exists()) else {
+            let [new, old] =
+                ["memory.max", "memory.limit_in_bytes"].map(|it| format!("{folder}/{it}"));
+            let file = if self.is_there(&new)? {
+                new
+            } else if self.is_there(&old)? {
+                old
+            } else {
+                // The outermost group has neither, nor has one without the controller.
                 continue;
             };
             if self.read(&file)? == "max" {
@@ -97,7 +102,7 @@ impl Host {
         for folder in &groups {
             let file = format!("{folder}/cpuset.cpus.partition");
             // The outermost group has none, nor has one without the controller.
-            if !self.path(&file).exists() {
+            if !self.is_there(&file)? {
                 continue;
             }
             match &*self.read(&file)? {
@@ -113,12 +118,12 @@ impl Host {
             }
         }
         // In the older interface CPUs are balanced as soon as one group around says so.
-        let files = groups
-            .into_iter()
-            .map(|folder| format!("{folder}/cpuset.sched_load_balance"))
-            .filter(|file| self.path(file).exists());
         let mut own = None;
-        for file in files {
+        for folder in groups {
+            let file = format!("{folder}/cpuset.sched_load_balance");
+            if !self.is_there(&file)? {
+                continue;
+            }
             if self.number(&file)? != 0 {
                 return Ok(None);
             }
@@ -164,27 +169,37 @@ impl Host {
     fn groups(&self, controller: &str) -> Fact<Vec<String>> {
         let text = self.read("proc/self/cgroup")?;
         let base = "sys/fs/cgroup";
-        let folders = text.lines().filter_map(|line| {
-            let (_, line) = line.split_once(':')?;
-            let (controllers, path) = line.split_once(':')?;
-            let mounts = match controllers {
-                "" => vec![base.to_owned(), format!("{base}/unified")],
-                several if several.split(',').any(|name| name == controller) => {
-                    vec![format!("{base}/{several}"), format!("{base}/{controller}")]
-                }
-                _ => return None,
-            };
-            Some(
-                mounts
-                    .into_iter()
-                    .flat_map(move |mount| up_from(&mount, path)),
-            )
-        });
-        // A path may be one that this process cannot see, as in a container.
-        let seen: Vec<String> = folders
-            .flatten()
-            .filter(|folder| self.path(folder).is_dir())
+        let lines: Vec<(&str, &str)> = text
+            .lines()
+            .filter_map(|line| line.split_once(':')?.1.split_once(':'))
             .collect();
+        let has_it = |controllers: &str| controllers.split(',').any(|name| name == controller);
+        // A controller is in one hierarchy: where the older interface has it, the newer one says
+        // nothing of it.
+        let is_older = lines.iter().any(|(controllers, _)| has_it(controllers));
+        let folders = lines.into_iter().flat_map(|(controllers, path)| {
+            let mounts = if is_older && has_it(controllers) {
+                vec![
+                    format!("{base}/{controllers}"),
+                    format!("{base}/{controller}"),
+                ]
+            } else if !is_older && controllers.is_empty() {
+                vec![base.to_owned(), format!("{base}/unified")]
+            } else {
+                Vec::new()
+            };
+            let around = mounts.into_iter().map(move |mount| up_from(&mount, path));
+            around.flatten().collect::<Vec<String>>()
+        });
+        // A path may be one that this process cannot see, as in a container; and a folder is no
+        // group because it has the name of one.
+        let is_group = |folder: &String| {
+            let files = ["cgroup.", "cpu.", "cpuset.", "memory."];
+            let names = self.names_in(folder);
+            let is_of_group = |name: &String| files.iter().any(|start| name.starts_with(start));
+            names.iter().any(is_of_group)
+        };
+        let seen: Vec<String> = folders.filter(is_group).collect();
         if seen.is_empty() {
             return Err(format!("/{base} shows no control group for `{controller}`"));
         }
@@ -321,6 +336,36 @@ mod tests {
             reason.contains("cpu.cfs_period_us is not there"),
             "{reason}"
         );
+    }
+
+    #[test]
+    fn quotas_are_unknown_where_the_folders_of_groups_are_no_groups() {
+        let reason = |files: &[(&str, &str)]| MadeUp::new(files).host().cpu_quotas().unwrap_err();
+        let none = "/sys/fs/cgroup shows no control group for `cpu`";
+        let group = ("proc/self/cgroup", "0::/job");
+        assert_eq!(reason(&[group, ("sys/fs/cgroup/job/notes", "")]), none);
+        // What the newer interface shows is nothing to a controller of the older one.
+        let both = ("proc/self/cgroup", "4:cpu,cpuacct:/job\n0::/job");
+        let unified = ("sys/fs/cgroup/unified/job/cgroup.procs", "1");
+        assert_eq!(reason(&[both, unified]), none);
+    }
+
+    #[test]
+    fn limits_whose_files_cannot_be_looked_for_are_unknown() {
+        let root = MadeUp::new(&[("proc/self/cgroup", "0::/job")]);
+        root.write("sys/fs/cgroup/job/cgroup.procs", "1");
+        for name in ["cpu.max", "memory.max", "cpuset.cpus.partition"] {
+            let link = root.host().path(&format!("sys/fs/cgroup/job/{name}"));
+            std::os::unix::fs::symlink(name, link).unwrap();
+        }
+        let host = root.host();
+        assert!(
+            host.cpu_quotas()
+                .unwrap_err()
+                .contains("cpu.max cannot be read")
+        );
+        assert!(host.memory_limit().is_err());
+        assert!(host.unbalanced_group().is_err());
     }
 
     #[test]

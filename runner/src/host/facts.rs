@@ -454,6 +454,7 @@ mod tests {
             ("sys/fs/cgroup/job/cpu.max", "150000 100000"),
             ("sys/fs/cgroup/job/cpuset.cpus.effective", "0-3"),
             ("proc/self/status", "Cpus_allowed_list:\t0,2"),
+            ("sys/devices/system/cpu/online", "0-2"),
         ]);
         let limits = root.host().facts()["limits"].take();
         assert_eq!(

@@ -11,7 +11,7 @@ pub struct Gauges {
     host: Host,
     /// Temperatures, in thousandths of a degree Celsius.
     temperatures: Vec<String>,
-    /// Counts of how often heat slowed a CPU or a package down.
+    /// Counts of how often heat slowed a CPU or a package down; none if not all CPUs have one.
     throttles: Vec<String>,
     /// Where the control groups count how long their used-up quotas kept them from running; `None`
     /// if that cannot be read.
@@ -41,7 +41,11 @@ impl Gauges {
     pub fn of(host: &Host) -> Self {
         Self {
             temperatures: host.temperature_files(),
-            throttles: host.throttle_counts(),
+            throttles: if host.without_throttle_counts() == Ok(Vec::new()) {
+                host.throttle_counts()
+            } else {
+                Vec::new()
+            },
             quotas: host.throttle_files().ok(),
             first_and_last: match allowed_cpus()[..] {
                 [first, .., last] => Some([first, last]),
@@ -142,6 +146,17 @@ impl Host {
                 .map(|what| format!("{CPUS}/cpu{cpu}/thermal_throttle/{what}_throttle_count"))
         });
         files.filter(|file| self.path(file).exists()).collect()
+    }
+
+    /// CPUs that show no such count: of them nothing is known.
+    pub(crate) fn without_throttle_counts(&self) -> Fact<Vec<usize>> {
+        let mut without = self.cpus()?;
+        let counts = self.throttle_counts();
+        without.retain(|cpu| {
+            let folder = format!("{CPUS}/cpu{cpu}/");
+            !counts.iter().any(|file| file.starts_with(&folder))
+        });
+        Ok(without)
     }
 }
 

@@ -77,10 +77,8 @@ pub(crate) fn cpus(host: &Host) -> Vec<Cpu> {
         let socket = host
             .number(&format!("{folder}/topology/physical_package_id"))
             .unwrap_or(0);
-        let core = host
-            .number(&format!("{folder}/topology/core_id"))
-            .unwrap_or(number as u64);
-        if seen.insert((socket, core)) {
+        let core = host.core_of(number).unwrap_or_else(|_| number.to_string());
+        if seen.insert(core) {
             let cluster = last_cache(host, &folder).unwrap_or(0);
             cpus.push(Cpu {
                 number,
@@ -250,7 +248,10 @@ mod tests {
 
     #[test]
     fn cores_are_counted_once_and_clusters_are_those_that_share_the_last_cache() {
-        let root = MadeUp::new(&[("proc/self/status", "Cpus_allowed_list:\t0-7")]);
+        let root = MadeUp::new(&[
+            ("proc/self/status", "Cpus_allowed_list:\t0-7"),
+            ("sys/devices/system/cpu/online", "0-7"),
+        ]);
         for cpu in 0..8 {
             let folder = format!("{CPUS}/cpu{cpu}");
             root.write(

@@ -95,6 +95,11 @@ impl Host {
         read_text(&self.path(path)).map_err(|reason| format!("/{path} {reason}"))
     }
 
+    /// Whether a file is there. Where the kernel does not let this process look, that is unknown.
+    pub(crate) fn is_there(&self, path: &str) -> Fact<bool> {
+        is_there(&self.path(path)).map_err(|reason| format!("/{path} {reason}"))
+    }
+
     /// A number that a file says.
     pub(crate) fn number(&self, path: &str) -> Fact<u64> {
         let text = self.read(path)?;
@@ -179,6 +184,7 @@ impl Host {
         if self.path(folder).is_dir() {
             return Ok(Some(format!("/{folder} is there")));
         }
+        self.read("proc/cpuinfo")?;
         // Only x86 has these flags, and there every hypervisor sets the one above.
         flags.map(|_| None).map_err(|_| {
             "/proc/cpuinfo has no `flags`, in which x86 shows it, and firmware names none"
@@ -206,9 +212,8 @@ impl Host {
         let mut allowed =
             cpu_list(list).ok_or_else(|| format!("{file}: `{field}{}`", start_of(list)))?;
         // The list may name CPUs that are offline, or that this machine does not have.
-        if let Ok(online) = self.cpus() {
-            allowed.retain(|cpu| online.contains(cpu));
-        }
+        let online = self.cpus()?;
+        allowed.retain(|cpu| online.contains(cpu));
         if allowed.is_empty() {
             return Err(format!(
                 "{file}: `{field}{list}` names no CPU that is online"
@@ -277,28 +282,26 @@ impl Host {
 
     /// Physical cores of the CPUs that may be used.
     pub(crate) fn cores(&self) -> Fact<usize> {
-        let cores: Fact<BTreeSet<String>> = self
-            .allowed_cpus()?
-            .into_iter()
-            .map(|cpu| {
-                let topology = format!("{CPUS}/cpu{cpu}/topology");
-                // Numbers of cores may repeat from die to die; some kernels know none and say -1.
-                let siblings = ["core_cpus_list", "thread_siblings_list"];
-                let mut siblings = siblings.iter().filter_map(|file| {
-                    let list = self.read(&format!("{topology}/{file}")).ok()?;
-                    (!list.is_empty()).then_some(list)
-                });
-                siblings.next().map_or_else(
-                    || {
-                        let number = |file| self.number(&format!("{topology}/{file}"));
-                        let package = number("physical_package_id")?;
-                        Ok(format!("{package}: {}", number("core_id")?))
-                    },
-                    Ok,
-                )
-            })
-            .collect();
+        let cpus = self.allowed_cpus()?.into_iter();
+        let cores: Fact<BTreeSet<String>> = cpus.map(|cpu| self.core_of(cpu)).collect();
         cores.map(|cores| cores.len())
+    }
+
+    /// The physical core of a CPU: a text that its siblings share.
+    pub(crate) fn core_of(&self, cpu: usize) -> Fact<String> {
+        let topology = format!("{CPUS}/cpu{cpu}/topology");
+        // Numbers of cores may repeat from die to die; some kernels know none and say -1.
+        for file in ["core_cpus_list", "thread_siblings_list"] {
+            match self.read(&format!("{topology}/{file}")) {
+                Ok(list) if !list.is_empty() => return Ok(list),
+                _ => {}
+            }
+        }
+        let number = |file| self.number(&format!("{topology}/{file}"));
+        let package = number("physical_package_id")?;
+        // Older kernels do not number dies.
+        let die = number("die_id").unwrap_or(0);
+        Ok(format!("{package}: {die}: {}", number("core_id")?))
     }
 
     /// CPUs that are online.
@@ -401,8 +404,16 @@ impl Host {
         text.lines()
             .filter_map(|line| line.split_once(':'))
             .find_map(|(key, value)| (key.trim() == name).then(|| value.trim().to_owned()))
+            .filter(|value| !value.is_empty())
             .ok_or_else(|| format!("/proc/cpuinfo has no `{name}`"))
     }
+}
+
+/// Whether a file is there; or why that cannot be told, as a clause that goes on after the file's
+/// name.
+pub(crate) fn is_there(path: &Path) -> Fact<bool> {
+    path.try_exists()
+        .map_err(|error| format!("cannot be read: {error}"))
 }
 
 /// What a file says, without white space around it; or why it says nothing, as a clause that goes
@@ -526,6 +537,37 @@ mod tests {
             root.write(&siblings, &cpu.to_string());
         }
         assert_eq!(root.host().cores(), Ok(4));
+    }
+
+    #[test]
+    fn cpus_that_may_be_used_are_unknown_where_nothing_says_which_are_online() {
+        let root = MadeUp::new(&[("proc/self/status", "Cpus_allowed_list:\t0-127")]);
+        let reason = root.host().allowed_cpus().unwrap_err();
+        assert!(reason.contains("online is not there"), "{reason}");
+    }
+
+    #[test]
+    fn numbers_of_cores_that_repeat_from_die_to_die_are_of_several_cores() {
+        let root = made_up();
+        for cpu in 0..4 {
+            let folder = format!("{CPUS}/cpu{cpu}/topology");
+            root.write(&format!("{folder}/die_id"), &(cpu % 2).to_string());
+        }
+        assert_eq!(root.host().cores(), Ok(4));
+    }
+
+    #[test]
+    fn whether_a_hypervisor_is_beneath_is_unknown_where_the_processor_cannot_be_read() {
+        let root = made_up();
+        fs::remove_file(root.host().path("proc/cpuinfo")).unwrap();
+        fs::create_dir(root.host().path("proc/cpuinfo")).unwrap();
+        let reason = root.host().hypervisor().unwrap_err();
+        assert!(
+            reason.starts_with("/proc/cpuinfo cannot be read"),
+            "{reason}"
+        );
+        let root = MadeUp::new(&[("proc/cpuinfo", "flags\t\t:")]);
+        assert!(root.host().hypervisor().is_err());
     }
 
     #[test]

@@ -10,12 +10,14 @@ use runner::host::doctor::{
     Circumstances, Diagnosis, Disk, Severity, Stacking, Tool, examine, first_look,
 };
 use runner::host::frequency::clock::Clock;
+use runner::host::frequency::recipe::recipe;
+use runner::host::frequency::tree::Tree;
 use tempfile::TempDir;
 
 use crate::common;
 
 /// A quiet machine of four CPUs with a driver, made for measuring.
-const FIT: [(&str, &str); 35] = [
+const FIT: [(&str, &str); 38] = [
     ("proc/cmdline", "quiet mitigations=auto"),
     (
         "proc/cpuinfo",
@@ -42,6 +44,18 @@ const FIT: [(&str, &str); 35] = [
     ("sys/devices/system/cpu/cpu3/cpu_capacity", "1024"),
     (
         "sys/devices/system/cpu/cpu0/thermal_throttle/core_throttle_count",
+        "0",
+    ),
+    (
+        "sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count",
+        "0",
+    ),
+    (
+        "sys/devices/system/cpu/cpu2/thermal_throttle/core_throttle_count",
+        "0",
+    ),
+    (
+        "sys/devices/system/cpu/cpu3/thermal_throttle/core_throttle_count",
         "0",
     ),
     ("sys/devices/system/cpu/cpufreq/boost", "0"),
@@ -285,6 +299,74 @@ fn cpus_of_unequal_strength_are_a_warning_that_names_the_strong_ones() {
         diagnosis.findings[0].remedy.contains("taskset -c 0,2-3 "),
         "{diagnosis}"
     );
+}
+
+#[test]
+fn cpus_that_share_a_core_are_a_warning_where_the_kernel_only_lists_them() {
+    let siblings: Vec<(String, &str)> = (0..4)
+        .map(|cpu| {
+            let file = format!("{CPUS}/cpu{cpu}/topology/thread_siblings_list");
+            (file, if cpu < 2 { "0-1" } else { "2-3" })
+        })
+        .collect();
+    let mut changes: Vec<(&str, &str)> = siblings.iter().map(|(it, list)| (&**it, *list)).collect();
+    let seen = "smt/active = 0 (4 CPUs that may be used, on 2 cores)";
+    assert_finds(&changes, Severity::Warning, "smt", seen);
+    let remedy = diagnose(&changes).findings.remove(0).remedy;
+    assert!(!remedy.contains("smt/control"), "{remedy}");
+    // Siblings that may not be used share with nobody.
+    changes.push(("proc/self/status", "Cpus_allowed_list:\t0,2"));
+    assert_eq!(diagnose(&changes).find("smt"), None);
+}
+
+#[test]
+fn trials_are_not_sent_to_the_one_cpu_that_is_the_strongest() {
+    let capacity = |cpu: usize| format!("{CPUS}/cpu{cpu}/cpu_capacity");
+    let (little, big) = (capacity(0), [capacity(1), capacity(2)]);
+    let changes = [
+        (&*little, "250"),
+        (&*big[0], "850"),
+        (&*big[1], "850"),
+        (&*capacity(3), "1024"),
+    ];
+    let diagnosis = diagnose(&changes);
+    assert_one(&diagnosis, Severity::Warning, "unequal-cpus", "(1 CPU)");
+    let remedy = &diagnosis.findings[0].remedy;
+    assert!(remedy.contains("taskset -c 1-2 "), "{remedy}");
+}
+
+#[test]
+fn what_cannot_be_read_of_a_frequency_driver_is_told_as_that() {
+    for (file, seen) in [
+        ("scaling_driver", "which driver"),
+        ("scaling_available_governors", "which governors"),
+        ("scaling_available_frequencies", "the highest frequency"),
+    ] {
+        let policy = format!("{CPUS}/cpufreq/policy0");
+        let root = host(&[
+            (&format!("{policy}/scaling_driver"), "acpi-cpufreq"),
+            (
+                &format!("{policy}/scaling_available_governors"),
+                "performance",
+            ),
+            (
+                &format!("{policy}/scaling_available_frequencies"),
+                "1000000 2000000",
+            ),
+            ("proc/self/status", "Cpus_allowed_list:\t0-1"),
+        ]);
+        let tree = Tree::at(&root.path().join(CPUS));
+        assert_eq!(recipe(&tree, &[0, 1]).unwrap().khz, 2_000_000);
+        let path = root.path().join(&policy).join(file);
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        let error = recipe(&tree, &[0, 1]).unwrap_err().to_string();
+        assert!(
+            error.contains(&format!("policy0/{file} cannot be read: ")),
+            "{error}"
+        );
+        assert!(error.contains(seen), "{error}");
+    }
 }
 
 #[test]
@@ -785,6 +867,21 @@ fn heat_that_slowed_cpus_down_is_a_warning() {
 }
 
 #[test]
+fn heat_is_unknown_where_only_some_cpus_count_it() {
+    let root = host(&[]);
+    let folder = root.path().join(CPUS).join("cpu3/thermal_throttle");
+    fs::remove_dir_all(folder).unwrap();
+    let diagnosis = examine(&Host::at(root.path()), &good());
+    let of_heat = |clause: &String| clause.contains("heat");
+    assert!(!diagnosis.in_order.iter().any(of_heat), "{diagnosis}");
+    let unknown = diagnosis.unknown.iter().find(|it| of_heat(it)).unwrap();
+    assert!(
+        unknown.contains("cpu3/thermal_throttle is not there"),
+        "{unknown}"
+    );
+}
+
+#[test]
 fn addresses_that_are_always_the_same_are_a_warning() {
     let changes = [("proc/sys/kernel/randomize_va_space", "0")];
     assert_finds(
@@ -928,6 +1025,18 @@ fn several_memory_nodes_are_a_warning_while_the_kernel_moves_pages_between_them(
     assert_finds(&[nodes], Severity::Warning, "memory-nodes", "2 nodes");
     let still = [nodes, ("proc/sys/kernel/numa_balancing", "0")];
     assert_finds(&still, Severity::Note, "memory-nodes", "numa_balancing = 0");
+}
+
+#[test]
+fn the_memory_node_to_keep_to_is_one_whose_cpus_may_be_used() {
+    let diagnosis = diagnose(&[
+        ("sys/devices/system/node/online", "0-1"),
+        ("sys/devices/system/node/has_cpu", "0-1"),
+        ("sys/devices/system/node/node0/cpulist", "4-7"),
+        ("sys/devices/system/node/node1/cpulist", "0-3"),
+    ]);
+    let remedy = &diagnosis.find("memory-nodes").unwrap().remedy;
+    assert!(remedy.contains("--cpunodebind=1 --membind=1"), "{remedy}");
 }
 
 #[test]

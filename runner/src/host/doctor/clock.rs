@@ -4,7 +4,7 @@ use super::Severity::{Note, Unfit, Warning};
 use super::{Circumstances, Diagnosis};
 use crate::host::frequency::recipe;
 use crate::host::frequency::tree::{Policy, Tree};
-use crate::host::{CPUS, Host, show_cpus};
+use crate::host::{CPUS, Host, show_cpus, start_of};
 
 /// Services that write the files by which a frequency is fixed, and the process that each runs as.
 /// The kernel shows fifteen characters of a name.
@@ -33,7 +33,7 @@ pub(super) fn check(host: &Host, diagnosis: &mut Diagnosis) {
     if !is_of_all {
         let reason = format!(
             "no policy in /{CPUS}/cpufreq has CPU {}",
-            show_cpus(&without)
+            start_of(&show_cpus(&without))
         );
         for what in [
             "who chooses the frequency",
@@ -69,6 +69,8 @@ fn frequency(host: &Host, around: &Circumstances, diagnosis: &mut Diagnosis) {
     } else if host.is_virtual() == Ok(true) {
         "measure on the machine itself, not in a virtual one: `cargo runner sweep --mode fixed` there; here, \
          compare branches of one thread count only (`--mode dynamic`)"
+    } else if host.read("proc/cpuinfo").is_ok() && host.cpu_field("flags").is_err() {
+        "load the frequency driver of this processor, if Linux has one"
     } else {
         "load the CPU's frequency driver (`modprobe acpi-cpufreq`; intel_pstate and amd_pstate are chosen on \
          the kernel's command line and in the firmware's setup)"
@@ -115,7 +117,7 @@ fn boost(host: &Host, policies: &[Policy], diagnosis: &mut Diagnosis) {
     let (mut is_known, mut is_unclear) = (false, false);
     for (file, [off, on]) in of_host.into_iter().chain(of_policies) {
         let file = format!("{CPUS}/{file}");
-        if !host.path(&file).exists() {
+        if host.is_there(&file) == Ok(false) {
             continue; // no host has all of them
         }
         let value = host.read(&file).and_then(|value| {
@@ -241,7 +243,11 @@ fn heat(host: &Host, diagnosis: &mut Diagnosis) {
         diagnosis.known::<()>(what, Err(reason));
         return;
     }
-    let mut is_known = true;
+    let of_all = host.without_throttle_counts().and_then(|without| {
+        let missing = |cpu| format!("/{CPUS}/cpu{cpu}/thermal_throttle is not there");
+        without.first().map_or(Ok(()), |cpu| Err(missing(cpu)))
+    });
+    let mut is_known = diagnosis.known(what, of_all).is_some();
     for file in files {
         match diagnosis.known(what, host.number(&file)) {
             Some(0) => {}

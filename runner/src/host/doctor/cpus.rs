@@ -134,10 +134,14 @@ fn siblings(host: &Host, diagnosis: &mut Diagnosis) {
     let Some(active) = diagnosis.known("CPUs that share a core", active) else {
         return;
     };
-    if !active {
+    let cpus = host.allowed_cpus().ok().zip(host.cores().ok());
+    // Kernels that cannot switch siblings off say 0 whatever there is.
+    let shares = cpus
+        .as_ref()
+        .is_some_and(|(cpus, cores)| *cores < cpus.len());
+    if !active && !shares {
         return diagnosis.good("no two CPUs share a core, as far as the kernel knows");
     }
-    let cpus = host.allowed_cpus().ok().zip(host.cores().ok());
     let cpus = cpus.map_or(String::new(), |(cpus, cores)| {
         let cpus = count(cpus.len(), "CPU", "CPUs");
         format!(
@@ -148,10 +152,14 @@ fn siblings(host: &Host, diagnosis: &mut Diagnosis) {
     diagnosis.add(
         Warning,
         "smt",
-        format!("/{file} = 1{cpus}"),
+        format!("/{file} = {}{cpus}", u8::from(active)),
         "two threads may share a core although another is free, and a searching one slows its neighbour; \
          beyond the number of cores a curve shows the cores' sharing, too",
-        format!("echo off | sudo tee /{CPUS}/smt/control, or `--threads 1..=cores`"),
+        if active {
+            format!("echo off | sudo tee /{CPUS}/smt/control, or `--threads 1..=cores`")
+        } else {
+            "`--threads 1..=cores`".to_owned()
+        },
     );
 }
 
@@ -163,9 +171,9 @@ fn strengths(host: &Host, diagnosis: &mut Diagnosis) {
     let Some(kinds) = diagnosis.known("whether the CPUs are equally strong", kinds) else {
         return;
     };
-    let [strongest, _, ..] = kinds.as_slice() else {
+    if kinds.len() < 2 {
         return diagnosis.good("all CPUs are equally strong");
-    };
+    }
     let seen: Vec<String> = kinds
         .iter()
         .map(|kind| format!("{} ({})", kind.sign, count(kind.cpus.len(), "CPU", "CPUs")))
@@ -177,7 +185,7 @@ fn strengths(host: &Host, diagnosis: &mut Diagnosis) {
         "a trial's time depends on which CPUs its threads happen to get",
         format!(
             "taskset -c {} cargo runner sweep …",
-            show_cpus(&strongest.cpus)
+            show_cpus(kinds::to_choose(&kinds))
         ),
     );
 }
@@ -286,13 +294,15 @@ fn memory_nodes(host: &Host, diagnosis: &mut Diagnosis) {
     let folder = "sys/devices/system/node";
     let file = format!("{folder}/online");
     let nodes = host.cpus_in(&file).and_then(|nodes| {
-        let first = nodes.first().copied();
-        let first = first.ok_or_else(|| format!("/{file} names none"))?;
-        Ok((first, nodes.len()))
+        if nodes.is_empty() {
+            return Err(format!("/{file} names none"));
+        }
+        Ok(nodes)
     });
-    let Some((first, nodes)) = diagnosis.known("memory nodes", nodes) else {
+    let Some(all) = diagnosis.known("memory nodes", nodes) else {
         return;
     };
+    let nodes = all.len();
     if nodes < 2 {
         return diagnosis.good("there is one memory node");
     }
@@ -300,7 +310,14 @@ fn memory_nodes(host: &Host, diagnosis: &mut Diagnosis) {
     let with_cpus = host
         .cpus_in(&format!("{folder}/has_cpu"))
         .unwrap_or_default();
-    let node = with_cpus.first().unwrap_or(&first);
+    // One whose CPUs this process may use, where that is known: `numactl` takes no other.
+    let allowed = host.allowed_cpus().unwrap_or_default();
+    let has_allowed = |node: &&usize| {
+        let cpus = host.cpus_in(&format!("{folder}/node{node}/cpulist"));
+        cpus.is_ok_and(|cpus| cpus.iter().any(|cpu| allowed.contains(cpu)))
+    };
+    let node = all.iter().find(has_allowed);
+    let node = node.or(with_cpus.first()).unwrap_or(&all[0]);
     let file = "proc/sys/kernel/numa_balancing";
     let balancing = diagnosis.known("whether the kernel moves pages", host.read(file));
     let balancing = balancing.unwrap_or_else(|| "unknown".to_owned());
@@ -329,7 +346,13 @@ fn kernel(host: &Host, diagnosis: &mut Diagnosis) {
     }
     let file = "sys/devices/system/clocksource/clocksource0/current_clocksource";
     let source = host.read(file).and_then(|source| match &*source {
-        "tsc" | "kvm-clock" | "hyperv_clocksource_tsc_page" | "arch_sys_counter" => Ok(None),
+        "tsc"
+        | "kvm-clock"
+        | "hyperv_clocksource_tsc_page"
+        | "arch_sys_counter"
+        | "riscv_clocksource"
+        | "timebase"
+        | "tod" => Ok(None),
         "hpet" | "acpi_pm" | "jiffies" | "pit" | "xen" | "refined-jiffies" => Ok(Some(source)),
         _ => Err(format!(
             "/{file} = {source}, of which this doctor knows nothing"

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::tree::{Knob, Tree};
 use crate::host::Host;
@@ -168,14 +169,16 @@ impl Journal {
             io::ErrorKind::InvalidData => damaged(error.to_string()),
             _ => Stop::HostNotFit(format!("{shown}: the journal cannot be read: {error}")),
         })?;
-        let entry: Entry =
+        // First of which version it is: another one may have other fields.
+        let value: Value =
             serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
-        if entry.schema != SCHEMA {
-            bail!(damaged(format!(
-                "`schema` is {}, known: {SCHEMA}",
-                entry.schema
-            )));
+        if let Some(schema) = value.get("schema")
+            && *schema != SCHEMA
+        {
+            bail!(damaged(format!("`schema` is {schema}, known: {SCHEMA}")));
         }
+        let entry: Entry =
+            serde_json::from_value(value).map_err(|error| damaged(error.to_string()))?;
         if entry.sysfs != tree.root {
             bail!(Stop::BadInput(format!(
                 "{shown}: `sysfs` is {}, not {}; name that folder with --sysfs, or another journal with \
@@ -248,6 +251,15 @@ mod tests {
         assert!(!found.entry.is_of_earlier_boot());
         found.delete().unwrap();
         assert!(Journal::open(&path, &tree).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_journal_of_another_version_is_told_by_its_version_whatever_its_keys() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        fs::write(&path, "{\"schema\": 99, \"more\": []}").unwrap();
+        let said = message(Journal::open(&path, &Tree::at(folder.path())));
+        assert!(said.contains("`schema` is 99, known: 1"), "{said}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::tree::{Policy, Tree};
-use crate::host::{Fact, cpu_list, start_of};
+use crate::host::{Fact, cpu_list, is_there, start_of};
 
 /// CPUs that are equally strong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,6 +69,13 @@ pub(crate) fn of(tree: &Tree, cpus: &[usize]) -> Fact<Vec<Alike>> {
     })
 }
 
+/// The CPUs to keep trials to: the strongest of which there are two, as a pool of one worker shows
+/// little.
+pub(crate) fn to_choose(kinds: &[Alike]) -> &[usize] {
+    let several = kinds.iter().find(|kind| kind.cpus.len() > 1);
+    several.or(kinds.first()).map_or(&[], |kind| &kind.cpus)
+}
+
 /// What a file of a CPU or of its policy says; 0 says nothing.
 fn number(tree: &Tree, policies: &[Policy], cpu: usize, file: &str) -> Fact<Option<u64>> {
     let number = match file.strip_prefix("cpufreq/") {
@@ -101,7 +108,7 @@ fn monitored(tree: &Tree, cpus: &[usize]) -> Fact<Vec<Alike>> {
     let mut known = Vec::new();
     for (kind, name) in MONITORS.iter().enumerate() {
         let file = format!("../../{name}/cpus");
-        if !tree.root.join(&file).exists() {
+        if is_there(&tree.root.join(&file)) == Ok(false) {
             continue;
         }
         let text = tree.fact(&file)?;

@@ -66,7 +66,7 @@ pub fn recipe(tree: &Tree, used: &[usize]) -> Result<Recipe> {
     }
     let mut drivers = Vec::new();
     for policy in &policies {
-        drivers.push(driver(policy)?);
+        drivers.push(driver(tree, policy)?);
     }
     check_alike(tree, used)?;
     let khz = common_frequency(tree, &policies, &drivers)?;
@@ -91,7 +91,14 @@ pub fn recipe(tree: &Tree, used: &[usize]) -> Result<Recipe> {
 pub(super) const USERSPACE: &str = "userspace";
 const PERFORMANCE: &str = "performance";
 
-fn driver(policy: &Policy) -> Result<Driver> {
+fn driver(tree: &Tree, policy: &Policy) -> Result<Driver> {
+    let file = format!("cpufreq/policy{}/scaling_driver", policy.number);
+    if let Err(reason) = tree.fact(&file) {
+        bail!(unread(
+            &reason,
+            "which driver sets the frequency is not known"
+        ));
+    }
     let known = DRIVERS.iter().find(|(name, _)| *name == policy.driver);
     known.map(|(_, driver)| *driver).ok_or_else(|| {
         let names: Vec<&str> = DRIVERS.iter().map(|(name, _)| *name).collect();
@@ -103,6 +110,24 @@ fn driver(policy: &Policy) -> Result<Driver> {
         ))
         .into()
     })
+}
+
+/// What to say of a file that is there and cannot be read; a driver that lacks it is another matter.
+fn unread(reason: &str, then: &str) -> Stop {
+    Stop::HostNotFit(format!(
+        "{reason}, so {then}; look at its permissions, or ask as root"
+    ))
+}
+
+/// The same of the frequencies that a policy lists.
+fn check_readable(tree: &Tree, file: &str) -> Result<(), Stop> {
+    match tree.number_if_any(file) {
+        Ok(_) => Ok(()),
+        Err(_) => tree
+            .fact(file)
+            .map(drop)
+            .map_err(|reason| unread(&reason, "the highest frequency without boost is not known")),
+    }
 }
 
 /// CPUs that do different work in a cycle are not made equal by one frequency.
@@ -117,12 +142,18 @@ fn check_alike(tree: &Tree, used: &[usize]) -> Result<()> {
          runner …`",
         strongest.sign,
         other.sign,
-        show_cpus(&strongest.cpus)
+        show_cpus(kinds::to_choose(&kinds))
     )))
 }
 
 fn common_frequency(tree: &Tree, policies: &[Policy], drivers: &[Driver]) -> Result<u64> {
     let mut khz = u64::MAX;
+    for policy in policies {
+        check_readable(
+            tree,
+            &format!("cpufreq/policy{}/{AVAILABLE}", policy.number),
+        )?;
+    }
     for (policy, driver) in policies.iter().zip(drivers) {
         khz = khz.min(most_without_boost(tree, policy, *driver)?);
     }
@@ -143,6 +174,9 @@ fn common_frequency(tree: &Tree, policies: &[Policy], drivers: &[Driver]) -> Res
 fn most_without_boost(tree: &Tree, policy: &Policy, driver: Driver) -> Result<u64> {
     let number = policy.number;
     let missing = |file: &str| {
+        if let Err(stop) = check_readable(tree, file) {
+            return stop;
+        }
         let remedy = match driver {
             Driver::IntelPstate | Driver::IntelCpufreq => {
                 "; start Linux with `intel_pstate=passive`, or with `intel_pstate=disable` where that \
@@ -227,7 +261,8 @@ pub(crate) fn cap(tree: &Tree, policies: &[Policy]) -> Fact<Option<String>> {
             of_policy(file)?.ok_or_else(missing)
         };
         let (_, highest) = there("cpuinfo_max_freq")?;
-        let without_boost = driver(policy).and_then(|it| most_without_boost(tree, policy, it));
+        let without_boost =
+            driver(tree, policy).and_then(|it| most_without_boost(tree, policy, it));
         let least = without_boost.map_or(highest, |khz| khz.min(highest));
         let mut limits = vec![there("scaling_max_freq")?];
         // Firmware's, and a share of the highest: not every host has them.
@@ -286,7 +321,9 @@ fn at_or_below(tree: &Tree, policy: &Policy, khz: u64) -> Result<u64> {
 /// elsewhere.
 fn governor(tree: &Tree, policy: &Policy, driver: Driver) -> Result<&'static str> {
     let file = "scaling_available_governors";
-    let offered = tree.text(policy.number, file).unwrap_or_default();
+    let offered = tree
+        .fact(&format!("cpufreq/policy{}/{file}", policy.number))
+        .map_err(|reason| unread(&reason, "which governors there are is not known"))?;
     let has = |name: &str| offered.split_whitespace().any(|offered| offered == name);
     let obeys = matches!(
         driver,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use crate::host::{CPUS, Fact, Host, cpu_list, read_text, start_of};
+use crate::host::{CPUS, Fact, Host, cpu_list, is_there, read_text, start_of};
 use crate::stop::Stop;
 
 /// Where the kernel shows its CPUs.
@@ -301,7 +301,7 @@ impl Tree {
     /// A number that a file below the root says; `None` if not every host has the file and this one
     /// does not.
     pub(crate) fn number_if_any(&self, path: &str) -> Fact<Option<u64>> {
-        if !self.root.join(path).exists() {
+        if is_there(&self.root.join(path)) == Ok(false) {
             return Ok(None);
         }
         let text = self.fact(path)?;
