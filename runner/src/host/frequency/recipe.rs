@@ -112,7 +112,7 @@ fn driver(tree: &Tree, policy: &Policy) -> Result<Driver> {
     })
 }
 
-/// What to say of a file that is there and cannot be read; a driver that lacks it is another matter.
+/// What to say of a file that cannot be read and on which all depends.
 fn unread(reason: &str, then: &str) -> Stop {
     Stop::HostNotFit(format!(
         "{reason}, so {then}; look at its permissions, or ask as root"
