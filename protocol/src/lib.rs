@@ -24,4 +24,4 @@ pub use parameters::{Accepts, Parameter};
 pub use refusal::Refusal;
 pub use size::Size;
 pub use values::Values;
-pub use whole::{WholeInput, WholeProgram, WholePrograms};
+pub use whole::{WholeBuilds, WholeInput, WholeProgram, WholePrograms};

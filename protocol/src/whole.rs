@@ -1,7 +1,10 @@
-//! Programs that run as a whole: rows of `workloads/programs/programs.toml`, read by who builds
-//! them and by who runs them.
+//! Programs that run as a whole: rows of `workloads/programs/programs.toml`, or one of the user.
+//! The runner builds them, and a branch's binary runs them.
 
-use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
 
 use crate::{Accepts, Description, Parameter, Part, Size};
 
@@ -15,7 +18,7 @@ pub struct WholePrograms {
 
 /// A program of a package, and what it is asked to do. It is a workload like any other, whose
 /// iterations each run it from its start to its end.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct WholeProgram {
     /// The workload's name.
@@ -43,10 +46,25 @@ pub struct WholeProgram {
     pub unit: String,
     /// How many of them there are, for each size, smallest first.
     pub amounts: [u64; 4],
+    /// Folder of a package of the user, in which the program also runs. Its arguments are passed on
+    /// as they are, and it may print anything: an orderly end is its right answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<PathBuf>,
+}
+
+/// What a branch's binary has to know of the whole programs that were built for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WholeBuilds {
+    /// The program that no file lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<WholeProgram>,
+    /// Where programs are, by their name, for each name that a build calls itself.
+    pub binaries: BTreeMap<String, BTreeMap<String, PathBuf>>,
 }
 
 /// What is made for a program to read, of a seed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WholeInput {
     /// A file of so many mebibytes that nothing can compress.
@@ -58,6 +76,32 @@ pub enum WholeInput {
 }
 
 impl WholeProgram {
+    /// A program of the user: the binary of a package in a folder, under a name that no other
+    /// workload has. Its unit of work is a run.
+    #[must_use]
+    pub fn of_user(
+        name: String,
+        package: String,
+        binary: String,
+        folder: PathBuf,
+        arguments: Vec<String>,
+    ) -> Self {
+        Self {
+            name,
+            summary: "a program of the user".to_owned(),
+            stresses: "what it does with its pool".to_owned(),
+            package,
+            version: None,
+            binary,
+            x86_64_features: Vec::new(),
+            input: None,
+            arguments,
+            unit: "runs".to_owned(),
+            amounts: [1; 4],
+            folder: Some(folder),
+        }
+    }
+
     /// The workload.
     #[must_use]
     pub fn description(&self) -> Description {

@@ -5,6 +5,7 @@ pub mod binary;
 mod cargo_config;
 pub mod edits;
 pub mod rewriting;
+pub(crate) mod user;
 pub(crate) mod variant;
 mod whole;
 mod workspace;
@@ -213,6 +214,8 @@ impl<'a> Builder<'a> {
         if let Programs::Whole(_) = self.recipe.programs {
             folders.push(&whole);
         }
+        let of_user = self.recipe.programs.whole();
+        folders.extend(of_user.filter_map(|it| it.folder.as_deref()));
         if branches
             .iter()
             .any(|branch| matches!(branch.source, Source::Fork { .. }))
@@ -263,6 +266,12 @@ impl<'a> Builder<'a> {
         let features = features_on(branch, &metadata, &package)?;
         if is_rewritten {
             self.rewrite(branch, &workspace, &metadata)?;
+        }
+        // What is wrong with a program of the user is told before anything is compiled.
+        for program in self.recipe.programs.whole() {
+            if let Some(home) = &program.folder {
+                self.prepare_user(branch, program, home)?;
+            }
         }
         Ok(Prepared { package, features })
     }
@@ -441,9 +450,16 @@ impl<'a> Builder<'a> {
     ) -> Result<Vec<u8>> {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = Command::new(cargo);
+        // The checkout's own settings and toolchain file apply wherever the target folder lies; a
+        // program of the user has settings of its own.
+        let of_user = self.folder.join(&branch.name).join(user::FOLDER);
+        let settings = if workspace.starts_with(of_user) {
+            workspace
+        } else {
+            self.recipe.checkout.root()
+        };
         command
-            // The checkout's own settings and toolchain file apply wherever the target folder lies.
-            .current_dir(self.recipe.checkout.root())
+            .current_dir(settings)
             .args(&arguments[..1])
             .arg("--manifest-path")
             .arg(workspace.join("Cargo.toml"))

@@ -1,14 +1,13 @@
 //! Whole programs of the registry, each built with one branch's rayon-core and otherwise as its
 //! package says: with the lock file and the release profile that it was published with.
 
-use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use protocol::WholeProgram;
+use protocol::{WholeBuilds, WholeProgram};
 use toml::{Table, Value};
 
 use crate::build::edits::copy_folder;
@@ -21,13 +20,21 @@ use crate::system::digest;
 const LINKER: &str = "linker";
 
 impl Builder<'_> {
-    /// Builds the whole programs of a branch in each of its layouts, and says in JSON where they
-    /// are: an object of paths by program for each binary of the branch.
+    /// Builds the whole programs of a branch in each of its layouts, and says where they are: a
+    /// [`WholeBuilds`] in JSON.
     pub(super) fn build_whole(&self, branch: &Branch, target: &Path) -> Result<String> {
-        let mut tables: BTreeMap<String, BTreeMap<&str, PathBuf>> = BTreeMap::new();
+        let mut built = WholeBuilds::default();
         let layouts = *self.recipe.layouts_of(&branch.source).end();
         for program in self.recipe.programs.whole() {
-            let folder = self.prepare_whole(branch, program)?;
+            let folder = match &program.folder {
+                Some(home) => self.prepare_user(branch, program, home)?,
+                None => self.prepare_whole(branch, program)?,
+            };
+            built.user = program
+                .folder
+                .as_ref()
+                .map(|_| program.clone())
+                .or(built.user);
             let all = program.x86_64_features.join(",+");
             let has_features = cfg!(target_arch = "x86_64") && !all.is_empty();
             let features = has_features
@@ -57,13 +64,11 @@ impl Builder<'_> {
                 };
                 let (copy, _) = self.keep_copy(&made)?;
                 let binary = Recipe::binary(&branch.name, layout);
-                tables
-                    .entry(binary)
-                    .or_default()
-                    .insert(&program.name, copy);
+                let binaries = built.binaries.entry(binary).or_default();
+                binaries.insert(program.name.clone(), copy);
             }
         }
-        Ok(serde_json::to_string(&tables)?)
+        Ok(serde_json::to_string(&built)?)
     }
 
     /// Where the linker of a program with so many layouts is, and then the shuffled binaries by
@@ -161,7 +166,7 @@ fn write_linker(folder: &Path, layouts: u32) -> Result<()> {
 }
 
 /// A lock file without its rayon-core, which cargo then chooses anew: that of a patch as well.
-fn freed(lock: &str) -> String {
+pub(super) fn freed(lock: &str) -> String {
     const HEAD: &str = "[[package]]\n";
     let others = lock
         .split(HEAD)

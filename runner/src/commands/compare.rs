@@ -1,11 +1,16 @@
 //! `compare`: a sweep of branches that are named on the command line, and a page for a pull
 //! request.
 
+use std::path::PathBuf;
+
 use anyhow::Result;
 use clap::Args;
 use serde_json::Value;
 
 use super::sweep::{self, SweepArgs, SweepCommand};
+use crate::build::user;
+use crate::config::catalogue;
+use crate::options::folder;
 use crate::options::project::Project;
 use crate::record::manifest::Manifest;
 use crate::record::sweep_dir::SweepDir;
@@ -22,8 +27,31 @@ pub(crate) struct CompareArgs {
     #[arg(value_name = "BRANCH", num_args = 2.., required_unless_present = "resume",
           conflicts_with_all = ["resume", "branches"])]
     specs: Vec<String>,
+    /// Compare a program of yours instead of the workloads: the folder of a Cargo package that uses
+    /// rayon. It is copied, built with each branch, and runs in that folder with the words after
+    /// `--`
+    #[arg(long, value_name = "DIR", value_parser = folder,
+          conflicts_with_all = ["preset", "experiment", "workloads", "size", "parameters", "input", "machine",
+                                "instrument", "placement"])]
+    program: Option<PathBuf>,
+    /// The binary of that package, if it has several
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "program",
+        conflicts_with = "resume"
+    )]
+    bin: Option<String>,
     #[command(flatten)]
     sweep: SweepArgs,
+    /// Arguments of the program
+    #[arg(
+        last = true,
+        value_name = "ARGUMENT",
+        requires = "program",
+        conflicts_with = "resume"
+    )]
+    arguments: Vec<String>,
 }
 
 /// What `--help` says below the options.
@@ -39,10 +67,21 @@ Examples:
       branches of branches.toml, and a combination of the fork's features
   cargo runner compare published:1.13.0 git:https://example.org/rayon#0123abc
       a release and a commit
+  cargo runner compare master champion --program ../my-service -- --config bench.toml
+      a program of yours with the published rayon-core and with `champion`: wall and CPU time, memory
   cargo runner compare --resume
       continue the newest unfinished comparison; if there is none, print the newest again
 
+Of a program (--program) each trial is one run, and each branch has 7 builds that differ only in the order of their
+functions, which are linked anew and not compiled anew. That makes 21 runs: 7 of each branch, and 7 of the first under
+a second name as A/A control. It runs on as many threads as there are CPUs; a run may take 5 minutes. Other options:
+--threads 1,2 --trials 15 --timeout 3600. It has to end by itself, with exit code 0. Nothing is written into its
+folder, unless the program does so. It is built by this checkout's compiler, with its own lock file and profile.
+
 A sweep like any other (see `sweep --help`). The analysis prints the table and judges; it needs Python 3.11 or newer.";
+
+/// Seconds that a run of a program may take twice: half of them and it hangs.
+const TIMEOUT_S: f64 = 600.0;
 
 pub(crate) fn run(project: &Project, arguments: &CompareArgs) -> Result<Exit> {
     let config = match arguments.specs.as_slice() {
@@ -55,8 +94,33 @@ pub(crate) fn run(project: &Project, arguments: &CompareArgs) -> Result<Exit> {
         config,
         page: Some(page),
         goes_on: false,
+        program: arguments.program.clone(),
     };
-    sweep::run_for(project, &arguments.sweep, &command)
+    let sweep = match &arguments.program {
+        Some(folder) if command.config.is_some() => {
+            let bin = arguments.bin.as_deref();
+            let program = user::find(folder, bin, &arguments.arguments)?;
+            let sweep = sweep_of(&arguments.sweep, &program.name);
+            catalogue::list_user(program);
+            sweep
+        }
+        _ => arguments.sweep.clone(),
+    };
+    sweep::run_for(project, &sweep, &command)
+}
+
+/// The options of a sweep of a program of the user, for what was not typed.
+fn sweep_of(typed: &SweepArgs, program: &str) -> SweepArgs {
+    let mut sweep = typed.clone();
+    let selection = &mut sweep.selection;
+    selection.timeout.get_or_insert(TIMEOUT_S);
+    let definition = &mut selection.definition;
+    definition.workloads = Some(program.to_owned());
+    definition.threads.get_or_insert_with(|| "cpus".to_owned());
+    definition.iterations.get_or_insert(1);
+    // Each iteration is a process of its own, and a first one was run before the sweep.
+    definition.warmup_iterations = Some(0);
+    sweep
 }
 
 fn page(

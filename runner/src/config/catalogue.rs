@@ -1,7 +1,7 @@
 //! The workloads that there are: nothing of them is linked, so that the tool speaks whether or not
 //! a pool compiles.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use protocol::{Description, Part, WholeProgram, WholePrograms};
 
@@ -22,6 +22,16 @@ static WHOLE: LazyLock<Vec<WholeProgram>> = LazyLock::new(|| {
     rows.program
 });
 
+/// The program of the user that this process compares, which no file lists.
+static USER: OnceLock<(WholeProgram, Description)> = OnceLock::new();
+
+/// Lists a program of the user, at most one in a process: [`find`], [`whole`] and [`known`] have it
+/// from now on.
+pub(crate) fn list_user(program: WholeProgram) {
+    let description = program.description();
+    drop(USER.set((program, description)));
+}
+
 /// What a branch is built with: the less, the sooner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Programs {
@@ -39,8 +49,7 @@ impl Programs {
     /// The least that has the workloads of these names.
     pub(crate) fn with<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let names: Vec<&str> = names.into_iter().collect();
-        let whole = WHOLE
-            .iter()
+        let whole = all_whole()
             .map(|it| it.name.as_str())
             .filter(|name| names.contains(name));
         let whole: Vec<&str> = whole.collect();
@@ -76,7 +85,7 @@ impl Programs {
 
     /// Those that a build tells of; of whole programs all, whether or not they are among them.
     pub(crate) fn descriptions(self) -> impl Iterator<Item = &'static Description> {
-        all().iter().filter(move |it| self.has(&it.name))
+        described().filter(move |it| self.has(&it.name))
     }
 }
 
@@ -85,7 +94,7 @@ static ALL: LazyLock<Vec<Description>> = LazyLock::new(|| {
     protocol::workloads().iter().cloned().chain(whole).collect()
 });
 
-/// Every workload, in the order in which it is listed.
+/// Every workload of the files, in the order in which it is listed.
 ///
 /// # Panics
 /// If a file of workloads has a row that is none.
@@ -96,7 +105,7 @@ pub fn all() -> &'static [Description] {
 
 /// The workload called `name`.
 pub(crate) fn find(name: &str) -> Option<&'static Description> {
-    all().iter().find(|description| description.name == name)
+    described().find(|description| description.name == name)
 }
 
 /// Names of all workloads.
@@ -110,12 +119,11 @@ pub fn names() -> Vec<&'static str> {
 
 /// All workloads as they are picked: whole programs are meant by their group, by name or by glob.
 pub(crate) fn known() -> Vec<Known<'static>> {
-    let group = |name| whole(name).map(|_| GROUP);
-    names()
-        .into_iter()
-        .map(|name| Known {
-            name,
-            group: group(name),
+    let group = |name: &str| whole(name).map(|_| GROUP);
+    described()
+        .map(|it| Known {
+            name: it.name.as_str(),
+            group: group(&it.name),
         })
         .collect()
 }
@@ -123,7 +131,17 @@ pub(crate) fn known() -> Vec<Known<'static>> {
 /// The whole program called `name`.
 #[must_use]
 pub fn whole(name: &str) -> Option<&'static WholeProgram> {
-    WHOLE.iter().find(|it| it.name == name)
+    all_whole().find(|it| it.name == name)
+}
+
+/// The whole programs, that of the user last.
+fn all_whole() -> impl Iterator<Item = &'static WholeProgram> {
+    WHOLE.iter().chain(USER.get().map(|(program, _)| program))
+}
+
+/// Every workload, that of the user last.
+fn described() -> impl Iterator<Item = &'static Description> {
+    all().iter().chain(USER.get().map(|(_, it)| it))
 }
 
 #[cfg(test)]

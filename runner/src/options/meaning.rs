@@ -2,7 +2,7 @@
 //! branches and the host they make what is asked.
 
 use anyhow::{Context as _, Result, bail};
-use protocol::Placement;
+use protocol::{Placement, WholeProgram};
 
 use super::Selection;
 use crate::config::catalogue;
@@ -43,6 +43,8 @@ pub(crate) fn asked(
         .map(|trials| instrument(trials, &branches, &loads))
         .transpose()?;
     let trials = meant.trials.context(CHECKED)?;
+    let whole = loads.iter().filter_map(|it| catalogue::whole(&it.workload));
+    let program = whole.filter(|it| it.folder.is_some()).next_back().cloned();
     let asked = Asked {
         preset: preset.unwrap_or_else(|| "experiment".to_owned()),
         experiment: selection.experiment.is_some().then(|| row.kept()),
@@ -61,6 +63,12 @@ pub(crate) fn asked(
         seed: selection.seed.unwrap_or(1),
         timeout_s: selection.timeout.unwrap_or(60.0),
         instrument,
+        program: program.map(|it| WholeProgram {
+            folder: it
+                .folder
+                .map(|folder| project.checkout.shown_without_folders(&folder).into()),
+            ..it
+        }),
     };
     check(&asked, selection.shard)?;
     Ok((asked, branches))

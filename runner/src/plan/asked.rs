@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use protocol::{Description, Placement, Size, Values};
+use protocol::{Description, Placement, Size, Values, WholeProgram};
 use serde::{Deserialize, Serialize};
 
 use crate::config::TWIN_SUFFIX;
@@ -171,6 +171,9 @@ pub struct Asked {
     /// What is counted beside the times; left out if nothing is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instrument: Option<Instrument>,
+    /// The program of the user that is its workload; of its folder, only the name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<WholeProgram>,
 }
 
 /// Trials of instrumented builds: they count what the scheduler does and are never timed.

@@ -351,7 +351,8 @@ fn small(index: usize) -> u16 {
 fn unordered(asked: &Asked, identities: &BTreeMap<String, String>) -> Plan {
     let mut kinds = Vec::new();
     for load in 0..asked.workloads.len() {
-        if asked.sequential_load(load) == load {
+        // A program of the user has no sequential twin.
+        if asked.sequential_load(load) == load && asked.program.is_none() {
             kinds.push(Kind {
                 load,
                 program: Program::Sequential,

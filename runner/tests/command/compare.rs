@@ -1,5 +1,8 @@
 //! `compare` as its user meets it: branches in a word, and a page that others can believe.
 
+use std::fs;
+use std::path::Path;
+
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
 use serde_json::Value;
@@ -121,4 +124,131 @@ fn one_branch_alone_is_no_comparison() {
     run(&folder, &["compare", "master"])
         .code(2)
         .stderr(contains("2"));
+}
+
+/// A package with that code in its main function.
+fn package(folder: &Path, dependencies: &str, code: &str) -> String {
+    let manifest = format!(
+        "[package]\nname = \"mine\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[dependencies]\n{dependencies}\n"
+    );
+    fs::create_dir_all(folder.join("src")).unwrap();
+    fs::write(folder.join("Cargo.toml"), manifest).unwrap();
+    fs::write(
+        folder.join("src/main.rs"),
+        format!("fn main() {{ {code} }}\n"),
+    )
+    .unwrap();
+    folder.display().to_string()
+}
+
+#[test]
+fn a_program_of_the_user_is_built_with_each_branch_and_runs_in_its_folder_which_stays_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let sweeps = folder.path().join("sweeps").display().to_string();
+    let own = folder.path().join("mine");
+    let code = "rayon::join(|| (), || ()); println!(\"{:?}\", std::time::SystemTime::now()); \
+                assert!(std::env::args().eq([std::env::args().next().unwrap(), \"--an\".into(), \"argument\".into()])); \
+                assert!(std::path::Path::new(\"src/main.rs\").exists());";
+    let own_shown = package(&own, "rayon = \"1.10\"", code);
+    let words = |argument| {
+        [
+            &[
+                "compare",
+                "master",
+                "same=published:1.13.0",
+                "--program",
+                &own_shown,
+            ][..],
+            &[
+                "--layouts",
+                "1",
+                "--trials",
+                "4",
+                "--threads",
+                "2",
+                "--format",
+                "json",
+            ],
+            &["--output", &sweeps, "--", "--an", argument],
+        ]
+        .concat()
+        .into_iter()
+        .map(str::to_owned)
+        .collect::<Vec<String>>()
+    };
+    let run_with = |argument| {
+        let words = words(argument);
+        run(
+            &folder,
+            &words.iter().map(String::as_str).collect::<Vec<_>>(),
+        )
+    };
+    let output = run_with("argument").success().get_output().stdout.clone();
+    let page: Value = serde_json::from_slice(&output).unwrap();
+    let rows = page["rows"].as_array().unwrap();
+    assert_eq!(
+        rows.len(),
+        3,
+        "master, its twin, same, and nothing sequential: {page}"
+    );
+    assert!(
+        rows[2]["ratio"].is_number() && rows[2]["cpu_ratio"].is_number(),
+        "{page}"
+    );
+    let mut left: Vec<_> = fs::read_dir(&own)
+        .unwrap()
+        .map(|it| it.unwrap().file_name())
+        .collect();
+    left.sort();
+    assert_eq!(
+        left,
+        ["Cargo.toml", "src"],
+        "neither a lock file nor builds"
+    );
+
+    // It is compared on what it is asked to do, so a failure there is bad input.
+    run_with("other")
+        .code(2)
+        .stderr(contains("does not end in order on `master`"))
+        .stderr(contains("assertion failed"));
+}
+
+#[test]
+fn a_program_that_cannot_be_compared_is_bad_input_before_anything_is_built() {
+    let folder = tempfile::tempdir().unwrap();
+    let sweeps = folder.path().join("sweeps").display().to_string();
+    let idle = package(&folder.path().join("idle"), "", "");
+    let several = package(&folder.path().join("several"), "rayon = \"1\"", "");
+    fs::create_dir_all(folder.path().join("several/src/bin")).unwrap();
+    fs::write(
+        folder.path().join("several/src/bin/other.rs"),
+        "fn main() {}",
+    )
+    .unwrap();
+    let empty = folder.path().join("empty").display().to_string();
+    fs::create_dir(&empty).unwrap();
+    for (program, message) in [
+        (&idle, "`mine` does not use rayon-core"),
+        (
+            &several,
+            "several binaries; name one by --bin: `mine`, `other`",
+        ),
+        (&empty, "there is no Cargo.toml"),
+    ] {
+        run(
+            &folder,
+            &[
+                "compare",
+                "master",
+                "champion",
+                "--program",
+                program,
+                "--output",
+                &sweeps,
+            ],
+        )
+        .code(2)
+        .stderr(contains(message))
+        .stderr(contains("building").not());
+    }
 }

@@ -8,11 +8,10 @@
 mod inputs;
 mod whole;
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
-use protocol::WholePrograms;
+use protocol::{WholeBuilds, WholePrograms};
 use workloads::workload::Workload;
 use workloads::{catalogue, program};
 
@@ -21,17 +20,15 @@ use whole::Whole;
 /// The file of rows.
 pub const ROWS: &str = include_str!("../programs.toml");
 
-/// [`program::main`] with the study's workloads, then the whole programs. `table` says where those
-/// are that were built: an object of paths by name in JSON, for each name that a build calls
-/// itself, of which this one is `build`.
+/// [`program::main`] with the study's workloads, then the whole programs. `table` says in JSON where
+/// those are that were built: [`WholeBuilds`], of which this build is `build`.
 ///
 /// # Panics
 /// If the table is not as the runner writes it, and as [`program::main`] does.
 #[must_use]
 pub fn main(variant: &'static str, build: &str, table: &str) -> ExitCode {
-    let mut tables: BTreeMap<String, BTreeMap<String, PathBuf>> =
-        serde_json::from_str(table).expect("the runner writes the table");
-    let mut binaries = tables.remove(build).unwrap_or_default();
+    let mut built: WholeBuilds = serde_json::from_str(table).expect("the runner writes the table");
+    let mut binaries = built.binaries.remove(build).unwrap_or_default();
     // Beside the folder of binaries, so that it outlives the trial and goes with the builds.
     let program = std::env::current_exe().unwrap_or_default();
     let common = program
@@ -40,7 +37,8 @@ pub fn main(variant: &'static str, build: &str, table: &str) -> ExitCode {
         .unwrap_or(Path::new("."))
         .join("common");
     let rows: WholePrograms = toml::from_str(ROWS).expect("its tests read the file of rows");
-    let whole = rows.program.into_iter().map(|row| -> Box<dyn Workload> {
+    let rows = rows.program.into_iter().chain(built.user);
+    let whole = rows.map(|row| -> Box<dyn Workload> {
         let binary = binaries.remove(&row.name);
         Box::new(Whole::new(row, binary, common.clone()))
     });

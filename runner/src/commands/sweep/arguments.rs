@@ -106,6 +106,8 @@ pub(crate) struct SweepCommand {
     /// Whether the same command line goes on after an interruption; otherwise that takes
     /// `--resume`.
     pub(crate) goes_on: bool,
+    /// Where the program of the user is that a sweep compares.
+    pub(crate) program: Option<PathBuf>,
 }
 
 impl SweepCommand {
@@ -117,6 +119,7 @@ impl SweepCommand {
             config,
             page: None,
             goes_on: true,
+            program: None,
         }
     }
 }

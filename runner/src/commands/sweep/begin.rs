@@ -66,6 +66,7 @@ pub(super) fn begin(
         &inputs,
         &binaries[&asked.baseline][0],
     )?;
+    let ran = try_program(&asked, &binaries[&asked.baseline][0])?;
     let whole = plan::order(&asked, &identities(&measured));
     let plan_digest = whole.digest();
     let shard = arguments.selection.shard;
@@ -73,6 +74,15 @@ pub(super) fn begin(
     let (instrumented, measured) = measured
         .into_iter()
         .partition(|branch| branch.source.is_instrumented());
+    if let (Some(ran), Some(program)) = (ran, &asked.program) {
+        tell!(
+            "note: `{}` ran for {:.1} s on `{}`; {} such runs follow",
+            program.binary,
+            ran.as_secs_f64(),
+            asked.baseline,
+            plan.len()
+        );
+    }
     let host = machines::host_id(&asked);
     let facts = machines::host_facts(&asked);
     let checkout = project.checkout.commit();
@@ -115,6 +125,37 @@ pub(super) fn begin(
         inputs,
         building,
     })
+}
+
+/// Runs a program of the user once, so that what it cannot do is told before anything is measured,
+/// and what it reads is in memory; how long that took.
+fn try_program(asked: &Asked, binary: &Path) -> Result<Option<Duration>> {
+    let Some(program) = &asked.program else {
+        return Ok(None);
+    };
+    let request = Request {
+        threads: asked.threads[0],
+        ..Request::tiny(&program.name)
+    };
+    let limit = Duration::from_secs_f64(asked.timeout_s);
+    let ended = binary::ask(binary, &request, limit)
+        .ok_or_else(|| Stop::Interrupted("interrupted before anything was measured".to_owned()))?;
+    let failure = match ended.result {
+        Ok(_) => return Ok(Some(ended.process)),
+        Err(failure) => failure,
+    };
+    let said = failure
+        .stderr_tail
+        .map(|tail| format!("; it said:\n{tail}"))
+        .unwrap_or_default();
+    bail!(Stop::BadInput(format!(
+        "`{}` with the arguments {:?} does not end in order on `{}`, within {} s, so nothing is measured: {}{said}",
+        program.binary,
+        program.arguments,
+        asked.baseline,
+        asked.timeout_s / 2.0,
+        failure.reason
+    )))
 }
 
 /// Has a build read the instance files: the error for a broken one names its line once, before

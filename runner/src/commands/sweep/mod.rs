@@ -27,6 +27,7 @@ pub(crate) fn run(project: &Project, arguments: &SweepArgs) -> Result<Exit> {
         config,
         page: None,
         goes_on: false,
+        program: None,
     };
     run_for(project, arguments, &command)
 }
@@ -62,7 +63,7 @@ pub(crate) fn run_for(
     restore_leftover(&arguments.selection.frequency.setup())?;
     let ready = match start {
         Start::New(wanted) => begin::begin(project, arguments, command, *wanted)?,
-        Start::Resume(sweep) => resume::resume(project, arguments, sweep)?,
+        Start::Resume(sweep) => resume::resume(project, arguments, command, sweep)?,
     };
     measure::measure(project, arguments, command, ready)
 }

@@ -2,10 +2,11 @@
 
 use anyhow::{Result, bail};
 
-use super::arguments::SweepArgs;
+use super::arguments::{SweepArgs, SweepCommand};
 use super::ready::{Measured, Ready, build_all, warn_of};
-use crate::config::Branch;
+use crate::build::user;
 use crate::config::checkout::Commit;
+use crate::config::{Branch, catalogue};
 use crate::host::Host;
 use crate::options::project::Project;
 use crate::plan;
@@ -14,8 +15,26 @@ use crate::record::manifest::{Manifest, MeasuredBranch, identities};
 use crate::record::sweep_dir::SweepDir;
 use crate::stop::Stop;
 
-pub(super) fn resume(project: &Project, arguments: &SweepArgs, sweep: SweepDir) -> Result<Ready> {
+pub(super) fn resume(
+    project: &Project,
+    arguments: &SweepArgs,
+    command: &SweepCommand,
+    sweep: SweepDir,
+) -> Result<Ready> {
     let manifest = sweep.manifest()?;
+    if let Some(program) = &manifest.asked.program {
+        let Some(folder) = &command.program else {
+            bail!(Stop::BadInput(format!(
+                "{} compares `{}`, whose folder results do not keep: go on by \
+                 `cargo runner compare --resume {} --program DIR`",
+                manifest.name,
+                program.binary,
+                project.reference_to(&sweep)
+            )));
+        };
+        let found = user::find(folder, Some(&program.binary), &program.arguments)?;
+        catalogue::list_user(found);
+    }
     if !manifest.shards.is_empty() {
         bail!(Stop::BadInput(format!(
             "{} is merged from shards; go on with those that are not finished, then merge again",

@@ -1,0 +1,333 @@
+//! A program of the user, for `compare --program`: which binary of which package is meant, and a
+//! copy of it for each branch, so that nothing is written into the user's folders.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+use cargo_metadata::{DependencyKind, Metadata, Package, PackageId};
+use protocol::WholeProgram;
+use toml::{Table, Value};
+
+use crate::build::edits::copy_folder;
+use crate::build::whole::freed;
+use crate::build::{Builder, features_on};
+use crate::config::{Branch, catalogue};
+use crate::stop::Stop;
+use crate::system::{digest, subprocess};
+
+/// Folder of a branch in which the copies are.
+pub(super) const FOLDER: &str = "user";
+
+/// Lines of cargo's output shown when it does not understand a package.
+const STDERR_LINES: usize = 10;
+
+/// The program that `--program`, `--bin` and the words after `--` mean.
+///
+/// # Errors
+/// [`Stop::BadInput`] that says what is there instead.
+pub(crate) fn find(
+    typed: &Path,
+    binary: Option<&str>,
+    arguments: &[String],
+) -> Result<WholeProgram> {
+    let shown = format!("--program {}", typed.display());
+    let bad = |why: String| Stop::BadInput(format!("{shown}: {why}"));
+    let folder = typed
+        .canonicalize()
+        .map_err(|error| bad(format!("{error}; name the folder of a Cargo package")))?;
+    let manifest = folder.join("Cargo.toml");
+    if !manifest.is_file() {
+        bail!(bad(
+            "there is no Cargo.toml; name the folder of a Cargo package".to_owned()
+        ));
+    }
+    let metadata = described(&folder).map_err(|why| bad(format!("{why:#}")))?;
+    let is_here = |it: &&Package| it.manifest_path.as_std_path() == manifest;
+    let own: Vec<&Package> = metadata.packages.iter().filter(is_here).collect();
+    let among = if own.is_empty() {
+        metadata.packages.iter().collect()
+    } else {
+        own
+    };
+    let (package, binary) = pick(&among, binary).map_err(bad)?;
+    let is_taken = catalogue::find(&binary).is_some();
+    let name = format!("{}{binary}", if is_taken { "my-" } else { "" });
+    let home = package
+        .manifest_path
+        .parent()
+        .context("a manifest is in a folder")?;
+    Ok(WholeProgram::of_user(
+        name,
+        package.name.to_string(),
+        binary,
+        home.as_std_path().to_owned(),
+        arguments.to_vec(),
+    ))
+}
+
+/// The package and the binary that are meant; or why none is.
+fn pick<'p>(among: &[&'p Package], wanted: Option<&str>) -> Result<(&'p Package, String), String> {
+    let binaries = |package: &'p Package| {
+        let targets = package.targets.iter().filter(|it| it.is_bin());
+        targets.map(move |it| (package, it.name.clone()))
+    };
+    let all: Vec<(&Package, String)> = among.iter().copied().flat_map(binaries).collect();
+    let names: Vec<String> = all.iter().map(|(_, name)| format!("`{name}`")).collect();
+    let names = names.join(", ");
+    if all.is_empty() {
+        return Err("no package there has a binary".to_owned());
+    }
+    if let Some(wanted) = wanted {
+        let found = all.into_iter().find(|(_, name)| name == wanted);
+        return found.ok_or_else(|| format!("no binary `{wanted}`; known: {names}"));
+    }
+    let default = among.iter().find_map(|it| it.default_run.as_ref());
+    let mut meant = all.iter().filter(|(package, name)| {
+        all.len() == 1 || (package.default_run.as_ref() == Some(name) && default == Some(name))
+    });
+    match (meant.next(), meant.next()) {
+        (Some(it), None) => Ok(it.clone()),
+        _ => Err(format!("several binaries; name one by --bin: {names}")),
+    }
+}
+
+/// What cargo says of a package and its workspace, without a look at what they depend on: so it
+/// writes no lock file.
+fn described(folder: &Path) -> Result<Metadata> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["metadata", "--no-deps", "--format-version=1"])
+        .current_dir(folder)
+        .output()
+        .context("`cargo` cannot be run")?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let said = subprocess::last_lines(&said, STDERR_LINES).unwrap_or_default();
+        bail!("cargo cannot read the package:\n{said}");
+    }
+    serde_json::from_slice(&output.stdout).context("`cargo metadata` cannot be understood")
+}
+
+/// The folders that a program is built from: its workspace, and those of path dependencies beside
+/// it.
+#[derive(Debug, PartialEq, Eq)]
+struct Tree {
+    /// The deepest folder that holds them all.
+    base: PathBuf,
+    /// The program's workspace, seen from `base`.
+    workspace: PathBuf,
+    /// All workspaces, seen from `base`, outer ones first.
+    parts: Vec<PathBuf>,
+}
+
+impl Tree {
+    fn of(home: &Path) -> Result<Self> {
+        let first = described(home)?;
+        let workspace = first.workspace_root.as_std_path().to_owned();
+        let mut roots = vec![workspace.clone()];
+        let mut left = vec![first];
+        while let Some(metadata) = left.pop() {
+            let dependencies = metadata.packages.iter().flat_map(|it| &it.dependencies);
+            for folder in dependencies.filter_map(|it| it.path.as_ref()) {
+                let folder = folder.as_std_path();
+                if !roots.iter().any(|root| folder.starts_with(root)) {
+                    let further = described(folder)?;
+                    roots.push(further.workspace_root.as_std_path().to_owned());
+                    left.push(further);
+                }
+            }
+        }
+        roots.sort();
+        let holds_all = |folder: &&Path| roots.iter().all(|root| root.starts_with(folder));
+        let base = workspace.ancestors().find(holds_all).unwrap_or(&workspace);
+        let seen = |root: &Path| root.strip_prefix(base).map(Path::to_owned);
+        Ok(Self {
+            workspace: seen(&workspace)?,
+            parts: roots
+                .iter()
+                .map(|root| seen(root))
+                .collect::<Result<_, _>>()?,
+            base: base.to_owned(),
+        })
+    }
+}
+
+impl Builder<'_> {
+    /// Copies a program of the user for a branch, has the copy take the branch's rayon-core, and
+    /// checks that cargo does so and that the program uses it. Gives the package's folder.
+    pub(super) fn prepare_user(
+        &self,
+        branch: &Branch,
+        program: &WholeProgram,
+        home: &Path,
+    ) -> Result<PathBuf> {
+        let tree = Tree::of(home)?;
+        let place = digest::of_bytes(tree.base.as_os_str().as_encoded_bytes());
+        let copy = self.folder.join(&branch.name).join(FOLDER);
+        let copy = copy.join(format!("{}-{}", program.name, &place[..8]));
+        let root = tree.base.join(&tree.workspace);
+        let lock = fs::read_to_string(root.join("Cargo.lock")).ok();
+        let package = home.strip_prefix(&tree.base)?.join("Cargo.toml");
+        let workspace = tree.workspace.join("Cargo.toml");
+        let mut manifests = vec![package.clone(), workspace.clone()];
+        manifests.dedup();
+        let mut texts: Vec<(PathBuf, String)> = Vec::new();
+        let mut is_direct = false;
+        for place in manifests {
+            let file = tree.base.join(&place);
+            let text = fs::read_to_string(&file)
+                .with_context(|| format!("{} cannot be read", file.display()))?;
+            let mut manifest: Table = text.parse()?;
+            if place == package {
+                is_direct = self.depend(branch, &mut manifest)?;
+            }
+            if place == workspace {
+                self.patch(branch, &mut manifest)?;
+            }
+            let stamp = digest::of_bytes(lock.as_deref().unwrap_or_default().as_bytes());
+            let text = format!(
+                "# Written by `cargo runner compare` beside the lock file {stamp}.\n{}",
+                toml::to_string(&manifest)?
+            );
+            texts.push((place, text));
+        }
+        // Cargo adapts the lock file; as long as nothing changes, it need not do so again.
+        let is_adapted = texts.iter().all(|(place, text)| {
+            fs::read_to_string(copy.join(place)).is_ok_and(|earlier| earlier == *text)
+        });
+        let copied_lock = tree.workspace.join("Cargo.lock");
+        let adapted = is_adapted
+            .then(|| fs::read_to_string(copy.join(&copied_lock)).ok())
+            .flatten();
+        let new_lock = adapted.or_else(|| lock.as_deref().map(freed));
+        for part in &tree.parts {
+            let new_text = |file: &Path| {
+                let file = part.join(file);
+                let is_it = |(place, _): &&(PathBuf, String)| *place == file;
+                let manifest = texts.iter().find(is_it).map(|(_, text)| text);
+                let lock = new_lock.as_ref().filter(|_| file == copied_lock);
+                manifest.or(lock).map(|text| text.clone().into_bytes())
+            };
+            copy_folder(&tree.base.join(part), &copy.join(part), new_text)?;
+        }
+        let folder = copy.join(package.parent().unwrap_or(Path::new("")));
+        let metadata = self.metadata(branch, &folder)?;
+        if !uses_rayon(program, is_direct, &metadata) {
+            bail!(Stop::BadInput(format!(
+                "--program: `{}` does not use rayon-core, so every branch would be the same program; \
+                 `cargo tree -i rayon-core` in its folder shows what would",
+                program.binary
+            )));
+        }
+        let taken = self.resolved(branch, &metadata)?;
+        features_on(branch, &metadata, &taken)?;
+        let locked = lock.as_deref().and_then(locked_version);
+        if let Some(locked) =
+            locked.filter(|it| branch.baseline && *it != taken.version.to_string())
+        {
+            tell!(
+                "note: the Cargo.lock of `{}` has rayon-core {locked}; it is compared as built with {}, to which \
+                 `cargo update -p rayon-core` would bring it",
+                program.binary,
+                taken.version
+            );
+        }
+        Ok(folder)
+    }
+
+    /// Lets a package depend on the branch's rayon-core, with its features; whether it did so
+    /// before.
+    fn depend(&self, branch: &Branch, manifest: &mut Table) -> Result<bool> {
+        let ours: Table = self.recipe.manifest(branch, &[])?.parse()?;
+        let ours = &ours["dependencies"]["rayon-core"];
+        let dependencies = manifest
+            .entry("dependencies")
+            .or_insert_with(|| Table::new().into());
+        let Some(dependencies) = dependencies.as_table_mut() else {
+            return Ok(false);
+        };
+        let own = dependencies.get("rayon-core").cloned();
+        let mut merged = ours.as_table().cloned().unwrap_or_default();
+        if let Some(own) = own.as_ref().and_then(Value::as_table) {
+            let features = |it: &Table| {
+                let listed = it.get("features").and_then(Value::as_array).cloned();
+                listed.unwrap_or_default()
+            };
+            let all = [features(&merged), features(own)].concat();
+            merged.insert("features".to_owned(), all.into());
+            let kept = own.iter().filter(|(key, _)| *key == "optional");
+            merged.extend(kept.map(|(key, it)| (key.clone(), it.clone())));
+        }
+        dependencies.insert("rayon-core".to_owned(), merged.into());
+        Ok(own.is_some())
+    }
+
+    /// Lets a workspace take the branch's rayon-core, and none of its own.
+    fn patch(&self, branch: &Branch, manifest: &mut Table) -> Result<()> {
+        let ours: Table = self.recipe.manifest(branch, &[])?.parse()?;
+        let ours = ours.get("patch").and_then(|it| it.get("crates-io"));
+        let ours = ours.and_then(Value::as_table).cloned().unwrap_or_default();
+        let mut patches = Table::new();
+        if let Some(Value::Table(own)) = manifest.remove("patch") {
+            patches = own;
+        }
+        let mut of_registry = match patches.remove("crates-io") {
+            Some(Value::Table(own)) => own,
+            _ => Table::new(),
+        };
+        of_registry.remove("rayon-core");
+        of_registry.extend(ours);
+        patches.insert("crates-io".to_owned(), of_registry.into());
+        manifest.insert("patch".to_owned(), patches.into());
+        Ok(())
+    }
+}
+
+/// Whether the program is linked with rayon-core, apart from what this runner lets it depend on.
+fn uses_rayon(program: &WholeProgram, is_direct: bool, metadata: &Metadata) -> bool {
+    let nodes = metadata.resolve.as_ref().map_or(&[][..], |it| &it.nodes);
+    let is_root = |it: &&Package| it.source.is_none() && *it.name == program.package;
+    let Some(root) = metadata.packages.iter().find(is_root) else {
+        return false;
+    };
+    let is_core = |id: &PackageId| {
+        let package = metadata.packages.iter().find(|it| it.id == *id);
+        package.is_some_and(|it| *it.name == "rayon-core")
+    };
+    let (mut seen, mut left) = (BTreeSet::new(), vec![&root.id]);
+    while let Some(id) = left.pop() {
+        let own = nodes
+            .iter()
+            .filter(|it| it.id == *id)
+            .flat_map(|it| &it.deps);
+        let linked = own.filter(|dependency| {
+            let mut kinds = dependency.dep_kinds.iter();
+            kinds.any(|it| it.kind == DependencyKind::Normal)
+        });
+        for dependency in linked.map(|it| &it.pkg) {
+            if is_core(dependency) && (is_direct || *id != root.id) {
+                return true;
+            }
+            if seen.insert(dependency) {
+                left.push(dependency);
+            }
+        }
+    }
+    false
+}
+
+/// The version of rayon-core that a lock file has.
+fn locked_version(lock: &str) -> Option<String> {
+    let lock: Table = lock.parse().ok()?;
+    let packages = lock.get("package")?.as_array()?;
+    let is_it = |it: &&Value| it.get("name").and_then(Value::as_str) == Some("rayon-core");
+    let version = packages.iter().find(is_it)?.get("version")?;
+    version.as_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+#[path = "user_tests.rs"]
+mod tests;
