@@ -13,24 +13,23 @@ from functools import cache
 
 import polars as pl
 
-from sweep_analysis.draw import svg
 from sweep_analysis.read.labels import capital, count, listed
 from sweep_analysis.read.load import CHECKOUT, Sweep
 from sweep_analysis.read.schema import TWIN_SUFFIX
 from sweep_analysis.report import hosts
 from sweep_analysis.report.asked import Asked, Made, host, moment
 from sweep_analysis.report.figures import figures
+from sweep_analysis.report.pictures import picture
 from sweep_analysis.report.statement_changes import CHANGES
 from sweep_analysis.report.statement_counts import COUNTS
 from sweep_analysis.report.statement_gains import GAINS
 from sweep_analysis.report.statement_tables import TABLES
+from sweep_analysis.report.statement_users import forest_of, host_cost
 from sweep_analysis.report.statement_validation import VALIDATIONS
 from sweep_analysis.say import tables
 from sweep_analysis.say.comparison import counted_once
 from sweep_analysis.stats.compare import UNCLEAR, UNJUDGED, WAITS
 
-PICTURES = CHECKOUT / "results" / "figures"
-"""Where the pictures of statements lie."""
 _PROGRAMS = ("workloads/workloads.toml", "workloads/programs/programs.toml")
 """The files that list all programs."""
 
@@ -134,17 +133,7 @@ def _figure(asked: Asked) -> Made:
             and name.startswith(figure.name)
             and name in (charts := figure.whole())
         ):
-            drawn = svg.draw(charts[name])
-            light, dark = (
-                PICTURES / f"{moment(asked.sweep)}-{name}{theme}.svg" for theme in ("", "-dark")
-            )
-            text = (
-                "<picture>\n"
-                f'  <source media="(prefers-color-scheme: dark)" srcset="{asked.link(dark)}">\n'
-                f'  <img alt="{figure.title}" src="{asked.link(light)}">\n'
-                "</picture>\n"
-            )
-            return text, {light: drawn, dark: svg.dark(drawn)}
+            return picture(asked, f"{moment(asked.sweep)}-{name}", figure.title, charts[name])
     raise asked.refused(
         f"no figure `{name}`", "name a file of the report's `figures/`, without its ending"
     )
@@ -155,6 +144,7 @@ _TEXTS: dict[str, Callable[[Asked], str]] = {
     "tally": _tally,
     "distinguished": _distinguished,
     "hosts": _hosts,
+    "host-cost": host_cost,
     **CHANGES,
     **COUNTS,
     **GAINS,
@@ -170,11 +160,19 @@ def _without_pictures(make: Callable[[Asked], str]) -> Callable[[Asked], Made]:
 KINDS: dict[str, Callable[[Asked], Made]] = {
     **{name: _without_pictures(make) for name, make in _TEXTS.items()},
     "figure": _figure,
+    "forest": forest_of,
 }
 """By name. What each takes besides sweeps is in its docstring."""
 
-SEVERAL_MACHINES = {"evidence", "validated", "validated-differences", "published", "replays"}
+SEVERAL_MACHINES = {
+    "evidence",
+    "forest",
+    "validated",
+    "validated-differences",
+    "published",
+    "replays",
+}
 """Kinds that may name sweeps of several machines, as they say of each number which it is."""
 
-WITHOUT_SWEEPS = {"hosts", "lines", "losses"}
+WITHOUT_SWEEPS = {"hosts", "host-cost", "lines", "losses"}
 """Kinds that find their sweeps by themselves."""

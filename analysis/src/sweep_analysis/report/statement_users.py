@@ -1,0 +1,73 @@
+"""Statements for somebody who may use a branch: one picture of all programs, and what a call costs on a host."""
+
+from __future__ import annotations
+
+import tomllib
+
+import polars as pl
+
+from sweep_analysis.draw.forest_plots import QUANTITIES, Part, forest
+from sweep_analysis.read.labels import count, with_panel
+from sweep_analysis.report.asked import Asked, Made, host
+from sweep_analysis.report.hosts import HOSTS
+from sweep_analysis.report.pictures import picture
+from sweep_analysis.say.comparison import threads_of
+
+NANOSECONDS = 1000.0
+"""From so many on, a cost is told in microseconds."""
+
+
+def forest_of(asked: Asked) -> Made:
+    """A forest plot of one branch against another: wall and CPU time of every program of every sweep.
+
+    Words: the other branch, the branch, and what the programs of each sweep are, one word a sweep.
+    """
+    against, branch, *kinds = asked.words
+    if len(kinds) != len(asked.sweeps):
+        raise asked.refused(
+            f"{count(len(kinds), 'word')} for the programs of {count(len(asked.sweeps), 'sweep')}",
+            "say in one word for each sweep what its programs are",
+        )
+    parts, threads = [], set()
+    for kind, analysis in zip(kinds, asked.sweeps, strict=True):
+        rows = with_panel(analysis.judgement.comparisons).filter(
+            pl.col("quantity").is_in(list(QUANTITIES)),
+            level="workload",
+            baseline=against,
+            branch=branch,
+        )
+        if rows.is_empty():
+            raise asked.refused(
+                f"`{branch}` is nowhere compared with `{against}` in {analysis.sweep.path.name}",
+                "name branches that each sweep has",
+            )
+        told = {threads_of(analysis.judgement.comparisons, row) for row in rows.rows(named=True)}
+        threads |= told
+        programs = rows["panel"].n_unique()
+        day = analysis.sweep.path.name[: len("2026-11-20")]
+        parts.append(Part([f"{programs} {kind}", f"{host(analysis)}, {day}"], rows))
+    width = " or ".join(sorted(threads))
+    shown = "; ".join(", ".join(part.title) for part in parts)
+    alone = f"Change of wall and CPU time of {branch} against {against} with {width}: {shown}"
+    text, files = picture(asked, f"forest-{branch}", alone, forest(parts))
+    about = (
+        f"`{branch}` against `{against}` with {width}, with 95 % intervals: left of zero is less. "
+        "A full point is significant, a hollow one is inconclusive; grey is the noise floor. "
+        f"Each part ran on a host of its own {asked.source()}."
+    )
+    return f"{text}\n{about}\n", files
+
+
+def host_cost(asked: Asked) -> str:
+    """What a cost of the model was measured to be on a host. Words: the host, and the key of `here.toml`."""
+    name, key = asked.words
+    file = HOSTS / name / "here.toml"
+    if not file.exists():
+        raise asked.refused(f"no host `{name}` was calibrated", f"name a folder of {HOSTS.name}/")
+    costs = [
+        table[key] for table in tomllib.loads(file.read_text()).values() if key in (table or {})
+    ]
+    if not costs or not str(costs[0]["source"]).startswith("measured"):
+        raise asked.refused(f"`{key}` was not measured there", "name a measured cost of its file")
+    value = costs[0]["value"]
+    return f"{value / NANOSECONDS:.1f} µs" if value >= NANOSECONDS else f"{value:.0f} ns"
