@@ -43,8 +43,8 @@ pub(crate) fn asked(
         .map(|trials| instrument(trials, &branches, &loads))
         .transpose()?;
     let trials = meant.trials.context(CHECKED)?;
-    let whole = loads.iter().filter_map(|it| catalogue::whole(&it.workload));
-    let program = whole.filter(|it| it.folder.is_some()).next_back().cloned();
+    let mut whole = loads.iter().filter_map(|it| catalogue::whole(&it.workload));
+    let program = whole.find(|it| it.folder.is_some()).cloned();
     let asked = Asked {
         preset: preset.unwrap_or_else(|| "experiment".to_owned()),
         experiment: selection.experiment.is_some().then(|| row.kept()),

@@ -1,14 +1,16 @@
 //! One whole program as a workload.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-use protocol::{Description, Refusal, WholeProgram};
+use protocol::{Description, Metric, Refusal, WholeProgram};
 use rayon::ThreadPool;
 use sha2::{Digest as _, Sha256};
+use workloads::usage::UsageSample;
 use workloads::workload::{Instance, Mismatch, Setup, Workload};
 
 use crate::inputs;
@@ -81,9 +83,21 @@ impl Workload for Whole {
             known: self
                 .common
                 .join(format!("{seed}-{amount}-{name}-{version}.answer")),
+            floor_bytes: None,
             last: None,
         }))
     }
+}
+
+/// The metric that [`Run`] adds for a program of the user.
+const PEAK_MEMORY: &str = "peak_memory";
+
+/// What this process may come to need beside, while a program runs.
+const SPARE_BYTES: u64 = 1 << 20;
+
+/// The most memory that this process, or one that it started and that has ended, ever had.
+fn peak_bytes() -> u64 {
+    UsageSample::now().counts.max_rss_bytes
 }
 
 /// A program, ready to be run again and again.
@@ -96,6 +110,9 @@ struct Run {
     folder: Option<PathBuf>,
     /// File of what the first run ever gave, on whatever branch.
     known: PathBuf,
+    /// Peak memory of this process and those before it, to which the kernel raises that of every
+    /// process that is started from here.
+    floor_bytes: Option<u64>,
     /// How the last run ended, and what it printed.
     last: Option<io::Result<Output>>,
 }
@@ -110,8 +127,10 @@ impl Run {
             // What it complains of ends up where the runner keeps what a failed trial says.
             .stderr(Stdio::inherit());
         if let Some(folder) = &self.folder {
-            command.current_dir(folder);
+            // What it prints is not looked at, and would be memory of this process.
+            command.current_dir(folder).stdout(Stdio::null());
         }
+        self.floor_bytes.get_or_insert_with(peak_bytes);
         self.last = Some(command.output());
         self.amount
     }
@@ -151,6 +170,21 @@ impl Instance for Run {
     /// The pool stays asleep: the program has one of its own.
     fn run_on(&mut self, _: &ThreadPool) -> u64 {
         self.run(self.threads)
+    }
+
+    /// The peak memory of a program of the user, if it is more than the kernel tells of any.
+    fn metrics(&self) -> BTreeMap<String, Metric> {
+        let peak = peak_bytes();
+        let floor = self.floor_bytes.unwrap_or(peak);
+        let is_told = self.folder.is_some() && peak > floor + SPARE_BYTES;
+        let metric = Metric {
+            value: peak as f64,
+            unit: "bytes".to_owned(),
+        };
+        is_told
+            .then(|| (PEAK_MEMORY.to_owned(), metric))
+            .into_iter()
+            .collect()
     }
 
     /// The answer is a digest of what the program printed; of a program of the user, which may
@@ -269,6 +303,34 @@ mod tests {
             matches!(&failed, Failure::WrongAnswer { actual, .. } if actual.contains('7')),
             "{failed:?}"
         );
+    }
+
+    #[test]
+    fn the_peak_memory_of_a_program_is_told_if_it_is_more_than_that_of_this_process() {
+        let common = tempfile::tempdir().unwrap();
+        let arguments = [
+            "if=/dev/zero",
+            "of=/dev/null",
+            "bs=64M",
+            "count=1",
+            "status=none",
+        ];
+        let row = |binary: &str, arguments: &[&str]| {
+            let own = arguments.iter().map(|&it| it.to_owned()).collect();
+            let [name, package, binary] = ["mine", "mine", binary].map(str::to_owned);
+            WholeProgram::of_user(name, package, binary, common.path().to_owned(), own)
+        };
+        let metrics = |path: &str, arguments: &[&str]| {
+            let row = row("it", arguments);
+            let whole = Whole::new(row, Some(path.into()), common.path().to_owned());
+            measure::run_workload("", &whole, &Request::tiny("mine"))
+                .unwrap()
+                .metrics
+        };
+        assert!(!metrics("/bin/true", &[]).contains_key(PEAK_MEMORY));
+        let told = &metrics("/bin/dd", &arguments)[PEAK_MEMORY];
+        assert!(told.value > f64::from(64 << 20), "{told:?}");
+        assert!(told.value < f64::from(80 << 20), "{told:?}");
     }
 
     #[test]

@@ -81,7 +81,7 @@ def _block(part: Part, theme: Theme) -> alt.HConcatChart:
 
 def _side(
     rows: pl.DataFrame, order: list[str], theme: Theme, name: str, *, has_names: bool
-) -> alt.LayerChart:
+) -> alt.LayerChart | alt.FacetChart:
     shown = rows.with_columns(
         (pl.col("time_ratio") - 1).alias("change"),
         (pl.col("ratio_low") - 1).alias("low"),
@@ -125,7 +125,7 @@ def _side(
         return {"x": alt.X(f"{low}:Q", scale=x, axis=axis), "x2": high, "y": y}
 
     ink = {"y": y, "color": alt.value(theme.ink)}
-    layered: alt.LayerChart = alt.layer(
+    layered: alt.LayerChart | alt.FacetChart = alt.layer(
         base.mark_bar(color=theme.grid, height=ROW - 5).encode(**between("band_low", "band_high")),
         base.mark_rule(color=theme.faint_ink).encode(x=alt.datum(0, scale=x)),
         base.mark_rule(strokeWidth=1.8, color=theme.ink).encode(**between("low", "high")),

@@ -18,8 +18,9 @@ QUANTITY_NAMES = {
     "p50": "median latency",
     "p99": "p99 latency",
     "cycles": "cycles",
+    "memory": "peak memory",
 }
-"""Keys of `compare.QUANTITIES` in sentences."""
+"""Keys of `compare.QUANTITIES` in sentences, and memory, which only `say.user_program` compares."""
 
 
 @dataclass(frozen=True)

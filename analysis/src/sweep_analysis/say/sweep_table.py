@@ -18,6 +18,7 @@ from sweep_analysis.say.cautions import voids
 from sweep_analysis.say.columns import Column, Look, table
 from sweep_analysis.say.conditions import conditions
 from sweep_analysis.say.headline import headline, headline_lines
+from sweep_analysis.say.user_program import program_lines
 from sweep_analysis.stats.agreements import agreements
 from sweep_analysis.stats.compare import LEAST_SIMULATED
 from sweep_analysis.stats.judgement import Judgement, judged_of
@@ -55,7 +56,8 @@ class SweepTable:
         """What the sweep shows and what it cannot show, a sentence or two each; empty if it compares no branches."""
         if self.asked.is_about_answers or len(self.asked.branches) == 1:
             return []
-        return _judgement(self.sweep, judged_of(self.sweep, self._times))
+        judgement = judged_of(self.sweep, self._times)
+        return program_lines(judgement, self._times) + _judgement(self.sweep, judgement)
 
     def text(self, look: Look) -> str:
         """The table, the conditions, the judgement."""

@@ -140,9 +140,8 @@ fn try_program(asked: &Asked, binary: &Path) -> Result<Option<Duration>> {
     let limit = Duration::from_secs_f64(asked.timeout_s);
     let ended = binary::ask(binary, &request, limit)
         .ok_or_else(|| Stop::Interrupted("interrupted before anything was measured".to_owned()))?;
-    let failure = match ended.result {
-        Ok(_) => return Ok(Some(ended.process)),
-        Err(failure) => failure,
+    let Err(failure) = ended.result else {
+        return Ok(Some(ended.process));
     };
     let said = failure
         .stderr_tail

@@ -1,0 +1,59 @@
+"""What branches change in a program of the user: wall time, CPU time and peak memory, each with its verdict."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from sweep_analysis.read.load import Sweep
+from sweep_analysis.say.comparison import in_words, place_of
+from sweep_analysis.say.headline import verdict
+from sweep_analysis.stats.compare import FASTER, QUANTITIES, SLOWER, judge
+from sweep_analysis.stats.judgement import Judgement
+
+SHOWN = ("time", "cpu", "memory")
+SIGNIFICANT = "significant"
+PEAK_MEMORY = "peak_memory"
+"""The metric of a trial. One that needs less than the process that starts it does not tell it."""
+UNSEEN = "Peak memory is not compared: the program needs less than the process that starts it, some 9 MiB."
+_VALUE = QUANTITIES["time"]
+
+
+def is_of_user(sweep: Sweep) -> bool:
+    """Whether its workload is a program of the user (`compare --program`)."""
+    return bool((sweep.manifest.get("asked") or {}).get("program"))
+
+
+def program_lines(judgement: Judgement, times: pl.DataFrame) -> list[str]:
+    """A sentence for each branch, thread count and quantity; none of a sweep of workloads.
+
+    Memory is tested by itself, since no other sweep tells it: so what is said of times is corrected
+    as everywhere. In: rows of `frames.TIMES`.
+    """
+    sweep, baseline = judgement.sweep, judgement.baseline
+    if baseline is None or not is_of_user(sweep):
+        return []
+    told = sweep.metrics.filter(metric=PEAK_MEMORY).select("trial", pl.col("value").alias(_VALUE))
+    peaks = told.collect()
+    if peaks.height == times.height:
+        as_time = times.lazy().drop(_VALUE).join(peaks.lazy(), on="trial").select(times.columns)
+        memory = judge(as_time, baseline, ("time",)).with_columns(quantity=pl.lit("memory"))
+    else:
+        memory = judgement.comparisons.clear()
+    every = pl.concat([judgement.comparisons, memory.select(judgement.comparisons.columns)])
+    rows = every.filter(
+        pl.col("quantity").is_in(SHOWN),
+        pl.col("branch") != (judgement.twin or ""),
+        level="cell",
+        baseline=baseline,
+    ).sort(
+        "branch", "threads", pl.col("quantity").replace_strict(dict(zip(SHOWN, "012", strict=True)))
+    )
+    lines = [
+        f"{in_words(row, baseline, place_of(judgement.comparisons, row))}: {_told(verdict(row, sweep))}."
+        for row in rows.rows(named=True)
+    ]
+    return lines if memory.height else [*lines, UNSEEN]
+
+
+def _told(found: str) -> str:
+    return SIGNIFICANT if found in (FASTER, SLOWER) else found
