@@ -166,3 +166,33 @@ def test_of_a_simulated_machine_the_conditions_are_its_name_and_seeds(tmp_path: 
     truth = made_up.Truth(machine="zen", threads=[2], trials=4)
     text = conditions(read_sweep(made_up.write_sweep(tmp_path, truth)))
     assert text.startswith("simulated:    zen, made up\nseeds:        4 of each branch\nfrequency:")
+
+
+def test_a_sweep_of_one_branch_counts_improvements_regressions_and_what_shows_nothing(
+    tmp_path: Path,
+) -> None:
+    truth = made_up.Truth(
+        branches=["master", "patch"],
+        workloads={"quicksort": 0.2, "tsp": 0.05, "packets": 0.1},
+        threads=[2, 4],
+        trials=15,
+        effects={("patch", "quicksort"): 0.5, ("patch", "tsp"): 1.5},
+    )
+    folder = made_up.write_sweep(tmp_path, truth)
+    lines = SweepTable(read_sweep(folder)).text(Look()).splitlines()
+    start = lines.index("time of patch against master")
+    rows = {line.split()[0]: line for line in lines[start + 2 : start + 6]}
+    assert list(rows) == ["improvements", "regressions", "inconclusive", "all"]
+    assert " −50." in rows["improvements"] or " −49." in rows["improvements"]
+    assert [rows[kind].split("  ")[-1].strip() for kind in ("improvements", "regressions")] == [
+        "2",
+        "2",
+    ]
+    assert rows["all"].split()[-1] == "6"
+    assert "%, " in rows["inconclusive"], "the detectable effect stands beside it"
+
+
+def test_a_sweep_of_many_branches_has_no_table_of_improvements(tmp_path: Path) -> None:
+    truth = made_up.Truth(branches=["master", "a", "b", "c"], threads=[2], trials=5)
+    text = SweepTable(read_sweep(made_up.write_sweep(tmp_path, truth))).text(Look())
+    assert "improvements" not in text

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import textwrap
+from functools import cached_property
 from itertools import groupby
 from typing import Any
 
@@ -15,6 +16,7 @@ from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import SEQUENTIAL
 from sweep_analysis.say.advice import advice
 from sweep_analysis.say.cautions import voids
+from sweep_analysis.say.changes import changes
 from sweep_analysis.say.columns import Column, Look, table
 from sweep_analysis.say.conditions import conditions
 from sweep_analysis.say.headline import headline, headline_lines
@@ -56,8 +58,11 @@ class SweepTable:
         """What the sweep shows and what it cannot show, a sentence or two each; empty if it compares no branches."""
         if self.asked.is_about_answers or len(self.asked.branches) == 1:
             return []
-        judgement = judged_of(self.sweep, self._times)
-        return program_lines(judgement, self._times) + _judgement(self.sweep, judgement)
+        return program_lines(self._judged, self._times) + _judgement(self.sweep, self._judged)
+
+    @cached_property
+    def _judged(self) -> Judgement:
+        return judged_of(self.sweep, self._times)
 
     def text(self, look: Look) -> str:
         """The table, the conditions, the judgement."""
@@ -93,7 +98,15 @@ class SweepTable:
                 crowd = ", more than CPUs" if these[0]["oversubscribed"] else ""
                 text += look.heading(f"{threads} thread{'s' * (threads != 1)}{crowd}", 3)
                 text += _of_branches(these, width, look) + "\n"
-        return text + self._legend()
+        return text + self._legend() + self._changes(look)
+
+    def _changes(self, look: Look) -> str:
+        """Improvements and regressions, unless the experiment judges no branch."""
+        experiment = experiment_of(self.sweep)
+        if len(self.asked.branches) == 1 or (experiment and experiment.has_own_figure):
+            return ""
+        told = changes(self._judged, look)
+        return f"\n{told.rstrip()}\n" if told else ""
 
     def _legend(self) -> str:
         baseline, twin = self.asked.names[:2]

@@ -1,0 +1,71 @@
+"""Improvements and regressions of a branch, as pull requests of compilers report them.
+
+Its table stands below that of a sweep of one or two branches: a row for each kind of verdict, with
+the mean, the range and the count of configurations, and what an inconclusive one could have shown.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from sweep_analysis.read.labels import QUANTITY_NAMES, percent
+from sweep_analysis.say.columns import Column, Look, table
+from sweep_analysis.say.detectable import detectable_column
+from sweep_analysis.stats.compare import FASTER, JUDGED, SLOWER, UNCLEAR, UNJUDGED
+from sweep_analysis.stats.judgement import Judgement
+
+MOST_BRANCHES = 2
+"""With more branches the table would be longer than the one above it."""
+
+KINDS = {
+    "improvements": (FASTER,),
+    "regressions": (SLOWER,),
+    "inconclusive": (UNCLEAR,),
+    "all": (FASTER, SLOWER, UNCLEAR),
+}
+"""Rows of the table, by the verdicts that they are of. What is not judged is in none."""
+
+
+def changes(judgement: Judgement, look: Look) -> str:
+    """The tables, a heading each; empty if no branch is judged, or more than `MOST_BRANCHES` are."""
+    cells = judgement.rows.filter(pl.col("level") == "cell", pl.col("verdict") != UNJUDGED)
+    branches = cells["branch"].unique(maintain_order=True).to_list()
+    if not 0 < len(branches) <= MOST_BRANCHES:
+        return ""
+    columns = [
+        Column("result", is_number=False),
+        *(Column(title) for title in ("mean", "range", "count")),
+        Column("detectable (median, most)"),
+    ]
+    text = ""
+    for branch in branches:
+        for quantity in JUDGED:
+            own = cells.filter(branch=branch, quantity=quantity)
+            if own.is_empty():
+                continue
+            title = f"{QUANTITY_NAMES[quantity]} of {branch} against {judgement.baseline}"
+            rows = [
+                _row(kind, own.filter(pl.col("verdict").is_in(of))) for kind, of in KINDS.items()
+            ]
+            text += f"{look.heading(title, 3)}{table(columns, rows, look, set())}\n"
+    return text
+
+
+def _row(kind: str, of_kind: pl.DataFrame) -> list[str]:
+    """Geometric mean, range and count of some ratios. In: rows of `frames.COMPARISONS`."""
+    ratios = np.sort(of_kind["time_ratio"].to_numpy())
+    if not ratios.size:
+        return [kind, "", "", "0", ""]
+    mean = percent(float(np.exp(np.log(ratios).mean())))
+    least_and_most = f"{percent(float(ratios[0]))} to {percent(float(ratios[-1]))}"
+    could = (
+        of_kind.drop_nulls("detectable").sort("detectable") if kind == UNCLEAR else pl.DataFrame()
+    )
+    sizes = (
+        could[[(could.height - 1) // 2, -1]].select(detectable_column()) if could.height else could
+    )
+    found = ", ".join(sizes.to_series()) if sizes.height else ""
+    # A table prints what its cells hold, and takes no space that does not break.
+    cells = [kind, mean, least_and_most, str(ratios.size), found]
+    return [cell.replace("\N{NO-BREAK SPACE}", " ") for cell in cells]
