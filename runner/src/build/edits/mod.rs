@@ -24,8 +24,11 @@ use crate::system::whole_file::{files_below, write_if_changed};
 pub struct Edits {
     /// What the edits change, in a line: the subject of a commit.
     pub change: String,
-    /// Why, where it was measured and where it loses: the rest of the commit's message.
+    /// Why, where it was measured, where it loses, and the release note: the rest of the commit's
+    /// message.
     pub message: String,
+    /// What upstream's release notes may say of it; empty if it is no proposal.
+    pub release_note: String,
     /// How messages call the file.
     shown: String,
     files: Vec<Script>,
@@ -66,6 +69,8 @@ struct WrittenFile {
     why: String,
     measured: String,
     loses: String,
+    #[serde(default, rename = "release-note")]
+    release_note: String,
     file: Vec<WrittenScript>,
 }
 
@@ -143,11 +148,21 @@ impl Edits {
                 edits,
             });
         }
-        let [why, measured, loses] =
-            [written.why, written.measured, written.loses].map(|text| text.trim().to_owned());
+        let [why, measured, loses, release_note] = [
+            written.why,
+            written.measured,
+            written.loses,
+            written.release_note,
+        ]
+        .map(|text| text.trim().to_owned());
+        let mut message = format!("{why}\n\nMeasured:\n{measured}\n\nLoses:\n{loses}\n");
+        if !release_note.is_empty() {
+            message.push_str(&format!("\nRelease note:\n{release_note}\n"));
+        }
         let edits = Self {
             change: written.change,
-            message: format!("{why}\n\nMeasured:\n{measured}\n\nLoses:\n{loses}\n"),
+            message,
+            release_note,
             shown: shown.to_owned(),
             files,
         };

@@ -166,6 +166,16 @@ fn a_commits_message_says_why_and_where_it_was_measured_and_loses() {
 }
 
 #[test]
+fn a_release_note_ends_the_commits_message() {
+    let text = written(&[("1.0.0", OLD, "[[file.edit]]\nafter = 1\ntext = \"\"")]);
+    let text = format!("release-note = \"Less noise.\"\n{text}");
+    let edits = Edits::parse(&text, "edits.toml").unwrap();
+    assert_eq!(edits.release_note, "Less noise.");
+    let end = "\n\nLoses:\nnowhere\n\nRelease note:\nLess noise.\n";
+    assert!(edits.message.ends_with(end), "{}", edits.message);
+}
+
+#[test]
 fn a_copy_has_the_edits_and_files_that_are_right_there_keep_their_time_stamps() {
     let (from, to) = (krate(OLD), tempfile::tempdir().unwrap());
     fs::create_dir_all(from.path().join("target/debug")).unwrap();
