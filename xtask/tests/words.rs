@@ -159,7 +159,11 @@ fn begins_with_a_relative(sentence: &str) -> bool {
     let is_question = sentence.ends_with('?');
     // A sentence that begins with a link or in bold may begin with a title: `**What loses.**`
     let first = sentence.split(|it: char| !it.is_alphabetic()).next();
-    !is_question && matches!(first, Some("Who" | "Whoever" | "Whom" | "What" | "Whatever"))
+    !is_question
+        && matches!(
+            first,
+            Some("Who" | "Whoever" | "Whom" | "What" | "Whatever")
+        )
 }
 
 fn report(kind: &str, found: &[String]) {
@@ -233,7 +237,10 @@ fn sentences_of_documents_are_short() {
             }
         }
     }
-    report("sentences have more than 25 words; make two of each", &found);
+    report(
+        "sentences have more than 25 words; make two of each",
+        &found,
+    );
 }
 
 #[test]
@@ -247,7 +254,10 @@ fn a_bad_sentence_is_found() {
     };
     assert!(begins_with_a_relative(first) && !begins_with_a_relative(second));
     assert!(!begins_with_a_relative("What is a worker?"));
-    let comment = comments("a.rs", "/// Whoever pushes\n/// wakes.\nfn a() {}\n// In vain.\n");
+    let comment = comments(
+        "a.rs",
+        "/// Whoever pushes\n/// wakes.\nfn a() {}\n// In vain.\n",
+    );
     assert_eq!(comment[0], (1, "Whoever pushes wakes.".to_owned()));
     assert_eq!(comment.len(), 2);
 }
