@@ -1,4 +1,4 @@
-//! What each primitive of the pool costs by itself, on pools of several sizes.
+//! The cost of each primitive of the pool by itself, on pools of several sizes.
 //!
 //! For people who work on a hot path: `cargo bench -p benches --bench primitives -- join` before
 //! and after a change. Comparing variants is the runner's business, which builds each by itself and

@@ -1,4 +1,4 @@
-//! What it takes to get an answer from a pool whose workers have all fallen asleep.
+//! The time to get an answer from a pool whose workers have all fallen asleep.
 
 use std::hint::black_box;
 use std::thread;

@@ -12,8 +12,9 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use crate::engine;
 use crate::heap::{CHUNK, LARGEST, chunk_of, class_of, count};
 
-/// What a program installs to run on a simulated machine: `#[global_allocator] static HEAP: Heap =
-/// Heap;`. Outside a simulation, and for the simulation's own needs, it is the system's allocator.
+/// The allocator that a program installs to run on a simulated machine: `#[global_allocator] static
+/// HEAP: Heap = Heap;`. Outside a simulation, and for the simulation's own needs, it is the
+/// system's allocator.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Heap;
 

@@ -9,7 +9,7 @@ use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 /// Bytes of a chunk, which holds objects of one size of one thread.
 pub(crate) const CHUNK: usize = 64 << 10;
 
-/// Address space for all chunks of a process. What is not used costs nothing.
+/// Address space for all chunks of a process. The unused part costs nothing.
 const REGION: usize = 256 << 30;
 
 /// Objects up to this size are in chunks with others.
@@ -40,7 +40,7 @@ fn size_of_class(class: usize) -> usize {
     }
 }
 
-/// What is known of a chunk.
+/// The owner and the contents of a chunk.
 #[derive(Clone, Copy)]
 pub(crate) struct Chunk {
     /// The run that it belongs to; runs are counted from 1.

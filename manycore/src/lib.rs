@@ -1,9 +1,9 @@
 //! Simulated machines of many cores: threads as coroutines on one thread of the host, every access
-//! to shared memory priced, time what the prices add up to.
+//! to shared memory has a price, and time is the sum of the prices.
 //!
 //! A program takes its atomics, locks and threads from here in place of the standard library's, and
-//! [`run`] runs it on a [`Machine`]. What is simulated and what is not is in `manycore/README.md`;
-//! which published figures it meets, in `results/PUBLISHED.md`.
+//! [`run`] runs it on a [`Machine`]. `manycore/README.md` lists what is simulated and what is not;
+//! `results/PUBLISHED.md` compares it with published figures.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -55,7 +55,7 @@ pub use stuck::{Stuck, StuckThread};
 /// A run that came to its end.
 #[derive(Debug)]
 pub struct Finished<R> {
-    /// What the program gave back.
+    /// The result of the program.
     pub result: R,
     /// The clock when it ended, in picoseconds.
     pub elapsed: Picoseconds,
@@ -213,7 +213,8 @@ pub fn accesses() -> u64 {
     engine::accesses()
 }
 
-/// What each thread spent so far, with those that had its place before; empty outside a simulation.
+/// Returns the time that each thread spent so far, with earlier threads in the same place; empty
+/// outside a simulation.
 #[must_use]
 pub fn spent() -> Vec<Spent> {
     engine::spent()

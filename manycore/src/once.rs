@@ -1,5 +1,5 @@
-//! What is done once in each run: a run is a program of its own, and finds nothing of another's in
-//! its statics.
+//! Statics that are written once in each run: a run is a program of its own, so its statics hold
+//! nothing of another run.
 
 use std::cell::OnceCell;
 use std::marker::PhantomData;
@@ -9,14 +9,14 @@ use crate::engine;
 use crate::lock::Mutex;
 use crate::number::Number;
 
-/// A cell that is written once in each run: a run is a program of its own, and finds none of
-/// another's values in its statics. Whoever comes while it is being written waits.
+/// A cell that is written once in each run: a run is a program of its own, so its statics hold no
+/// value of another run. A thread that comes while it is being written waits.
 pub struct OnceLock<T> {
     number: Number,
     value: PhantomData<T>,
 }
 
-/// What a [`OnceLock`] is in one run.
+/// The state of a [`OnceLock`] in one run.
 #[repr(align(64))]
 struct OfRun<T> {
     value: OnceCell<T>,
@@ -38,8 +38,8 @@ impl<T: 'static> OnceLock<T> {
         }
     }
 
-    /// What it is in this run; nothing outside a simulation. It stays when the run is over: a
-    /// reference may, too.
+    /// Returns its state in this run; `None` outside a simulation. The state stays when the run is
+    /// over, because references to it may stay, too.
     fn of_run(&self) -> Option<&'static OfRun<T>> {
         let once = engine::of_run(self.number.get(), || {
             Box::leak(Box::new(OfRun::<T> {

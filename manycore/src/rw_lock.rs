@@ -11,8 +11,8 @@ use crate::lock::{LockResult, TryLockError, TryLockResult};
 /// Somebody has a [`RwLock`] to write.
 const WRITTEN: u32 = u32::MAX;
 
-/// A lock for one that writes or many that read. Who waits blocks at once, and those who came first
-/// have no right of way. It is never poisoned.
+/// A lock for one writer or many readers. A thread that must wait blocks at once, and threads that
+/// came first have no right of way. The lock is never poisoned.
 #[derive(Debug, Default)]
 pub struct RwLock<T: ?Sized> {
     /// How many read, or [`WRITTEN`].

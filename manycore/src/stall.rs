@@ -14,7 +14,7 @@ use std::time::Duration;
 /// `error: ` says where.
 pub const STALLED: i32 = 4;
 
-/// What the thread of the simulation tells its watcher.
+/// The progress of the simulation's thread, for its watcher.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     turns: AtomicU64,

@@ -13,10 +13,10 @@ use crate::engine;
 use crate::lock::{Condvar, Mutex};
 use crate::number::Number;
 
-/// What a thread gave back: its value, or what it panicked with.
+/// The result of a thread: its value, or the payload of its panic.
 pub type Result<T> = std::thread::Result<T>;
 
-/// What a thread leaves behind for whoever joins it.
+/// The result that a thread leaves for the thread that joins it.
 struct Packet<T> {
     result: Mutex<Option<Result<T>>>,
     is_done: Condvar,
@@ -125,7 +125,7 @@ impl Builder {
             is_done: Condvar::new(),
         });
         let of_thread = Arc::clone(&packet);
-        // What the standard library keeps of a thread has no price of its own.
+        // The standard library's own record of a thread has no price.
         let token = crate::on_host(|| Arc::new(AtomicU32::new(EMPTY)));
         let own = Arc::clone(&token);
         let body: Box<dyn FnOnce() + 'a> = Box::new(move || {
@@ -140,7 +140,7 @@ impl Builder {
             }));
             *of_thread.result.lock().expect("it is never poisoned") = Some(result);
             of_thread.is_done.notify_all();
-            // Whoever drops the packet last drops the result, too.
+            // The thread that drops the packet last drops the result, too.
             drop(of_thread);
             after();
         });
@@ -193,7 +193,7 @@ pub fn sleep(time: Duration) {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ThreadId(u64);
 
-/// What a thread is called, and the right to let it go on.
+/// The name of a thread, and the right to unpark it.
 #[derive(Clone, Debug)]
 pub struct Thread {
     id: ThreadId,

@@ -1,4 +1,4 @@
-//! What stands in for the standard library does what that does.
+//! Stand-ins for the standard library behave as the standard library does.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

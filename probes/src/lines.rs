@@ -100,7 +100,7 @@ fn added_by_two(cpus: [usize; 2]) -> Option<f64> {
             other.join().ok().flatten(),
         )
     });
-    // Who began a window alone was alone for some of it; the later one was not.
+    // The thread that began a window first was alone for some of it; the later thread was not.
     let mut slower: Vec<f64> = one?
         .into_iter()
         .zip(other?)

@@ -1,4 +1,4 @@
-//! What a probe returns, and how it measures.
+//! The result of a probe, and how probes measure.
 
 use std::time::Instant;
 
@@ -37,7 +37,7 @@ pub struct Cpu {
     pub socket: usize,
 }
 
-/// What `body` returns in a thread on `cpu`; `None` if that may not be used.
+/// Runs `body` in a thread on `cpu` and returns its result; `None` if that CPU may not be used.
 pub(crate) fn on<R: Send>(cpu: usize, body: impl FnOnce() -> R + Send) -> Option<R> {
     std::thread::scope(|scope| {
         scope

@@ -35,7 +35,7 @@ const SPAWNS: usize = 51;
 /// Heavy fences in a window.
 const FENCES: u32 = 200;
 
-/// What heavy fences delay is measured on so many spin hints.
+/// The number of spin hints on which the delay by heavy fences is measured.
 const DELAYED: u32 = 20_000;
 
 pub(crate) fn prices(cpus: &[Cpu]) -> Vec<Price> {
@@ -114,7 +114,7 @@ fn spawned_ns() -> f64 {
     median(&mut times.collect::<Vec<f64>>()).unwrap_or(f64::NAN)
 }
 
-/// What was seen of sleeps of one length, in nanoseconds.
+/// Measurements of sleeps of one length, in nanoseconds.
 struct Woken {
     /// The call that wakes.
     wake: f64,

@@ -1,4 +1,5 @@
-//! What there is to know of a workload without running it: a row of `workloads/workloads.toml`.
+//! The description of a workload, which tools read without running it: a row of
+//! `workloads/workloads.toml`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,19 +21,19 @@ pub struct Description {
     /// Parameters that it sets for its program: no request and no record names them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub set: BTreeMap<String, String>,
-    /// What it is built with.
+    /// The build that it needs.
     #[serde(default)]
     pub part: Part,
-    /// What it does, in one line.
+    /// Its computation, in one line.
     pub summary: String,
-    /// What it demands of a pool, in one line.
+    /// Its demands on a pool, in one line.
     pub stresses: String,
-    /// What one unit of work is, plural.
+    /// The unit of work, plural.
     pub work_unit: String,
-    /// What the instance file holds, for workloads that read one.
+    /// The contents of the instance file, for workloads that read one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
-    /// What its leaves charge to a simulated machine: the name of a price in
+    /// The unit that its leaves charge to a simulated machine: the name of a price in
     /// `workloads/charges.toml`. `None` for workloads that only run on a host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub charge: Option<String>,
@@ -49,7 +50,8 @@ pub struct Description {
     /// [`Parameter::unpaced_if`].
     #[serde(default)]
     pub paced: bool,
-    /// What says how long an iteration takes, for workloads that do what they can in a given time.
+    /// The parameter that sets the duration of an iteration, for workloads that do what they can in
+    /// a given time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs_for: Option<RunsFor>,
     /// Every parameter it accepts.
@@ -60,7 +62,7 @@ pub struct Description {
     pub sizes: BTreeMap<Size, BTreeMap<String, String>>,
 }
 
-/// What a branch is built with, if a workload is to be in it.
+/// The build of a branch that contains a workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {

@@ -1,5 +1,5 @@
-//! What the runner and the programs that it measures say to each other, and what there is to know
-//! of a workload without running it.
+//! The messages between the runner and the programs that it measures, and the descriptions of
+//! workloads, which tools read without running them.
 //!
 //! Neither side needs more of the other than this, and nothing here knows of a pool: a tool that
 //! reads descriptions and writes requests works whether or not any rayon-core compiles.

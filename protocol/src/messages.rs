@@ -1,4 +1,4 @@
-//! What the runner asks of one process, and what that process answers: one JSON line each way.
+//! The runner's request to one process, and the answer of that process: one JSON line each way.
 //!
 //! A trial is one process. It reads one [`Request`] from standard input, writes one [`Outcome`] to
 //! standard output and exits with 0; anything else is a failed trial. The runner adds what it alone
@@ -137,10 +137,10 @@ pub struct MachineRequest {
     pub is_fixed: bool,
     /// Seed of the pool's random numbers and of the jitter of wake-ups.
     pub seed: u64,
-    /// What a unit that the workload charges takes, in nanoseconds at the machine's reference
+    /// The time of one unit that the workload charges, in nanoseconds at the machine's reference
     /// frequency.
     pub charge_ns: f64,
-    /// A price of the file that is another than there.
+    /// A price that differs from the machine's file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaled: Option<ScaledPrice>,
 }
@@ -170,7 +170,7 @@ pub struct Iteration {
     pub work_units: u64,
 }
 
-/// What the process used over its whole life.
+/// The resources that the process used over its whole life.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Usage {
@@ -196,8 +196,8 @@ pub struct Metric {
     pub unit: String,
 }
 
-/// What an instrumented rayon-core counted inside the timed regions, all timed iterations together.
-/// `rayon-fork/src/hooks.rs` says what each name means.
+/// The events that an instrumented rayon-core counted inside the timed regions, all timed
+/// iterations together. `rayon-fork/src/hooks.rs` says what each name means.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Events {
@@ -242,14 +242,14 @@ pub struct LineWait {
     pub waited_ns: u64,
 }
 
-/// What one process found out, every answer checked.
+/// The result of one process, every answer checked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Outcome {
     /// [`SCHEMA`] of the process.
     pub schema: u32,
-    /// What the binary's rayon-core says it is: a variant name such as `split+cache-padded` for the
-    /// fork, `upstream` for anything else.
+    /// The variant that the binary's rayon-core reports: a name such as `split+cache-padded` for
+    /// the fork, `upstream` for anything else.
     pub variant: String,
     /// All parameters in force, those of the size included.
     pub parameters: BTreeMap<String, String>,
@@ -267,7 +267,7 @@ pub struct Outcome {
     /// Further quantities by name.
     #[serde(default)]
     pub metrics: BTreeMap<String, Metric>,
-    /// What happened inside the scheduler; only an instrumented build knows.
+    /// Events inside the scheduler; only an instrumented build knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<Events>,
     /// Where the time went; only a simulated machine tells.
@@ -286,7 +286,7 @@ pub enum Failure {
         iteration: u32,
         /// The known answer.
         expected: String,
-        /// What the program gave.
+        /// The answer of the program.
         actual: String,
     },
     /// An iteration got no further; the threads' and the pool's state is on standard error.
@@ -298,7 +298,7 @@ pub enum Failure {
     },
     /// The request asks for something that does not exist.
     Refused {
-        /// What is wrong and what would be right.
+        /// The fault and its remedy.
         message: String,
     },
 }

@@ -13,7 +13,7 @@ use crate::Size;
 pub struct Parameter {
     /// Its name in requests and records.
     pub name: String,
-    /// What it means, with the unit, in one line.
+    /// Its meaning, with the unit, in one line.
     pub summary: String,
     /// Which values it takes.
     pub accepts: Accepts,

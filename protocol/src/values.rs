@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Values {
     pub(crate) named: BTreeMap<String, String>,
-    /// What the workload sets for its program, and no request names.
+    /// Values that the workload sets for its program, and that no request names.
     pub(crate) set: BTreeMap<String, String>,
 }
 

@@ -23,9 +23,9 @@ pub struct WholePrograms {
 pub struct WholeProgram {
     /// The workload's name.
     pub name: String,
-    /// What it does, in one line.
+    /// Its computation, in one line.
     pub summary: String,
-    /// What it demands of a pool, in one line.
+    /// Its demands on a pool, in one line.
     pub stresses: String,
     /// The package that has the program.
     pub package: String,
@@ -37,14 +37,14 @@ pub struct WholeProgram {
     /// Features of an x86-64 processor that it is compiled for, beside those that all have.
     #[serde(default)]
     pub x86_64_features: Vec<String>,
-    /// What is made for it to read.
+    /// The input that is made for it.
     pub input: Option<WholeInput>,
     /// Its arguments, in which `{input}`, `{threads}`, `{amount}` and `{seed}` stand for what the
     /// trial has.
     pub arguments: Vec<String>,
-    /// What is counted, plural: also the name of the workload's only parameter.
+    /// The unit of work, plural: also the name of the workload's only parameter.
     pub unit: String,
-    /// How many of them there are, for each size, smallest first.
+    /// The number of units for each size, smallest first.
     pub amounts: [u64; 4],
     /// Folder of a package of the user, in which the program also runs. Its arguments are passed on
     /// as they are, and it may print anything: an orderly end is its right answer.
@@ -63,7 +63,7 @@ pub struct WholeBuilds {
     pub binaries: BTreeMap<String, BTreeMap<String, PathBuf>>,
 }
 
-/// What is made for a program to read, of a seed.
+/// An input that is made for a program, from a seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WholeInput {

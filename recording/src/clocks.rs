@@ -8,15 +8,15 @@ use crate::layout::Event;
 /// go on evenly. A thread may lose its CPU between two clocks that it reads at once.
 const JUMP_NS: f64 = 5e7;
 
-/// What all threads together can have done at most, so that sums of it are 64-bit numbers: a
-/// century.
+/// The longest time that all threads together can have worked, so that sums of it are 64-bit
+/// numbers: a century.
 const LONGEST_NS: f64 = (1_u64 << 62) as f64;
 
 /// How long ticks are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     ns_per_tick: f64,
-    /// What one event takes of the thread that writes it.
+    /// The time that one event costs the thread that writes it.
     pub(crate) event_ticks: u64,
 }
 
@@ -40,7 +40,7 @@ impl Clock {
                     at_ms: ticks as f64 * told / 1e6,
                     jump_ms: jump_ns / 1e6,
                 };
-                // What has no time of its own repeats that of an event beside it.
+                // An event without a time of its own repeats that of an event beside it.
                 if ticks < latest {
                     return Err(jumped(-((latest - ticks) as f64) * told));
                 }

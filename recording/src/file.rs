@@ -21,7 +21,7 @@ pub(crate) const MOST_EVENTS: u64 = 1 << 27;
 /// A thread takes as much memory as so many events.
 pub(crate) const OF_A_THREAD: u64 = 64;
 
-/// What a recording says of itself.
+/// A recording's description of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Head {
@@ -39,7 +39,7 @@ pub struct Head {
     pub began_ns: u64,
     /// Ticks of the recorder's clock in a second.
     pub ticks_per_s: u64,
-    /// What an event cost the thread that wrote it, in thousandths of a tick.
+    /// The cost of an event to the thread that wrote it, in thousandths of a tick.
     pub event_milliticks: u64,
     /// For how many threads parallel iterators were made to split; 0: for those of their pool.
     pub split: u64,
@@ -57,7 +57,7 @@ pub struct Thread {
 /// A recording as it is in its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
-    /// What it says of itself.
+    /// Its description of itself.
     pub head: Head,
     /// In the order in which they came to the pool.
     pub threads: Vec<Thread>,
@@ -162,7 +162,7 @@ impl Recording {
             }
             recording.threads.push(content.thread(count)?);
         }
-        // What is left is the checksum of it all.
+        // The rest is the checksum of the whole.
         let mut rest = Vec::new();
         content
             .inner
@@ -198,7 +198,7 @@ fn unzigzag(number: u64) -> u64 {
     (number >> 1) ^ (number & 1).wrapping_neg()
 }
 
-/// What is packed, and how much of it was read.
+/// The packed content, and how much of it was read.
 struct Content<R> {
     inner: BufReader<R>,
     at: u64,

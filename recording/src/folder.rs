@@ -8,8 +8,8 @@ use crate::file::{Head, MOST_EVENTS, OF_A_THREAD, Recording, Thread, event_of};
 use crate::layout::{Event, HEAD, VERSION};
 
 impl Recording {
-    /// What is in `folder`, whether or not its program came to an end; `None` if no program
-    /// recorded itself.
+    /// Reads the recording in `folder`, whether or not its program came to an end; `None` if no
+    /// program recorded itself.
     ///
     /// # Errors
     /// If a file cannot be read, or is of another version.

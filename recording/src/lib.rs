@@ -3,7 +3,7 @@
 mod clocks;
 mod file;
 mod folder;
-// What the fork writes, described where it is written.
+// The layout of the fork's events, described where they are written.
 #[allow(dead_code, reason = "names for the writer")]
 #[path = "../../rayon-fork/src/hooks/recording/layout.rs"]
 pub mod layout;
@@ -32,7 +32,7 @@ pub enum Error {
     Damaged {
         /// Bytes of content before the damage.
         at: u64,
-        /// What is wrong there.
+        /// The fault there.
         what: String,
     },
     /// It is larger than what is read.
@@ -67,7 +67,7 @@ pub enum Error {
         thread: usize,
         /// Its event, from 0.
         event: usize,
-        /// What cannot be.
+        /// The contradiction.
         what: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What a tree of jobs tells without a pool: work, span, and how much could run at once.
+//! The facts that a tree of jobs gives without a pool: work, span, and how much could run at once.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ const PARTS: usize = 20;
 /// Something that a thread outside the pool gave to it and waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Region {
-    /// What the thread did before, by itself, in nanoseconds.
+    /// The thread's own work before, in nanoseconds.
     pub gap_ns: u64,
     /// Time of all its jobs, in nanoseconds.
     pub work_ns: u64,
@@ -18,7 +18,7 @@ pub struct Region {
     pub span_ns: u64,
 }
 
-/// What a tree tells. All times are in nanoseconds, and without what a pool costs.
+/// The profile of a tree. All times are in nanoseconds, without the costs of a pool.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Profile {
     /// Of all tasks.
@@ -33,7 +33,7 @@ pub struct Profile {
     /// How many stretches of work take less than 10^(i+1) ns and not less than 10^i, and their time
     /// in all.
     pub grains: [(u64, u64); 10],
-    /// What threads outside gave to the pool, one after the other.
+    /// The work that external threads gave to the pool, one after the other.
     pub regions: Vec<Region>,
     /// Times of forks: joins, scopes, broadcasts, spawned jobs, and installs.
     pub steps: [u64; 5],

@@ -15,7 +15,7 @@ pub const NO_SCOPE: u32 = u32::MAX;
 /// forks to what is forked.
 pub(crate) type TaskNumber = u32;
 
-/// What a task does that the pool has to do with.
+/// A task's call of the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// Calls two closures, maybe in parallel.
@@ -59,11 +59,11 @@ pub enum What {
 /// One step of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What the task did by itself before: a number for [`Tree::work_ns`].
+    /// The task's own work before: an index into [`Tree::work_ns`].
     pub before: u32,
     /// Number of the task's next step; 0 if this is the last.
     next: u32,
-    /// What it is.
+    /// Its kind.
     pub what: What,
 }
 
@@ -73,7 +73,7 @@ pub struct Task {
     /// Number of the first step and of the last; 0 if there is none.
     first: u32,
     last: u32,
-    /// What the task did by itself after its last step: a number for [`Tree::work_ns`].
+    /// The task's own work after its last step: an index into [`Tree::work_ns`].
     pub after: u32,
     /// How many tasks are above this one.
     pub depth: u32,
@@ -90,7 +90,7 @@ pub struct Wait {
     pub after_ns: u64,
 }
 
-/// What a thread outside the pool did.
+/// The activity of a thread outside the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Root {
     /// As a task.
@@ -99,7 +99,7 @@ pub struct Root {
     pub begin_ns: u64,
 }
 
-/// What a thread is doing.
+/// The state of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// Something of the program.
@@ -110,7 +110,7 @@ pub enum State {
     Asleep,
 }
 
-/// What is known of one thread, in nanoseconds.
+/// The facts about one thread, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadFacts {
     /// Its number in its pool, if it is a worker.
@@ -156,7 +156,7 @@ impl Tree {
         &self.tasks
     }
 
-    /// What threads outside the pool did, the earliest first.
+    /// The activities of threads outside the pool, the earliest first.
     #[must_use]
     pub fn roots(&self) -> &[Root] {
         &self.roots
@@ -180,7 +180,7 @@ impl Tree {
         self.unfinished
     }
 
-    /// What the thread did by itself in each stretch between steps, in nanoseconds.
+    /// The thread's own work in each stretch between steps, in nanoseconds.
     #[must_use]
     pub fn work_ns(&self) -> &[u64] {
         &self.work_ns

@@ -1,4 +1,4 @@
-//! What the adapter costs: a Fibonacci number by the rival's own `join`, and by rayon-core's
+//! The cost of the adapter: a Fibonacci number by the rival's own `join`, and by rayon-core's
 //! interface on the rival.
 //!
 //! Both run in turns in one pool of one process, which prints the median time of a join for each,

@@ -16,14 +16,14 @@ use crate::FnContext;
 use crate::missing::missing;
 use crate::pool::global;
 
-/// What messages call the rival.
+/// The name of the rival in messages.
 pub(crate) const NAME: &str = "chili";
 
 /// Chili names no limit; this is a guess at what nobody asks for by intent.
 pub(crate) const MAX_THREADS: usize = 1 << 16;
 
-/// What a job must know of its pool wherever it runs. Lives as long as the program: jobs hold
-/// references.
+/// The facts about its pool that a job must know wherever it runs. They live as long as the
+/// program: jobs hold references.
 struct About {
     threads: usize,
 }

@@ -33,7 +33,7 @@ pub use pool::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 pub use rival::{Scope, Scope as ScopeFifo};
 pub use rival::{in_place_scope, in_place_scope as in_place_scope_fifo, join_context};
 
-/// What a closure of [`join_context`] may know of itself.
+/// The facts that a closure of [`join_context`] may know of itself.
 #[derive(Debug)]
 pub struct FnContext {
     migrated: bool,

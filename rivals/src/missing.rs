@@ -1,5 +1,5 @@
-//! What no rival is asked for: it compiles, and panics with the name of the rival when it is
-//! called.
+//! Operations that no rival needs to offer: they compile, and panic with the name of the rival when
+//! they are called.
 
 use crate::broadcast::BroadcastContext;
 use crate::rival::NAME;
@@ -13,7 +13,7 @@ pub(crate) fn missing(operation: &str) -> ! {
 #[derive(Debug)]
 pub enum ThreadBuilder {}
 
-/// What a thread found to do when it yielded.
+/// The result of a yield.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Yield {
     /// A job.

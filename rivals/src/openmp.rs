@@ -4,7 +4,7 @@
 
 use std::ffi::{c_int, c_void};
 
-/// What messages call the rival.
+/// The name of the rival in messages.
 pub(crate) const NAME: &str = "openmp";
 
 unsafe extern "C" {

@@ -126,7 +126,7 @@ impl fmt::Display for ThreadPoolBuildError {
 
 impl Error for ThreadPoolBuildError {}
 
-/// A pool of the rival. Whoever installs work is one of its threads meanwhile.
+/// A pool of the rival. A thread that installs work is one of its threads meanwhile.
 pub struct ThreadPool {
     threads: usize,
     pool: rival::Pool,
@@ -134,7 +134,7 @@ pub struct ThreadPool {
 
 impl fmt::Debug for ThreadPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // What a rival's threads do cannot be asked.
+        // A rival does not report the state of its threads.
         f.debug_struct("ThreadPool")
             .field("rival", &rival::NAME)
             .field("threads", &self.threads)

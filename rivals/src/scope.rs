@@ -1,4 +1,4 @@
-//! What scopes of all rivals have alike.
+//! The parts that scopes of all rivals share.
 
 use std::fmt;
 

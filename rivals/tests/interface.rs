@@ -1,4 +1,4 @@
-//! What rayon, and programs written for it, rely on of rivals that have joins.
+//! Properties of rivals with joins, on which rayon and programs written for it rely.
 
 #![cfg(feature = "chili")]
 

@@ -1,4 +1,4 @@
-//! What programs rely on of rivals that have parallel regions alone.
+//! Properties of rivals with parallel regions alone, on which programs rely.
 
 #![cfg(not(feature = "chili"))]
 
@@ -15,7 +15,7 @@ fn pool(threads: usize) -> ThreadPool {
         .unwrap()
 }
 
-/// Whom a region of `pool` found on each index, all of them at a time.
+/// Returns the thread that a region of `pool` had on each index, all of them at the same time.
 fn everybody(pool: &ThreadPool, threads: usize) -> Vec<(usize, ThreadId)> {
     let meet = Barrier::new(threads);
     pool.broadcast(|context| {

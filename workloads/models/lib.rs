@@ -1,5 +1,5 @@
-//! What workloads and services have models of: `cargo xtask models` compiles it with `--cfg
-//! locks_loom`.
+//! The parts of workloads and services that have models: `cargo xtask models` compiles them with
+//! `--cfg locks_loom`.
 #![cfg(all(test, locks_loom))]
 #![expect(dead_code, reason = "models use a part of it")]
 

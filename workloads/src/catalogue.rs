@@ -10,7 +10,7 @@ use crate::workload::{Instance, Setup, Workload};
 /// Workloads in the order in which they are listed.
 pub type Catalogue = [Box<dyn Workload>];
 
-/// What a program does for [`Workload::prepare`].
+/// A program's function for [`Workload::prepare`].
 pub type Prepare = fn(&Setup<'_>) -> Result<Box<dyn Instance>, Refusal>;
 
 /// Every workload that is compiled: those of the original study, and with the feature `further` all
@@ -78,7 +78,7 @@ pub fn find<'a>(catalogue: &'a Catalogue, name: &str) -> Result<&'a dyn Workload
         })
 }
 
-/// What there is to know of each, as tools read it.
+/// Returns the descriptions of all workloads, as tools read them.
 ///
 /// # Panics
 /// Never: descriptions are plain data.

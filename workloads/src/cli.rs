@@ -1,4 +1,4 @@
-//! What programs to try workloads by hand have in common: the arguments of a run, and results for
+//! The common parts of programs to try workloads by hand: the arguments of a run, and results for
 //! people.
 
 use std::collections::BTreeMap;

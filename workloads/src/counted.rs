@@ -44,8 +44,8 @@ unsafe impl GlobalAlloc for Counted {
     }
 }
 
-/// What `work` returns, and the most bytes that this thread had on the heap meanwhile, beyond those
-/// before. `work` may not start threads, nor give back what another thread took.
+/// Returns the result of `work`, and the most bytes that this thread had on the heap meanwhile,
+/// beyond those before. `work` may not start threads, nor free what another thread allocated.
 pub(crate) fn peak_bytes<R>(work: impl FnOnce() -> R) -> (R, usize) {
     let before = HELD.get();
     PEAK.set(before);

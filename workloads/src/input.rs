@@ -12,7 +12,7 @@ pub(crate) enum Unusable {
     TooLong(u64),
 }
 
-/// What is in a regular file of at most `longest` bytes.
+/// Reads a regular file of at most `longest` bytes.
 pub(crate) fn read(path: &Path, longest: u64) -> Result<Vec<u8>, Unusable> {
     // Asked before it is opened: a pipe would wait for its other end.
     let facts = fs::metadata(path).map_err(Unusable::Unreadable)?;

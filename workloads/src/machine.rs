@@ -1,9 +1,9 @@
 //! The machine on which workloads run: the host. A simulated one has the same names
 //! (`machine_simulated.rs`).
 //!
-//! What lies in `kinds/` is written for the standard library, and is rewritten for simulated
-//! machines as every pool is. There nothing takes time but accesses to shared memory and what is
-//! charged here: other work between two charges is done at once.
+//! Code in `kinds/` is written for the standard library, and is rewritten for simulated machines as
+//! every pool is. There only accesses to shared memory take time, and the charges of this file:
+//! other work between two charges takes none.
 
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ pub(crate) fn run(
     }
 }
 
-/// What the process has used, as the kernel counts it.
+/// Returns the resources that the process has used, as the kernel counts them.
 pub(crate) fn used() -> UsageSample {
     let usage = [UsageWho::RUSAGE_SELF, UsageWho::RUSAGE_CHILDREN]
         .map(|who| getrusage(who).expect("the process may ask for its own usage"));

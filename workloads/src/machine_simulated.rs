@@ -95,7 +95,7 @@ pub(crate) fn run(
     }
 }
 
-/// What the cores have used together; the machine has no other counts.
+/// Returns the time that the cores have used together; the machine has no other counts.
 pub(crate) fn used() -> UsageSample {
     let spent = manycore::spent();
     let system = |spent: &Spent| spent.on(Spending::System);

@@ -11,10 +11,10 @@ use workloads::checksum;
 use workloads::cli::{self, Run, line, print};
 use workloads::pcap::{Capture, Link, Tally, Verdict, verify};
 
-/// What a build from this workspace calls the rayon-core it is linked to.
+/// The name of the rayon-core that a build from this workspace is linked to.
 const VARIANT: &str = "workspace";
 
-/// Exit code if a capture holds what is not read, and nothing wrong was found in the rest.
+/// Exit code if a part of a capture cannot be read, and nothing wrong was found in the rest.
 const NOT_ALL_READ: u8 = 5;
 
 /// Try one workload by hand, every answer checked.

@@ -243,7 +243,7 @@ impl Engine {
     }
 }
 
-/// What one timed region used.
+/// The resources that one timed region used.
 struct Sample {
     elapsed: Duration,
     before: UsageSample,

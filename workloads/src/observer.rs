@@ -1,4 +1,4 @@
-//! What an instrumented rayon-core is asked, and when: right before and right after each timed
+//! The questions to an instrumented rayon-core, asked right before and right after each timed
 //! region, never inside.
 //!
 //! This package knows no instrumented rayon-core, since a published one has nothing to tell. The
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use protocol::Events;
 use rayon::ThreadPool;
 
-/// What an instrumented rayon-core can tell of a pool.
+/// The reports of an instrumented rayon-core about a pool.
 pub trait Observer {
     /// Everything counted since the pool was built.
     fn counts(&self, pool: &ThreadPool) -> Counts;
@@ -19,7 +19,7 @@ pub trait Observer {
 /// Event names and how often each happened, the same names in the same order at every call.
 pub type NamedCounts = Vec<(&'static str, u64)>;
 
-/// What was counted up to some moment.
+/// The counts up to some moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counts {
     /// By each worker of the pool, in order of their indices.
@@ -34,7 +34,7 @@ pub(crate) trait Watch {
     fn begin(&mut self, pool: &ThreadPool);
     /// It has ended, after so many units of work.
     fn end(&mut self, pool: &ThreadPool, work_units: u64);
-    /// What was counted in all regions, if anything was.
+    /// Returns the counts of all regions, if any were made.
     fn events(self) -> Option<Events>;
 }
 

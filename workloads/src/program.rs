@@ -11,7 +11,7 @@ use crate::machine;
 use crate::measure;
 use crate::observer::Observer;
 
-/// Exit code if the answer cannot be told, as the runner has it for a host that fails.
+/// Exit code if the answer cannot be written: the runner's code for a host that fails.
 const HOST_FAILED: u8 = 4;
 
 /// Reads one [`Request`] line from standard input and answers with one line on standard output: an

@@ -1,4 +1,4 @@
-//! What each thread of this process is doing, as far as the kernel tells.
+//! The state of each thread of this process, as far as the kernel reports it.
 
 use std::fmt;
 use std::fs;
@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Where Linux shows the threads of the process that looks.
 pub(crate) const OWN_THREADS: &str = "/proc/self/task";
 
-/// One thread at one moment. What the kernel does not show is `None`.
+/// One thread at one moment. A field that the kernel does not show is `None`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Glimpse {
     /// The kernel's number of the thread.
@@ -98,7 +98,7 @@ impl fmt::Display for Glimpse {
 mod tests {
     use super::*;
 
-    /// A made-up thread with these files.
+    /// Makes a mock thread with these files.
     fn thread(folder: &Path, id: u64, files: &[(&str, &str)]) {
         let folder = folder.join(id.to_string());
         fs::create_dir(&folder).unwrap();

@@ -1,4 +1,4 @@
-//! What the process has used so far, as the kernel counts it.
+//! The resources that the process has used so far, as the kernel counts them.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What a workload is.
+//! The interface of a workload.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -60,7 +60,7 @@ pub trait Instance: Send {
     }
 }
 
-/// What [`Workload::prepare`] is given.
+/// The input of [`Workload::prepare`].
 #[derive(Clone, Copy, Debug)]
 pub struct Setup<'a> {
     /// Seed of everything random.
@@ -78,7 +78,7 @@ pub struct Setup<'a> {
 pub struct Mismatch {
     /// The known answer.
     pub expected: String,
-    /// What the program gave.
+    /// The answer of the program.
     pub actual: String,
 }
 

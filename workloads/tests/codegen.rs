@@ -1,4 +1,4 @@
-//! What the compiler makes of the checksum: the sum that is timed is vector code.
+//! The machine code of the checksum: the sum that is timed is vector code.
 
 use std::fs;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! What the crowd of `crowded` leaves behind, and how its parameters are refused.
+//! The processes of `crowded` end with it, and its wrong parameters are refused.
 
 use std::fs;
 use std::process::Command;
@@ -52,7 +52,7 @@ fn a_trial_that_is_killed_leaves_no_hog_behind() {
     let hogs = hogs(trial.id());
     trial.kill().unwrap();
     trial.wait().unwrap();
-    // Whoever inherits the dead may take its time to bury them.
+    // The process that inherits the dead hogs may take its time to reap them.
     wait_until(|| {
         hogs.iter()
             .all(|&hog| look(hog).is_none_or(|(state, _)| state == "Z"))

@@ -1,4 +1,4 @@
-//! What an instrumented build tells beside the times, seen by a made-up observer.
+//! The events that an instrumented build reports beside the times, counted by a mock observer.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;

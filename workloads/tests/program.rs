@@ -144,7 +144,7 @@ fn the_list_shows_every_workload_with_its_sizes() {
     assert_eq!(list[0]["parameters"][0]["accepts"]["min"], 1);
 }
 
-/// A made-up capture in a file, changed by `damage`.
+/// A synthetic capture in a file, changed by `damage`.
 fn capture(damage: impl FnOnce(&mut Vec<u8>)) -> tempfile::NamedTempFile {
     let mut bytes = workloads::pcap::made_up::file_header();
     for kind in 0..workloads::pcap::made_up::KINDS {

@@ -19,12 +19,12 @@ const BEFORE_PATHS: &[&str] = &[
     "move", "mut", "pub", "ref", "return", "static", "type", "unsafe", "use", "where", "while",
 ];
 
-/// What cannot be rewritten, and where.
+/// Source that cannot be rewritten: its line and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// Counted from 1.
     pub line: usize,
-    /// What is there, and the remedy.
+    /// The code found there, and the remedy.
     pub why: String,
 }
 

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use crate::machine::Picoseconds;
 
-/// What a thread spends time on.
+/// An activity on which a thread spends time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Spending {
     /// Work that was charged ([`crate::work`]).
@@ -77,14 +77,14 @@ impl Spent {
         self.0[spending as usize] += time;
     }
 
-    /// What was spent since `earlier`.
+    /// Returns the time spent since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self(std::array::from_fn(|i| self.0[i] - earlier.0[i]))
     }
 }
 
-/// What a line of source waited for.
+/// The thing for which a line of source waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitedFor {
     /// A line of memory, and where that was last written; `None` if it never was.
@@ -100,7 +100,7 @@ pub enum WaitedFor {
 pub struct Wait {
     /// Where it is.
     pub at: &'static Location<'static>,
-    /// What it waited for.
+    /// The thing for which it waited.
     pub on: WaitedFor,
     /// How often: transfers of a line, times that it blocked, or calls.
     pub times: u64,

@@ -12,7 +12,7 @@ pub(crate) const LINE_BYTES: usize = 64;
 /// No core.
 const NOBODY: u32 = u32::MAX;
 
-/// What a core does to a line.
+/// A core's access to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Load,
@@ -105,7 +105,8 @@ impl Lines {
         &mut self.all[number]
     }
 
-    /// What `core` has to fetch for `access`; `None` if it has the line as it needs it.
+    /// Returns the transfer that `core` needs for `access`; `None` if it has the line as it needs
+    /// it.
     #[inline]
     pub(crate) fn miss(&self, number: usize, core: usize, access: Access) -> Option<Miss> {
         let line = &self.all[number];

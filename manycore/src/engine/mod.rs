@@ -51,7 +51,7 @@ pub(crate) fn running() -> *mut Engine {
     RUNNING.get()
 }
 
-/// What a thread is doing, as far as the others are concerned.
+/// The state of a thread, as far as it concerns other threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// There is none: its place is free for a new one.
@@ -80,7 +80,7 @@ struct Blocked {
 /// A thread-local value, and whether dropping it does something.
 pub(crate) type Value = (Box<dyn Any>, bool);
 
-/// What a thread has where a thread-local value belongs.
+/// The state of a thread-local value in one thread.
 #[derive(Default)]
 enum Local {
     #[default]
@@ -195,9 +195,9 @@ pub(crate) struct Engine {
     lines: Lines,
     pub(crate) heap: RunHeap,
     waits: Waits,
-    /// Who waits at which address, first come first.
+    /// The threads that wait at each address, first come first.
     queues: FxHashMap<usize, VecDeque<usize>>,
-    /// What the program's statics are in this run, by number.
+    /// The values of the program's statics in this run, by number.
     statics: FxHashMap<usize, &'static dyn Any>,
     seed: u64,
     random: fastrand::Rng,

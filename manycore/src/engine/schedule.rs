@@ -188,7 +188,8 @@ impl Engine {
         self.earliest.set(next, key);
     }
 
-    /// Who gets `core`: the first that waits for it, else for the core with the longest queue.
+    /// Takes the next thread for `core`: the first in its queue, else the first in the longest
+    /// queue.
     fn next_for(&mut self, core: usize) -> Option<usize> {
         if self.queued == 0 {
             return None;
@@ -276,7 +277,7 @@ impl Engine {
         }
     }
 
-    /// What each thread waits for, when none can go on.
+    /// Describes what each thread waits for, when no thread can go on.
     pub(super) fn stuck(&self) -> Stuck {
         let threads = self.threads.iter().filter_map(|thread| {
             let blocked = thread.blocked.filter(|_| thread.state == State::Blocked)?;
@@ -314,7 +315,8 @@ impl Engine {
         time + scaled(time, 1.0 / jitter)
     }
 
-    /// What it costs who wakes `thread`: less if no core must be interrupted for it.
+    /// The cost of waking `thread`, which the waker pays: less if no core must be interrupted for
+    /// it.
     pub(super) fn wake_price(&self, thread: usize) -> Picoseconds {
         let core = &self.cores[self.core_for(thread)];
         let polls = self.clock.saturating_sub(core.since) <= self.machine.prices.poll;

@@ -1,5 +1,5 @@
-//! What the code of a thread can do. Outside a simulation each of these does nothing and takes no
-//! time.
+//! The operations that a thread's code can call. Outside a simulation each of these does nothing
+//! and takes no time.
 
 use std::any::Any;
 use std::panic::Location;
@@ -423,7 +423,7 @@ pub(crate) fn seed() -> u64 {
     on_engine(|engine| engine.seed).unwrap_or(0)
 }
 
-/// What the current thread does from now on, until it works, belongs to a search for work.
+/// Counts the current thread's time as a search for work, from now until it works.
 pub(crate) fn begin_search() {
     on_engine(|engine| engine.threads[engine.current].is_searching = true);
 }
@@ -474,8 +474,8 @@ pub(crate) fn take_local() -> Option<Value> {
     on_engine(take).flatten()
 }
 
-/// What static `number` is in this run; what `make` makes, if nobody has asked before. `make` runs
-/// no code from outside this crate.
+/// Returns the value of static `number` in this run. The first call creates it with `make`, which
+/// must run no code from outside this crate.
 pub(crate) fn of_run(
     number: usize,
     make: impl FnOnce() -> &'static dyn Any,
@@ -488,7 +488,7 @@ pub(crate) fn accesses() -> u64 {
     on_engine(|engine| engine.accesses).unwrap_or(0)
 }
 
-/// What each thread spent so far, with those that had its place before.
+/// Returns the time that each thread spent so far, with earlier threads in the same place.
 pub(crate) fn spent() -> Vec<Spent> {
     let spent = on_engine(|engine| {
         let clock = engine.clock;

@@ -1,8 +1,8 @@
-//! What is wrong with a machine's file, in the words that were written there.
+//! Errors in a machine's file, in the words that were written there.
 
 use serde_spanned::Spanned;
 
-/// What is wrong with a machine's file: where, and what would be right.
+/// An error in a machine's file: its place and its remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct MachineError {
     /// The file, as it was named.
@@ -23,7 +23,7 @@ impl std::fmt::Display for MachineError {
 }
 
 impl MachineError {
-    /// What the parser says about `text`, which is called `file`.
+    /// Converts the parser's error about `text`. Messages call that text `file`.
     pub(super) fn of_parser(file: &str, text: &str) -> impl Fn(toml::de::Error) -> Self {
         move |error| Self {
             file: file.to_owned(),

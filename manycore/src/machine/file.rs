@@ -11,7 +11,7 @@ use super::hardware_threads::{Derived, HardwareThreads};
 use super::prices::PriceTables;
 use super::{Frequency, MAX_CORES, Machine, Topology};
 
-/// What a core may run at, in MHz: what is outside is a slip of the unit.
+/// The frequencies that a core may have, in MHz: a value outside is a slip of the unit.
 const MHZ: RangeInclusive<u32> = 100..=10_000;
 
 /// As written.
@@ -178,8 +178,8 @@ fn frequency(
     })
 }
 
-/// What is farther, or slept deeper, takes no less time. Of distances those count that the machine
-/// has.
+/// Checks that a longer distance, or a deeper sleep, takes no less time. Only distances that the
+/// machine has are compared.
 fn ordered(
     tables: &PriceTables,
     topology: Topology,

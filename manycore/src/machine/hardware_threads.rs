@@ -74,7 +74,7 @@ pub(super) struct Derived {
 }
 
 impl Derived {
-    /// What `text` says, if it is of such a machine.
+    /// Parses `text`; `None` if it is of no such machine.
     pub(super) fn written(file: &str, text: &str) -> Result<Option<Self>, MachineError> {
         if name(text).is_none() {
             return Ok(None);
@@ -155,7 +155,7 @@ mod tests {
             .join("machines")
     }
 
-    /// What `text` is, as the file of a machine beside those of this checkout.
+    /// Reads `text` as the file of a machine beside those of this checkout.
     fn read(text: &str) -> Result<Machine, MachineError> {
         let path = machines().join("m.toml");
         let like = Derived::written("m.toml", text)?.expect("it is like one");

@@ -1,4 +1,4 @@
-//! What a machine is: how its cores lie, what they pay, how fast they run.
+//! The description of a machine: how its cores lie, what they pay, how fast they run.
 //!
 //! Times are in picoseconds throughout: a read that hits is a fraction of a nanosecond.
 
@@ -18,11 +18,11 @@ pub const MAX_CORES: usize = 2_047;
 pub struct Machine {
     /// Its name, as in `machines/NAME.toml`.
     pub name: String,
-    /// What it stands for, in one line.
+    /// The machine that it stands for, in one line.
     pub title: String,
     /// How its cores lie.
     pub topology: Topology,
-    /// What things cost.
+    /// The cost parameters.
     pub prices: Prices,
     /// How fast its cores run.
     pub frequency: Frequency,

@@ -1,4 +1,4 @@
-//! What things cost on a machine: one table of all prices, and how a machine's file gives them.
+//! The cost parameters of a machine: one table of all prices, and how a machine's file gives them.
 
 use serde::Deserialize;
 use serde_spanned::Spanned;
@@ -36,10 +36,10 @@ macro_rules! prices {
         $(#[doc = $doc:literal])*
         $name:ident: $type:ty = $key:literal, $read:ident, $free:expr $(, $system:ident)?;
     )*) => {
-        /// What things cost, in picoseconds where nothing else is said.
+        /// The cost parameters, in picoseconds where no other unit is named.
         ///
         /// Those of a core hold at [`Frequency::reference_mhz`](super::Frequency::reference_mhz)
-        /// and scale with the frequency; transfers and what the operating system does do not.
+        /// and scale with the frequency; transfers and work of the operating system do not.
         #[derive(Clone, Debug, PartialEq)]
         pub struct Prices {
             $($(#[doc = $doc])* pub $name: $type,)*

@@ -1,7 +1,8 @@
 //! The standard library's names, of which those that threads share lead to a simulated machine:
 //! what rewritten crates have in place of `std`, `core` and `alloc`.
 //!
-//! What is not here is not simulated: files, sockets, other processes, the time of day, assembler.
+//! Parts that are missing here are not simulated: files, sockets, other processes, the time of day,
+//! assembler.
 
 mod arc;
 
@@ -14,7 +15,7 @@ pub mod fs {
     use std::io;
     use std::path::Path;
 
-    /// What is known of the folder.
+    /// Facts about the folder.
     #[derive(Debug)]
     pub struct Metadata(pub(crate) u64);
 
@@ -34,14 +35,14 @@ pub mod fs {
     }
 }
 
-/// What a simulated machine answers of the crate of that name.
+/// The part of the crate of that name that a simulated machine answers.
 pub mod rustix {
     /// System calls about threads.
     pub mod thread {
         use std::convert::Infallible;
         use std::io;
 
-        /// What is asked of [`membarrier`].
+        /// A command for [`membarrier`].
         #[derive(Clone, Copy, Debug)]
         #[non_exhaustive]
         pub enum MembarrierCommand {
@@ -131,8 +132,8 @@ pub mod boxed {
 pub mod cell {
     pub use std::cell::*;
 
-    /// As the standard library's, but a visit pays for the lines of the value. Who writes there
-    /// tells others so by an atomic, mostly on the same line, which has its own price.
+    /// As the standard library's, but a visit pays for the lines of the value. A thread that writes
+    /// there tells others so by an atomic, mostly on the same line, which has its own price.
     #[derive(Debug, Default)]
     #[repr(transparent)]
     pub struct UnsafeCell<T: ?Sized>(std::cell::UnsafeCell<T>);
@@ -249,7 +250,7 @@ pub mod hint {
     pub use manycore::spin_loop;
 }
 
-/// What threads share.
+/// Primitives that threads share.
 pub mod sync {
     pub use std::sync::*;
 
@@ -297,7 +298,7 @@ pub mod thread {
 pub mod os {
     /// Those of Unix.
     pub mod unix {
-        /// What is known of files.
+        /// Facts about files.
         pub mod fs {
             /// By numbers.
             pub trait MetadataExt {

@@ -1,5 +1,5 @@
-//! What a rewritten crate finds under the standard library's names does what it does there, on a
-//! simulated machine.
+//! The standard library's names, in a rewritten crate, do on a simulated machine what they do in
+//! the standard library.
 
 use std::time::Duration;
 
@@ -13,7 +13,8 @@ use cores_std::thread;
 use cores_std::time::Instant;
 use manycore::{FrequencyMode, Machine, run};
 
-/// What `main` returns on a machine of four cores, on which only `sleep` and blocking take time.
+/// Returns the result of `main` on a machine of four cores, on which only `sleep` and blocking take
+/// time.
 fn on_four<R: 'static>(main: impl FnOnce() -> R + 'static) -> R {
     run(&Machine::free(4), FrequencyMode::Fixed, 1, main)
         .unwrap()

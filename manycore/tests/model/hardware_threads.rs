@@ -1,4 +1,4 @@
-//! What two hardware threads of one core cost each other, and where threads run where cores have
+//! The slowdown of two hardware threads that share a core, and where threads run when cores have
 //! two.
 
 use std::sync::Arc;

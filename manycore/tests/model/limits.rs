@@ -1,4 +1,4 @@
-//! What must come out whatever the prices are: limits that theory or plain counting gives.
+//! Results that must hold whatever the prices are: limits that theory or plain counting gives.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! What the model must give, and what it gives where others have measured: limits by theory, and
-//! published figures.
+//! Results that the model must give, and its results where others have measured: limits by theory,
+//! and published figures.
 //!
 //! `results/model.json` holds the points for pictures; `RENEW=1 cargo test -p manycore --test
 //! model` writes it.

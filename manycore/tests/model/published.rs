@@ -12,7 +12,7 @@ use manycore::{FrequencyMode, run, thread};
 /// Operations of each thread.
 const OPERATIONS: u64 = 500;
 
-/// What each thread does again and again.
+/// The operation that each thread repeats.
 #[derive(Clone, Copy, PartialEq)]
 enum Loop {
     FetchAdd,

@@ -1,4 +1,4 @@
-//! Who has a core when more threads want one than there are, and what waking up takes.
+//! The choice of threads to run when they outnumber the cores, and the cost of waking up.
 
 use std::sync::Arc;
 use std::time::Duration;

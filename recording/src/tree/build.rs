@@ -19,7 +19,7 @@ const LATEST_NS: u64 = 100_000;
 /// Deeper trees are refused: what walks them calls itself.
 const DEEPEST: u32 = 1_000_000;
 
-/// What a thread is inside of.
+/// An open call of a thread.
 #[derive(Debug)]
 struct Entry {
     /// Whose code runs here.
@@ -53,7 +53,7 @@ struct Track {
     interval: Interval,
 }
 
-/// What a thread did since it compared its clocks.
+/// The activity of a thread since it last compared its clocks.
 #[derive(Debug, Default)]
 struct Interval {
     clocks: Option<[u64; 3]>,

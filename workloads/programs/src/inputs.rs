@@ -1,4 +1,4 @@
-//! What programs read: made of a seed, the same on every machine, and kept beside the builds.
+//! Inputs of programs: made from a seed, the same on every machine, and kept beside the builds.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -59,7 +59,7 @@ fn sources(path: &Path, files: u64, random: &mut Random) -> io::Result<()> {
     Ok(())
 }
 
-/// Comments, empty lines and code of a made-up file.
+/// Comments, empty lines and code of a synthetic file.
 fn source(random: &mut Random) -> String {
     let line = |random: &mut Random| {
         let word = random.below(1 << 20);

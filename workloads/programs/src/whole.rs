@@ -124,7 +124,8 @@ impl Run {
             .args(&self.arguments)
             .env("RAYON_NUM_THREADS", threads.to_string())
             .stdin(Stdio::null())
-            // What it complains of ends up where the runner keeps what a failed trial says.
+            // The runner keeps the standard error of a failed trial, so the program's complaints go
+            // there.
             .stderr(Stdio::inherit());
         if let Some(folder) = &self.folder {
             // What it prints is not looked at, and would be memory of this process.

@@ -1,5 +1,5 @@
-//! What the HTTP servers here share of HTTP/1.1 (RFC 9110, 9112): the head of a request, with bounds
-//! on everything that a client can make long, and statuses.
+//! The parts of HTTP/1.1 (RFC 9110, 9112) that the HTTP servers here share: the head of a request,
+//! with bounds on everything that a client can make long, and statuses.
 
 /// Longest request line and headers together, in bytes.
 pub(crate) const MAX_HEAD: usize = 8 * 1024;
@@ -105,8 +105,8 @@ impl<'room, 'input> Head<'room, 'input> {
 }
 
 /// The path and query of `target`, be it in origin form, `/path?query`, or in absolute form,
-/// `http://host/path?query`, as it is said to proxies. Whatever the host is, it is this one. `None`
-/// for any other form.
+/// `http://host/path?query`, as it is said to proxies. Any host is taken for this one. `None` for
+/// any other form.
 fn local_path(target: &str) -> Option<&str> {
     const SCHEME: &str = "http://";
     if target.starts_with('/') {

@@ -11,10 +11,10 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 use services::{SERVICES, serve};
 use workloads::cli::{self, HOST_FAILED, Run, parse_setting, print};
 
-/// What a build from this workspace calls the rayon-core it is linked to.
+/// The name of the rayon-core that a build from this workspace is linked to.
 const VARIANT: &str = "workspace";
 
-/// Exit code of who was interrupted, as shells have it.
+/// Exit code of an interrupted program, as shells have it.
 const INTERRUPTED: i32 = 130;
 
 /// Try one service by hand, every answer checked, or run its server by itself.

@@ -1,4 +1,4 @@
-//! What holds of each workload of this crate, as of the others.
+//! Properties of each workload of this crate, as of the others.
 
 #[path = "../../tests/each/agreement.rs"]
 mod agreement;

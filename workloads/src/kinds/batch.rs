@@ -58,7 +58,7 @@ impl Batch {
         self.moments.ran_once() == self.jobs && *self.sum.get_mut() == self.known_sum
     }
 
-    /// What all jobs of a run add up to, beforehand.
+    /// The sum of all jobs of a run, known beforehand.
     pub(super) fn known_sum(&self) -> u64 {
         self.known_sum
     }

@@ -15,7 +15,7 @@ use crate::kinds::arrivals;
 use crate::placement::usable_cpus;
 use crate::workload::{Instance, Mismatch, Setup};
 
-/// What runs beside the hogs: another workload.
+/// The load beside the hogs: another workload.
 struct Load {
     workload: &'static str,
     /// Its parameter that says how often, and how often in a round: each load then takes about as

@@ -1,9 +1,9 @@
 //! `grain`: a fixed amount of work, cut into tasks of 100 ns, then of 300 ns, … up to 1 ms.
 //!
-//! What counts is `metg50`, the smallest grain at which the pool still works at half of what its
-//! threads could do (minimum effective task granularity, after the Task Bench study of 2020).
-//! Efficiency is the time of the work in one piece, over the time of the cut work times the threads
-//! that have a CPU.
+//! The metric `metg50` counts: the smallest grain at which the pool still works at half of the
+//! speed that its threads allow (minimum effective task granularity, after the Task Bench study of
+//! 2020). Efficiency is the time of the work in one piece, over the time of the cut work times the
+//! threads that have a CPU.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -133,7 +133,7 @@ impl Work {
     }
 }
 
-/// What a step costs where nothing is cut: the best of three.
+/// Returns the cost of a step of uncut work: the best of three.
 fn step_ns(seed: u64, steps: u64) -> f64 {
     let time = |_| {
         let begun = Instant::now();

@@ -20,7 +20,7 @@ const SLOW: Duration = Duration::from_millis(10);
 
 /// How long something took, again and again.
 pub struct Latencies {
-    /// What the metrics are called: `<name>_p50`, …
+    /// The beginning of the metrics' names: `<name>_p50`, …
     name: &'static str,
     /// Noted in the current run. Its room is made before the run.
     noted: Vec<u64>,

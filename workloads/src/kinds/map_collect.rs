@@ -66,7 +66,7 @@ fn gather_by_collect(seed: u64, count: u64) -> Map {
     map
 }
 
-/// What the pieces of the range give, each in a vector of its own.
+/// Returns the pairs of each piece of the range, in a vector of its own.
 fn pieces(seed: u64, count: u64) -> impl ParallelIterator<Item = Vec<(u64, u64)>> {
     (0..count)
         .into_par_iter()

@@ -1,7 +1,7 @@
 //! `par-sort`: the facade's own parallel sorts.
 //!
-//! What most programs use when they sort: the algorithm is the library's, so that what differs
-//! between branches is the pool beneath it.
+//! Most programs sort with these. The algorithm is the library's, so branches differ only in the
+//! pool beneath it.
 
 use protocol::Refusal;
 use rayon::prelude::*;

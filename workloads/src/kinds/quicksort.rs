@@ -16,7 +16,7 @@ use crate::workload::{Instance, Mismatch, Setup};
 /// programs.
 const INSERTION_LENGTH: usize = 20;
 
-/// What an element of a range that insertion sorts costs, beside one that is partitioned. A guess.
+/// The cost of an element that insertion sorts, relative to one that is partitioned. A guess.
 const INSERTION_COST: u64 = 3;
 
 /// Prepares the workload `quicksort`.

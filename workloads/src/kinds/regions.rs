@@ -1,14 +1,13 @@
 //! `regions`: one small parallel region after the other, with a serial stretch before each.
 //!
-//! What counts is how much longer a region takes than its jobs would on workers that need not be
-//! told: its price. Codes that solve, infer or prove step by step have thousands of such regions a
-//! second, and leave a pool for what each costs.
+//! The price of a region counts: how much longer it takes than its jobs would on workers that need
+//! no notification. Codes that solve, infer or prove step by step have thousands of such regions a
+//! second, and leave a pool because of this price.
 //!
 //! A region is a parallel loop, a tree of joins, a scope, or a broadcast of which each worker takes
-//! its share. `barrier` is no use of the pool but the yardstick: the workers stay in one broadcast,
-//! spin on the number of the region, and count themselves out of it. Nothing that must tell and
-//! collect workers on cores of their own is much quicker, and nothing is worse where cores are
-//! shared.
+//! its share. `barrier` is the control, and uses no operation of the pool: the workers stay in one
+//! broadcast, spin on the number of the region, and count themselves out of it. On cores of their
+//! own, no way to notify and collect workers is much quicker; on shared cores, none is slower.
 
 use std::collections::BTreeMap;
 use std::hint::{black_box, spin_loop};
@@ -77,7 +76,7 @@ enum Shape {
 struct Job {
     steps: u64,
     known: u64,
-    /// What the job found in the last region. Relaxed: the end of a region orders it.
+    /// The job's result in the last region. Relaxed: the end of a region orders it.
     found: AtomicU64,
 }
 
@@ -224,7 +223,7 @@ impl Series {
 #[repr(align(128))]
 struct Line<T>(T);
 
-/// What workers spin on that need no pool to be told of a region.
+/// The words on which workers spin until the next region, without the pool.
 struct Barrier {
     /// The region that runs or ran last.
     number: Line<AtomicU64>,

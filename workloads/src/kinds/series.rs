@@ -30,7 +30,7 @@ pub(super) struct Series {
     pub(super) pace: Pace,
 }
 
-/// What is requested, and how.
+/// A kind of request, and how it is made.
 pub(super) trait Request: Send {
     /// Whether the submitter is a worker of the pool.
     const IS_INSIDE: bool = false;

@@ -3,9 +3,9 @@
 use crate::kinds::fingerprint::fingerprint;
 use crate::workload::Mismatch;
 
-/// What is known of a sorted collection, each element of which stands for a word: its key in the
-/// upper half, its position in the input in the lower. As every stable sort puts equal keys in the
-/// order of their positions, its result is ascending in the whole word.
+/// The known facts about a sorted collection. Each element stands for a word: its key in the upper
+/// half, its position in the input in the lower. As every stable sort puts equal keys in the order
+/// of their positions, its result is ascending in the whole word.
 #[derive(Debug)]
 pub(super) struct Sorted {
     fingerprint: u64,

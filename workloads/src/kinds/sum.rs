@@ -35,7 +35,8 @@ struct Passes {
     repeats: u64,
 }
 
-/// What a number adds. The slice fits the caches, so no memory's bandwidth is charged.
+/// Returns the amount that a number adds. The slice fits the caches, so no memory's bandwidth is
+/// charged.
 fn added(value: u32) -> u64 {
     charge(1);
     u64::from(value)

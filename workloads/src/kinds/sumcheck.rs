@@ -87,7 +87,7 @@ fn sum(one: Values, other: Values) -> Values {
     [0, 1, 2].map(|at| one[at] + other[at])
 }
 
-/// What a pair of each table adds to the polynomial.
+/// Returns the part that a pair of each table adds to the polynomial.
 fn values((one, other): (&[Field], &[Field])) -> Values {
     let at_two = |pair: &[Field]| pair[1] + pair[1] - pair[0];
     [
@@ -102,7 +102,7 @@ fn fold(pair: &[Field], challenge: Field) -> Field {
     pair[0] + challenge * (pair[1] - pair[0])
 }
 
-/// What a verifier would ask next: a hash of all it was told.
+/// Returns the next challenge of a verifier: a hash of all values that it was sent.
 fn challenge(last: Field, values: Values) -> Field {
     Field::new(
         values
@@ -204,7 +204,7 @@ fn prove<L: Loops>(tables: &[Vec<Field>; 2]) -> Proof {
 struct Prover {
     tables: [Vec<Field>; 2],
     proofs: usize,
-    /// What the products add up to.
+    /// The sum of the products.
     known: Field,
     made: Vec<Proof>,
 }

@@ -16,7 +16,7 @@ use crate::input::{self, Unusable};
 /// Longest file that is read, in bytes: it is held in memory as a whole.
 const MAX_BYTES: u64 = 4 << 30;
 
-/// What the bytes of a frame begin with.
+/// The header at the beginning of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
     /// An Ethernet header, as also on Linux's loopback.
@@ -37,7 +37,7 @@ pub enum Link {
 /// check sequence is at their end, where nothing is read.
 const LINK_NUMBER: u32 = 0x03ff_ffff;
 
-/// What packets were in before pcapng had its "enhanced" block.
+/// The block of packets before pcapng had its "enhanced" block.
 const OBSOLETE_PACKET: u32 = 2;
 
 impl Link {
@@ -61,7 +61,7 @@ pub struct Frame {
     pub bytes: Range<usize>,
     /// Its length on the wire, in bytes; more than was captured if it was cut.
     pub original_length: usize,
-    /// What it begins with.
+    /// The header at its beginning.
     pub link: Link,
 }
 
@@ -72,7 +72,7 @@ pub struct Capture {
     contents: Contents,
 }
 
-/// What there is in a file.
+/// The contents of a file.
 #[derive(Clone, Debug, Default)]
 struct Contents {
     frames: Vec<Frame>,
@@ -149,12 +149,12 @@ impl Capture {
     }
 }
 
-/// What is wrong with a capture file, and where.
+/// A fault of a capture file, and its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct CaptureError {
     /// Bytes before the record that is at fault; `None` if the file could not be read at all.
     pub offset: Option<usize>,
-    /// What is wrong, and what was expected.
+    /// The fault, and the expected content.
     pub message: String,
 }
 

@@ -8,7 +8,7 @@ use etherparse::{EtherType, IpNumber, LaxNetSlice, LaxSlicedPacket};
 use super::{Frame, Link};
 use crate::checksum::add;
 
-/// What a frame turned out to be.
+/// The result of the check of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Every checksum that can be checked is right. Of a fragment that is the IPv4 header's.
@@ -35,9 +35,9 @@ pub struct Fault {
     pub layer: Layer,
     /// Where the field is, in bytes from the beginning of the file.
     pub offset: usize,
-    /// What it holds.
+    /// The value that it holds.
     pub found: u16,
-    /// What it should hold.
+    /// The value that it should hold.
     pub expected: u16,
 }
 
@@ -51,7 +51,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// What has a checksum.
+/// A header or protocol that has a checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layer {
     /// The header of IP version 4.
@@ -248,7 +248,7 @@ pub fn verify(frame: &Frame, bytes: &[u8], sum: impl Fn(&[u8]) -> u16) -> Verdic
     conclude(faults, is_offloaded, rest)
 }
 
-/// What may stand before the type of a frame's content: tags of customers, of providers, and an
+/// Tags that may precede the type of a frame's content: tags of customers, of providers, and an
 /// older number.
 const VLAN_TAGS: [EtherType; 3] = [
     EtherType::VLAN_TAGGED_FRAME,
@@ -256,7 +256,7 @@ const VLAN_TAGS: [EtherType; 3] = [
     EtherType::VLAN_DOUBLE_TAGGED_FRAME,
 ];
 
-/// What there is to say beside wrong and offloaded checksums.
+/// The state of a frame, apart from wrong and offloaded checksums.
 #[derive(Clone, Copy)]
 enum Rest {
     Nothing,

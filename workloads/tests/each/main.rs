@@ -1,4 +1,4 @@
-//! What holds of each workload of this crate.
+//! Properties of each workload of this crate.
 
 mod agreement;
 mod answers;

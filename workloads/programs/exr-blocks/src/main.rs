@@ -1,4 +1,4 @@
-//! `exr-blocks LINES SEED`: writes a made-up picture of so many lines into memory in the format
+//! `exr-blocks LINES SEED`: writes a synthetic picture of so many lines into memory in the format
 //! OpenEXR, compressed, reads it again, and prints the size and a digest of both.
 
 use std::io::Cursor;

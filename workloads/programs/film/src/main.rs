@@ -1,4 +1,4 @@
-//! `film FRAMES SEED`: encodes so many frames of a made-up film as AV1 with rav1e, and prints the
+//! `film FRAMES SEED`: encodes so many frames of a synthetic film as AV1 with rav1e, and prints the
 //! size and a digest.
 
 use std::error::Error;

@@ -1,5 +1,5 @@
-//! `pictures shrink COUNT SEED` scales a made-up picture down so many times; `pictures sort LINES
-//! SEED` sorts the pixels of one of so many lines. Both print a digest of what comes out.
+//! `pictures shrink COUNT SEED` scales a synthetic picture down so many times; `pictures sort LINES
+//! SEED` sorts the pixels of one of so many lines. Both print a digest of the result.
 
 use std::error::Error;
 

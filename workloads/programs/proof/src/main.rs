@@ -1,4 +1,4 @@
-//! `proof STEPS SEED`: proves that a made-up computation took so many steps (a power of two),
+//! `proof STEPS SEED`: proves that a synthetic computation took so many steps (a power of two),
 //! verifies the proof, and prints its size and a digest.
 
 use p3_air::{Air, AirBuilder, BaseAir, WindowAccess as _};

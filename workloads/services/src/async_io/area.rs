@@ -99,11 +99,12 @@ impl Area {
         }
     }
 
-    /// What a block holds after the run: other bytes in each task and block, none of them chance.
+    /// Returns the content of a block after the run: other bytes in each task and block, all from
+    /// the seed.
     fn content(&self, task: usize, block: usize) -> Vec<u8> {
         let place = (task * self.blocks + block) as u64;
         let mut random = Random::new(mix(self.seed) ^ mix(place));
-        // Never all zero, which is what a block holds before.
+        // Never all zero, as a block is before the run.
         let words = std::iter::repeat_with(|| random.word() | 0x0101_0101_0101_0101);
         words.flat_map(u64::to_le_bytes).take(self.bytes).collect()
     }

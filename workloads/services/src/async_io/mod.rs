@@ -33,7 +33,7 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     Ok(Box::new(Transfers::new(setup.seed, setup.values)?))
 }
 
-/// What all tasks do.
+/// The work of all tasks.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
     tasks: usize,

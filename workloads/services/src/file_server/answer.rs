@@ -12,7 +12,7 @@ pub(super) const INTERNAL_SERVER_ERROR: Wrong = (Status(500, "Internal Server Er
 /// Appends a head. Every connection has one request, so each says that it closes.
 fn head(status: Status, bytes: u64, content_type: &str, more: &str, output: &mut Vec<u8>) {
     let Status(number, reason) = status;
-    // What a file is, is said by its name; a browser must not guess otherwise.
+    // A file's name gives its type; a browser must not guess another.
     write!(
         output,
         "HTTP/1.1 {number} {reason}\r\nContent-Length: {bytes}\r\nContent-Type: {content_type}\r\n\

@@ -14,10 +14,10 @@ use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
 use super::answer::{FORBIDDEN, INTERNAL_SERVER_ERROR, NOT_FOUND};
 use crate::http::Wrong;
 
-/// What a browser gets for a directory.
+/// The file that a browser gets for a directory.
 const INDEX: &str = "index.html";
 
-/// What may not stand in an address as it is.
+/// Characters that must be escaped in an address.
 const ESCAPED: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -31,7 +31,7 @@ const ESCAPED: &AsciiSet = &CONTROLS
 /// A directory of files to serve.
 pub(super) struct Folder(OwnedFd);
 
-/// What there is under a name.
+/// The result of the lookup of a name.
 pub(super) enum Found {
     File {
         file: File,

@@ -138,7 +138,7 @@ impl FileServer {
         self.listener.local_addr()
     }
 
-    /// What ends it.
+    /// Returns the handle that stops it.
     #[must_use]
     pub fn stop_handle(&self) -> Stop {
         self.stop.clone()
@@ -221,7 +221,7 @@ fn most_connections() -> usize {
     usize::try_from(room.clamp(1, MAX_CONNECTIONS)).expect("a small number")
 }
 
-/// What all connections share.
+/// The state that all connections share.
 struct House {
     folder: Folder,
     connections: Places,

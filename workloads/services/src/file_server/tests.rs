@@ -1,4 +1,4 @@
-//! What clients get, and what they never get.
+//! Answers that clients get, and answers that they never get.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -35,7 +35,7 @@ impl Running {
         symlink(outside.path(), root.join("folder-out")).unwrap();
         symlink("page.html", root.join("within.html")).unwrap();
         let (told, hears) = std::sync::mpsc::channel();
-        // What it serves with belongs to one OS thread, so it is made there.
+        // The server's state belongs to one OS thread, so it is made there.
         let thread = thread::spawn(move || {
             let server = FileServer::bind(&root, 0).unwrap();
             told.send((server.address().unwrap(), server.stop_handle()))
@@ -320,7 +320,7 @@ fn when_the_server_stops_answers_are_ended_and_who_has_not_asked_yet_is_let_go()
     let mut half = TcpStream::connect(server.address).unwrap();
     half.write_all(b"GET /page.html HT").unwrap();
     let busy = begin_huge(&server);
-    // Whoever comes later has been served, so these have threads.
+    // A client that came later has been served, so these have threads.
     assert_eq!(status(&server.get("/page.html").0), "200");
     server.stop.stop();
     assert_eq!(read_rest(idle), b"", "without a word");

@@ -15,7 +15,7 @@ use workloads::usage::thread_cpu;
 /// Topics, messages and places: as many as the study's harness chose from.
 pub(crate) const VALUES: [u8; 7] = *b"1234567";
 
-/// What clients say.
+/// The words that clients use.
 #[derive(Clone, Debug)]
 pub(crate) struct Words {
     topics: [Vec<u8>; 7],
@@ -51,14 +51,14 @@ impl Words {
 /// Longer than any answer takes; a guess.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What a client does.
+/// The role of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Poster,
     Reader,
 }
 
-/// What one client saw.
+/// The report of one client.
 pub(crate) struct ClientReport {
     pub(crate) role: Role,
     pub(crate) requests: u64,
@@ -196,15 +196,16 @@ impl ClientReport {
             (Role::Reader, Some(message)) => words
                 .number_of(message)
                 .is_some_and(|number| *self.read[topic][value].get_or_insert(number) == number),
-            // What was there once stays there.
+            // A message that was there once stays there.
             (Role::Reader, None) => answer == b"NONE" && self.read[topic][value].is_none(),
             _ => false,
         }
     }
 }
 
-/// What is wrong with the board after all that was seen, if anything: each accepted message is
-/// there, none besides, each place was given once, and what was read stands where it was read.
+/// Checks the board against the clients' reports, and returns a fault if it finds one. Each
+/// accepted message is there and no other, each place was given once, and each message stands where
+/// it was read.
 pub(crate) fn fault(board: &Board, words: &Words, seen: &[ClientReport]) -> Option<String> {
     for (number, topic) in words.topics.iter().enumerate() {
         let name = char::from(VALUES[number]);

@@ -111,7 +111,7 @@ struct BoardRun {
     total: Total,
 }
 
-/// What one run left.
+/// The results of one run.
 struct Run {
     board: Board,
     seen: Vec<ClientReport>,

@@ -1,9 +1,9 @@
-//! What is spoken with the board: one line each way, of limited length.
+//! The protocol of the board: one line each way, of limited length.
 //!
 //! `POST topic message` is answered by `OK index`, the message's place in its topic; `READ topic
 //! index` by `OK message`, or `NONE` if there is no such message yet. Anything else is answered by
-//! `ERROR` and why; after a line that is too long the connection ends, since nobody knows where the
-//! next begins.
+//! `ERROR` and why; after a line that is too long the connection ends, since the start of the next
+//! line is unknown.
 
 use std::io::Write as _;
 
@@ -15,7 +15,7 @@ pub(crate) const MAX_LINE: usize = 1024;
 /// Longest topic in bytes.
 pub(crate) const MAX_TOPIC: usize = 64;
 
-/// What a line asks for.
+/// The request of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
     /// Put `message` at the end of `topic`.

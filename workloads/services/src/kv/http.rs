@@ -49,7 +49,7 @@ impl fmt::Display for Method {
     }
 }
 
-/// What a client asks for.
+/// The request of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) method: Method,
@@ -135,7 +135,7 @@ fn try_parse(input: &[u8]) -> Result<Parsed<Request>, Wrong> {
     })
 }
 
-/// What the headers say.
+/// The contents of the headers.
 #[derive(Default)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -191,7 +191,7 @@ fn length(value: &[u8]) -> Result<u64, Wrong> {
         .unwrap_or(u64::MAX))
 }
 
-/// What the server answers.
+/// The answer of the server.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Response<'a> {
     pub(crate) status: Status,

@@ -1,4 +1,4 @@
-//! What is a request, what is none, and in whatever pieces it comes.
+//! The server tells requests from other input, in whatever pieces they come.
 
 use proptest::prelude::*;
 
@@ -213,7 +213,7 @@ proptest! {
         prop_assert!(!is_incomplete);
     }
 
-    /// What the client sends is what the server reads.
+    /// The server reads the request that the client sent.
     #[test]
     fn a_request_as_written_is_read_back(
         key in "[a-z/]{0,20}", body in prop::collection::vec(any::<u8>(), 0..200),

@@ -27,7 +27,7 @@ pub(crate) enum Pace {
     },
 }
 
-/// What one client saw.
+/// The report of one client.
 pub(crate) struct ClientReport {
     /// From the moment when a request was sent, or with an open loop was due, to its answer.
     pub(crate) latency: Latencies,

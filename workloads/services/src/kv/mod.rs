@@ -47,7 +47,7 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     Ok(Box::new(Trade::new(setup)?))
 }
 
-/// Who handles, without the pool itself.
+/// The arrangement of handlers, without the pool itself.
 #[derive(Clone, Copy, Debug)]
 struct Arrangement {
     is_pool: bool,

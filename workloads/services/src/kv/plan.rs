@@ -1,4 +1,4 @@
-//! What each session asks for, and the answers, known beforehand.
+//! The requests of each session, and the answers, known beforehand.
 //!
 //! A session has keys of its own, so its answers do not depend on what others do meanwhile, though
 //! they meet at the locks.
@@ -33,7 +33,7 @@ pub(crate) struct Mix {
 pub(crate) struct Step {
     pub(crate) method: Method,
     pub(crate) key: u64,
-    /// What a POST sends, as a piece of the letters.
+    /// The content that a POST sends, as a piece of the letters.
     pub(crate) sent: Range<usize>,
     pub(crate) status: u16,
     /// The document whose tag is in the answer, as a piece of the letters, and its MD5.
@@ -44,11 +44,11 @@ pub(crate) struct Step {
 pub(crate) struct Plan {
     letters: Vec<u8>,
     pub(crate) sessions: Vec<Vec<Step>>,
-    /// What a server must have counted and stored at the end.
+    /// The counts and documents that a server must have at the end.
     pub(crate) known: Summary,
 }
 
-/// What a run comes to.
+/// The summary of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Summary {
     pub(crate) counts: Counts,

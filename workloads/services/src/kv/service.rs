@@ -25,7 +25,7 @@ pub(crate) struct KeyValue {
     notes_each: bool,
 }
 
-/// What one handler knows about the requests that it answered.
+/// One handler's record of the requests that it answered.
 #[derive(Default)]
 struct Record {
     measured: Measured,
@@ -52,7 +52,7 @@ impl KeyValue {
             .collect()
     }
 
-    /// What all handlers noted.
+    /// Returns the measurements of all handlers.
     pub(crate) fn measured(&self) -> Measured {
         let mut all = Measured::default();
         for record in &self.records {
@@ -146,7 +146,7 @@ fn lock(record: &Mutex<Record>) -> MutexGuard<'_, Record> {
     record.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What the server knows about the requests that it answered.
+/// The server's measurements of the requests that it answered.
 pub(crate) struct Measured {
     /// From arrival to the end of the answer, by method in the order of [`Method`].
     service: [Latencies; 4],

@@ -20,7 +20,7 @@ pub(crate) fn md5(body: &[u8]) -> [u8; 16] {
     Md5::digest(body).into()
 }
 
-/// What is stored under a key.
+/// The document under a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Document {
     pub(crate) body: Arc<[u8]>,
@@ -29,7 +29,7 @@ pub(crate) struct Document {
 
 type Map = HashMap<Vec<u8>, Document>;
 
-/// What guards the documents.
+/// The lock that guards the documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Guard {
     /// One mutex for all.
@@ -40,7 +40,7 @@ pub(crate) enum Guard {
     Sharded,
 }
 
-/// What became of a document.
+/// The effect of a put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Put {
     Created,

@@ -36,7 +36,7 @@ pub(super) struct Trade {
     total: Total,
 }
 
-/// What one run left.
+/// The raw results of one run.
 struct Served {
     service: KeyValue,
     ended: io::Result<net::Counts>,
@@ -152,7 +152,7 @@ impl Trade {
         self.plan.known.counts.values().sum()
     }
 
-    /// What the last run left, worked out.
+    /// Returns the results of the last run, worked out.
     pub(super) fn take_run(&mut self) -> Option<Run> {
         let Served {
             service,

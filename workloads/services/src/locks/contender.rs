@@ -1,6 +1,6 @@
-//! What a contender does: work of its own, and sections under a lock.
+//! The work of a contender: steps of its own, and sections under a lock.
 
-/// What all contenders do.
+/// The work of all contenders.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     pub(super) contenders: u64,
@@ -41,7 +41,7 @@ impl Shape {
     }
 }
 
-/// What the lock guards.
+/// The value that the lock guards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     pub(super) sections: u64,

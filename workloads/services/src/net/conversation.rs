@@ -57,7 +57,7 @@ pub(super) enum End {
     TurnedAway,
 }
 
-/// What is said on a connection.
+/// The bytes and the state of a connection.
 #[derive(Debug)]
 pub(super) struct Conversation {
     phase: Phase,

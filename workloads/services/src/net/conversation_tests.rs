@@ -1,4 +1,4 @@
-//! Conversations over a made-up stream: in whatever pieces bytes come and go, the same is said.
+//! Conversations over a mock stream: the same is said in whatever pieces bytes come and go.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};

@@ -1,10 +1,10 @@
-//! What became of the connections of a server.
+//! Counts of a server's connections, by how they ended.
 
 use std::fmt;
 
 use super::conversation::End;
 
-/// What became of the connections of a server.
+/// The counts of a server's connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     /// Let in.

@@ -1,4 +1,4 @@
-//! Who answers requests, and how requests reach them.
+//! The threads that answer requests, and how requests reach them.
 
 use std::io;
 use std::mem;
@@ -35,7 +35,7 @@ pub(crate) enum Handlers<'a> {
     Threads {
         /// How many.
         count: usize,
-        /// What they take from.
+        /// The queue from which they take.
         queue: Queue,
     },
     /// A thread of its own for each connection, whatever the unit.
@@ -53,7 +53,7 @@ pub(crate) enum Queue {
     LockFreeLookingEvery(Duration),
 }
 
-/// What a handler takes at once.
+/// The amount that a handler takes at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     /// One request; handlers never wait for a client.
@@ -77,7 +77,7 @@ pub(super) enum Task<R> {
     Connection(TcpStream, Instant),
 }
 
-/// What reader and handlers share.
+/// The state that reader and handlers share.
 pub(super) struct Desk<'a, S> {
     pub(super) service: &'a S,
     pub(super) signal: &'a Signal,
@@ -87,7 +87,7 @@ pub(super) struct Desk<'a, S> {
     over: Mutex<Vec<Token>>,
 }
 
-/// Whatever panicked left counts and lists that are whole.
+/// A thread that panicked left whole counts and lists.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -154,7 +154,7 @@ impl<S: Service> Desk<'_, S> {
         let (answer, outcome, then) = self.work_out(request);
         let mut conversation = connection.conversation.hold();
         conversation.answer(answer, then);
-        // What is wrong with the stream shows again below.
+        // A fault of the stream shows again below.
         let _ = conversation.flush(&mut &connection.stream);
         let times = Times {
             arrived,

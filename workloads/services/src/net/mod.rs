@@ -1,13 +1,14 @@
-//! Servers on TCP as the service workloads need them: who reads, who answers, what is bounded.
+//! Servers on TCP as the service workloads need them: threads that read, threads that answer, and
+//! bounds.
 //!
 //! A thread of its own, the *reader*, owns the listener and waits for all connections at once
-//! (`reader.rs`). What has arrived completely is handed to a *handler* (`handlers.rs`): a job of
+//! (`reader.rs`). The reader hands each complete request to a *handler* (`handlers.rs`): a job of
 //! the pool, one of some threads behind a queue (`crate::queue`), or the reader itself. A handler
 //! answers one request and never waits for a client, so a pool cannot run out of threads because
-//! clients are slow: what a client does not take at once, the reader sends on. The reader waits for
-//! no handler either (`turns.rs`). Only the arrangements that say so (`Unit::Connections`,
-//! `Handlers::ThreadPerConnection`) keep a handler on one connection until it ends, as the studies
-//! did.
+//! clients are slow: the reader sends the bytes that a client does not take at once. The reader
+//! does not wait for handlers either (`turns.rs`). Only the arrangements that say so
+//! (`Unit::Connections`, `Handlers::ThreadPerConnection`) keep a handler on one connection until it
+//! ends, as the studies did.
 //!
 //! A connection is a small state machine that knows neither threads nor sockets
 //! (`conversation.rs`), the same in all arrangements.
@@ -31,16 +32,16 @@ pub(crate) use signal::Stopper;
 
 use std::time::{Duration, Instant};
 
-/// What is spoken on a connection, and what is done about it.
+/// The protocol of a connection, and the answers to its requests.
 pub(crate) trait Service: Sync {
     /// One request, complete and independent of the bytes that it came in.
     type Request: Send;
 
-    /// What became of one.
+    /// The outcome of a request.
     type Outcome;
 
-    /// What `input`, the unanswered bytes of a connection, begins with. A prefix of `input` must
-    /// give the same, or [`Parsed::Incomplete`].
+    /// Parses the beginning of `input`, the unanswered bytes of a connection. A prefix of `input`
+    /// must give the same result, or [`Parsed::Incomplete`].
     fn parse(&self, input: &[u8]) -> Parsed<Self::Request>;
 
     /// Does what is asked for and appends the answer to `output`. `is_last`: the server is about to
@@ -65,7 +66,7 @@ pub(crate) trait Service: Sync {
     );
 }
 
-/// What the input of a connection begins with.
+/// The beginning of a connection's input.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Parsed<R> {
     /// Nothing whole yet.
@@ -75,19 +76,19 @@ pub(crate) enum Parsed<R> {
     },
     /// A request in the first `length` bytes.
     Whole {
-        /// What is asked for.
+        /// The request itself.
         request: R,
         /// Bytes that it takes.
         length: usize,
     },
     /// Nothing that could be served; the answer says why, and the connection ends.
     Wrong {
-        /// What the client is told.
+        /// The answer to the client.
         answer: Vec<u8>,
     },
 }
 
-/// What becomes of a connection after an answer.
+/// The next step of a connection after an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Then {
     /// The next request may come.
@@ -119,7 +120,7 @@ pub(crate) struct Times {
     pub(crate) ended: Instant,
 }
 
-/// What one client, or all, may use.
+/// The resources that one client, or all, may use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// Open connections; more are turned away.

@@ -16,10 +16,10 @@ pub(super) const FIRST_CONNECTION: usize = 2;
 #[derive(Clone)]
 pub(crate) struct Stopper(pub(super) Arc<Signal>);
 
-/// What wakes the reader.
+/// The waker of the reader, and the flag that stops it.
 pub(super) struct Signal {
     /// Relaxed: it only ever turns true, and the thread that turns it wakes the reader, which looks
-    /// again; others who see it late serve one request more.
+    /// again; other threads that see it late serve one request more.
     is_stopping: AtomicBool,
     waker: Waker,
 }

@@ -1,8 +1,9 @@
 //! A value that handlers wait for and the reader does not.
 //!
-//! The reader serves all connections. If it waited for a handler that lost its CPU with one of them
-//! in its hands, all would wait. So it leaves word instead, and the handler looks for that once it
-//! has let go. With a fence between the two steps on either side, one of them sees the other.
+//! The reader serves all connections. If it waited for a handler that lost its CPU while it held
+//! one connection, all would wait. So the reader leaves word instead, and the handler looks for
+//! word after it has released the value. With a fence between the two steps on either side, one of
+//! them sees the other.
 
 #[cfg(locks_loom)]
 use loom::sync::{
@@ -19,7 +20,7 @@ use std::sync::{PoisonError, TryLockError};
 /// See the file's header.
 pub(super) struct Turns<T> {
     value: Mutex<T>,
-    /// Somebody came while another had the value.
+    /// A thread came while another had the value.
     has_word: AtomicBool,
 }
 
@@ -38,7 +39,7 @@ impl<T> Turns<T> {
         self.value.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The value; `None` if another has it, who has been left word.
+    /// Returns the value; `None` if another thread has it, for which this call left word.
     pub(super) fn try_hold(&self) -> Option<MutexGuard<'_, T>> {
         if let Some(value) = self.hold_if_free() {
             return Some(value);
@@ -58,14 +59,14 @@ impl<T> Turns<T> {
     pub(super) fn leave_word(&self) {
         self.has_word.store(true, Relaxed);
         // ORDERING: SeqCst fence between leaving word and trying the lock once more; pairs with the
-        // one in `take_word`. Without it the lock may look taken by somebody who has looked for
+        // one in `take_word`. Without it the lock may look taken by a thread that has looked for
         // word already.
         fence(SeqCst);
     }
 
-    /// Whether somebody came in vain; asked after the value was let go.
+    /// Whether a thread came while the value was taken; call it after the value was released.
     pub(super) fn take_word(&self) -> bool {
-        // ORDERING: SeqCst fence between letting go and looking for word; pairs with the one in
+        // ORDERING: SeqCst fence between the release and looking for word; pairs with the one in
         // `leave_word`.
         fence(SeqCst);
         self.find_word()
@@ -73,8 +74,8 @@ impl<T> Turns<T> {
 
     /// After the fence in `take_word`.
     pub(super) fn find_word(&self) -> bool {
-        // Relaxed: the fences order it. Word that is there though its bringer got the value after
-        // all costs one look in vain.
+        // Relaxed: the fences order it. If the thread that left word got the value after all, its
+        // word costs one needless look.
         self.has_word.load(Relaxed) && self.has_word.swap(false, Relaxed)
     }
 }

@@ -43,8 +43,8 @@ impl Parking {
     /// Something was brought.
     pub(super) fn wake_one(&self) {
         // ORDERING: SeqCst fence between bringing something and looking who waits; pairs with the
-        // one in `begin_wait`. Without it both may miss each other, and the task lies there while
-        // its only taker sleeps.
+        // one in `begin_wait`. Without it both may miss each other, and the task stays in the queue
+        // while its only taker sleeps.
         fence(SeqCst);
         if self.has_waiting() {
             // A thread that said that it waits, and has found nothing, now waits on the condition:
@@ -56,12 +56,12 @@ impl Parking {
 
     /// After the fence in `wake_one`.
     pub(super) fn has_waiting(&self) -> bool {
-        // Relaxed: the fences order it. If it is stale and too high, a lock was taken in vain; it
-        // cannot be too low for a thread that misses what was brought.
+        // Relaxed: the fences order it. If it is stale and too high, the caller takes the lock
+        // needlessly; it cannot be too low for a thread that misses the new task.
         self.waiting.load(Relaxed) > 0
     }
 
-    /// Says that the calling thread waits; what it does not find from now on, it is woken for.
+    /// Announces that the calling thread waits. A task that it does not find from now on wakes it.
     pub(super) fn begin_wait(&self) {
         self.waiting.fetch_add(1, Relaxed);
         // ORDERING: SeqCst fence between saying that one waits and looking once more; pairs with

@@ -48,7 +48,7 @@ pub struct UserThreads {
 
 type Thread = Coroutine<(), Pause, (), DefaultStack>;
 
-/// What a thread does.
+/// The code of a thread.
 type Body = Box<dyn FnOnce(&Current<'_>)>;
 
 /// Why a thread gave up the OS thread.
@@ -59,16 +59,16 @@ enum Pause {
     Blocked,
 }
 
-/// What the scheduler and the running thread both see.
+/// The state that the scheduler and the running thread share.
 struct Shared {
-    /// Numbers of those who can go on, the next one first.
+    /// Numbers of the threads that can go on, the next one first.
     ready: RefCell<VecDeque<usize>>,
     quantum: Duration,
     /// When the quantum of the running thread ends.
     slice_ends: Cell<Instant>,
     preemptions: Cell<u64>,
     files: RefCell<Option<Files>>,
-    /// What became of transfers whose threads have not gone on yet.
+    /// The outcomes of transfers whose threads have not gone on yet.
     outcomes: RefCell<BTreeMap<usize, files::Outcome>>,
     sockets: OnceCell<Sockets>,
     /// Spawned by threads, not yet added.
@@ -77,7 +77,7 @@ struct Shared {
     switches: Cell<u64>,
 }
 
-/// What a run of the threads took.
+/// The report of a run of the threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// How often a thread was switched to.
@@ -122,7 +122,7 @@ impl UserThreads {
         *self.shared.files.borrow_mut() = Some(files);
     }
 
-    /// What [`UserThreads::set_files`] was given.
+    /// Takes the files that [`UserThreads::set_files`] was given.
     pub fn take_files(&mut self) -> Option<Files> {
         self.shared.files.borrow_mut().take()
     }

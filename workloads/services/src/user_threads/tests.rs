@@ -1,4 +1,4 @@
-//! What the threads promise, with yields at random places: each seed is another schedule.
+//! The promises of the threads hold with yields at random places: each seed is another schedule.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;

@@ -204,7 +204,7 @@ fn an_interrupted_server_does_not_wait_for_the_rest_of_a_request() {
         let server = Server::start("kv", arrangement);
         let mut half = server.connect();
         half.write_all(b"GET /a HT").unwrap();
-        // Who came later has been served, so the first one has been let in.
+        // A client that came later has been served, so the first one has been let in.
         assert_eq!(statuses(&server.talk(&get("a"))), [404]);
         let report = server.end();
         let mut answer = String::new();
@@ -345,7 +345,8 @@ fn no_acknowledged_write_is_lost_when_the_server_ends_under_load() {
             .unwrap();
         let stored: usize = line.split(' ').next().unwrap().parse().unwrap();
         assert!(acknowledged >= 100, "{arrangement:?}");
-        // What was stored and not acknowledged: one at most of each client, who was cut off.
+        // A client that was cut off leaves at most one document that was stored and not
+        // acknowledged.
         let range = acknowledged..=acknowledged + CLIENTS;
         assert!(
             range.contains(&stored),

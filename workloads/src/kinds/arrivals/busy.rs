@@ -20,7 +20,7 @@ const STEPS: u64 = 4_000;
 
 pub(super) struct Busy {
     requests: Box<dyn Instance>,
-    /// What the pool did meanwhile, and for how long.
+    /// The number of regions that the pool ran meanwhile, and for how long.
     regions: u64,
     elapsed: Duration,
 }

@@ -1,8 +1,8 @@
-//! `arrivals`: requests from outside a pool. What is requested is the parameter `how`, which rows
-//! of `workloads.toml` set: `inject`, `install`, `idle`, `burst` and `ticks`.
+//! `arrivals`: requests from outside a pool. The parameter `how` is the kind of request. Rows of
+//! `workloads.toml` set it: `inject`, `install`, `idle`, `burst` and `ticks`.
 //!
-//! What counts is latency from when a request was due, and CPU time: a pool that goes on searching
-//! between requests is quick to hand and burns CPU, one that sleeps must be woken.
+//! Latency from when a request was due counts, and CPU time: a pool that goes on searching between
+//! requests answers quickly and burns CPU, one that sleeps must be woken.
 
 mod burst;
 mod busy;

@@ -15,7 +15,7 @@ use crate::workload::Mismatch;
 pub(super) struct Spawned {
     /// When each job had ended.
     ended: Moments,
-    /// What jobs do, if anything.
+    /// The work of the jobs, if they have any.
     work: Option<Work>,
 }
 

@@ -12,7 +12,7 @@ use crate::kinds::pacing::chain;
 use crate::kinds::series::{Request, Run};
 use crate::workload::{Mismatch, Setup};
 
-/// What one tick does; the same each time.
+/// The work of one tick; the same each time.
 #[derive(Clone, Copy)]
 struct Tick {
     seed: u64,
@@ -51,7 +51,7 @@ impl Tick {
 pub(super) struct Ticks {
     is_one_install: bool,
     tick: Tick,
-    /// What every tick gives.
+    /// The answer of every tick.
     known: u64,
     answers: Vec<u64>,
 }

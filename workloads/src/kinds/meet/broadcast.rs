@@ -28,7 +28,7 @@ impl Broadcast {
         }
     }
 
-    /// What broadcast `number` does on one worker.
+    /// Runs the share of broadcast `number` on one worker.
     fn part(&self, worker: usize, number: usize) -> u64 {
         self.reached[worker].fetch_add(1, Relaxed);
         let word = mix((number * self.reached.len() + worker) as u64);

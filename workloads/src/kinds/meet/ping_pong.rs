@@ -32,8 +32,8 @@ struct Table {
 impl Table {
     fn answer(&self, number: u64) {
         self.sum.fetch_add(number, Relaxed);
-        // ORDERING: Release, pairs with the Acquire in `wait_for`. Who saw the last answer goes on
-        // to read the sum, which must then have it.
+        // ORDERING: Release, pairs with the Acquire in `wait_for`. A thread that saw the last
+        // answer goes on to read the sum, which must then contain that answer.
         self.last.store(number, Release);
     }
 

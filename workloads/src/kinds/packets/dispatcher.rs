@@ -16,7 +16,7 @@ pub(super) enum Stop {
     AfterTime(Duration),
 }
 
-/// What a run did: the work, and how many packets there were to do.
+/// The report of a run: the work done, and how many packets there were to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Report {
     pub(super) done: Tally,

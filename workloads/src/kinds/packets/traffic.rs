@@ -116,7 +116,7 @@ impl Traffic {
     }
 }
 
-/// What has been done: the number that must come out the same with every strategy.
+/// The work that was done: the numbers that must be the same with every strategy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     /// Packets processed.

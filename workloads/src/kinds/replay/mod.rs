@@ -31,7 +31,7 @@ use crate::workload::{Instance, Mismatch, Setup};
 /// MiB.
 const DEEPEST: u32 = 1_000;
 
-/// What a leaf of the tree takes that is replayed without a file, in nanoseconds.
+/// The time of a leaf in the tree that is replayed without a file, in nanoseconds.
 const LEAF_NS: u64 = 1_000;
 
 /// Prepares the workload `replay`.
@@ -187,7 +187,7 @@ impl Program {
         self.ran.count(task as usize);
     }
 
-    /// What `task` and all below it do, one after the other: nobody waits for jobs then.
+    /// Runs `task` and all tasks below it one after the other, so no thread waits for jobs.
     fn alone(&self, task: u32) {
         self.begin(task);
         for (_, step) in self.tree.steps(task) {
@@ -289,7 +289,7 @@ impl Scopes for Open<'_, '_> {
     }
 }
 
-/// What a parallel iterator has left to split.
+/// The splits that a parallel iterator has left.
 #[derive(Clone, Copy)]
 struct Splits {
     site: u32,
@@ -298,8 +298,9 @@ struct Splits {
 }
 
 impl Splits {
-    /// What each half has left if the iterator splits here on a pool of so many threads. It does as
-    /// often as there are threads, and anew wherever a piece was stolen.
+    /// Returns the splits that each half has left if the iterator splits here on a pool of so many
+    /// threads. An iterator splits as often as there are threads, and anew wherever a piece was
+    /// stolen.
     fn halved(self, threads: u64) -> Option<u64> {
         match (self.migrated, self.left / 2) {
             (true, half) => Some(half.max(threads)),
@@ -364,7 +365,8 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// What the iterator has left at this step, where `before` is what it had above.
+    /// Returns the splits that the iterator has left at this step; `before` are those that it had
+    /// above.
     fn splits(self, step: u32, site: u32, before: Option<Splits>) -> Splits {
         before
             .filter(|before| before.site == site)

@@ -22,7 +22,7 @@ pub(super) struct Prices {
     count: usize,
     /// Row by row.
     roads: Vec<i64>,
-    /// What the penalties add to every round trip.
+    /// The amount that the penalties add to every round trip.
     surcharge: i64,
 }
 
@@ -133,17 +133,17 @@ impl Prices {
         &self.roads[city * self.count..][..self.count]
     }
 
-    /// What a round trip of this length costs.
+    /// The price of a round trip of this length.
     fn of_length(&self, length: u64) -> i64 {
         i64::try_from(length).expect("coordinates are limited") * SCALE + self.surcharge
     }
 
-    /// What a round trip costs that is one unit shorter than `length`.
+    /// The price of a round trip that is one unit shorter than `length`.
     pub(super) fn just_below_length(&self, length: u64) -> i64 {
         self.of_length(length) - SCALE
     }
 
-    /// The length of a round trip that costs this much.
+    /// The length of a round trip that has this price.
     pub(super) fn to_length(&self, price: i64) -> u64 {
         let scaled = price - self.surcharge;
         debug_assert_eq!(scaled % SCALE, 0, "a round trip's price is exact");

@@ -118,7 +118,7 @@ struct RoundTrip {
 
 impl RoundTrip {
     /// One tour is one unit of work, however many nodes the schedule made the search visit: a time
-    /// per node would hide the work that a parallel search does in vain.
+    /// per node would hide the wasted work of a parallel search.
     fn keep(&mut self, result: Found) -> u64 {
         self.found = result.best;
         self.runs += 1;

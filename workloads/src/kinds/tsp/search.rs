@@ -21,7 +21,7 @@ pub(super) struct Tour {
     pub(super) order: Vec<usize>,
 }
 
-/// What a search found.
+/// The result of a search.
 pub(super) struct Found {
     /// The shortest tour, if there is any as short as asked for.
     pub(super) best: Option<Tour>,
@@ -201,10 +201,10 @@ impl<'a> Best<'a> {
         }
     }
 
-    /// What a round trip may cost at most to be shorter than the best.
+    /// The highest price of a round trip that is shorter than the best.
     fn highest_useful_price(&self) -> i64 {
         // Relaxed: the value only falls, so a stale one is too high; then a task looks at a few
-        // nodes in vain, or offers a tour that `offer` turns down under the lock.
+        // useless nodes, or offers a tour that `offer` turns down under the lock.
         self.highest_useful_price.load(Relaxed)
     }
 

@@ -27,11 +27,11 @@ const MIN_CITIES: usize = 3;
 pub struct TsplibError {
     /// One-based line; for something missing, the line in which it was missed.
     pub line: usize,
-    /// What is wrong there.
+    /// The fault there.
     pub problem: Problem,
 }
 
-/// What can be wrong with an instance file, with its remedy.
+/// A fault of an instance file, with its remedy.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Problem {
     /// A line before the cities that is no `KEYWORD: value`.

@@ -35,7 +35,7 @@ pub(in super::super) struct Outcome {
     pub(in super::super) buffer: Vec<u8>,
 }
 
-/// Who carries transfers out.
+/// The backend that carries out transfers.
 pub(in super::super) trait Backend: Send {
     /// Begins a transfer for a thread.
     fn submit(&mut self, thread: usize, transfer: Transfer) -> io::Result<()>;

@@ -19,7 +19,7 @@ pub(super) struct Ring {
     flights: Vec<Option<Flight>>,
 }
 
-/// What must stay as it is until the kernel is done with it.
+/// The state of a transfer, which must stay as it is until the kernel is done with it.
 struct Flight {
     thread: usize,
     buffer: Vec<u8>,
@@ -125,8 +125,8 @@ impl Backend for Ring {
                 "more transfers at a time than the ring has places",
             ));
         }
-        // What the kernel does not take now, it takes with the next call; if it never does, waiting
-        // for it is an error.
+        // The kernel takes the rest of the entries with the next call; if it never does, waiting
+        // for them is an error.
         let _ = self.enter(0);
         Ok(())
     }

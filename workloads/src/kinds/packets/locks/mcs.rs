@@ -2,8 +2,8 @@
 //! own, and the threads are served in the order in which they came.
 //!
 //! `tail` points to the node of the last comer, or nowhere if the lock is free. A comer swaps
-//! itself in, and, if somebody was there, links itself behind and waits. Who leaves wakes the
-//! successor.
+//! itself in, and, if another thread was there, links itself behind and waits. A thread that leaves
+//! wakes its successor.
 //!
 //! | word | written by | waited for by |
 //! |---|---|---|

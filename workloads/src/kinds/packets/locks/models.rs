@@ -19,7 +19,7 @@ fn explore(model: impl Fn() + Sync + Send + 'static) {
     builder.check(model);
 }
 
-/// What loom says of a model that it must reject.
+/// Returns loom's message about a model that it must reject.
 fn rejection(model: impl Fn() + Sync + Send + 'static) -> String {
     let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| explore(model)))
         .expect_err("the model checker lets a broken lock pass");

@@ -14,7 +14,7 @@ use super::traffic::{Tally, Traffic};
 use pooled::PoolCounters;
 use queued::{LockedQueues, Queues, UnderLock};
 
-/// Who computes the checksums.
+/// The threads that compute the checksums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Strategy {
     /// The dispatcher itself.
@@ -31,7 +31,7 @@ pub(super) enum Strategy {
     PoolBatch,
 }
 
-/// What guards a queue's far end where several workers may come, or could.
+/// The lock on a queue's far end where several workers may come, or could.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LockKind {
     /// [`Tas`].
@@ -51,7 +51,7 @@ pub(super) fn serial(traffic: &Traffic, stop: Stop) -> Report {
     Report { done, dispatched }
 }
 
-/// What one run needs; made before it, so that the run makes nothing.
+/// The equipment of one run; made before it, so that the run makes nothing.
 pub(super) enum Equipment {
     /// Of `serial`.
     None,

@@ -195,7 +195,7 @@ fn survives(bytes: &[u8]) {
     );
 }
 
-/// What a file holds, and numbers that lie.
+/// Lines as files have them, some with numbers that lie.
 fn lines() -> impl Strategy<Value = Vec<u8>> {
     let line = "(TYPE: TSP|DIMENSION: [0-9]{1,20}|EDGE_WEIGHT_TYPE: EUC_2D\
         |NODE_COORD_SECTION|EOF|[0-9]{1,20} [0-9.e-]{1,5} [0-9.eE+]{1,5}|.{0,10})";
