@@ -39,8 +39,8 @@ pub struct WholeProgram {
     pub x86_64_features: Vec<String>,
     /// The input that is made for it.
     pub input: Option<WholeInput>,
-    /// Its arguments, in which `{input}`, `{threads}`, `{amount}` and `{seed}` stand for what the
-    /// trial has.
+    /// Its arguments, in which `{input}`, `{amount}` and `{seed}` stand for the values of the
+    /// trial.
     pub arguments: Vec<String>,
     /// The unit of work, plural: also the name of the workload's only parameter.
     pub unit: String,

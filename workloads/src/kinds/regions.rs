@@ -7,7 +7,8 @@
 //! A region is a parallel loop, a tree of joins, a scope, or a broadcast of which each worker takes
 //! its share. `barrier` is the control, and uses no operation of the pool: the workers stay in one
 //! broadcast, spin on the number of the region, and count themselves out of it. On cores of their
-//! own, no way to notify and collect workers is much quicker; on shared cores, none is slower.
+//! own it is about the quickest way to notify and collect workers; on shared cores it is the
+//! slowest.
 
 use std::collections::BTreeMap;
 use std::hint::{black_box, spin_loop};

@@ -37,7 +37,7 @@ pub(crate) fn serve(server: Server, values: &Values, pool: &ThreadPool) -> io::R
     ))
 }
 
-/// Who answers.
+/// The handlers that answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Implementation {
     Pool,

@@ -24,7 +24,7 @@ const TICK: Duration = Duration::from_millis(50);
 /// How long it lets a client take of its answer once the server ends.
 const LAST_TICK: Duration = Duration::from_millis(1);
 
-/// Who answers.
+/// The handlers of a server's requests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Handlers<'a> {
     /// The reader itself, so that one thread does everything.
