@@ -1,4 +1,4 @@
-//! `join` inside the pool: push, pop, and what announcing the job costs.
+//! `join` inside the pool: push, pop, and the cost of the notification.
 
 use std::hint::black_box;
 

@@ -16,7 +16,7 @@ use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, criterion_group, criterion_main};
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
 
-/// Pool sizes: nobody to steal, one thief, more threads than small hosts have CPUs.
+/// Pool sizes: no thief, one thief, more threads than small hosts have CPUs.
 const THREADS: [usize; 3] = [1, 2, 4];
 
 /// Benchmarks `work` on a pool of each size; `work` gets the pool and times what it does.

@@ -131,10 +131,10 @@ pub fn work(time: Picoseconds) {
     engine::work(time);
 }
 
-/// Charges work that moves `bytes` between the core and its socket's memory meanwhile: it takes
-/// `time` as by [`work`], or as long as the core's bandwidth needs, or the socket's, which those
-/// who move bytes at that time share; whichever ends last. Bytes are moved in pieces of
-/// [`PIECE_BYTES`]; what does not fill one is kept for the next.
+/// Charges work that moves `bytes` between the core and its socket's memory meanwhile. It takes
+/// `time` as by [`work`], or as long as the bandwidth of the core or of the socket needs; whichever
+/// ends last. Threads that move bytes at that time share the socket's bandwidth. Bytes are moved in
+/// pieces of [`PIECE_BYTES`]; a rest is kept for the next piece.
 pub fn work_moving(time: Picoseconds, bytes: u64) {
     engine::work_moving(time, bytes);
 }
@@ -145,8 +145,8 @@ pub fn touch(address: usize, bytes: usize, is_written: bool) {
     engine::touch(address, bytes, is_written, Location::caller());
 }
 
-/// Charges taking over `bytes` of plain memory from `address` on, whose writes nobody announced:
-/// they come from the core whose stack they are in, or if they are a box, from the one that
+/// Charges taking over `bytes` of plain memory from `address` on, whose writes were not announced.
+/// They come from the core whose stack they are in, or if they are a box, from the core that
 /// allocated it.
 #[track_caller]
 pub fn take_over(address: usize, bytes: usize, is_boxed: bool) {
@@ -159,13 +159,13 @@ pub fn read_modify_write(address: usize) {
     engine::access(address, engine::Access::ReadModifyWrite, Location::caller());
 }
 
-/// Calls `step` as a part of the simulation itself: what it allocates is the host's and costs
+/// Calls `step` as a part of the simulation itself: its allocations are the host's and cost
 /// nothing. It must make no access to memory that cores share, and not panic.
 pub fn on_host<R>(step: impl FnOnce() -> R) -> R {
     engine::on_host(step)
 }
 
-/// A hint that the core spins. Until it is charged for work again, what it does is search.
+/// A hint that the core spins. Until it is charged for work again, its time counts as search.
 pub fn spin_loop() {
     engine::begin_search();
     engine::pause();

@@ -14,19 +14,19 @@ pub use crate::once::{Once, OnceLock};
 pub use crate::rw_lock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::time::Instant;
 
-/// Nobody has the lock.
+/// No thread has the lock.
 const FREE: u32 = 0;
-/// Somebody has it, and nobody waits.
+/// A thread has it, and no other waits.
 const TAKEN: u32 = 1;
-/// Somebody has it, and somebody may wait.
+/// A thread has it, and others may wait.
 const WAITED_FOR: u32 = 2;
 
 /// How often a thread looks again before it blocks, as the standard library's does.
 const SPINS: u32 = 100;
 
 /// A mutual exclusion lock in three states (U. Drepper, "Futexes Are Tricky", the third mutex),
-/// which spins first, as the standard library's does on Linux: for as long as somebody has it and
-/// nobody waits. It is never poisoned.
+/// which spins first, as the standard library's does on Linux: for as long as another thread has it
+/// and none waits. It is never poisoned.
 #[derive(Debug, Default)]
 pub struct Mutex<T: ?Sized> {
     state: AtomicU32,
@@ -39,7 +39,8 @@ unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
 // SAFETY: as above.
 unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
 
-// As those of the standard library: whoever panics under a lock leaves what is there for others.
+// As those of the standard library: a thread that panics under a lock leaves the value to others as
+// it is.
 impl<T: ?Sized> UnwindSafe for Mutex<T> {}
 impl<T: ?Sized> RefUnwindSafe for Mutex<T> {}
 
@@ -107,7 +108,8 @@ impl<T: ?Sized> Mutex<T> {
         }
     }
 
-    /// Waits a little for the lock to be free, or somebody to wait for it; returns its state.
+    /// Waits a little for the lock to be free, or for another thread to wait for it; returns its
+    /// state.
     fn spin(&self, at: &'static Location<'static>) -> u32 {
         for _ in 0..SPINS {
             let state = self.state.load_at(at);
@@ -127,7 +129,7 @@ impl<T: ?Sized> Mutex<T> {
     /// Takes the lock if it is free.
     ///
     /// # Errors
-    /// If somebody has it.
+    /// If another thread has it.
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
         match self
@@ -168,7 +170,7 @@ pub struct MutexGuard<'a, T: ?Sized> {
 impl<T: ?Sized> Deref for MutexGuard<'_, T> {
     type Target = T;
     fn deref(&self) -> &T {
-        // SAFETY: this guard is the only one, so nobody else has a reference.
+        // SAFETY: this guard is the only one, so no other reference exists.
         unsafe { &*self.lock.value.get() }
     }
 }
@@ -192,14 +194,14 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
     }
 }
 
-/// A condition variable: a count of notifications, and those who wait for it to change.
+/// A condition variable: a count of notifications, and the threads that wait for it to change.
 #[derive(Debug, Default)]
 pub struct Condvar {
     notifications: AtomicU32,
 }
 
 impl Condvar {
-    /// A condition variable on which nobody waits.
+    /// A condition variable without waiting threads.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -283,13 +285,13 @@ impl Condvar {
         Ok((guard, WaitTimeoutResult(false)))
     }
 
-    /// Wakes one of those who wait.
+    /// Wakes one waiting thread.
     #[track_caller]
     pub fn notify_one(&self) {
         self.notify(1);
     }
 
-    /// Wakes all who wait.
+    /// Wakes all waiting threads.
     #[track_caller]
     pub fn notify_all(&self) {
         self.notify(usize::MAX);

@@ -1,4 +1,4 @@
-//! Numbers by which each run finds what a static is in it.
+//! Numbers by which each run finds the value of a static in it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -106,7 +106,7 @@ impl Once {
         Self(OnceLock::new())
     }
 
-    /// Does `step` if it was not done; who comes meanwhile waits.
+    /// Runs `step` if it has not run; a thread that comes meanwhile waits.
     #[track_caller]
     pub fn call_once(&self, step: impl FnOnce()) {
         self.0.get_or_init(step);

@@ -8,7 +8,7 @@ use crate::atomic::{AtomicU32, Ordering};
 use crate::engine;
 use crate::lock::{LockResult, TryLockError, TryLockResult};
 
-/// Somebody has a [`RwLock`] to write.
+/// A thread has a [`RwLock`] to write.
 const WRITTEN: u32 = u32::MAX;
 
 /// A lock for one writer or many readers. A thread that must wait blocks at once, and threads that
@@ -21,8 +21,8 @@ pub struct RwLock<T: ?Sized> {
     value: UnsafeCell<T>,
 }
 
-// SAFETY: as of `std::sync::RwLock`: who writes is alone, so a value that can be sent can be lent
-// to one thread after another.
+// SAFETY: as of `std::sync::RwLock`: a writer is alone, so a value that can be sent can be lent to
+// one thread after another.
 unsafe impl<T: ?Sized + Send> Send for RwLock<T> {}
 // SAFETY: as above, and threads that read share the value, which can be shared.
 unsafe impl<T: ?Sized + Send + Sync> Sync for RwLock<T> {}
@@ -58,7 +58,7 @@ impl<T> RwLock<T> {
 }
 
 impl<T: ?Sized> RwLock<T> {
-    /// Blocks until nobody writes.
+    /// Blocks until no thread writes.
     ///
     /// # Errors
     /// Never: it is not poisoned.
@@ -68,7 +68,7 @@ impl<T: ?Sized> RwLock<T> {
         Ok(RwLockReadGuard(self))
     }
 
-    /// Blocks until nobody reads or writes.
+    /// Blocks until no thread reads or writes.
     ///
     /// # Errors
     /// Never: it is not poisoned.
@@ -78,7 +78,7 @@ impl<T: ?Sized> RwLock<T> {
         Ok(RwLockWriteGuard(self))
     }
 
-    /// Takes it to read if nobody writes.
+    /// Takes it to read if no thread writes.
     ///
     /// # Errors
     /// If somebody does.
@@ -93,7 +93,7 @@ impl<T: ?Sized> RwLock<T> {
             .map_err(|_| TryLockError::WouldBlock)
     }
 
-    /// Takes it to write if nobody reads or writes.
+    /// Takes it to write if no thread reads or writes.
     ///
     /// # Errors
     /// If somebody does.

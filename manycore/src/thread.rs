@@ -48,7 +48,7 @@ impl<T> JoinHandle<T> {
     /// Blocks until the thread has ended.
     ///
     /// # Errors
-    /// What it panicked with.
+    /// The payload of its panic.
     ///
     /// # Panics
     /// Never: a result is taken once.
@@ -94,7 +94,7 @@ impl Builder {
         self
     }
 
-    /// Starts the thread on the first core that nobody has, or behind others.
+    /// Starts the thread on the first free core, or behind others.
     ///
     /// # Errors
     /// If there are thousands of threads. And outside a simulation.
@@ -175,8 +175,8 @@ pub fn spawn<T: 'static>(body: impl FnOnce() -> T + 'static) -> JoinHandle<T> {
     Builder::new().spawn(body).expect("room for a thread")
 }
 
-/// Lets those run that wait for this core. Until the thread is charged for work again, what it does
-/// is search.
+/// Lets threads run that wait for this core. Until this thread is charged for work again, its time
+/// counts as search.
 pub fn yield_now() {
     engine::begin_search();
     engine::yield_now();
@@ -226,7 +226,7 @@ pub fn current() -> Thread {
     }
 }
 
-/// Blocks until somebody has called [`Thread::unpark`] since the last time.
+/// Blocks until a thread has called [`Thread::unpark`] since the last time.
 #[track_caller]
 pub fn park() {
     park_for(None);

@@ -1,8 +1,8 @@
 //! How far two CPUs are from each other: how long a cache line takes from one to the other.
 //!
 //! Of a real machine this is a constant. A hypervisor moves its guests' CPUs about, from two
-//! threads of one core to two sockets and back, and what shares lines between threads, as pools do,
-//! gets several times slower or faster by it. No other number of the guest shows that.
+//! threads of one core to two sockets and back. A program that shares lines between threads, as a
+//! pool does, gets several times slower or faster by it. No other number of the guest shows that.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

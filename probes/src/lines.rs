@@ -32,7 +32,7 @@ struct Word(AtomicU64);
 
 const BY_PING_PONG: &str = "one way of a ping-pong, solved for the transfer";
 
-/// By what a hit and a read-modify-write cost.
+/// Returns the prices, given the costs of a hit and of a read-modify-write.
 pub(crate) fn prices(cpus: &[Cpu], hit: f64, read_modify_write: f64) -> Vec<Price> {
     let way = |is_so: fn(&Cpu, &Cpu) -> bool| {
         let one = cpus.first()?;

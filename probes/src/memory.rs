@@ -60,7 +60,7 @@ pub(crate) fn prices(cpus: &[Cpu]) -> Vec<Price> {
     prices
 }
 
-/// Nanoseconds until a line is there whose number was in the one before.
+/// The nanoseconds to fetch a line whose number was in the line before.
 fn fetched_ns(buffer: &[usize]) -> f64 {
     let mut at = 0;
     let windows = (0..WINDOWS).map(|_| {

@@ -26,9 +26,9 @@ struct Word(AtomicU64);
 pub(crate) fn prices() -> Vec<Price> {
     let ring: Vec<AtomicU64> = (0..PLACES).map(AtomicU64::new).collect();
     let (begin, end, other) = (Word::default(), Word::default(), Word::default());
-    // Relaxed, here and below: no other thread reaches these words, and what a load or store takes
-    // does not depend on it where the processor orders both anyway; where it does not, a pool's
-    // accesses cost a little more.
+    // Relaxed, here and below: no other thread reaches these words, and the time of a load or store
+    // does not depend on it where the processor orders both anyway; elsewhere a pool's accesses
+    // cost a little more.
     let (load, store) = (
         |word: &AtomicU64| word.load(Ordering::Relaxed),
         |word: &AtomicU64, value| word.store(value, Ordering::Relaxed),
@@ -46,7 +46,7 @@ pub(crate) fn prices() -> Vec<Price> {
     });
     let fenced = each_ns(TIMES, || {
         store(&other.0, 1);
-        // ORDERING: SeqCst fence without a partner; what it takes is all that matters.
+        // ORDERING: SeqCst fence without a partner; only its time matters.
         fence(Ordering::SeqCst);
     });
     let pause = each_ns(TIMES / 10, spin_loop);

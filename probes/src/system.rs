@@ -77,7 +77,7 @@ pub(crate) fn prices(cpus: &[Cpu]) -> Vec<Price> {
 fn called_ns() -> f64 {
     let word = AtomicU32::new(0);
     each_ns(1_000, || {
-        // There is nothing that could fail, and nobody to wake.
+        // Nothing can fail here, and no thread waits.
         let _ = futex::wake(&word, futex::Flags::PRIVATE, 1);
     })
 }
@@ -85,7 +85,7 @@ fn called_ns() -> f64 {
 /// How often two threads of one CPU yield.
 const YIELDS: u32 = 2_000;
 
-/// The caller is pinned, and what it starts with it.
+/// The caller is pinned, and so are the threads that it starts.
 fn switched_ns() -> f64 {
     let both = Barrier::new(2);
     let yields = || {

@@ -40,8 +40,8 @@ pub enum Placement {
 }
 
 impl Placement {
-    /// Whether it is what was always so before there was a choice, and is left out where it would
-    /// be written.
+    /// Whether it is the placement of older records, which did not name it. New records leave it
+    /// out, too.
     #[must_use]
     pub fn is_free(&self) -> bool {
         *self == Self::Free
@@ -166,7 +166,8 @@ pub struct Iteration {
     /// CPU time of the whole process in the kernel during the region, in nanoseconds.
     pub system_ns: u64,
     /// Units of work done in the region (elements, nodes, packets: `Description::work_unit`).
-    /// Fixed-work programs report the same number each time; timed ones what they managed.
+    /// Fixed-work programs report the same number each time; timed ones report the units that they
+    /// managed.
     pub work_units: u64,
 }
 

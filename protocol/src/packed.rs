@@ -1,5 +1,5 @@
-//! Instance files that somebody compressed: told from those that are damaged, by the runner before
-//! anything is built, and by who reads one.
+//! Compressed instance files: the runner, before anything is built, and the program that reads a
+//! file distinguish them from damaged ones.
 
 /// The program that compressed a file which begins so.
 #[must_use]

@@ -1,4 +1,4 @@
-//! Parameters of a workload: what it accepts.
+//! Parameters of a workload: the values that it accepts.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -2,7 +2,7 @@
 
 use crate::Failure;
 
-/// Why a request cannot be served: what is wrong and what would be right.
+/// The reason why a request cannot be served: the fault and its remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Refusal {

@@ -16,7 +16,7 @@ pub struct WholePrograms {
     pub program: Vec<WholeProgram>,
 }
 
-/// A program of a package, and what it is asked to do. It is a workload like any other, whose
+/// A program of a package, and its task. It is a workload like any other, whose
 /// iterations each run it from its start to its end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]

@@ -62,7 +62,7 @@ impl Clock {
             }
         }
         let (ticks, ns) = (last.0 - first.0, last.1.saturating_sub(first.1));
-        // Over less, what was measured at the beginning is nearer.
+        // Over a shorter time, the measurement at the beginning is more accurate.
         let ns_per_tick = if ns > 100_000_000 {
             ns as f64 / ticks as f64
         } else {

@@ -71,7 +71,7 @@ pub(crate) fn event_of(word: u64) -> Option<(Event, u64)> {
 }
 
 impl Recording {
-    /// Writes what is in its file.
+    /// Writes the contents of its file.
     ///
     /// # Errors
     /// If `file` takes no more.

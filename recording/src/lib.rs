@@ -35,7 +35,7 @@ pub enum Error {
         /// The fault there.
         what: String,
     },
-    /// It is larger than what is read.
+    /// It is larger than the reader's limit.
     #[error(
         "has {events} events, and at most {most} are read; record less of the program, or set --limit"
     )]

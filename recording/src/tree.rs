@@ -1,4 +1,4 @@
-//! The tree of jobs in a recording: which forked which, and what each took by itself.
+//! The tree of jobs in a recording: which forked which, and how long each took by itself.
 
 mod build;
 
@@ -7,12 +7,12 @@ use std::collections::HashMap;
 use crate::Error;
 use crate::file::Recording;
 
-/// The number that stands for no scope, of a job that nobody waits for.
+/// The number that stands for no scope, of a job for which no scope waits.
 pub const NO_SCOPE: u32 = u32::MAX;
 
 /// Number of a task in [`Tree::tasks`]. A task is a job, the first closure of a join, the closure
-/// of a scope, or what a thread outside the pool does. Numbers of tasks and steps grow from what
-/// forks to what is forked.
+/// of a scope, or the work of a thread outside the pool. Numbers of tasks and steps grow from the
+/// task that forks to the task that is forked.
 pub(crate) type TaskNumber = u32;
 
 /// A task's call of the pool.
@@ -67,7 +67,8 @@ pub struct Step {
     pub what: What,
 }
 
-/// Something that runs from one end to the other on one thread, but for what it waits for.
+/// Something that runs from one end to the other on one thread, apart from the jobs for which it
+/// waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Task {
     /// Number of the first step and of the last; 0 if there is none.
@@ -129,7 +130,7 @@ pub struct ThreadFacts {
 #[derive(Debug, Default)]
 pub struct Tree {
     tasks: Vec<Task>,
-    /// Step 0 is nobody's.
+    /// Step 0 belongs to no task.
     steps: Vec<Step>,
     /// Time between steps, without what threads were preempted or blocked, in nanoseconds.
     work_ns: Vec<u64>,
@@ -223,7 +224,7 @@ impl Iterators {
     #[must_use]
     pub fn of(tree: &Tree) -> Self {
         let mut levels = vec![0_u8; tree.steps.len()];
-        // From what is forked to what forks.
+        // From forked tasks to those that fork.
         for (number, step) in tree.steps.iter().enumerate().rev() {
             if let What::Join {
                 first,

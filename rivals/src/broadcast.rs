@@ -47,7 +47,7 @@ unsafe impl<R: Send> Sync for Results<R> {}
 
 impl<R> Results<R> {
     /// # Safety
-    /// Nobody else writes element `index`, and it is there.
+    /// No other thread writes element `index`, and it exists.
     unsafe fn put(&self, index: usize, result: R) {
         // SAFETY: the caller's promise.
         unsafe { self.0.add(index).write(MaybeUninit::new(result)) }

@@ -83,7 +83,7 @@ impl Pool {
     }
 }
 
-/// Puts back what a thread knew before.
+/// Restores the thread-local state from before.
 struct Restore {
     scope: *mut chili::Scope<'static>,
     about: &'static About,
@@ -160,9 +160,9 @@ where
     let (address, about) = (home.addr(), ABOUT.get());
     let guard = AbortOnUnwind;
     // SAFETY: the pointer is that of the scope which `enter` opened further up on this stack, or of
-    // the one which chili gave to the closure that runs now. Nobody else uses it before that
-    // closure goes on, and whoever runs in the closures below gets the scope that chili gives to
-    // them, which is borrowed from this one.
+    // the one which chili gave to the closure that runs now. No other code uses it before that
+    // closure goes on, and code in the closures below gets the scope that chili gives to them,
+    // which is borrowed from this one.
     let scope = unsafe { &mut *home };
     // Chili calls the second closure here and offers the first; rayon does it the other way round.
     let (b, a) = scope.join(
@@ -191,8 +191,8 @@ where
 /// `SCOPE.set(scope)`, where the cell has that address already.
 ///
 /// Three such stores would make a small join of chili half as long again. Without any, the compiler
-/// could take it that nobody but chili has the borrow, and keep fields of the scope in registers
-/// while a closure changes them.
+/// could assume that only chili has the borrow, and keep fields of the scope in registers while a
+/// closure changes them.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "the call would be what is saved")]
 fn set_again(scope: *mut chili::Scope<'static>) {

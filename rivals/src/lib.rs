@@ -69,7 +69,8 @@ where
     rival::join(oper_a, oper_b)
 }
 
-/// [`in_place_scope`] of what may move: on a rival, whoever opens a scope is a thread of its pool.
+/// [`in_place_scope`] of a closure that may move: on a rival, the thread that opens a scope belongs
+/// to its pool.
 #[inline]
 pub fn scope<'scope, OP, R>(op: OP) -> R
 where

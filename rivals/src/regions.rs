@@ -1,6 +1,6 @@
-//! Rivals whose threads run one closure at a time, all of them, and no jobs: what they are for is
-//! the parallel region. They have [`broadcast`](crate::broadcast()) alone. The file of each says
-//! whether who calls it takes part.
+//! Rivals for parallel regions: all threads run one closure at a time, and there are no jobs. They
+//! have [`broadcast`](crate::broadcast()) alone. The file of each says whether the calling thread
+//! takes part.
 
 use std::cell::Cell;
 use std::ptr;
@@ -22,7 +22,7 @@ thread_local! {
 /// The rival's threads.
 pub(crate) struct Pool {
     threads: usize,
-    // The rivals want them for themselves. Nobody else ever has the lock: some nanoseconds a
+    // The rivals want them for themselves. No other thread ever has the lock: some nanoseconds a
     // region.
     own: Mutex<Threads>,
 }

@@ -143,7 +143,7 @@ pub fn unique(settings: Vec<(String, String)>) -> Result<BTreeMap<String, String
     Ok(parameters)
 }
 
-/// Does what the arguments say, and prints the result.
+/// Runs the command of the arguments, and prints the result.
 ///
 /// # Panics
 /// If the workload does.
@@ -261,7 +261,7 @@ pub fn line(text: &mut String, content: std::fmt::Arguments<'_>) {
     writeln!(text, "{content}").expect("a string takes everything");
 }
 
-/// Prints data; a reader who went away (`| head`) is no error.
+/// Prints data; a reader that went away (`| head`) is no error.
 #[must_use]
 pub fn print(text: &str, code: u8) -> ExitCode {
     match io::stdout().write_all(text.as_bytes()) {

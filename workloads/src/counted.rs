@@ -17,7 +17,7 @@ struct Counted;
 static ALLOCATOR: Counted = Counted;
 
 fn taken(bytes: usize) {
-    // A thread that ends may allocate after its counters are gone; nobody asks for them any more.
+    // A thread that ends may allocate after its counters are gone; no code reads them any more.
     let _ = HELD.try_with(|held| {
         held.set(held.get().wrapping_add(bytes));
         let _ = PEAK.try_with(|peak| peak.set(peak.get().max(held.get())));

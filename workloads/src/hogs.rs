@@ -67,7 +67,8 @@ impl Drop for Hogs {
     }
 }
 
-/// In the process group of this process, so that whoever ends the group ends it, too.
+/// Starts a hog in the process group of this process, so that a signal that ends the group ends it,
+/// too.
 fn start(shell: &str) -> io::Result<Child> {
     let mut command = Command::new(shell);
     command.args(["-c", LOOP]);
@@ -103,7 +104,7 @@ mod tests {
     use super::*;
 
     impl Hogs {
-        /// As somebody else may.
+        /// Kills one hog, as another process may.
         pub(crate) fn kill_one(&mut self) {
             self.0[0].kill().unwrap();
             while self.running() == self.count() {
@@ -144,12 +145,12 @@ mod tests {
         let processes = thread::spawn(|| {
             let hogs = Hogs::start(2).unwrap();
             let processes = processes(&hogs);
-            // Nobody drops them.
+            // The hogs are never dropped.
             std::mem::forget(hogs);
             processes
         });
         for process in processes.join().unwrap() {
-            // Nobody waits for it either, so that its number stays.
+            // No process waits for it either, so that its number stays.
             let stat = || fs::read_to_string(Path::new(&process).join("stat")).unwrap();
             while !stat().contains(") Z ") {
                 thread::sleep(Duration::from_millis(1));

@@ -33,7 +33,7 @@ pub fn charge_time(_time: Duration) {}
 /// Calls `serve`.
 ///
 /// # Errors
-/// If `request` is for a simulated machine, and what `serve` gives.
+/// If `request` is for a simulated machine, and the errors of `serve`.
 #[expect(
     clippy::needless_pass_by_value,
     reason = "a simulated machine keeps it"

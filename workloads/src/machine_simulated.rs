@@ -34,7 +34,7 @@ fn price_of(units: u64) -> u64 {
     (units as f64 * f64::from_bits(PRICE.load(Relaxed))).round() as u64
 }
 
-/// So many units of work were done here, and take what the request says.
+/// Charges so many units of work, each at the price of the request.
 pub fn charge(units: u64) {
     manycore::work(price_of(units));
 }
@@ -52,7 +52,7 @@ pub fn charge_time(time: Duration) {
 /// Calls `serve` on the machine that `request` asks for.
 ///
 /// # Errors
-/// If it asks for none, or for what the machine is not; what `serve` gives; and if every thread is
+/// If it asks for no machine, or for a wrong one; the errors of `serve`; and if every thread is
 /// blocked.
 pub(crate) fn run(
     request: Request,

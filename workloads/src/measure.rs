@@ -16,11 +16,11 @@ use crate::watchdog::Watchdog;
 use crate::workload::{Instance, Mismatch, Setup, Workload};
 
 /// Most iterations of one process, warm-ups counted too: each stays in memory and in the record. A
-/// guess, at a hundred times what a sweep asks for and more.
+/// guess, more than a hundred times the iterations of a sweep.
 const MAX_ITERATIONS: u64 = 100_000;
 
-/// Serves `request` with a workload of `catalogue`. `variant` is what the linked rayon-core says of
-/// itself.
+/// Serves `request` with a workload of `catalogue`. `variant` is the name that the linked
+/// rayon-core reports.
 ///
 /// # Errors
 /// If the request asks for something that does not exist, or an answer is wrong.
@@ -64,7 +64,7 @@ pub fn run_observed(
     run_watched(variant, workload, request, Observing::new(observer))
 }
 
-/// Generic, so that a timed binary, which nobody watches, has no trace of watching in it.
+/// Generic, so that a timed binary, which has no observer, contains no code of one.
 fn run_watched<W: Watch>(
     variant: &str,
     workload: &dyn Workload,

@@ -1,5 +1,5 @@
-//! How often each of some jobs ran. It is no part of what a program does, so it lies outside
-//! `kinds/`: a simulated machine does not see it.
+//! How often each of some jobs ran. It is no part of a program's work, so it lies outside `kinds/`:
+//! a simulated machine does not see it.
 
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
@@ -14,15 +14,15 @@ impl Runs {
 
     /// None of them has run.
     pub(crate) fn forget(&self) {
-        // Relaxed: between runs, when nobody counts.
+        // Relaxed: between runs, when no thread counts.
         self.0.iter().for_each(|ran| ran.store(0, Relaxed));
     }
 
     /// Job `job` runs.
     pub(crate) fn count(&self, job: usize) {
         let ran = &self.0[job];
-        // Relaxed, and not in one step: a job has one runner, and who checks has waited for all of
-        // them.
+        // Relaxed, and not in one step: a job has one runner, and the thread that checks has waited
+        // for all of them.
         ran.store(ran.load(Relaxed).saturating_add(1), Relaxed);
     }
 

@@ -1,8 +1,9 @@
 //! Notices from within that a run no longer gets on, tells what every thread is doing, and ends the
 //! process.
 //!
-//! From outside, a hang is only a process that must be killed. From within, one can still ask the
-//! pool and the kernel who sleeps and who searches, and that is what a lost wake-up is found by.
+//! From outside, a hang is only a process that must be killed. From within, the watchdog can still
+//! ask the pool and the kernel which threads sleep and which search. Lost wake-ups are found by
+//! that.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -19,7 +20,7 @@ use rayon::ThreadPool;
 use crate::threads::{Glimpse, OWN_THREADS, glimpses};
 use crate::usage::nanoseconds;
 
-/// Between two looks at the threads' CPU times, which tells who is busy. A guess.
+/// The time between two looks at the threads' CPU times, which show the busy threads. A guess.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 /// A thread that sleeps while the run gets on, and ends the process when it does not. It wakes at
@@ -105,7 +106,7 @@ fn end_process(iteration: u32, waited: Duration, pool: Option<&ThreadPool>) -> !
     let waited_ms = u64::try_from(waited.as_millis()).unwrap_or(u64::MAX);
     eprintln!("hang: iteration {iteration} got no further for {waited_ms} ms; the threads:");
     eprint!("{}", describe_threads(Path::new(OWN_THREADS)));
-    // Last, since somebody else's code runs here, on a pool that is not well.
+    // Last, since this runs code of the pool, which may be broken.
     match pool {
         Some(pool) => eprintln!("the pool: {pool:?}"),
         None => eprintln!("there is no pool: the sequential program runs"),

@@ -230,7 +230,7 @@ fn an_answer_that_cannot_be_written_is_neither_a_success_nor_a_wrong_checksum() 
             error.starts_with("error: standard output: No space left"),
             "{error}"
         );
-        // A reader who has left, as `head` does, wants no more.
+        // A reader that has left, as `head` does, wants no more.
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let output = program().stdout(writer).output().unwrap();

@@ -1,4 +1,4 @@
-//! Cache lines: who has them, and until when they are on their way.
+//! Cache lines: the cores that have them, and until when they are on their way.
 
 use std::panic::Location;
 
@@ -41,8 +41,8 @@ pub(crate) struct Miss {
     pub(crate) from: Option<Distance>,
     /// Other cores that lose it.
     pub(crate) losers: u64,
-    /// Whether nobody else can have it meanwhile. Cores that read from sharers do not wait for one
-    /// another.
+    /// Whether no other core can have it meanwhile. Cores that read from sharers do not wait for
+    /// one another.
     pub(crate) is_exclusive: bool,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Lines {
     sharers: Vec<u64>,
     /// Words of bits for a line.
     words: usize,
-    /// For each core, who is in its cluster, and who is on its socket.
+    /// For each core, the cores of its cluster, and those of its socket.
     neighbours: Vec<[Vec<u64>; 2]>,
 }
 

@@ -58,7 +58,8 @@ enum State {
     Free,
     /// It has a core, and takes turns.
     Awake,
-    /// Blocked until somebody wakes it, or its time is up if it has a clock in the tournament.
+    /// Blocked until another thread wakes it, or its time is up if it has a clock in the
+    /// tournament.
     Blocked,
     /// Until its time is up.
     Sleeping,
@@ -375,7 +376,7 @@ impl Engine {
         start + time
     }
 
-    /// Lets stores leave the buffer whose time has come, and waits for those above `most`.
+    /// Lets stores whose time has come leave the buffer, and waits for those above `most`.
     fn drain(&mut self, most: usize, at: &'static Location<'static>) {
         let clock = self.clock;
         let stores = &mut self.cores[self.core].stores;

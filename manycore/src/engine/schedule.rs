@@ -1,14 +1,14 @@
 //! Which thread has which core, as an operating system decides.
 //!
-//! A thread that becomes able to run gets the core that it had before if nobody has it, else the
-//! nearest core that nobody has, else it waits for the one that it had. A core that loses its
-//! thread takes the first of those that wait for it, else of those that wait for the core with the
-//! most of them. A thread gives its core up when it blocks, sleeps, ends, or yields and another
-//! waits for the core; and when another waits and it has had the core for a time slice. So no core
-//! is idle while a thread waits.
+//! A thread that becomes able to run gets the core that it had before if that is free, else the
+//! nearest free core, else it waits for the one that it had. A core that loses its thread takes the
+//! first of those that wait for it, else of those that wait for the core with the most of them. A
+//! thread gives its core up when it blocks, sleeps, ends, or yields and another waits for the core;
+//! and when another waits and it has had the core for a time slice. So no core is idle while a
+//! thread waits.
 //!
 //! Where a core has two hardware threads, each counts as a core here. A thread that must go
-//! elsewhere prefers one whose sibling nobody has, and nobody is moved away from a sibling
+//! elsewhere prefers one whose sibling is free, and no thread is moved away from a busy sibling
 //! afterwards.
 
 use corosensei::stack::{DefaultStack, Stack as _};
@@ -93,7 +93,7 @@ impl Engine {
         Some(number)
     }
 
-    /// The first core that nobody has, else the first of those for which the fewest wait.
+    /// The first free core, else the first of those for which the fewest threads wait.
     fn core_for_a_new_thread(&self) -> usize {
         let cores = self.cores.iter().enumerate();
         let fewest = cores.min_by_key(|(number, core)| {
@@ -293,7 +293,7 @@ impl Engine {
         }
     }
 
-    /// How long it takes until `core`, which nobody has, runs if that begins at `begins`.
+    /// How long it takes until `core`, which is free, runs if that begins at `begins`.
     fn resume_time(&mut self, core: usize, begins: Picoseconds) -> Picoseconds {
         let prices = &self.machine.prices;
         let idle = begins - self.cores[core].since;

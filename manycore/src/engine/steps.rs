@@ -29,8 +29,8 @@ fn on_engine<R>(step: impl FnOnce(&mut Engine) -> R) -> Option<R> {
     Some(result)
 }
 
-/// Lets every thread go first whose clock is earlier, or equal and its number smaller; and one that
-/// waits for the core, if its turn has come.
+/// Lets every thread go first whose clock is earlier, or equal with a smaller number, and a thread
+/// that waits for the core, if its turn has come.
 #[inline]
 pub(crate) fn turn() {
     let is_late = |engine: &mut Engine| {
@@ -88,8 +88,8 @@ pub(crate) fn touch(
     }
 }
 
-/// Reads `bytes` of plain memory from `address` on that the core wrote in whose stack they are, or
-/// if `is_boxed` in whose arena, unless this is that core.
+/// Reads `bytes` of plain memory from `address` on, unless this core wrote them. The writer is the
+/// core whose stack has them, or if `is_boxed`, the core whose arena has them.
 pub(crate) fn take_over(
     address: usize,
     bytes: usize,
@@ -175,7 +175,7 @@ pub(crate) fn is_thread() -> bool {
     IS_THREAD.get()
 }
 
-/// Calls `step` as the host: what it allocates is the system's and costs nothing.
+/// Calls `step` as the host: its allocations are the system's and cost nothing.
 pub(crate) fn on_host<R>(step: impl FnOnce() -> R) -> R {
     let was_thread = IS_THREAD.replace(false);
     let result = step();
@@ -325,8 +325,8 @@ pub(crate) fn block_for_a_lock(
     });
 }
 
-/// Wakes up to `most` of those who are blocked at `address`, one after the other in the order in
-/// which they came.
+/// Wakes up to `most` of the threads that are blocked at `address`, one after the other in the
+/// order in which they came.
 pub(crate) fn wake(address: usize, most: usize, at: &'static Location<'static>) {
     let before = clock();
     on_engine(|engine| engine.charge(Spending::System, engine.machine.prices.call));

@@ -29,9 +29,9 @@ pub struct Machine {
 }
 
 /// Cores in clusters (which share a cache), clusters in sockets. Cores are numbered through: the
-/// first cluster of the first socket first. CPUs are what the operating system runs threads on: the
-/// hardware threads of the cores. Their numbers are those that Linux gives on x86: first one CPU of
-/// each core, then, in the same order, its sibling.
+/// first cluster of the first socket first. The operating system runs threads on CPUs: the hardware
+/// threads of the cores. Their numbers are those that Linux gives on x86: first one CPU of each
+/// core, then, in the same order, its sibling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Topology {
     /// Sockets of the machine.

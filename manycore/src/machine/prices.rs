@@ -11,11 +11,11 @@ pub type Picoseconds = u64;
 /// Picoseconds in a nanosecond.
 pub const NANOSECOND: Picoseconds = 1_000;
 
-/// Stands, where a price is scaled, for what blocking, waking and yielding cost, all together:
-/// guesses that hang together, as all are ways through one scheduler.
+/// The name, where a price is scaled, for the costs of blocking, waking and yielding together.
+/// These guesses depend on each other, as all are ways through one scheduler.
 pub const SYSTEM: &str = "system";
 
-/// The largest price in nanoseconds, a second: what is longer is a slip of the unit, and sums stay
+/// The largest price in nanoseconds, a second: a longer one is a slip of the unit, and sums stay
 /// far from overflow.
 const MOST_NS: f64 = 1e9;
 
@@ -49,15 +49,15 @@ macro_rules! prices {
         }
 
         impl Prices {
-            /// Nothing costs anything: for tests of what follows from order alone.
+            /// Nothing costs anything: for tests of results that follow from order alone.
             #[must_use]
             pub fn free() -> Self {
                 Self { $($name: $free,)* shared_speed: 1.0 }
             }
         }
 
-        /// Every price as written. A machine has them all: a default would be a guess that nobody
-        /// signed.
+        /// Every price as written. A machine has them all: a default would be a guess without a
+        /// source.
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
         pub(super) struct PriceTables {

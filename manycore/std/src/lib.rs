@@ -98,7 +98,7 @@ pub mod rustix {
 /// No sockets, for the same reason.
 pub mod net {}
 
-/// No instructions by name: what they do to memory would not be seen.
+/// No instructions by name: the simulation would not see their accesses to memory.
 pub mod arch {}
 
 /// The end of this process, and no others.
@@ -106,7 +106,8 @@ pub mod process {
     pub use std::process::{ExitCode, Termination, abort, exit, id};
 }
 
-/// Bytes that who takes over an object pays for at most: of a large one it may touch little.
+/// The most bytes for which a core pays that takes over an object: of a large one it may touch
+/// little.
 const MOST: usize = 256;
 
 /// Boxes, which go from thread to thread as pointers.

@@ -118,7 +118,7 @@ fn a_call_that_wakes_costs_less_if_nobody_must_be_interrupted_and_least_if_nobod
     machine.prices.wake_polling = 10 * NS;
     machine.prices.wake = 100 * NS;
     machine.prices.poll = 2 * US;
-    // Parking is a call, too; joining wakes nobody who waits.
+    // Parking is a call, too; joining wakes no waiting thread.
     let system = |slept| woken_after(&machine, slept).1;
     assert_eq!(system(50 * US) - system(US), 90 * NS);
     let ((), alone) = simulate(&machine, || manycore::lock::Condvar::new().notify_all());

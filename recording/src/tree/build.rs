@@ -12,11 +12,11 @@ use crate::layout::Event;
 /// Less than this that a thread was on no CPU is the error of the clocks. A guess.
 const LEAST_OFF_NS: u64 = 20_000;
 
-/// A thread goes on at most so long after what it waited for, beside what it could run and had no
-/// CPU. A guess.
+/// The longest time between the end of a wait and the thread's next step, apart from time when it
+/// was ready and had no CPU. A guess.
 const LATEST_NS: u64 = 100_000;
 
-/// Deeper trees are refused: what walks them calls itself.
+/// Deeper trees are refused: the functions that walk them are recursive.
 const DEEPEST: u32 = 1_000_000;
 
 /// An open call of a thread.
@@ -301,7 +301,7 @@ impl Builder {
         Ok(())
     }
 
-    /// Adds the time up to now to what the thread did, without what its last event took.
+    /// Adds the time up to now to the thread's work, without the cost of its last event.
     fn account(&mut self, track: &mut Track, event: Event, time: u64, word: u64) {
         let lost = if event == Event::Pause { word } else { 0 };
         let ticks = time.saturating_sub(track.since).saturating_sub(lost);
@@ -380,8 +380,8 @@ impl Builder {
         wait.after_ns = after_ns;
     }
 
-    /// The jobs of a thread that ended in a stretch in which it waited, and what it did after the
-    /// last of them; none if it must have waited for something else.
+    /// The jobs of a thread that ended in a stretch in which it waited, and its work after the last
+    /// of them; none if it must have waited for something else.
     fn let_go_by(
         &self,
         ended: &[(u32, u64)],

@@ -20,7 +20,7 @@ pub(crate) struct Whole {
     row: WholeProgram,
     description: Description,
     binary: Option<PathBuf>,
-    /// Folder of what all branches read, and of what they print.
+    /// The folder with the input of all branches, and with their answers.
     common: PathBuf,
 }
 
@@ -108,12 +108,12 @@ struct Run {
     amount: u64,
     /// Where a program of the user runs.
     folder: Option<PathBuf>,
-    /// File of what the first run ever gave, on whatever branch.
+    /// The file with the answer of the very first run, on whatever branch.
     known: PathBuf,
     /// Peak memory of this process and those before it, to which the kernel raises that of every
     /// process that is started from here.
     floor_bytes: Option<u64>,
-    /// How the last run ended, and what it printed.
+    /// The result of the last run, and its output.
     last: Option<io::Result<Output>>,
 }
 
@@ -188,8 +188,8 @@ impl Instance for Run {
             .collect()
     }
 
-    /// The answer is a digest of what the program printed; of a program of the user, which may
-    /// print times or nothing, that it ended in order.
+    /// The answer is a digest of the output. A program of the user may
+    /// print times or nothing: there the answer is that it ended in order.
     fn check(&mut self) -> Result<String, Mismatch> {
         let expected = || "an orderly end and an output".to_owned();
         let wrong = |actual| Mismatch {

@@ -1,4 +1,4 @@
-//! `service serve files`: the file server on user-level threads, until somebody presses Ctrl-C.
+//! `service serve files`: the file server on user-level threads, until the user presses Ctrl-C.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -28,7 +28,7 @@ impl Status {
     pub(crate) const INSUFFICIENT_STORAGE: Self = Self(507, "Insufficient Storage");
 }
 
-/// A status and what to tell the client.
+/// A status and the message to the client.
 pub(crate) type Wrong = (Status, &'static str);
 
 /// Room for the headers of one head.

@@ -34,7 +34,7 @@ pub struct Serve {
 pub struct Stop(Stopper);
 
 impl Stop {
-    /// Lets nobody in any more; whatever was asked is answered.
+    /// Lets no client in any more; requests that have arrived are answered.
     pub fn stop(&self) {
         self.0.stop();
     }

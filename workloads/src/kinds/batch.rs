@@ -1,5 +1,4 @@
-//! Small jobs of which each notes when it ran and adds to a sum, so that a lost or doubled one
-//! shows.
+//! Small jobs: each notes when it ran and adds to a sum, so that a lost or doubled job shows.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -17,7 +16,7 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// `jobs` jobs of `steps` steps each; nobody has run them.
+    /// `jobs` jobs of `steps` steps each; none has run.
     pub(super) fn new(jobs: usize, steps: u64) -> Self {
         let mut batch = Self {
             jobs,

@@ -2,8 +2,8 @@
 //! the same CPUs.
 //!
 //! There a thread that gives up its CPU gets it back when its turn comes, milliseconds later, and a
-//! thread that spins takes it from whoever it waits for. Waiting should cost what blocking would
-//! have cost.
+//! thread that spins may take it from the thread for which it waits. Waiting should cost what
+//! blocking would have cost.
 
 use std::collections::BTreeMap;
 

@@ -17,8 +17,8 @@ use crate::kinds::latency::Latencies;
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup};
 
-/// Rows and columns of the seven matrices of a layer, in widths: queries, keys, values, what
-/// attention gives, and the two ways up and the one down of the net behind it.
+/// Rows and columns of the seven matrices of a layer, in widths: queries, keys, values, the output
+/// of attention, and the two ways up and the one down of the net behind it.
 const SHAPES: [(usize, usize); 7] = [(2, 1), (1, 1), (1, 1), (1, 2), (3, 1), (3, 1), (1, 3)];
 
 /// Of which product, by its number in the layer, the vector is the input: 0 for the layer's own.
@@ -158,7 +158,7 @@ struct Decoder {
     tokens: usize,
     first: Vec<i8>,
     known: u64,
-    /// Tokens that were what they should.
+    /// Tokens that were right.
     right: usize,
     took: Latencies,
 }

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use crate::kinds::pacing::{chain, cores};
 use crate::workload::{Instance, Mismatch, Setup};
 
-/// Steps per task, two grains per decade, and what they take on one core of the 2.6 GHz class.
+/// Steps per task, two grains per decade, and their time on one core of the 2.6 GHz class.
 const GRAINS: [(u64, &str); 9] = [
     (30, "100ns"),
     (95, "300ns"),

@@ -46,7 +46,7 @@ impl Latencies {
         }
     }
 
-    /// Drops what the last run noted and makes room for `expected`, so that noting never allocates.
+    /// Drops the last run's notes and makes room for `expected`, so that noting never allocates.
     pub fn begin_run(&mut self, expected: usize) {
         self.noted.clear();
         self.noted.reserve(expected);
@@ -57,7 +57,7 @@ impl Latencies {
         self.noted.push(nanoseconds(latency));
     }
 
-    /// Counts one at once, for those who note without end.
+    /// Counts one at once, for callers that note without end.
     pub fn count(&mut self, latency: Duration) {
         self.histogram.saturating_record(nanoseconds(latency));
         self.slow += u64::from(latency > SLOW);

@@ -1,4 +1,4 @@
-//! Instances whose answer is one number that is known beforehand: what such workloads share.
+//! The shared part of workloads whose answer is one number that is known beforehand.
 
 use std::hint::black_box;
 

@@ -190,13 +190,13 @@ impl Region {
     }
 }
 
-/// A region after the other, and what each took.
+/// One region after the other, and the time of each.
 struct Series {
     regions: usize,
     gap_steps: u64,
     pause: Duration,
     ideal: Duration,
-    /// Regions whose every job gave what it should.
+    /// Regions in which every job had the right result.
     right: usize,
     took: Latencies,
     over_ideal: Latencies,
@@ -245,14 +245,13 @@ impl Barrier {
 
     /// Lets the others run region `number`, runs the leader's own share, and waits for all.
     fn lead(&self, region: &Region, number: u64) {
-        // Relaxed: whoever sees the number sees this, too.
+        // Relaxed: a thread that sees the number sees this, too.
         self.done.0.store(0, Relaxed);
         // ORDERING: Release, pairs with the load in `follow`: the last region's jobs were looked at
         // before this one's run.
         self.number.0.store(number, Release);
         region.run_share(0, region.threads, number);
-        // ORDERING: Acquire, pairs with the count in `follow`: what the jobs found is looked at
-        // next.
+        // ORDERING: Acquire, pairs with the count in `follow`: the jobs' results are read next.
         while self.done.0.load(Acquire) + 1 < region.threads {
             spin_loop();
         }

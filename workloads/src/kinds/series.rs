@@ -1,5 +1,5 @@
-//! The loop of workloads that give a pool something to do again and again: who submits requests,
-//! when, how many, and who waits for them.
+//! The loop of workloads that give a pool requests again and again: the threads that submit them,
+//! when, how many, and the threads that wait for them.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -38,7 +38,7 @@ pub(super) trait Request: Send {
     /// Forgets the last run, and makes room for one of so many requests.
     fn begin_run(&mut self, requests: usize);
 
-    /// Submits each request of a run to `pool`, or does on the calling thread what it asks for.
+    /// Submits each request of a run to `pool`, or does its work on the calling thread.
     fn run(&mut self, pool: Option<&ThreadPool>, run: Run<'_>);
 
     /// Compares the answer of a run of so many requests.

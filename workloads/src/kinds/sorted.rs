@@ -1,4 +1,4 @@
-//! Whether a sort did what it promised: what workloads share that sort by the facade.
+//! Checks the results of sorts: the shared part of workloads that sort by the facade.
 
 use crate::kinds::fingerprint::fingerprint;
 use crate::workload::Mismatch;

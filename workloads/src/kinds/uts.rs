@@ -1,4 +1,4 @@
-//! `uts`: an unbalanced tree is searched, whose shape nobody knows before.
+//! `uts`: a search of an unbalanced tree, whose shape is not known before.
 //!
 //! How many children a node has is drawn from its hash, and theirs are made of it: any job can go
 //! on anywhere, and no two subtrees are of one size. In a binomial tree nearly all are tiny, and a
@@ -160,7 +160,7 @@ impl Search {
         }
     }
 
-    /// Counts the nodes of the trees that begin with `open`, and gives away what is left over.
+    /// Counts the nodes of the trees that begin with `open`, and gives away the rest.
     fn explore<'scope>(
         &'scope self,
         mut open: VecDeque<Node>,
@@ -208,8 +208,8 @@ impl Problem for Search {
     }
 }
 
-/// Every node but the root is somebody's child. Walks in the order of a reader, without a list of
-/// what is to come, and never counts a node, only how many children each has.
+/// Every node but the root is a child. Walks in the order of a reader, without a list of the nodes
+/// to come, and never counts a node, only how many children each has.
 fn children_along_paths(tree: &Tree) -> u64 {
     let root = tree.root();
     // Each node on the way from the root, its children, and how many of those have been visited.

@@ -76,7 +76,7 @@ pub struct Capture {
 #[derive(Clone, Debug, Default)]
 struct Contents {
     frames: Vec<Frame>,
-    /// How many blocks were skipped, by their type: nobody knows whether they hold packets.
+    /// How many blocks were skipped, by their type: it is not known whether they hold packets.
     unknown_blocks: BTreeMap<u32, u64>,
 }
 
@@ -251,7 +251,7 @@ struct Interface {
 }
 
 /// The packet in an obsolete packet block: number of its interface, captured bytes, length on the
-/// wire. `None` if the block is too short for what it says.
+/// wire. `None` if the block is too short for its lengths.
 fn obsolete_packet(data: &[u8], is_big_endian: bool) -> Option<(u16, &[u8], usize)> {
     const HEADER_BYTES: usize = 20;
     let word = |place: usize| {

@@ -102,7 +102,7 @@ pub fn frame(kind: usize, content: &[u8]) -> (Vec<u8>, usize) {
     (bytes, checksum)
 }
 
-/// A capture of so many packets, and what is in it: most are sound; some have a flipped bit, a
+/// A capture of so many packets, and their tally: most are sound; some have a flipped bit, a
 /// checksum left to the network card, a cut end, or are of an unknown protocol.
 ///
 /// # Panics
@@ -123,7 +123,7 @@ pub fn capture(seed: u64, packets: usize) -> (Vec<u8>, Tally) {
         tally.seen += 1;
         match below(64) {
             0 => {
-                // Behind all headers, so that what is in the packet changes and not what it is.
+                // Behind all headers, so that the packet's content changes and not its kind.
                 let content = length - 1 - below(20);
                 bytes[content] ^= 1 << below(8);
                 tally.wrong += 1;

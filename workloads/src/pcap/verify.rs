@@ -24,7 +24,7 @@ pub enum Verdict {
     /// Without a checksum that is known here: ARP, other protocols, lengths that contradict each
     /// other.
     Other,
-    /// Not read: nobody here knows what a frame of this link type begins with.
+    /// Not read: the header of this link type is not known here.
     Unread,
 }
 
@@ -321,7 +321,7 @@ fn pseudo_header(
     add(sum(addresses), length_and_protocol)
 }
 
-/// A checksum field and what it should be.
+/// A checksum field and its right value.
 struct Checked {
     is_right: bool,
     found: u16,
@@ -329,7 +329,7 @@ struct Checked {
 }
 
 impl Checked {
-    /// Checks `bytes` whose checksum is at `field`, `beside` being what else is summed up.
+    /// Checks `bytes` whose checksum is at `field`, `beside` being the sum of everything else.
     fn of(bytes: &[u8], field: usize, beside: u16, sum: &impl Fn(&[u8]) -> u16) -> Self {
         let found = u16::from_be_bytes([bytes[field], bytes[field + 1]]);
         let total = add(sum(bytes), beside);

@@ -1,4 +1,4 @@
-//! The files of `async-io`, one for each task, and what their blocks hold.
+//! The files of `async-io`, one for each task, and the contents of their blocks.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -24,7 +24,7 @@ pub(super) struct Area {
 
 struct Task {
     file: Arc<File>,
-    /// One for each block: what is written, or where reading puts it.
+    /// One for each block: the bytes to write, or the room for those that are read.
     buffers: Mutex<Vec<Vec<u8>>>,
 }
 

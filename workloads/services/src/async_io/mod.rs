@@ -3,7 +3,7 @@
 //!
 //! User-level threads on one OS thread do it with transfers that block all of them, or with
 //! transfers during which others go on; jobs on the pool with transfers that block a worker each.
-//! Files: `area.rs` is the files and what is in them.
+//! Files: `area.rs` is the files and their contents.
 
 mod area;
 #[cfg(test)]
@@ -89,7 +89,7 @@ struct Transfers {
     shape: Shape,
     way: Way,
     area: Arc<Area>,
-    /// Used by user-level threads with asynchronous transfers, and by nobody else.
+    /// Used only by user-level threads with asynchronous transfers.
     files: Option<Files>,
     known_sum: u64,
     /// The sum of the run's computations, or the first error.
@@ -190,7 +190,7 @@ fn on_this_thread(shape: Shape, area: &Area, task: usize) -> io::Result<u64> {
     shape.carry_out(task, transfer, chain)
 }
 
-/// The sum of what each task computed, or the first error.
+/// The sum of the tasks' results, or the first error.
 fn total(results: impl IntoIterator<Item = io::Result<u64>>) -> io::Result<u64> {
     results
         .into_iter()

@@ -1,4 +1,4 @@
-//! The heads of answers, and what is answered in place of a file.
+//! The heads of answers, and the answers in place of a file.
 
 use std::io::Write as _;
 

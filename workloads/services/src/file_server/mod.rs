@@ -1,10 +1,10 @@
 //! An HTTP server of files, on user-level threads, after a student project.
 //!
 //! One thread accepts connections and gives each a thread of its own, which reads one request and
-//! sends the file by asynchronous transfers. So a client that says or takes nothing keeps nobody
-//! else waiting: nothing of which there are few is held while its thread waits for it. Files:
-//! `request.rs` says what was asked for and under which name, `folder.rs` opens nothing outside the
-//! root, `answer.rs` writes heads.
+//! sends the file by asynchronous transfers. So a client that sends or takes nothing keeps no other
+//! client waiting: its thread holds no scarce resource while it waits for the client. Files:
+//! `request.rs` parses the request and its name, `folder.rs` opens nothing outside the root,
+//! `answer.rs` writes heads.
 
 mod answer;
 mod folder;
@@ -57,7 +57,7 @@ const QUANTUM: Duration = Duration::from_millis(10);
 /// read its answer before a reset throws that away; after that it is cut off.
 const FAREWELL_BYTES: usize = 1 << 20;
 
-/// Until the door is tried again when the kernel could not let anybody in; a guess.
+/// The pause after the kernel could not accept a connection; a guess.
 const AFTER_TROUBLE: Duration = Duration::from_millis(10);
 
 /// Bytes of a file that are read and sent at a time.
@@ -102,7 +102,7 @@ impl Stop {
 }
 
 impl FileServer {
-    /// Serves what is below `root` on this port of 127.0.0.1; 0 is any free one.
+    /// Serves the files below `root` on this port of 127.0.0.1; 0 is any free one.
     ///
     /// # Errors
     /// If `root` is no directory or the port is taken.
@@ -189,7 +189,7 @@ fn accept(me: &Current<'_>, listener: TcpListener, folder: Folder, stop: &Stop) 
                 accepted += 1;
                 let guest_of = Rc::clone(&house);
                 let visit = move |me: &Current<'_>| {
-                    // The client is gone, or too slow; there is nobody to tell.
+                    // The client is gone, or too slow, so no report is sent.
                     let _ =
                         Visit::begin(me, connection, &guest_of).and_then(|mut visit| visit.run());
                     guest_of.connections.give(me);
@@ -205,7 +205,7 @@ fn accept(me: &Current<'_>, listener: TcpListener, folder: Folder, stop: &Stop) 
                 ErrorKind::WouldBlock => me.wait_for(&listener, None)?,
                 // The client went away before it was accepted.
                 ErrorKind::ConnectionAborted | ErrorKind::Interrupted => {}
-                // No descriptors or memory left, most likely: somebody must leave first.
+                // No descriptors or memory left, most likely: another client must leave first.
                 _ => me.wait_for(&listener, Some(Instant::now() + AFTER_TROUBLE))?,
             },
         }

@@ -13,7 +13,7 @@ use crate::net::{Parsed, Service, Then, Times, TurnedAway};
 /// Parts with a lock of their own; more than there are threads, so that two topics rarely meet.
 const SHARDS: usize = 64;
 
-/// Bytes of messages and topics that a board takes, and what one of each costs beside its own
+/// Bytes of messages and topics that a board takes, and the cost of one of each beside its own
 /// bytes: an allocation and its share of a list that doubles.
 const MAX_BYTES: usize = 1 << 30;
 const OF_MESSAGE: usize = 96;

@@ -1,5 +1,5 @@
 //! Posters and readers: short random requests from a fixed set, one after the other, until time is
-//! up; and what they may have seen.
+//! up; and the answers that they may have seen.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -28,8 +28,8 @@ impl Words {
         Self::of_bytes(1, 1)
     }
 
-    /// The longest topics, and messages as people write them: what the study's second harness said
-    /// is not known, and this is how much what is said can matter.
+    /// The longest topics, and messages as people write them: the texts of the study's second
+    /// harness are not known, and this shows how much texts can matter.
     pub(crate) fn long() -> Self {
         Self::of_bytes(MAX_TOPIC, 200)
     }

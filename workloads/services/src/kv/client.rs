@@ -35,7 +35,7 @@ impl Client {
     /// Connects.
     ///
     /// # Errors
-    /// If nobody answers there.
+    /// If no server answers there.
     pub(crate) fn connect(address: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
         stream.set_nodelay(true)?;

@@ -3,9 +3,9 @@
 //!
 //! A reader thread outside the pool waits for all connections and hands complete requests to
 //! handlers: jobs of the pool, or threads behind a queue. Files: `http.rs` the protocol, `store.rs`
-//! the documents, `service.rs` what is done about a request; `plan.rs` what is asked and the known
+//! the documents, `service.rs` the handling of a request; `plan.rs` the requests and the known
 //! answers, `client.rs` one client, `load.rs` all of them, `parts.rs` service times in the order of
-//! requests; `trade.rs` server and clients together, judged. The server's threads are in
+//! requests; `trade.rs` server and clients together, with the check. The server's threads are in
 //! `crate::net`.
 
 mod client;

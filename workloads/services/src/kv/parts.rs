@@ -1,4 +1,4 @@
-//! Service times in the order of requests: how a server begins, and what it comes to.
+//! Service times in the order of requests: how a server begins, and how its times settle.
 
 use std::time::{Duration, Instant};
 

@@ -11,13 +11,13 @@ use super::service::Counts;
 use super::store::{Document, md5};
 use workloads::random::{Random, mix};
 
-/// Keys of a session: few, so that what is written is read, replaced and deleted again.
+/// Keys of a session: few, so that documents are read, replaced and deleted again.
 const KEYS: u64 = 8;
 
 /// Bytes from which documents are cut.
 const LETTERS: usize = 1 << 16;
 
-/// How much is asked for, and what.
+/// The number of requests, and their kinds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mix {
     pub(crate) sessions: usize,
@@ -75,7 +75,8 @@ impl Summary {
         self.fingerprint = self.fingerprint.wrapping_add(document);
     }
 
-    /// That of a server that counted so and stored this. A document whose MD5 is wrong shows.
+    /// The summary of a server with these counts and documents. A document whose MD5 is wrong
+    /// shows.
     pub(crate) fn of(counts: Counts, documents: &[(Vec<u8>, Document)]) -> Self {
         let mut summary = Self {
             counts,

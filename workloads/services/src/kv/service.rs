@@ -1,4 +1,4 @@
-//! The key-value service itself: what is done about a request, and what is noted about it.
+//! The key-value service itself: the handling of a request, and its measurements.
 
 use std::collections::BTreeMap;
 use std::mem;

@@ -1,4 +1,4 @@
-//! Server and clients together: run after run, each compared with what is known.
+//! Server and clients together: run after run, each compared with the known answers.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -183,7 +183,7 @@ impl Trade {
         })
     }
 
-    /// Compares what both sides counted, and what is stored, with what is known.
+    /// Compares the counts of both sides, and the stored documents, with the known values.
     pub(super) fn verify(&mut self, run: Run) -> Result<String, Mismatch> {
         let known = &self.plan.known;
         let describe = |client: &service::Counts, server: &Summary, complaint: &str| {

@@ -88,7 +88,7 @@ impl Conversation {
         }
     }
 
-    /// One with a client for whom there is no room: the answer says so.
+    /// A conversation with a client for which there is no room: the answer says so.
     pub(super) fn refused(service: &impl Service) -> Self {
         let mut conversation = Self::new();
         conversation.turn_away(service.turn_away(TurnedAway::Full), End::TurnedAway);
@@ -111,7 +111,7 @@ impl Conversation {
         Some(self.since + limit)
     }
 
-    /// The answer to what was asked last.
+    /// The answer to the last request.
     pub(super) fn answer(&mut self, answer: Vec<u8>, then: Then) {
         debug_assert!(self.is_handled(), "nothing was asked");
         self.send(answer, then);
@@ -180,7 +180,7 @@ impl Conversation {
         self.phase == Phase::Leaving
     }
 
-    /// Sends what the stream takes of the answer.
+    /// Sends as much of the answer as the stream takes.
     pub(super) fn flush(&mut self, stream: &mut impl Write) -> Step<()> {
         while self.sent < self.output.len() {
             match stream.write(&self.output[self.sent..]) {

@@ -25,7 +25,7 @@ impl Drop for Presence<'_> {
 }
 
 /// Runs each client on a thread of its own beside `serve`, which serves until `stopper` ends it;
-/// also gives what the clients return, in their order.
+/// also returns the clients' results, in their order.
 ///
 /// # Panics
 /// If a client does, or no threads can be had.

@@ -107,7 +107,7 @@ impl<S: Service> Desk<'_, S> {
         mem::take(&mut lock(&self.over))
     }
 
-    /// Goes on with a watched connection as far as it goes; what is asked then is a task.
+    /// Goes on with a watched connection as far as it goes; its next request is a task.
     pub(super) fn advance(
         &self,
         connection: &Arc<Watched>,

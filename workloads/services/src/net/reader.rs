@@ -24,10 +24,10 @@ use super::turns::Turns;
 /// Events fetched at once; a guess.
 const EVENTS: usize = 256;
 
-/// Until the door is tried again when the kernel could not let anybody in; a guess.
+/// The pause after the kernel could not accept a connection; a guess.
 const AFTER_TROUBLE: Duration = Duration::from_millis(10);
 
-/// Clients who are turned away and stay until they have read why; a guess.
+/// The most clients that are turned away and stay until they have read why; a guess.
 const REFUSED: usize = 256;
 
 /// How a task gets to a handler; fails if there is no thread for it.
@@ -36,12 +36,12 @@ pub(super) type Hand<'a, R> = &'a mut dyn FnMut(Task<R>) -> io::Result<()>;
 /// Owns the listener and all watched connections.
 pub(super) struct Reader {
     poll: Poll,
-    /// `None` when nobody is let in any more.
+    /// `None` when no client is let in any more.
     listener: Option<TcpListener>,
     unit: Unit,
     watched: HashMap<Token, Arc<Watched>>,
     next_token: usize,
-    /// Those who were turned away last, some of whom have gone.
+    /// The clients that were turned away last, some of which have gone.
     refused: VecDeque<Token>,
     /// The kernel could not give a descriptor; clients may wait in the backlog.
     is_in_trouble: bool,
@@ -108,7 +108,7 @@ impl Reader {
         }
     }
 
-    /// Takes all who wait at the door.
+    /// Accepts all waiting connections.
     fn let_in<S: Service>(&mut self, desk: &Desk<'_, S>, hand: Hand<'_, S::Request>) {
         self.is_in_trouble = false;
         loop {
@@ -125,7 +125,7 @@ impl Reader {
                     ErrorKind::WouldBlock => return,
                     ErrorKind::Interrupted | ErrorKind::ConnectionAborted => {}
                     _ => {
-                        // No descriptors left, most likely: somebody must leave first.
+                        // No descriptors left, most likely: another client must leave first.
                         self.is_in_trouble = true;
                         return;
                     }
@@ -162,8 +162,8 @@ impl Reader {
     }
 
     /// Tells a client at once why it is turned away. It may stay to read that, since closing a
-    /// connection with unread input destroys what is on its way; of too many, the one who has had
-    /// most time goes.
+    /// connection with unread input destroys the answer on its way. If there are too many, the
+    /// client that has had most time goes.
     fn refuse<S: Service>(&mut self, token: Token, desk: &Desk<'_, S>, hand: Hand<'_, S::Request>) {
         if self.refused.len() == REFUSED
             && let Some(first) = self.refused.pop_front()
@@ -235,8 +235,8 @@ impl Reader {
         });
     }
 
-    /// Lets nobody in, ends what has nothing to wait for, and tells those who are still asking to
-    /// go.
+    /// Lets no client in, ends connections without open requests, and tells clients that are still
+    /// asking to go.
     fn close<S: Service>(&mut self, desk: &Desk<'_, S>) {
         self.listener = None;
         self.watched.retain(|_, connection| {

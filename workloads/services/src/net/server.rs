@@ -25,7 +25,7 @@ impl Server {
     /// Takes `address`; port 0 is any free one.
     ///
     /// # Errors
-    /// If the address cannot be had, for example because somebody else has it.
+    /// If the address cannot be had, for example because another process has it.
     pub(crate) fn bind(address: SocketAddr, limits: Limits) -> io::Result<Self> {
         let poll = Poll::new()?;
         let mut listener = TcpListener::bind(address)?;

@@ -12,7 +12,8 @@ pub(super) const WOKEN: Token = Token(1);
 /// Connections have this one and higher ones.
 pub(super) const FIRST_CONNECTION: usize = 2;
 
-/// Ends a server from any thread: nobody new is let in, whatever was asked is answered.
+/// Ends a server from any thread: no new client is let in, and requests that have arrived are
+/// answered.
 #[derive(Clone)]
 pub(crate) struct Stopper(pub(super) Arc<Signal>);
 
@@ -37,7 +38,7 @@ impl Signal {
     }
 
     pub(super) fn wake_reader(&self) {
-        // It fails only if the reader is gone; then there is nobody to wake.
+        // It fails only if the reader is gone; then no thread is left to wake.
         let _ = self.waker.wake();
     }
 }

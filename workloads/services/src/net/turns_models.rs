@@ -1,5 +1,5 @@
-//! That nothing arrives unseen between reader and handler, in every schedule, and broken twins that
-//! must be rejected: `cargo xtask models`
+//! Models of reader and handler: in every schedule one of them sees new bytes, and broken twins are
+//! rejected (`cargo xtask models`).
 
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -8,8 +8,8 @@ use loom::thread;
 use super::turns::Turns;
 
 /// Bytes arrive while a handler ends its turn. `comes` is how the reader then goes to the
-/// connection and `is_told` how the handler asks whether it did; each reads what has arrived when
-/// it has the connection.
+/// connection and `is_told` how the handler asks whether it did; each reads the new bytes when it
+/// has the connection.
 fn what_arrives_is_read(comes: fn(&Turns<bool>) -> bool, is_told: fn(&Turns<bool>) -> bool) {
     loom::model(move || {
         let shared = Arc::new((AtomicBool::new(false), Turns::new(false)));

@@ -16,8 +16,7 @@ pub(crate) struct LockFree<T> {
 }
 
 impl<T> LockFree<T> {
-    /// With `nap`, threads are not woken by what comes: the mistake of a study, kept for
-    /// comparison.
+    /// With `nap`, new tasks do not wake threads: the mistake of a study, kept for comparison.
     pub(crate) fn new(nap: Option<Duration>) -> Self {
         Self {
             tasks: SegQueue::new(),

@@ -1,8 +1,8 @@
 //! Waiting beside a queue that knows no waiting.
 //!
-//! A thread that waits says so, and looks once more; one that brings something looks afterwards
-//! whether somebody waits. With a fence between the two steps on either side, one of them sees the
-//! other: no task lies there while all sleep. The lock is taken only if somebody waits.
+//! A thread that waits announces it, and looks once more; one that brings a task looks afterwards
+//! whether a thread waits. With a fence between the two steps on either side, one of them sees the
+//! other: no task stays in the queue while all sleep. The lock is taken only if a thread waits.
 
 #[cfg(locks_loom)]
 use loom::sync::{
@@ -19,7 +19,7 @@ use std::time::Duration;
 
 /// Threads that wait for something that is elsewhere.
 pub(super) struct Parking {
-    /// Changed under the lock only; read without it by those who bring something.
+    /// Changed under the lock only; read without it by threads that bring tasks.
     waiting: AtomicUsize,
     is_closed: Mutex<bool>,
     changed: Condvar,
@@ -42,9 +42,9 @@ impl Parking {
 
     /// Something was brought.
     pub(super) fn wake_one(&self) {
-        // ORDERING: SeqCst fence between bringing something and looking who waits; pairs with the
-        // one in `begin_wait`. Without it both may miss each other, and the task stays in the queue
-        // while its only taker sleeps.
+        // ORDERING: SeqCst fence between bringing a task and looking for waiting threads; pairs
+        // with the one in `begin_wait`. Without it both may miss each other, and the task stays in
+        // the queue while its only taker sleeps.
         fence(SeqCst);
         if self.has_waiting() {
             // A thread that said that it waits, and has found nothing, now waits on the condition:
@@ -107,7 +107,7 @@ impl Parking {
         loom::thread::yield_now();
     }
 
-    /// Wakes everybody, for good.
+    /// Wakes all threads, for good.
     pub(super) fn close(&self) {
         *self.lock() = true;
         self.changed.notify_all();

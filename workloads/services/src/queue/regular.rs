@@ -1,5 +1,4 @@
-//! The `regular` queue: a list with one lock at each end, and a semaphore that counts what is in
-//! it.
+//! The `regular` queue: a list with one lock at each end, and a semaphore that counts its tasks.
 //!
 //! After Michael and Scott's queue of two locks (PODC 1996): the list always has one node more than
 //! tasks, the first, which is spent. So pushing touches the last node under one lock, taking the
@@ -17,8 +16,8 @@ pub(crate) struct Regular<T> {
 }
 
 struct Node<T> {
-    /// Empty in the spent node. Its lock is free whenever somebody comes: the task is put in before
-    /// others see the node, and taken out by the only one who moved `first` to it.
+    /// Empty in the spent node. Its lock is free whenever a thread comes: the task is put in before
+    /// others see the node, and taken out by the only thread that moved `first` to it.
     task: Mutex<Option<T>>,
     /// Set once, by the thread that appends the next node.
     next: OnceLock<Arc<Self>>,

@@ -1,4 +1,4 @@
-//! Both queues keep order, lose nothing, and let go of whoever waits.
+//! Both queues keep order, lose nothing, and release waiting threads.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::parking::Parking;
 use super::{LockFree, Regular, TaskQueue};
 
-/// Longer than any test takes: whoever sleeps so long was forgotten.
+/// Longer than any test takes: a thread that sleeps so long was forgotten.
 const NAP: Duration = Duration::from_hours(1);
 
 fn queues<T: Send + 'static>() -> Vec<(&'static str, Arc<dyn TaskQueue<T> + Send>)> {

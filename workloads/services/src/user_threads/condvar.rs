@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use super::{Current, MutexGuard};
 
-/// A queue of user threads that wait until somebody says that a condition may have come true.
+/// A queue of user threads that wait until another thread says that a condition may have come true.
 ///
 /// A woken thread must test the condition again: another thread may have had the lock in between.
 #[derive(Debug, Default)]
@@ -14,7 +14,7 @@ pub struct Condvar {
 }
 
 impl Condvar {
-    /// Nobody waits yet.
+    /// Makes one without waiting threads.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

@@ -37,7 +37,7 @@ const STACK_BYTES: usize = 256 * 1024;
 /// Turns after which sockets are looked at although some threads can go on, which might never end.
 const TURNS_BETWEEN_LOOKS: u64 = 32;
 
-/// Threads that are to run, and who is next.
+/// Threads that are to run, and their order.
 pub struct UserThreads {
     shared: Rc<Shared>,
     /// By number; `None` once a thread has ended.
@@ -55,7 +55,7 @@ type Body = Box<dyn FnOnce(&Current<'_>)>;
 enum Pause {
     /// It wants to go on when its turn comes.
     Ready,
-    /// Somebody has to wake it.
+    /// Another thread has to wake it.
     Blocked,
 }
 
@@ -86,7 +86,7 @@ pub struct Report {
     pub preemptions: u64,
 }
 
-/// Threads that wait, and nobody who could wake them.
+/// Threads that wait, and no thread that could wake them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("deadlock: user threads {blocked:?} wait, and no other can go on")]
 pub struct Deadlock {
@@ -229,7 +229,7 @@ impl Shared {
     /// way.
     ///
     /// # Panics
-    /// If the kernel refuses to say what has ended.
+    /// If the kernel refuses to report ended transfers.
     fn wake_transferred(&self, mut may_wait: bool) {
         let mut files = self.files.borrow_mut();
         let Some(files) = files.as_mut() else { return };
@@ -307,12 +307,12 @@ impl Current<'_> {
         }
     }
 
-    /// Waits until somebody wakes this thread.
+    /// Waits until another thread wakes this thread.
     fn block(&self) {
         self.yielder.suspend(Pause::Blocked);
     }
 
-    /// Puts a blocked thread last in the queue of those who can go on.
+    /// Puts a blocked thread last in the queue of threads that can go on.
     fn wake(&self, number: usize) {
         self.shared.wake(number);
     }

@@ -101,7 +101,7 @@ mod tests {
         let bodies = [0, 1].map(|_| {
             let mutex = Rc::clone(&mutex);
             move |me: &Current<'_>| {
-                // As if the lock were free for everybody.
+                // As if the lock were free for all threads.
                 mutex.is_held.set(false);
                 let _guard = mutex.lock(me);
                 me.yield_now();

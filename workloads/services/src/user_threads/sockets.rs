@@ -1,7 +1,7 @@
 //! Waiting for sockets while other user threads go on.
 //!
-//! Sockets do not block; who finds one not ready waits here until the kernel says that it may be. A
-//! notice can be about something past, so a woken thread tries again.
+//! Sockets do not block; a thread that finds one not ready waits here until the kernel says that it
+//! may be. A notice can be about something past, so a woken thread tries again.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub struct Sockets {
     poll: RefCell<Poll>,
     events: RefCell<Events>,
     next_token: Cell<usize>,
-    /// By token: who waits, and until when.
+    /// By token: the thread that waits, and until when.
     waiting: RefCell<BTreeMap<usize, (usize, Option<Instant>)>>,
 }
 
@@ -64,8 +64,8 @@ impl Sockets {
         self.waiting.borrow().is_empty()
     }
 
-    /// The threads that can go on: their sockets may be ready, their time is up, or everybody was
-    /// woken. Waits for the first of them if `may_wait`.
+    /// The threads that can go on: their sockets may be ready, their time is up, or all were woken.
+    /// Waits for the first of them if `may_wait`.
     ///
     /// # Panics
     /// If the kernel refuses to say.

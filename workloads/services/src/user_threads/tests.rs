@@ -153,7 +153,7 @@ proptest! {
     }
 }
 
-/// Lets nobody on until all have come, again and again.
+/// Lets threads go on only when all have come, again and again.
 struct Barrier {
     threads: usize,
     /// How many have come, and how often all had.

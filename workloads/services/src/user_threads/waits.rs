@@ -106,7 +106,7 @@ impl Current<'_> {
         Ok(Known { socket, token })
     }
 
-    /// Waits until the socket may be ready, or somebody used the waker.
+    /// Waits until the socket may be ready, or a thread used the waker.
     ///
     /// # Errors
     /// `TimedOut` at `deadline`.

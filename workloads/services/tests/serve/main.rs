@@ -1,4 +1,5 @@
-//! `service serve` as its clients see it: good ones, bad ones, stock ones, and the one who ends it.
+//! `service serve` as its clients see it: good ones, bad ones, stock ones, and the one that ends
+//! it.
 
 mod server;
 mod stock;
@@ -186,7 +187,7 @@ fn every_client_for_whom_there_is_no_room_hears_503_however_many_there_are() {
     kept.read_exact(&mut [0; 12]).unwrap();
     let mut crowd: Vec<_> = (0..300).map(|_| server.connect()).collect();
     for (number, client) in crowd.iter_mut().enumerate() {
-        // Those who came last may still ask, and hear it all the same.
+        // The last clients may still ask, and get this answer all the same.
         if number >= 200 {
             client.write_all(get("a").as_bytes()).unwrap();
         }

@@ -1,4 +1,4 @@
-//! A running `service serve`, and what is asked of all its arrangements.
+//! A running `service serve`, and the requests to all its arrangements.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -7,8 +7,8 @@
 //! 9).
 //!
 //! Writes to memory that no cache holds, just before the join, make that likelier: a processor
-//! makes stores visible in order, so the job waits behind them, and what the publisher reads does
-//! not. A hundred are about what a processor holds back.
+//! makes stores visible in order, so the job waits behind them, and the producer's reads do not. A
+//! processor holds back about a hundred.
 
 use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -39,7 +39,8 @@ impl Barrier {
             ));
         }
         Ok(Self {
-            // In a pool of one thread, one half runs after the other and nobody is there to meet.
+            // In a pool of one thread, one half runs after the other, without another thread to
+            // meet.
             parties: if setup.threads >= 2 { 2 } else { 1 },
             arrivals: AtomicU64::new(0),
             cold: ColdMemory::new(setup.values.count("cold-writes"), setup.seed),
@@ -48,7 +49,7 @@ impl Barrier {
 
     fn meet(&mut self, number: usize, join: impl Fn(u64, &AtomicU64)) {
         let number = number as u64;
-        // Never what was there before.
+        // Never the value that was there before.
         self.cold.write(2 + number);
         join(number, &self.arrivals);
         self.cold.look_up_pages();

@@ -46,7 +46,7 @@ impl LongTasks {
         }
     }
 
-    /// `join` runs both halves with what they need and says whether two threads did.
+    /// `join` runs both halves with its arguments, and returns whether two threads ran them.
     fn meet(&mut self, join: impl Fn(Duration, &AtomicUsize) -> bool) {
         let begun = Instant::now();
         let is_shared = join(self.task, &self.ran);
@@ -159,7 +159,7 @@ mod tests {
         LongTasks::of(Duration::from_micros(10), can_share)
     }
 
-    /// The tally after two joins on one thread, and what is told of it.
+    /// The tally after two joins on one thread, and the number of its metrics.
     fn joined(can_share: bool) -> (Tally, usize) {
         let mut joins = without_gaps(2, of(can_share));
         joins.reset();

@@ -1,7 +1,7 @@
 //! `injection-ping-pong`: a thread outside the pool spawns one job, and waits for its answer.
 //!
 //! With one job in flight every spawn finds the workers searching, dozing off or asleep. In a pool
-//! of one thread nobody else can come to the rescue: a wake-up that gets lost is a hang.
+//! of one thread no other worker can help: a lost wake-up is a hang.
 
 use std::sync::Arc;
 use std::sync::atomic::{

@@ -59,7 +59,7 @@ impl Alarm {
     fn after(duration: Duration) -> Self {
         let flag = Arc::new(AtomicBool::new(false));
         let raised = Arc::clone(&flag);
-        // Nobody waits for this thread: it ends at once after the flag is seen.
+        // No thread waits for this one: it ends at once after the flag is seen.
         thread::spawn(move || {
             thread::sleep(duration);
             raised.store(true, Relaxed);

@@ -108,7 +108,7 @@ impl Traffic {
         }
     }
 
-    /// The `number`th packet that a dispatcher meets who takes one from each source in turn.
+    /// The `number`th packet of a dispatcher that takes one from each source in turn.
     pub(super) fn in_turn(&self, number: u64) -> (usize, Packet) {
         let sources = self.sources() as u64;
         let source = usize::try_from(number % sources).expect("below the number of sources");

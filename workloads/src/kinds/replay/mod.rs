@@ -1,9 +1,10 @@
-//! `replay`: what another program did on its pool, from a recording of it, on any pool and machine.
+//! `replay`: repeats another program's use of its pool, from a recording of it, on any pool and
+//! machine.
 //!
 //! The file `cargo runner record` writes says which job forked which and how long each ran by
 //! itself. Here the same jobs fork each other in the same way, and each works for as long: on the
-//! host by steps that depend on each other, on a simulated machine by a charge. So a program that
-//! was recorded on this host shows what another scheduler, or more cores, would do to it.
+//! host by steps that depend on each other, on a simulated machine by a charge. So a recording made
+//! on this host shows the effect of another scheduler, or of more cores, on the program.
 //! `recording/README.md` says what such a replay cannot know.
 //!
 //! Without a file, a tree of joins is replayed.
@@ -220,8 +221,8 @@ impl Awaited {
     fn wait(&self) {
         // Before the first look, so that the last job either sees it or was seen.
         *self.waiter.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread::current());
-        // ORDERING: acquire, pairs with the release in `end_one`: what the jobs did is seen by who
-        // waited for them.
+        // ORDERING: acquire, pairs with the release in `end_one`: a thread that waited for the jobs
+        // sees their writes.
         while self.left.load(Acquire) > 0 {
             thread::park();
         }
@@ -469,8 +470,8 @@ impl<'a> Place<'a> {
     /// Spawns a job that no scope waits for.
     fn detach(self, job: u32) {
         let program = Arc::clone(self.program);
-        // Relaxed: whoever waits for the number to be 0 is the thread that made it grow, or waits
-        // for a job that did.
+        // Relaxed: the thread that waits for the number to be 0 made it grow itself, or waits for a
+        // job that did.
         program.detached.left.fetch_add(1, Relaxed);
         let call = move || {
             Place {

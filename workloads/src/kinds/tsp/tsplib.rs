@@ -147,8 +147,8 @@ pub(super) type Point = (f64, f64);
 /// # Errors
 /// At the first line that is wrong.
 pub(super) fn parse(text: &str) -> Result<Vec<Point>, TsplibError> {
-    // Some editors put a byte-order mark first, which nobody sees in a message about the first
-    // keyword.
+    // Some editors put a byte-order mark first, which would be invisible in a message about the
+    // first keyword.
     let mut lines = Lines::new(text.trim_start_matches('\u{feff}'));
     let dimension = parse_keywords(&mut lines)?;
     parse_cities(&mut lines, dimension)

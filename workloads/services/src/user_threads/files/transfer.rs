@@ -1,4 +1,4 @@
-//! A transfer between a file and a buffer, and what every backend does with it.
+//! A transfer between a file and a buffer, and the interface of every backend.
 
 use std::fs::File;
 use std::io;

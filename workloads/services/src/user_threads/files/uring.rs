@@ -12,7 +12,7 @@ use super::transfer::{Backend, Direction, Done, Outcome, Transfer};
 /// Most places of a ring: what any kernel that has rings allows.
 const MOST_ENTRIES: usize = 4096;
 
-/// A ring, and what the kernel is working on.
+/// A ring, and the transfers on which the kernel works.
 pub(super) struct Ring {
     ring: IoUring,
     /// By the number that the kernel knows a transfer by; `None` where none is under way.
@@ -64,7 +64,7 @@ impl Ring {
             })
     }
 
-    /// Tells the kernel of what is queued, and waits until so many have ended.
+    /// Submits the queued transfers to the kernel, and waits until so many have ended.
     fn enter(&self, ended: usize) -> io::Result<()> {
         loop {
             match self.ring.submit_and_wait(ended) {
@@ -114,7 +114,7 @@ impl Backend for Ring {
             _file: file,
         });
         let entry = entry.user_data(number as u64);
-        // SAFETY: buffer and file are owned by `flights[number]`, which nobody touches before the
+        // SAFETY: buffer and file are owned by `flights[number]`, which no code touches before the
         // kernel has reported the end of this transfer: `ended` takes it out then, and `drop`
         // waits. Moving the flight moves neither the file nor the buffer's bytes, which are on the
         // heap.
@@ -147,7 +147,7 @@ impl Drop for Ring {
     fn drop(&mut self) {
         while self.flights.iter().any(Option::is_some) {
             if self.ended().is_none() && self.enter(1).is_err() {
-                // Nobody knows when the kernel will be done: the buffers stay for good.
+                // It is not known when the kernel will be done: the buffers stay for good.
                 std::mem::forget(std::mem::take(&mut self.flights));
             }
         }

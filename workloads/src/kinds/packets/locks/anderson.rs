@@ -1,5 +1,5 @@
-//! The array lock of Anderson (1990): who comes draws a number and waits at the place of that
-//! number, each place on a cache line of its own; who leaves opens the next place.
+//! The array lock of Anderson (1990): a thread that comes draws a number and waits at the place of
+//! that number, each place on a cache line of its own; a thread that leaves opens the next place.
 //!
 //! There are at least as many places as threads, so no two threads wait at the same one: as tickets
 //! are served in turn, `t` and `t + places` can only be out together with all tickets between them,
@@ -57,8 +57,8 @@ unsafe impl Lock for Anderson {
         if !self.place(ticket).load(Acquire) {
             return None;
         }
-        // The place was open and is the next drawer's. If that is still us, nobody was in between.
-        // ORDERING: AcqRel as in `hold`; on failure nothing is read, so Relaxed.
+        // The place was open and is the next drawer's. If that is still us, no thread came in
+        // between. ORDERING: AcqRel as in `hold`; on failure nothing is read, so Relaxed.
         self.next_ticket
             .compare_exchange(ticket, ticket.wrapping_add(1), AcqRel, Relaxed)
             .ok()?;
@@ -91,8 +91,8 @@ impl<'a> Held<'a> {
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        // ORDERING: Release, pairs with the Acquire of who waits there: it sees what we wrote
-        // inside.
+        // ORDERING: Release, pairs with the Acquire of the thread that waits there: it sees what we
+        // wrote inside.
         self.lock
             .place(self.ticket.wrapping_add(1))
             .store(true, Release);

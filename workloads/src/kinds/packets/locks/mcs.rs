@@ -42,7 +42,7 @@ pub(in super::super) struct Mcs {
 // SAFETY: a thread enters when its swap (or exchange) found no predecessor, or when its
 // predecessor, leaving, told its node. A node has one successor, since each swap returns a
 // different tail; so the right to be inside is passed from one thread to one other, or, by the
-// exchange in `Held::drop`, given back while nobody waits. Each of these steps is a Release that
+// exchange in `Held::drop`, given back while no thread waits. Each of these steps is a Release that
 // the next holder acquires.
 unsafe impl Lock for Mcs {
     fn new(_: usize) -> Self {
@@ -62,8 +62,8 @@ unsafe impl Lock for Mcs {
             // SAFETY: the predecessor's node lives until its owner has left, and that waits for the
             // link which we are about to write: its exchange of `tail` fails, since we replaced it.
             let predecessor = unsafe { &*predecessor };
-            // ORDERING: Release, pairs with the Acquire loads in `Held::drop`: who finds our node
-            // there finds it initialised.
+            // ORDERING: Release, pairs with the Acquire loads in `Held::drop`: a thread that finds
+            // our node there finds it initialised.
             predecessor.next.store(own, Release);
             let patience = Patience::new();
             // ORDERING: Acquire, pairs with the Release store in `Held::drop`: we see what our
@@ -116,7 +116,7 @@ impl Drop for Held<'_> {
             {
                 return;
             }
-            // Somebody came between, and is about to link itself behind us.
+            // A thread came in between, and is about to link itself behind us.
             let patience = Patience::new();
             while successor.is_null() {
                 patience.wait();

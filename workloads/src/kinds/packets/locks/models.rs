@@ -175,7 +175,7 @@ unsafe impl Lock for LooksThenTakes {
     }
 }
 
-/// Excludes others, and shows the next nothing of what it wrote.
+/// Excludes others, but does not make its writes visible to the next holder.
 struct ShowsNothing(AtomicBool);
 
 // SAFETY: none; the models must find out.
@@ -222,7 +222,7 @@ fn an_array_lock_with_fewer_places_than_threads_is_rejected() {
     assert!(text.contains("Concurrent"), "{text}");
 }
 
-/// No order: who comes is counted, so that the model can ask.
+/// No order: it counts the threads that come, so that the model can ask.
 struct Unordered(Tas, AtomicUsize);
 
 // SAFETY: as the lock inside.

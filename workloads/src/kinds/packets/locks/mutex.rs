@@ -1,4 +1,4 @@
-//! The platform's lock, which puts those who wait to sleep.
+//! The platform's lock, which puts waiting threads to sleep.
 
 use super::Lock;
 use super::sync::{Mutex as Platform, PoisonError, TryLockError};

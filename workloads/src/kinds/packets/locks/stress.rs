@@ -9,7 +9,7 @@ use super::{Anderson, FirstComeFirstServed, Lock, Locked, Mcs, Mutex, Tas};
 /// Enough for thousands of collisions, and still a blink under Miri.
 const ROUNDS: usize = if cfg!(miri) { 20 } else { 5_000 };
 
-/// Threads that wait and threads that only try count in two words, which nobody may see apart.
+/// Threads that wait and threads that only try count in two words, which no thread may see apart.
 fn collide<L: Lock>() {
     let threads = 6;
     let pair = Locked::<(usize, usize), L>::new((0, 0), threads);

@@ -1,4 +1,4 @@
-//! Test-and-set: one word, which everybody who waits keeps writing.
+//! Test-and-set: one word, which every waiting thread keeps writing.
 
 use std::sync::atomic::Ordering::Release;
 

@@ -64,7 +64,7 @@ pub(super) enum Equipment {
 }
 
 impl Strategy {
-    /// Whether threads share nothing but what a simulated machine knows of.
+    /// Whether a simulated machine knows everything that the threads share.
     pub(super) fn is_simulated(self) -> bool {
         matches!(self, Self::Serial | Self::Pool | Self::PoolBatch)
     }

@@ -24,7 +24,7 @@ impl PoolCounters {
         }
     }
 
-    /// A job: what it holds no longer waits.
+    /// Runs a job: its packets no longer wait.
     fn process(&self, source: usize, packets: &[Packet]) {
         // Relaxed: a count of free places; the packets themselves travel with the job.
         self.waiting[source].fetch_sub(packets.len(), Relaxed);
