@@ -49,7 +49,7 @@ pub(crate) struct Chunk {
     thread: usize,
     class: usize,
     live: usize,
-    /// Of a large object, the chunks that it takes.
+    /// The number of chunks that a large object takes.
     chunks: usize,
 }
 

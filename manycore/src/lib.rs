@@ -84,8 +84,8 @@ pub fn run<R: 'static>(
     run_watched(machine, mode, seed, Duration::from_mins(5), main)
 }
 
-/// [`run`], but ends the process with an error and [`STALLED`] if for so long, in time of the host,
-/// no core has taken a turn.
+/// [`run`], but ends the process with an error and [`STALLED`] if no core has taken a turn for so
+/// long, in time of the host.
 ///
 /// That happens if a core holds a lock of the standard library while it gives its turn away, and
 /// another core wants that lock: all cores are one thread of the host, which then waits for itself.

@@ -1,9 +1,10 @@
 //! Prices of lines that go from one core to another.
 //!
-//! Both measurements are solved for the prices by what the same loops take on a simulated machine.
-//! Of one way of a ping-pong, the store takes the line from the reader, and the next reader fetches
-//! it as soon as the store lets go: `way = transfer × (1 + occupancy) + 3 hits`. Of adding by
-//! turns, each waits until the line is let go: `add = transfer × occupancy + read-modify-write`.
+//! Both measurements are solved for the prices, by the time of the same loops on a simulated
+//! machine. In one way of a ping-pong, the store takes the line from the reader, and the next
+//! reader fetches it as soon as the store lets go: `way = transfer × (1 + occupancy) + 3 hits`.
+//! When cores add in turns, each waits until the line is let go: `add = transfer × occupancy +
+//! read-modify-write`.
 
 use std::hint::black_box;
 use std::sync::Barrier;

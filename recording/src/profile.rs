@@ -21,9 +21,9 @@ pub struct Region {
 /// The profile of a tree. All times are in nanoseconds, without the costs of a pool.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Profile {
-    /// Of all tasks.
+    /// The work of all tasks.
     pub work_ns: u64,
-    /// Waiting for something outside the pool that is no job.
+    /// The time of waits for something outside the pool that is no job.
     pub blocked_ns: u64,
     /// The least time of the whole on any number of cores.
     pub span_ns: u64,

@@ -80,12 +80,12 @@ pub struct Task {
     pub depth: u32,
 }
 
-/// That a thread waited for something outside the pool.
+/// A thread's wait for something outside the pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wait {
     /// How long, in nanoseconds.
     pub ns: u64,
-    /// The jobs whose ends let it go on, as far as can be seen; none if it was something else.
+    /// The jobs whose ends let it go on, as far as the recording shows; none if something else did.
     pub jobs: Vec<TaskNumber>,
     /// How much of the stretch's work came after the last of them, in nanoseconds.
     pub after_ns: u64,
@@ -187,7 +187,7 @@ impl Tree {
         &self.work_ns
     }
 
-    /// That the thread waited for something outside the pool in such a stretch.
+    /// The thread's wait for something outside the pool in such a stretch, if it waited.
     #[must_use]
     pub fn wait(&self, stretch: u32) -> Option<&Wait> {
         if self.waits.is_empty() {

@@ -164,7 +164,7 @@ struct CorePrices {
 
 struct Socket {
     running: usize,
-    /// Of cores whose sibling does not run, and of others.
+    /// The prices of cores whose sibling does not run, and those of others.
     prices: [CorePrices; 2],
     /// When its memory will have moved all bytes that were asked for.
     memory_free_at: Picoseconds,

@@ -130,8 +130,8 @@ pub struct Frequency {
     pub reference_mhz: u32,
     /// The one frequency of the mode `fixed`, in MHz.
     pub fixed_mhz: u32,
-    /// Of the mode `dynamic`: up to so many running cores of a socket, this frequency in MHz;
-    /// ascending in cores. Above the last row, the last row's.
+    /// The frequencies of the mode `dynamic`: the largest number of running cores of a socket, and
+    /// their frequency in MHz; ascending in cores. More cores have the frequency of the last row.
     pub dynamic_mhz: Vec<(usize, u32)>,
 }
 

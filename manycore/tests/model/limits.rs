@@ -222,8 +222,7 @@ fn cores_slow_down_as_more_of_them_run() {
         run(&machine, mode, 1, body).unwrap().elapsed
     };
     assert_eq!(elapsed(FrequencyMode::Fixed), 2_000 * NS);
-    // Of one, and the thread that has just started it, both run fast; of three, the last ones do
-    // not.
+    // One thread and the thread that has just started it both run fast; the last of three do not.
     assert_eq!(elapsed(FrequencyMode::Dynamic), 1_500 * NS);
 }
 

@@ -1,6 +1,6 @@
-//! Published measurements of contended words, and what the model says of the same loops.
+//! Published measurements of contended words, and the model's predictions for the same loops.
 //!
-//! Of each host, the prices are fitted to fetch-add on one and two threads; everything else is a
+//! The prices of each host are fitted to fetch-add on one and two threads; everything else is a
 //! prediction.
 
 use std::sync::Arc;

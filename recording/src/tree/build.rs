@@ -164,7 +164,7 @@ pub(super) fn tree(recording: &Recording) -> Result<Tree, Error> {
     Ok(tree)
 }
 
-/// Of a task, step or stretch.
+/// The number of a task, step or stretch.
 fn number(index: usize) -> u32 {
     u32::try_from(index)
         .expect("a recording has at most 2^27 events, of which each makes three at most")

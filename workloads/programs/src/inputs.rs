@@ -26,7 +26,7 @@ pub(crate) fn make(
     }
     fs::create_dir_all(folder)?;
     let mut random = Random::new(seed);
-    // Of another trial at the same time, one is thrown away.
+    // If another trial makes it at the same time, one of the two is thrown away.
     let unfinished = tempfile::tempdir_in(folder)?;
     let path = unfinished.path().join(name);
     match input {

@@ -21,7 +21,8 @@ use crate::workload::{Instance, Mismatch, Setup};
 /// of attention, and the two ways up and the one down of the net behind it.
 const SHAPES: [(usize, usize); 7] = [(2, 1), (1, 1), (1, 1), (1, 2), (3, 1), (3, 1), (1, 3)];
 
-/// Of which product, by its number in the layer, the vector is the input: 0 for the layer's own.
+/// The input of each matrix: the number of the product that made it, or 0 for the layer's own
+/// input.
 const INPUTS: [usize; 7] = [0, 0, 0, 1, 4, 4, 6];
 
 /// Prepares the workload `decode`.
@@ -134,7 +135,7 @@ struct Model {
 }
 
 impl Model {
-    /// The vector behind the last layer, whose products are made by `times`.
+    /// Returns the fingerprint of the vector behind the last layer; `times` makes the products.
     fn token(&self, first: &[i8], times: impl Fn(&Matrix, &[i8]) -> Vec<i8>) -> u64 {
         let mut vector = first.to_vec();
         for layer in 0..self.layers {

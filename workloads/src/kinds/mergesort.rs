@@ -147,7 +147,7 @@ fn sort_parallel(values: &mut [Element], scratch: &mut [Element], target: Target
     }
 }
 
-/// Of equal keys, those of `low` come first.
+/// Merges; among equal keys, those of `low` come first.
 fn merge_sequential(low: &[Element], high: &[Element], merged: &mut [Element]) {
     charge(merged.len() as u64);
     let (mut of_low, mut of_high) = (0, 0);

@@ -28,7 +28,7 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     }))
 }
 
-/// Of words with the key in the upper half.
+/// A sort of words with the key in the upper half.
 struct Sort {
     original: Vec<u64>,
     known: Sorted,

@@ -21,7 +21,7 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         Some(path) => Capture::read(path)
             .map_err(|error| Refusal::new(format!("input {}: {error}", path.display())))?,
         None => Capture::parse(made_up::capture(setup.seed, setup.values.count("packets")).0)
-            .expect("made-up captures are sound"),
+            .expect("synthetic captures are sound"),
     };
     // Summed up as the RFC says it, and not by the vector code that is timed.
     let expected = tally(&capture, sum_word_by_word);
@@ -37,9 +37,9 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
 struct Verification {
     capture: Capture,
     passes: u64,
-    /// Of one pass.
+    /// The tally of one pass.
     expected: Tally,
-    /// Of all passes together.
+    /// The tally of all passes together.
     found: Option<Tally>,
 }
 

@@ -13,7 +13,7 @@ pub(super) struct Sorted {
 }
 
 impl Sorted {
-    /// Of the words to be sorted, in any order.
+    /// The facts about the words to be sorted, which come in any order.
     pub(super) fn of(words: impl Iterator<Item = u64>, is_stable: bool) -> Self {
         Self {
             fingerprint: fingerprint(words),

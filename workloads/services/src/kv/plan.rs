@@ -22,7 +22,7 @@ const LETTERS: usize = 1 << 16;
 pub(crate) struct Mix {
     pub(crate) sessions: usize,
     pub(crate) requests: usize,
-    /// Of a hundred requests so many are no GET; a quarter of these are DELETE.
+    /// The number of requests in a hundred that are no GET; a quarter of these are DELETE.
     pub(crate) writes_percent: u64,
     /// Longest document.
     pub(crate) value_bytes: usize,
@@ -96,7 +96,7 @@ impl Summary {
 }
 
 impl Plan {
-    /// That of `seed`.
+    /// The plan that `seed` gives.
     pub(crate) fn new(seed: u64, mix: Mix) -> Self {
         let mut random = Random::new(seed);
         let letters =

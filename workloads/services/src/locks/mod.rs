@@ -41,7 +41,7 @@ struct Contention {
     on: On,
     known: Tally,
     done: Option<Tally>,
-    /// Of the timed runs on user-level threads.
+    /// The reports of the timed runs on user-level threads.
     reports: Vec<Report>,
 }
 

@@ -12,8 +12,8 @@ use super::{Limits, Parsed, Service, Then, TurnedAway};
 /// Bytes asked for in one read: more than a usual request has.
 const READ_BYTES: usize = 8 * 1024;
 
-/// Bytes of a client that is being sent away that are read and dropped, so that it can read why
-/// before a reset throws that away; after that it is cut off.
+/// The bytes that the server reads and drops from a refused client, so that the client can read the
+/// answer before a reset destroys it. A client that sends more is cut off.
 const FAREWELL_BYTES: usize = 1 << 20;
 
 /// Where a conversation is.

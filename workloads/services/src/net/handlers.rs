@@ -225,8 +225,7 @@ impl<S: Service> Desk<'_, S> {
                 }
                 Step::Over(end) => return end,
                 Step::Waits => {
-                    // Others wait for this handler, so when the server ends it does not stay for
-                    // farewells.
+                    // Others wait for this handler, so when the server ends it does not linger.
                     if self.signal.is_stopping() {
                         let end = if conversation.is_listening() {
                             conversation.stop(self.service)

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use mio::{Token, Waker};
 
-/// The listener's own.
+/// The token of the listener.
 pub(super) const LISTENER: Token = Token(0);
-/// Of [`Waker`]s.
+/// The token of [`Waker`]s.
 pub(super) const WOKEN: Token = Token(1);
-/// Connections have this one and higher ones.
+/// Connections have this token and higher ones.
 pub(super) const FIRST_CONNECTION: usize = 2;
 
 /// Ends a server from any thread: no new client is let in, and requests that have arrived are

@@ -124,7 +124,8 @@ models! {
     anderson: Anderson;
 }
 
-// Of `tas` only two: two threads that swap in turn for ever are a schedule which loom goes on with.
+// The model of `tas` has only two threads: loom never ends a schedule in which two waiting threads
+// swap in turn for ever.
 
 #[test]
 fn three_threads_are_never_inside_mutex_at_once() {

@@ -53,13 +53,13 @@ pub(super) fn serial(traffic: &Traffic, stop: Stop) -> Report {
 
 /// The equipment of one run; made before it, so that the run makes nothing.
 pub(super) enum Equipment {
-    /// Of `serial`.
+    /// For `serial`.
     None,
-    /// Of `lock-free`.
+    /// For `lock-free`.
     Queues(Queues),
-    /// Of `home-queue` and `awesome`.
+    /// For `home-queue` and `awesome`.
     LockedQueues(Box<dyn LockedQueues>),
-    /// Of `pool` and `pool-batch`.
+    /// For `pool` and `pool-batch`.
     Counters(PoolCounters),
 }
 
