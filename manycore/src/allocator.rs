@@ -3,9 +3,8 @@
 //! Which objects share a line decides what a program pays, and the host's allocator gives other
 //! addresses in each run. Here an object's place follows from what the program allocated before.
 //! The rest is as in the allocators that programs have: each thread has an arena and, before it, a
-//! cache of free objects of each size; an object that is freed by another thread goes into that
-//! thread's cache, and if the cache is full, back into the arena it came from, whose lock is a line
-//! like any.
+//! cache of free objects of each size. An object that another thread frees goes into that thread's
+//! cache. If the cache is full, it goes back into its own arena, whose lock is a line like any.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
@@ -25,10 +24,10 @@ fn is_simulated() -> bool {
     engine::is_thread() && !std::thread::panicking()
 }
 
-// SAFETY: objects of one class lie apart from one another in chunks of their own, are as long as
-// the class says, and aligned to 16, or to their size where that is a power of two; what wants more
-// gets chunks of its own, which are aligned to 64 KiB. An object is given out again only after it
-// was freed. Nothing here unwinds but in an assertion that ends the process.
+// SAFETY: objects of one class lie apart from one another in chunks of their own. They are as long
+// as the class says, and aligned to 16, or to their size where that is a power of two. An object
+// that needs more gets chunks of its own, which are aligned to 64 KiB. An object is given out again
+// only after it was freed. Nothing here unwinds but in an assertion that ends the process.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if !is_simulated() || layout.align() > CHUNK {

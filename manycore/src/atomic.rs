@@ -1,8 +1,8 @@
 //! Atomics of the size and alignment of the real ones, each access priced.
 //!
-//! Orderings are those of sequential consistency whatever is asked for, since accesses happen one
-//! after another; what a store costs follows from the store buffer: a `SeqCst` store waits until it
-//! is empty, as on x86-64.
+//! All orderings are sequentially consistent, whichever one is requested, since accesses happen one
+//! after another. The store buffer sets the cost of a store: a `SeqCst` store waits until it is
+//! empty, as on x86-64.
 
 use std::panic::Location;
 pub use std::sync::atomic::Ordering;

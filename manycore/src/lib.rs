@@ -88,7 +88,7 @@ pub fn run<R: 'static>(
 /// long, in time of the host.
 ///
 /// That happens if a core holds a lock of the standard library while it gives its turn away, and
-/// another core wants that lock: all cores are one thread of the host, which then waits for itself.
+/// another core wants that lock. All cores are one thread of the host, which then waits for itself.
 /// It also happens if a core works for so long without an access to shared memory, for which a
 /// longer limit is the remedy.
 ///

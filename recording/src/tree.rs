@@ -244,9 +244,9 @@ impl Iterators {
         Self { levels }
     }
 
-    /// The splits that an iterator has left which begins with `step`, on `threads` threads: as many
-    /// as threads, and more only if it went farther down than the threads that it was recorded for
-    /// account for, as one does with a longest piece.
+    /// The splits that an iterator which begins with `step` has left on `threads` threads: as many
+    /// as threads. It has more only if it was split farther than the recorded number of threads
+    /// explains, as an iterator with a longest piece is.
     #[must_use]
     pub fn first_splits(&self, step: u32, threads: u64, recorded_for: u64) -> u64 {
         let levels = u32::from(self.levels[step as usize]);

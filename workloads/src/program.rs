@@ -14,9 +14,9 @@ use crate::observer::Observer;
 /// Exit code if the answer cannot be written: the runner's code for a host that fails.
 const HOST_FAILED: u8 = 4;
 
-/// Reads one [`Request`] line from standard input and answers with one line on standard output: an
-/// [`Outcome`] (exit code 0) or a [`Failure`] (1 for a wrong answer or a hang, 2 for a refusal). 4
-/// if the answer cannot be written.
+/// Reads one [`Request`] line from standard input and answers with one line on standard output.
+/// That is an [`Outcome`] (exit code 0) or a [`Failure`] (1 for a wrong answer or a hang, 2 for a
+/// refusal). The exit code is 4 if the answer cannot be written.
 ///
 /// With the arguments `list --json`, it describes the workloads instead.
 ///

@@ -10,8 +10,8 @@ use crate::machine;
 /// have ended.
 ///
 /// The kernel adds up a running thread's CPU time at clock ticks (1 to 10 ms apart), except for the
-/// thread that asks; over a region of a few milliseconds the value is coarse, over a trial it is
-/// not.
+/// thread that asks. So the value is coarse over a region of a few milliseconds, but not over a
+/// trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UsageSample {
     /// CPU time in user mode.

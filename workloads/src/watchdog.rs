@@ -30,9 +30,9 @@ pub(crate) struct Watchdog {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Written by the run, read by the watchdog. All Relaxed: the reader needs no more than that a
-/// value gets there in the end, and an old one makes it look again, or at worst report a run that
-/// got on in just that moment.
+/// Written by the run, read by the watchdog. All Relaxed: the reader only needs each value to
+/// arrive in the end. An old one makes it look again, or at worst report a run that got on in just
+/// that moment.
 struct Progress {
     started: Instant,
     iteration: AtomicU32,

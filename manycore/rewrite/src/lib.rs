@@ -1,6 +1,6 @@
 //! Rewrites a source file so that it runs on a simulated machine: its paths to `std`, `core` and
-//! `alloc` begin with `cores_std` instead, which has the same names; those to `rustix` lead to what
-//! is there of it.
+//! `alloc` begin with `cores_std` instead, which has the same names. Paths to `rustix` lead to the
+//! part of it that `cores_std` has.
 //!
 //! Tokens are looked at, so that macros are rewritten and comments are not; every line stays where
 //! it is.
@@ -157,7 +157,7 @@ pub fn with_tests_on(text: &str, on: &str) -> Result<String, Fault> {
 }
 
 /// Whether token `i` is the `#[inline]` of a function that is little more than one access to an
-/// atomic or a lock: the access is then told by the place of the call.
+/// atomic or a lock. The place of the call then stands for the access.
 fn passes_on(text: &str, tokens: &[(Token, Span)], i: usize) -> bool {
     const ACCESSES: [&str; 9] = [
         ".load(",

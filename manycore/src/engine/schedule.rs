@@ -1,11 +1,11 @@
 //! Which thread has which core, as an operating system decides.
 //!
 //! A thread that becomes able to run gets the core that it had before if that is free, else the
-//! nearest free core, else it waits for the one that it had. A core that loses its thread takes the
-//! first of those that wait for it, else of those that wait for the core with the most of them. A
-//! thread gives its core up when it blocks, sleeps, ends, or yields and another waits for the core;
-//! and when another waits and it has had the core for a time slice. So no core is idle while a
-//! thread waits.
+//! nearest free core. Else it waits for the one that it had. A core that loses its thread takes the
+//! first thread that waits for it, else the first that waits for the core with the longest queue. A
+//! thread gives up its core when it blocks, sleeps or ends. It also does so when another waits for
+//! the core, if it yields or has had the core for a time slice. So no core is idle while a thread
+//! waits.
 //!
 //! Where a core has two hardware threads, each counts as a core here. A thread that must go
 //! elsewhere prefers one whose sibling is free, and no thread is moved away from a busy sibling

@@ -27,9 +27,9 @@ pub(super) struct Price {
     source: Spanned<String>,
 }
 
-/// Declares [`Prices`] and the table `[price]` of a machine's file from one list. A row has what
-/// the price is for, its name and type, its key (with the unit), how a written value is read (a
-/// method of [`Reader`]), and its value where nothing costs anything. `system` says that the price
+/// Declares [`Prices`] and the table `[price]` of a machine's file from one list. A row has the
+/// price's documentation, its name and type, its key (with the unit), the method of [`Reader`] that
+/// reads a written value, and its value where nothing costs anything. `system` says that the price
 /// is one of those for which [`SYSTEM`] stands.
 macro_rules! prices {
     ($(

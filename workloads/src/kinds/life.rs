@@ -156,7 +156,7 @@ fn rule(neighbours: u8, cell: u8) -> u8 {
 }
 
 /// The next generation in another way: sums of three along rows, sums of three of those along
-/// columns; a square of three with 3 alive gives life, one with 4 keeps its centre.
+/// columns. A square of three with 3 alive gives life, one with 4 keeps its centre.
 fn next_by_boxes(cells: &[u8], columns: usize) -> Vec<u8> {
     let mut along_rows = Vec::with_capacity(cells.len());
     for row in cells.chunks_exact(columns) {

@@ -1,8 +1,8 @@
 //! `nbody`: bodies that attract each other, every pair of them, step by step.
 //!
 //! Each step is a flat parallel map over all bodies, a parallel reduction that fixes the length of
-//! the step, and a short parallel update: three loops with a barrier after each, of which only the
-//! first is long. With steps of one length there are two loops, and few bodies make them small
+//! the step, and a short parallel update. These are three loops with a barrier after each, and only
+//! the first is long. With steps of one length there are two loops, and few bodies make them small
 //! regions: so other pools are compared, `fork_union`'s 128 bodies for example.
 
 use std::array;

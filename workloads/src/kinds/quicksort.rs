@@ -2,7 +2,7 @@
 //! first.
 //!
 //! Work is about 2 n ln n comparisons, the span about 2 n (the partitions of the largest parts
-//! follow one another), so the parallelism is only about log2(n) / 2: on a large pool most threads
+//! follow one another). So the parallelism is only about log2(n) / 2. On a large pool most threads
 //! are idle most of the time, and every wake-up lies on the critical path.
 
 use protocol::Refusal;

@@ -1,7 +1,7 @@
 //! `sum`: the facade's sum over a slice that fits the cache, again and again.
 //!
 //! One pass takes microseconds, so this is the shape of a program that hands many small parallel
-//! loops to a pool: how far the loop is split, and how fast the others are woken, decide.
+//! loops to a pool. The depth of the splits, and the speed of wake-ups, decide.
 
 use protocol::Refusal;
 use rayon::prelude::*;

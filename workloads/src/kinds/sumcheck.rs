@@ -1,10 +1,10 @@
 //! `sumcheck`: the prover of a sum-check, the heart of many proof systems.
 //!
 //! It proves the sum of the products of two tables. Each round sums over pairs of entries, is given
-//! a challenge, and folds each pair into one entry: two parallel loops of half the length of the
-//! round before, down to a single entry. So the first rounds are long and the last ones are nothing
-//! but the price of a region. Provers leave such loops to one thread below a length that they
-//! guess; this one does not.
+//! a challenge, and folds each pair into one entry. These are two parallel loops of half the length
+//! of the round before, down to a single entry. So the first rounds are long and the last ones are
+//! nothing but the price of a region. Provers leave such loops to one thread below a length that
+//! they guess; this one does not.
 
 use protocol::Refusal;
 use rayon::prelude::*;

@@ -1,9 +1,9 @@
 //! `uts`: a search of an unbalanced tree, whose shape is not known before.
 //!
-//! How many children a node has is drawn from its hash, and theirs are made of it: any job can go
-//! on anywhere, and no two subtrees are of one size. In a binomial tree nearly all are tiny, and a
-//! few hold most of the nodes. The benchmark is that of Olivier and others (UTS, 2006), with its
-//! hash, so that trees are those that were published.
+//! A node's hash decides its number of children, and the children's hashes are made from it. So any
+//! job can go on anywhere, and no two subtrees are of one size. In a binomial tree nearly all are
+//! tiny, and a few hold most of the nodes. The benchmark is that of Olivier and others (UTS, 2006),
+//! with its hash, so that trees are those that were published.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

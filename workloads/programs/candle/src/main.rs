@@ -1,6 +1,6 @@
 //! `candle TOKENS SEED`: the matrix products of so many tokens in a language model of 0.6 billion
-//! parameters (28 layers of seven products, Q8_0), one after another as a model that answers does
-//! them; prints a digest of the result.
+//! parameters (28 layers of seven products, Q8_0). It makes them one after another, as a model that
+//! answers does, and prints a digest of the result.
 //!
 //! The layers take turns with the weights of four, which no cache of the second level holds, so
 //! that a run does not spend its time on making weights.

@@ -2,8 +2,8 @@
 //! threads.
 //!
 //! User-level threads on one OS thread do it with transfers that block all of them, or with
-//! transfers during which others go on; jobs on the pool with transfers that block a worker each.
-//! Files: `area.rs` is the files and their contents.
+//! transfers during which others go on. Jobs on the pool do it with transfers that block a worker
+//! each. Files: `area.rs` is the files and their contents.
 
 mod area;
 #[cfg(test)]

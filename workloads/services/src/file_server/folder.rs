@@ -98,8 +98,9 @@ impl Folder {
         })
     }
 
-    /// Opens a name that the kernel itself confines: it refuses whatever leads out of the root, be
-    /// it `..`, an absolute name or a symbolic link, and however they are changed meanwhile.
+    /// Opens a name that the kernel itself confines: it refuses every name that leads out of the
+    /// root, be it by `..`, an absolute name or a symbolic link, and however they are changed
+    /// meanwhile.
     fn file(&self, name: &[u8]) -> io::Result<File> {
         // Without O_NONBLOCK, opening a pipe would wait for its other end.
         let flags = OFlag::O_RDONLY | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK | OFlag::O_NOCTTY;

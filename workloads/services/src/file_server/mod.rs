@@ -53,8 +53,8 @@ const LINGER: Duration = Duration::from_millis(500);
 /// A thread gives up the OS thread when it waits, so this hardly ever ends a turn. The document's.
 const QUANTUM: Duration = Duration::from_millis(10);
 
-/// Bytes that a client still says after its request, which are read and dropped, so that it can
-/// read its answer before a reset throws that away; after that it is cut off.
+/// The bytes that the server reads and drops after a client's request, so that the client can read
+/// the answer before a reset destroys it. A client that sends more is cut off.
 const FAREWELL_BYTES: usize = 1 << 20;
 
 /// The pause after the kernel could not accept a connection; a guess.
@@ -298,8 +298,9 @@ impl<'a> Visit<'a> {
         self.finish()
     }
 
-    /// A client that has asked for nothing when the server is stopped, as browsers keep some, is
-    /// let go; one that is still asking gets word that there will be no answer.
+    /// Reads the request. When the server is stopped, connections without a request, as browsers
+    /// keep some, are closed. A client that is still sending its request is told that there will be
+    /// no answer.
     fn read_request(&mut self) -> io::Result<Result<Request, Wrong>> {
         let deadline = self.house.stop.deadline();
         let mut head = Vec::new();

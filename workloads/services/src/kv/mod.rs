@@ -2,11 +2,11 @@
 //! such servers.
 //!
 //! A reader thread outside the pool waits for all connections and hands complete requests to
-//! handlers: jobs of the pool, or threads behind a queue. Files: `http.rs` the protocol, `store.rs`
-//! the documents, `service.rs` the handling of a request; `plan.rs` the requests and the known
-//! answers, `client.rs` one client, `load.rs` all of them, `parts.rs` service times in the order of
-//! requests; `trade.rs` server and clients together, with the check. The server's threads are in
-//! `crate::net`.
+//! handlers: jobs of the pool, or threads behind a queue. Files of the server: `http.rs` the
+//! protocol, `store.rs` the documents, `service.rs` the handling of a request. Files of the
+//! clients: `plan.rs` the requests and the known answers, `client.rs` one client, `load.rs` all of
+//! them. `parts.rs` has service times in the order of requests, `trade.rs` server and clients
+//! together, with the check. The server's threads are in `crate::net`.
 
 mod client;
 mod http;

@@ -4,11 +4,11 @@
 //! A thread of its own, the *reader*, owns the listener and waits for all connections at once
 //! (`reader.rs`). The reader hands each complete request to a *handler* (`handlers.rs`): a job of
 //! the pool, one of some threads behind a queue (`crate::queue`), or the reader itself. A handler
-//! answers one request and never waits for a client, so a pool cannot run out of threads because
-//! clients are slow: the reader sends the bytes that a client does not take at once. The reader
-//! does not wait for handlers either (`turns.rs`). Only the arrangements that say so
-//! (`Unit::Connections`, `Handlers::ThreadPerConnection`) keep a handler on one connection until it
-//! ends, as the studies did.
+//! answers one request and never waits for a client, so slow clients cannot use up the threads of a
+//! pool. The reader sends the bytes that a client does not take at once. The reader does not wait
+//! for handlers either (`turns.rs`). Only the arrangements that say so (`Unit::Connections`,
+//! `Handlers::ThreadPerConnection`) keep a handler on one connection until it ends, as the studies
+//! did.
 //!
 //! A connection is a small state machine that knows neither threads nor sockets
 //! (`conversation.rs`), the same in all arrangements.

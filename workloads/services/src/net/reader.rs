@@ -1,10 +1,10 @@
 //! The thread that waits for all connections at once.
 //!
-//! It hears of changes only (edge-triggered). That nothing is missed rests on two facts: every step
-//! of a connection is made by the holder of its conversation, and a conversation comes to rest only
-//! after its stream said that it would block. A change before that was seen by the read that came
-//! to rest; a change after it is a new event. If a handler holds the conversation then, the reader
-//! leaves word and the handler reads on (`turns.rs`); if a handler has the request only, the event
+//! It hears of changes only (edge-triggered). Two facts ensure that no event is missed. The holder
+//! of a conversation makes every step of its connection. A conversation comes to rest only after
+//! its stream said that it would block. A change before that was seen by the read that came to
+//! rest; a change after it is a new event. If a handler holds the conversation then, the reader
+//! leaves word and the handler reads on (`turns.rs`). If a handler has the request only, the event
 //! is dropped: the handler reads on when it has answered.
 
 use std::collections::{HashMap, VecDeque};

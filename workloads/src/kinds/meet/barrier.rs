@@ -1,12 +1,11 @@
 //! `barrier-join`: a join whose halves wait for each other.
 //!
-//! The second half must be taken by another worker, or the join never ends. A wake-up that gets
-//! lost shows: as a join slower than 10 ms if something else comes to the rescue, and as a hang
-//! otherwise. Variants with an events counter and no feature that fences for pushes do lose one now
-//! and then, and so does upstream; the sleep protocol's README in the fork says how often (section
-//! 9).
+//! The second half must be taken by another worker, or the join never ends. A lost wake-up shows as
+//! a join slower than 10 ms if something else wakes a worker, and as a hang otherwise. Variants
+//! with an events counter and no feature that fences for pushes do lose one now and then, and so
+//! does upstream. The sleep protocol's README in the fork says how often (section 9).
 //!
-//! Writes to memory that no cache holds, just before the join, make that likelier: a processor
+//! Writes to memory that no cache holds, just before the join, make that likelier. A processor
 //! makes stores visible in order, so the job waits behind them, and the producer's reads do not. A
 //! processor holds back about a hundred.
 

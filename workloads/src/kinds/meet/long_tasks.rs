@@ -1,8 +1,8 @@
 //! `two-long-tasks`: a join of two halves of 5 ms each.
 //!
-//! If an idle worker takes the second half, the join takes 5 ms, and otherwise 10: the direct
-//! measure of whether the second of two tasks gets a worker of its own. Its times say something
-//! only with two threads or more on two CPUs or more, and are left out otherwise.
+//! If an idle worker takes the second half, the join takes 5 ms, and otherwise 10. This directly
+//! measures whether the second of two tasks gets a worker of its own. Its times say something only
+//! with two threads or more on two CPUs or more, and are left out otherwise.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;

@@ -17,7 +17,7 @@ impl Packet {
     /// The work on a packet: the Internet checksum of its words.
     ///
     /// The words come out of a linear congruential generator (constants of Knuth's MMIX), whose
-    /// next word needs the one before: so the cost is linear in their number, and neither memory
+    /// next word needs the one before. So the cost is linear in their number, and neither memory
     /// nor wide registers change it.
     pub(super) fn checksum(self) -> u16 {
         charge(self.words);
@@ -46,7 +46,7 @@ fn internet_checksum(words: impl Iterator<Item = u16>) -> u16 {
 pub(super) enum Generator {
     /// Every source draws uniformly from 1 to twice the mean less one.
     Uniform,
-    /// Every source draws from an exponential distribution with a mean of its own; these means lie
+    /// Every source draws from an exponential distribution with a mean of its own. These means lie
     /// on an exponential curve themselves and average to the mean of all, so that some queues
     /// become overburdened.
     Exponential,

@@ -2,10 +2,10 @@
 //! machine.
 //!
 //! The file `cargo runner record` writes says which job forked which and how long each ran by
-//! itself. Here the same jobs fork each other in the same way, and each works for as long: on the
-//! host by steps that depend on each other, on a simulated machine by a charge. So a recording made
-//! on this host shows the effect of another scheduler, or of more cores, on the program.
-//! `recording/README.md` says what such a replay cannot know.
+//! itself. Here the same jobs fork each other in the same way, and each works for as long. On the
+//! host a job makes steps that depend on each other, on a simulated machine it charges its time. So
+//! a recording made on this host shows the effect of another scheduler, or of more cores, on the
+//! program. `recording/README.md` says what such a replay cannot know.
 //!
 //! Without a file, a tree of joins is replayed.
 

@@ -1,11 +1,10 @@
 //! Lower bounds: minimum spanning trees over prices that were adjusted once, at the root.
 //!
-//! Every round trip enters and leaves each city once. So adding a penalty to both ends of every
-//! road at a city makes all round trips longer by twice that penalty, and changes nothing about
-//! which is shortest; but it does change the cheapest *tree*, which is what a lower bound is made
-//! of. Held and Karp (1970, 1971) choose penalties that drive the cheapest tree towards two roads
-//! at each city, where the bound comes within about one per cent of the optimum. The search works
-//! in the adjusted prices alone.
+//! Every round trip enters and leaves each city once. So a penalty on all roads at a city makes all
+//! round trips longer by twice that penalty, and the shortest stays the same. But it does change
+//! the cheapest *tree*, from which a lower bound is made. Held and Karp (1970, 1971) choose
+//! penalties that drive the cheapest tree towards two roads at each city, where the bound comes
+//! within about one per cent of the optimum. The search works in the adjusted prices alone.
 
 use super::cities::Cities;
 

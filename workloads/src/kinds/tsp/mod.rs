@@ -93,10 +93,10 @@ fn read(path: &Path, max_cities: usize) -> Result<Cities, Refusal> {
     Ok(Cities::new(points))
 }
 
-/// The optimum, found in another way than by the run that is checked: for few cities by a method
-/// that shares no code with the search, otherwise by a sequential search of the cities numbered in
-/// reverse: it finds each tour in the other direction, under other penalties, and so proves
-/// optimality with a different tree.
+/// The optimum, found in another way than by the run that is checked. For few cities, the other
+/// method shares no code with the search. Otherwise it is a sequential search of the cities
+/// numbered in reverse. That finds each tour in the other direction, under other penalties, and so
+/// proves optimality with a different tree.
 fn known_length(cities: &Cities) -> u64 {
     if cities.len() <= SUBSETS_CITIES {
         subsets::shortest_length(cities)

@@ -1,7 +1,8 @@
 //! The array lock of Anderson (1990): a thread that comes draws a number and waits at the place of
-//! that number, each place on a cache line of its own; a thread that leaves opens the next place.
+//! that number. Each place is on a cache line of its own. A thread that leaves opens the next
+//! place.
 //!
-//! There are at least as many places as threads, so no two threads wait at the same one: as tickets
+//! There are at least as many places as threads, so no two threads wait at the same one. As tickets
 //! are served in turn, `t` and `t + places` can only be out together with all tickets between them,
 //! and those are more than there are threads.
 

@@ -41,9 +41,9 @@ pub(in super::super) struct Mcs {
 
 // SAFETY: a thread enters when its swap (or exchange) found no predecessor, or when its
 // predecessor, leaving, told its node. A node has one successor, since each swap returns a
-// different tail; so the right to be inside is passed from one thread to one other, or, by the
-// exchange in `Held::drop`, given back while no thread waits. Each of these steps is a Release that
-// the next holder acquires.
+// different tail. So the right to be inside is passed from one thread to one other, or the exchange
+// in `Held::drop` gives it back while no thread waits. Each of these steps is a Release that the
+// next holder acquires.
 unsafe impl Lock for Mcs {
     fn new(_: usize) -> Self {
         Self {
@@ -59,8 +59,9 @@ unsafe impl Lock for Mcs {
         // swap of our predecessor, so that we see its node initialised before we write into it.
         let predecessor = self.tail.swap(own, AcqRel);
         if !predecessor.is_null() {
-            // SAFETY: the predecessor's node lives until its owner has left, and that waits for the
-            // link which we are about to write: its exchange of `tail` fails, since we replaced it.
+            // SAFETY: the predecessor's node lives until its owner has left. The owner waits for
+            // the link that we are about to write: its exchange of `tail` fails, since we replaced
+            // it.
             let predecessor = unsafe { &*predecessor };
             // ORDERING: Release, pairs with the Acquire loads in `Held::drop`: a thread that finds
             // our node there finds it initialised.

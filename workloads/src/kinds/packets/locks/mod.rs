@@ -1,6 +1,6 @@
 //! The locks under comparison, one per file, and the value that one of them guards.
 //!
-//! A lock is a pair of functions that run a critical section: so whatever an acquisition needs (a
+//! A lock is a pair of functions that run a critical section. So the state of an acquisition (a
 //! queue node, a slot) lives on the caller's stack, and a lock cannot be left by accident. Each
 //! yields the processor after some spinning: a sweep also runs more threads than there are CPUs.
 
@@ -40,7 +40,7 @@ pub(super) struct Locked<T, L> {
 }
 
 // SAFETY: a shared `Locked` gives out `&mut T` to one thread at a time, which the lock promises,
-// and never `&T` beside it; so threads pass the value on to each other, which `T: Send` allows.
+// and never `&T` beside it. So threads pass the value on to each other, which `T: Send` allows.
 unsafe impl<T: Send, L: Lock> Sync for Locked<T, L> {}
 
 impl<T, L: Lock> Locked<T, L> {

@@ -53,7 +53,7 @@ mod chosen {
     use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
     /// As in the other build. Loom forgets that a store cannot come before a swap which did not see
-    /// it, so a swap that changes nothing is a mere load here, as it is in effect.
+    /// it. So a swap that changes nothing is a mere load here, as it is in effect.
     pub(in super::super) fn test_and_set(flag: &AtomicBool) -> bool {
         // ORDERING: Acquire, as in the other build.
         flag.compare_exchange(false, true, Acquire, Relaxed)

@@ -8,9 +8,9 @@ use super::sync::{AtomicBool, Patience, test_and_set};
 /// `true` while a thread is inside.
 pub(in super::super) struct Tas(AtomicBool);
 
-// SAFETY: the flag turns from `false` to `true` in one step, so of all threads only the one that
-// did it enters; the next can do so only after that one has stored `false` again, and the pair of
-// Release and Acquire shows it everything written before.
+// SAFETY: the flag turns from `false` to `true` in one step, so only the thread that turned it
+// enters. The next can enter only after that one has stored `false` again, and the pair of Release
+// and Acquire shows it everything written before.
 unsafe impl Lock for Tas {
     fn new(_: usize) -> Self {
         Self(AtomicBool::new(false))
