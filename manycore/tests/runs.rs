@@ -1,5 +1,5 @@
-//! How runs go and how they end: the same each time, with panics told, deadlocks named, and room
-//! for a thousand cores.
+//! How runs go and how they end: the same each time, with panics reported, deadlocks named, and
+//! room for a thousand cores.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -129,7 +129,7 @@ where
     fork(oper_a, |_| oper_b())
 }
 
-/// As [`join`](crate::join()), with closures that are told whether they moved.
+/// As [`join`](crate::join()), with closures that learn whether they moved.
 #[inline]
 pub fn join_context<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
 where
@@ -144,7 +144,7 @@ where
     )
 }
 
-/// Runs both; the second is told whether it runs on another thread.
+/// Runs both; the second learns whether it runs on another thread.
 #[inline]
 fn fork<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
 where

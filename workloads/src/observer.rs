@@ -1,7 +1,7 @@
 //! The questions to an instrumented rayon-core, asked right before and right after each timed
 //! region, never inside.
 //!
-//! This package knows no instrumented rayon-core, since a published one has nothing to tell. The
+//! This package knows no instrumented rayon-core, since a published one reports nothing. The
 //! program of an instrumented build implements [`Observer`] and hands it to
 //! [`crate::main_instrumented`].
 

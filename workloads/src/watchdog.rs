@@ -1,5 +1,5 @@
-//! Notices from within that a run no longer gets on, tells what every thread is doing, and ends the
-//! process.
+//! Notices from within that a run makes no progress, reports the state of every thread, and ends
+//! the process.
 //!
 //! From outside, a hang is only a process that must be killed. From within, the watchdog can still
 //! ask the pool and the kernel which threads sleep and which search. Lost wake-ups are found by
@@ -23,8 +23,8 @@ use crate::usage::nanoseconds;
 /// The time between two looks at the threads' CPU times, which show the busy threads. A guess.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
-/// A thread that sleeps while the run gets on, and ends the process when it does not. It wakes at
-/// most once in each limit, to see how far the run is.
+/// A thread that sleeps while the run makes progress, and ends the process when it does not. It
+/// wakes at most once in each limit, to see how far the run is.
 pub(crate) struct Watchdog {
     progress: Arc<Progress>,
     thread: Option<JoinHandle<()>>,

@@ -311,7 +311,7 @@ pub(crate) fn block_for(
     on_engine(|engine| !std::mem::take(&mut engine.threads[engine.current].is_late)).unwrap_or(true)
 }
 
-/// [`block`] for a lock: what that takes is told as a wait of the line of source.
+/// [`block`] for a lock: its time is reported as a wait of the line of source.
 pub(crate) fn block_for_a_lock(
     address: usize,
     is_due: impl FnOnce() -> bool,

@@ -13,7 +13,7 @@ pub(crate) struct Counts {
     pub(crate) turned_away: u64,
     /// Ended as they should.
     pub(crate) good: u64,
-    /// Asked for nonsense and were told so.
+    /// Sent an invalid request, and got an answer that says so.
     pub(crate) malformed: u64,
     /// Took too long.
     pub(crate) too_slow: u64,

@@ -35,7 +35,7 @@ impl Busy {
     }
 }
 
-/// Until told to stop; returns how many regions there were.
+/// Runs regions until it is stopped; returns how many there were.
 fn keep_busy(pool: &ThreadPool, is_over: &AtomicBool) -> u64 {
     let mut regions = 0;
     // Relaxed: an old value costs one region more, and nothing else hangs on it.

@@ -26,7 +26,7 @@ pub(super) unsafe trait Lock: Send + Sync {
     /// A free lock that at most `threads` threads will use at a time.
     fn new(threads: usize) -> Self;
 
-    /// Waits for the lock and runs `section` under it; lets go even if `section` panics.
+    /// Waits for the lock and runs `section` under it; releases the lock even if `section` panics.
     fn hold<R>(&self, section: impl FnOnce() -> R) -> R;
 
     /// Runs `section` if the lock is free at once; `None` if it is not.
