@@ -49,13 +49,13 @@ HOST_NOT_FIT = 4
 INTERRUPTED = 130
 
 LEVELS = {**{level: [level] for level in SHARES}, "pooled": ["workload", "threads", "overall"]}
-"""What `--level` may say, and the levels of `frames.COMPARISONS` that it shows."""
+"""The values of `--level`, and the levels of `frames.COMPARISONS` that each shows."""
 
 SHOWN_AS = ("table", "markdown", "json", "csv")
-"""What `show --format` may say, as `cargo runner show` takes it."""
+"""The values of `show --format`, as `cargo runner show` takes it."""
 
 MOST_VALUES = 12
-"""So many values of a column are named when there is none of the one that was asked for."""
+"""If a column lacks the value that the user asked for, the error names at most so many of its values."""
 
 REMEDIES = {
     "claims": (
@@ -127,7 +127,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return BAD_INPUT
     except BrokenPipeError:
-        # The reader has enough of it: `… | head` is no failure. What is left to flush goes nowhere.
+        # The reader closed the pipe: `… | head` is no failure. Python still flushes stdout at exit,
+        # so stdout now leads to the null device.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:

@@ -32,8 +32,9 @@ def ratio_figure(comparisons: pl.DataFrame, style: ChartStyle) -> alt.VConcatCha
 def ratio_panel(part: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
     """Time of each branch relative to the baseline: branches down, threads across.
 
-    Only cells with a claim are coloured; grey cells cannot be told from the baseline. In: rows of
-    `frames.COMPARISONS` of level `cell` and one panel.
+    Only significant cells are coloured; grey cells are inconclusive or not judged.
+
+    In: rows of `frames.COMPARISONS` of level `cell` and one panel.
     """
     theme = style.theme
     order = [branch for branch in style.branches if branch != style.baseline]

@@ -189,7 +189,7 @@ def clock_effect_figure(
 def _ends(changes: pl.Series) -> tuple[float, float]:
     """The ends of the axis of changes of blocks.
 
-    What is further out than nearly all of them has an arrow at its edge.
+    A block further out than nearly all others is drawn as an arrow at the edge.
     """
     low, high = (float(changes.quantile(at) or 0.0) for at in SPREAD)
     widest = max(0.02, abs(low), abs(high)) * 1.2

@@ -153,7 +153,10 @@ def map_figure(comparisons: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
 
 
 def _shown(frame: pl.DataFrame) -> pl.DataFrame:
-    """What cells need: `label` in per cent, `outside` (the change, if outside the noise floor), `claimed`."""
+    """Columns that a cell is drawn from.
+
+    `label` in per cent, `outside` (the change, if outside the noise floor), `claimed`.
+    """
     change = pl.col("time_ratio") - 1
     is_outside = (pl.col("time_ratio").log().abs() > pl.col("band").log()) & (change.abs() >= LEAST)
     kept = [name for name in ("panel", "threads", "branch", "quantity") if name in frame.columns]

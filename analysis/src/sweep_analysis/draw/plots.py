@@ -1,6 +1,6 @@
-"""What charts share: axes, colours, fonts.
+"""Axes, colours and fonts that all charts share.
 
-No statistics: every number drawn is a column of a frame made elsewhere.
+This module computes no statistics: every number drawn is a column of a frame made elsewhere.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ SIGNED_PERCENT = "datum.value == 0 ? '0 %' : format(datum.value, '+.0%')"
 
 @dataclass(frozen=True)
 class ChartStyle:
-    """What all charts of one report share.
+    """Settings that all charts of one report share.
 
     Attributes:
         branches: names in their order, the baseline first or wherever the manifest has it.
@@ -245,7 +245,7 @@ def beyond_cpus(threads: list[int], style: ChartStyle) -> list[alt.Chart]:
 
 
 MOST_POINTS = 3000
-"""More points than so many cannot be told apart in a picture; of them so many are drawn by lot."""
+"""A picture draws at most so many points. Of more, it draws a random sample of this size."""
 
 
 def drawn_by_lot(points: pl.DataFrame) -> pl.DataFrame:
@@ -257,7 +257,7 @@ def drawn_by_lot(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def lot_sentence(points: pl.DataFrame) -> str:
-    """What to say beside a picture of `drawn_by_lot`; nothing if all points are drawn."""
+    """The sentence beside a picture of `drawn_by_lot`; empty if all points are drawn."""
     return (
         f" Of {points.height} points {MOST_POINTS} are drawn, by lot."
         if points.height > MOST_POINTS

@@ -25,7 +25,7 @@ _IDLE_PARTS = (
     r' opacity="1"| stroke-width="1"',
     r"(?<=\.\d\d)\d+(?:e-\d+)?",  # a hundredth of a pixel is not seen
 )
-"""What a picture does without inside a page: half of what the library writes."""
+"""Patterns of text that a picture inside a page does not need: half of what the library writes."""
 _IDLE = re.compile("|".join(_IDLE_PARTS))
 _EMPTY = re.compile(r"<g(?: [^>]*)?></g>")
 _PLAIN = re.compile(r"<g>((?:(?!</?g\b).)*)</g>", re.DOTALL)

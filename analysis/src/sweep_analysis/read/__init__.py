@@ -1,4 +1,4 @@
-"""What a sweep recorded, as frames.
+"""Reads the records of a sweep into frames.
 
-The format of records, reading it, and what cells are called.
+The format of records, the readers, and the names of cells.
 """

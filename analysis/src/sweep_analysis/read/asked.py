@@ -1,4 +1,4 @@
-"""What the runner was asked to sweep, in the order in which tables have it."""
+"""The sweep that the user asked the runner for, in the order of the tables."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Load:
 
     @property
     def sequential(self) -> Place:
-        """What loads with the same sequential program have in common."""
+        """The key that all loads with the same sequential program share."""
         return (*self.place[:2], self._named(frozenset(self.parameters) - self.ignored))
 
     def _named(self, names: frozenset[str]) -> str:
@@ -50,11 +50,11 @@ class Load:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a manifest says of the question.
+    """The user's request, as the manifest has it.
 
     Attributes:
         loads: in the order of the plan, each once.
-        regimes: frequency mode and placement, likewise.
+        regimes: pairs of frequency mode and placement, likewise.
         names: the baseline, its A/A control if it ran, the other branches.
         branches: the names of branches, the control excluded, in the order of the plan.
         is_about_answers: whether the result is agreement, not time.
@@ -68,10 +68,10 @@ class Asked:
 
 
 def asked_of(sweep: Sweep) -> Asked:
-    """What a sweep was asked.
+    """Reads the user's request from the manifest of a sweep.
 
     Raises:
-        InputError: nobody asked, as in the study's layout.
+        InputError: the manifest has no request, as in the study's layout.
     """
     asked: dict[str, Any] = sweep.manifest.get("asked") or {}
     if "workloads" not in asked or sweep.baseline is None:

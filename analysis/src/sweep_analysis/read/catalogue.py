@@ -1,4 +1,4 @@
-"""What the analysis must know of a workload beside its records: whether a clock sets its time."""
+"""Reads the one fact about a workload that records lack: whether a clock sets its time."""
 
 from __future__ import annotations
 

@@ -18,13 +18,13 @@ ANSWERS = "answers"
 
 @dataclass(frozen=True)
 class Experiment:
-    """What the manifest says of the experiment that a sweep is.
+    """The named experiment that a sweep ran, from its manifest.
 
     Attributes:
         name: name in `experiments.toml`.
-        shows: what it is for, in one line.
+        shows: its purpose, in one line.
         source: where it was published.
-        figure: what is drawn.
+        figure: the kind of its figure.
         sequential_ignores: parameters that mean nothing to the sequential program.
     """
 

@@ -25,11 +25,11 @@ QUANTITY_NAMES = {
 
 @dataclass(frozen=True)
 class Replicates:
-    """What repeats independently in a sweep, in words.
+    """Names of the sampling unit of a sweep.
 
     Attributes:
-        unit: what is counted.
-        equal: what differs by noise alone; the subject of a sentence.
+        unit: one sampling unit.
+        equal: units that differ by noise alone; the subject of a sentence.
     """
 
     unit: str

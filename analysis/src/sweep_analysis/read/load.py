@@ -82,12 +82,12 @@ class Sweep:
 
     @property
     def label(self) -> str:
-        """What everything that shows this sweep says of it if it was simulated; else empty."""
+        """The label that every output adds to a simulated sweep; empty for a measured one."""
         return f"simulated: {self.machine}" if self.machine else ""
 
     @property
     def replicates(self) -> Replicates:
-        """What repeats independently."""
+        """The sampling unit: seeds of a simulated sweep, layouts of a measured one."""
         return SEEDS if self.machine else LAYOUTS
 
 
@@ -194,7 +194,7 @@ def _identity(sweep: Sweep) -> str | None:
 
 
 def _machine(told: object, name: str) -> dict[str, Any] | None:
-    """What a manifest or a host's description says of a simulated machine under `name`."""
+    """The simulated machine that a manifest or a host's description has under `name`."""
     machine = told.get(name) if isinstance(told, dict) else None
     return machine if isinstance(machine, dict) and "name" in machine else None
 
@@ -227,7 +227,7 @@ def _refuse_mixed_trials(
 
 
 def _hosts(folder: Path, manifest: dict[str, Any], host: dict[str, Any]) -> list[str]:
-    """What a reader must know if trials ran on several machines, or if nobody can say on which.
+    """Warnings if trials ran on several machines, or if their machine is unknown.
 
     Raises:
         InputError: a shard's `host.json` is missing or broken.

@@ -15,9 +15,9 @@ SHOWN = 12
 
 
 def provenance(sweep: Sweep) -> dict[str, Any]:
-    """What a reader needs to trust, or to make again, any table of this sweep.
+    """The provenance of this sweep's tables, so that a reader can trust or repeat them.
 
-    Facts that are not known are null.
+    Unknown facts are null.
     """
     trials = sweep.trials.select(
         "outcome", "freq_state", "program", "threads", "oversubscribed"
@@ -55,9 +55,9 @@ def provenance(sweep: Sweep) -> dict[str, Any]:
 
 
 def kind_of_cpu(host: dict[str, Any], machine: str | None) -> str:
-    """What one of a host's CPUs is called.
+    """The name of one of a host's CPUs.
 
-    A core, where each simulated core has one hardware thread.
+    `core` where each simulated core has one hardware thread, otherwise `CPU`.
     """
     return "core" if machine and host.get("cores") in (None, host.get("cpus_usable")) else "CPU"
 

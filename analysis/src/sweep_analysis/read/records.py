@@ -67,7 +67,7 @@ _OPEN = {".zst": zstd.ZstdFile, ".gz": gzip.GzipFile}
 
 @dataclass(frozen=True)
 class Records:
-    """What a `trials.jsonl` holds, as frames.
+    """The contents of a `trials.jsonl`, as frames.
 
     Attributes:
         trials: rows of `schema.TRIALS`, timed builds only.
@@ -77,7 +77,7 @@ class Records:
         metrics: rows of `schema.METRICS`.
         spent: rows of `schema.SPENT`.
         line_waits: rows of `schema.LINE_WAITS`.
-        notes: what was set aside, in sentences.
+        notes: which records were set aside, in sentences.
     """
 
     trials: pl.LazyFrame
@@ -310,7 +310,7 @@ def _check(record: Trial, where: str) -> None:
 def _times(
     file: Path, batch: list[tuple[int, bytes]], records: list[Trial]
 ) -> dict[str, npt.NDArray[np.int64]]:
-    """What all iterations of a batch took and did, as columns.
+    """Times and work of all iterations of a batch, as columns.
 
     Refuses iterations without time or work, and absurd times.
     """

@@ -22,7 +22,7 @@ PARALLEL = "parallel"
 """Value of `program` for the program on the pool under test."""
 
 TWIN_SUFFIX = "-again"
-"""What the baseline's A/A twin has at the end of its name."""
+"""Suffix of the name of the baseline's A/A control."""
 
 FREE = "free"
 """Value of `placement` where the kernel decides which CPU a worker runs on."""
@@ -31,7 +31,7 @@ PINNED = "pinned"
 """Value of `placement` where worker i of the pool stays on the i-th CPU."""
 
 INSTRUMENTED_SUFFIX = "-instrumented"
-"""What a branch's instrumented build has at the end of its name; its trials are counted and have no times."""
+"""Suffix of the name of a branch's instrumented build. Its trials count events and have no times."""
 
 OUTCOMES = (
     "ok",
@@ -56,7 +56,7 @@ class Iteration(msgspec.Struct, gc=False):
 
 
 class Usage(msgspec.Struct, gc=False):
-    """What the process used over its whole life."""
+    """Resources that the process used over its whole life."""
 
     max_rss_bytes: int
     voluntary_switches: int
@@ -73,7 +73,7 @@ class Metric(msgspec.Struct, gc=False):
 
 
 class Events(msgspec.Struct):
-    """What an instrumented build counted inside the timed regions of one trial."""
+    """Events that an instrumented build counted inside the timed regions of one trial."""
 
     iterations: int
     work_units: int
@@ -240,7 +240,7 @@ LINE_WAITS = pl.Schema(
 """One row per good trial on a simulated machine and pair of lines of source; joins to `TRIALS` on `trial`."""
 
 PANEL = ["workload", "size", "parameters", "input", "mode", "placement"]
-"""What one panel of a figure holds constant: everything of a cell but program, branch and threads."""
+"""Columns that one panel of a figure holds constant: all of a cell but program, branch and threads."""
 
 PLACE = [*PANEL, "threads"]
 """Where branches are compared: a panel at one thread count."""

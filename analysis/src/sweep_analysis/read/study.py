@@ -35,7 +35,7 @@ TIME_UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 BASELINE = "master"
 """The study's baseline."""
 SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
-"""What programs write between columns where it is no comma; such files have decimal commas, too."""
+"""Separators of columns other than the comma. Files that use one of them have decimal commas, too."""
 MOST_NS = float(2**63)
 """Times are kept as signed 64-bit numbers of nanoseconds; a larger one is a mistake of units."""
 _LINE = "line of the file"

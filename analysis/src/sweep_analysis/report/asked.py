@@ -1,4 +1,4 @@
-"""What a statement asks for: its sweeps and its words."""
+"""The request of a statement: its sweeps and its words."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ class Asked:
         )
 
     def refused(self, problem: str, remedy: str) -> InputError:
-        """What to raise if the statement cannot be made."""
+        """The error to raise if the statement cannot be made."""
         return InputError(self.where, problem, remedy)
 
     def table(self, frame: pl.DataFrame, holds: str) -> str:
-        """A frame in Markdown, folded if it is long; `holds` says in plain words what is in it."""
+        """A frame in Markdown, folded if it is long; `holds` describes its contents in plain words."""
         made = tables.markdown(frame)
         if self.is_open or frame.height <= LONGEST:
             return made
@@ -101,13 +101,13 @@ def moment(analysis: Analysis) -> str:
 
 
 def host(analysis: Analysis) -> str:
-    """What its sweep ran on, in a few words."""
+    """The host or simulated machine of its sweep, in a few words."""
     if analysis.sweep.machine:
         return f"{analysis.sweep.label}, {count(analysis.sweep.host.get('cores') or analysis.cpus or 0, 'core')}"
     cpu: dict[str, Any] = analysis.sweep.host.get("cpu", {})
     cpus = count(analysis.cpus or 0, "virtual CPU" if cpu.get("is_virtual") else "CPU")
-    # One name stands for several generations of processors where a virtual machine hides the rest
-    # of it.
+    # A virtual machine may hide part of the processor's name; the rest then fits several
+    # generations, so the family is added.
     family = (
         f" of family {cpu['cpu_family']}" if cpu.get("is_virtual") and cpu.get("cpu_family") else ""
     )

@@ -224,7 +224,7 @@ def latency(analysis: Analysis, style: ChartStyle) -> Figure:
 
 @figure("placement", "placements")
 def placement(analysis: Analysis, _style: ChartStyle) -> Figure:
-    """What pinning workers changes. A table."""
+    """The effect of pinning workers. A table."""
     placed = analysis.placements
     return Figure(
         "What changes when workers are pinned",
@@ -242,7 +242,7 @@ def placement(analysis: Analysis, _style: ChartStyle) -> Figure:
 
 @figure("events", "events", "lines")
 def events(analysis: Analysis, style: ChartStyle) -> Figure:
-    """What the scheduler did."""
+    """Events of the scheduler per unit of work."""
     drawn = analysis.drawn_events
     lines, rates = with_panel(analysis.lines), with_panel(drawn)
     return Figure(
@@ -298,7 +298,7 @@ def _others(analysis: Analysis) -> pl.DataFrame:
 
 
 def _band(analysis: Analysis) -> str:
-    """What the noise floor is, in words."""
+    """A definition of the noise floor, in words."""
     least = f", and at least {LEAST_SIMULATED * 100:.0f} %" if analysis.sweep.machine else ""
     return f"what {analysis.sweep.replicates.equal} show{least}"
 

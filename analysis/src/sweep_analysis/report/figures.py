@@ -15,7 +15,7 @@ from sweep_analysis.stats.analysis import Analysis
 
 
 def chart_style(analysis: Analysis, theme: Theme) -> ChartStyle:
-    """What all charts of this sweep share."""
+    """The settings that all charts of this sweep share."""
     present = {*analysis.times["branch"].unique(), *analysis.events["branch"].unique()}
     branches = [branch for branch in analysis.sweep.branches if branch in present]
     return ChartStyle(branches, analysis.sweep.baseline, analysis.cpus, theme)

@@ -32,7 +32,7 @@ def clock(analysis: Analysis, style: ChartStyle) -> Figure:
 
 @figure("drift", "residuals", "places", is_of_every_sweep=True)
 def drift(analysis: Analysis, style: ChartStyle) -> Figure:
-    """What moved times beside branches: the moment, the place in the block, the clock."""
+    """Effects on times other than the branch: the moment, the place in the block, the clock."""
     rows, theme = analysis.residuals, style.theme
 
     def charts() -> Charts:
@@ -118,9 +118,9 @@ def modes(analysis: Analysis, _style: ChartStyle) -> Figure:
 
 @figure("ledger", "ledger", is_of_every_sweep=True)
 def ledger(analysis: Analysis, _style: ChartStyle) -> Figure:
-    """What the figures leave out.
+    """Everything that the figures leave out.
 
-    A table: there is nothing to see in a picture of a list of reasons.
+    A table, because a list of reasons has no useful picture.
     """
     return Figure(
         "What was left out of which figure",

@@ -1,6 +1,6 @@
-"""What the hosts that were measured by `cargo runner on-this-host` say, side by side.
+"""Results of the hosts that `cargo runner on-this-host` measured, side by side.
 
-One table, a column a host.
+One table with a column for each host.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ HOSTS = CHECKOUT / "results" / "hosts"
 """Where the records of hosts are, a folder each."""
 
 NOBODY = "No host is here yet."
-"""What stands in the place of the table."""
+"""Replaces the table while no host was measured."""
 
 _COMPARED = ["champion", "split-counters-cache-padded"]
-"""Branches whose change over all programs is told."""
+"""Branches whose change over all programs the table shows."""
 
 _ABSENT = "not measured"
 
@@ -101,7 +101,7 @@ def table(folder: Path, analysis: Callable[[Path], Analysis], link: Callable[[Pa
 
 
 def _answers(host: Host, link: Callable[[Path], str]) -> dict[str, str]:
-    """What one host says, by question; every host has the same questions."""
+    """Answers of one host, by question; every host has the same questions."""
     classics, study = host.sweeps.get("classics"), host.sweeps.get("study")
     told = {
         "machine": _machine(host.record),
@@ -157,7 +157,7 @@ def _is_unfit(host: Host) -> bool:
 
 
 def _doctor(host: Host) -> str:
-    """What the doctor found, the worst marked."""
+    """The findings of `cargo runner doctor`; the worst are marked."""
     named = [f"{name} (unfit)" if severity == "unfit" else name for name, severity in _found(host)]
     return ", ".join(named) or "nothing"
 

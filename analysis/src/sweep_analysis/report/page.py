@@ -140,9 +140,9 @@ def render_page(
 
 
 def environment() -> jinja2.Environment:
-    """What all pages are rendered with.
+    """The template environment of all pages.
 
-    Templates, filters, and colours that follow the reader's choice.
+    It has templates, filters, and colours that follow the reader's choice.
     """
     made = jinja2.Environment(
         autoescape=True,
@@ -220,7 +220,7 @@ def section(figure: Figure) -> Section:
 
 
 def _own_advice(experiment: Experiment) -> Advice:
-    """What stands in place of the advice in a sweep that asks another question."""
+    """Replaces the recommendation in a sweep that asks another question."""
     answer = f"Not asked: this sweep is the experiment {experiment.name}, about {experiment.shows}."
     repeats = (
         "" if experiment.source == "this laboratory" else f"; it repeats the {experiment.source}"
@@ -229,5 +229,5 @@ def _own_advice(experiment: Experiment) -> Advice:
 
 
 def with_code(text: object) -> Markup:
-    """A sentence for the page: what stands between backticks is code."""
+    """A sentence for the page, with text between backticks as code."""
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped just before

@@ -21,11 +21,11 @@ from sweep_analysis.stats.two_sweeps import Pooled, unlike
 
 
 def _change(asked: Asked) -> str:
-    """What one branch takes more or less of, and what the mean hides.
+    """The change of one branch in one quantity, and the parts that its mean hides.
 
     Words: as for `changes`, and a quantity.
 
-    Of several sweeps: all together, with what sweeps differ by.
+    Several sweeps are pooled, with the spread between them.
     """
     row, against, place = _one(asked)
     hidden = _hidden(asked, row)
@@ -58,7 +58,10 @@ def _effect(asked: Asked) -> str:
 
 
 def _hidden(asked: Asked, row: dict[str, Any]) -> list[str]:
-    """What a mean hides: the parts of each sweep, and of the first which make most of it, and threads."""
+    """The parts that a mean hides.
+
+    The parts of each sweep; of the first sweep also the largest parts, and each thread count.
+    """
     parts = _parts(asked, row)
     rest = rest_of_the_mean(asked.comparisons, row)
     if parts and rest and len(asked.sweeps) > 1:
@@ -142,7 +145,7 @@ def _fork_at(sweep: Sweep, row: dict[str, Any]) -> str:
 
 
 def _alone(ratio: float, said: str) -> str:
-    """What one of several sweeps shows, and says by itself."""
+    """The ratio in one of several sweeps, and the verdict of that sweep alone."""
     return percent(ratio) + (f" ({said} alone)" if said in (FASTER, SLOWER) else "")
 
 

@@ -158,9 +158,9 @@ def _share(share: float) -> str:
 
 
 def _placements(asked: Asked) -> str:
-    """A row a workload and quantity at a number of threads.
+    """The effect of pinning, over all branches together.
 
-    What pinning changes, all branches together.
+    A row for each workload and quantity, at one number of threads.
 
     Words: the threads.
     """

@@ -48,7 +48,7 @@ MOST_TOLD = 6
 
 
 def _parts(asked: Asked) -> str:
-    """What branches change against one of them: a row a branch, a column a workload.
+    """Changes of branches against one of them: a row for each branch, a column for each workload.
 
     Bold is significant.
 
@@ -92,10 +92,12 @@ def _parts(asked: Asked) -> str:
 
 
 def _cells(asked: Asked) -> str:
-    """What one branch changes against another, a row for each workload and number of threads, with intervals.
+    """Changes of one branch against another, with intervals.
 
-    Beside it stands how many CPUs the other keeps busy: where that does not grow with threads, a
-    pool has little to do. Words: the other branch, and the branch.
+    A row for each workload and number of threads. Each row also says how many CPUs the other branch
+    keeps busy: where that number does not grow with threads, a pool has little to do.
+
+    Words: the other branch, and the branch.
     """
     against, branch = asked.words
     found = without_size(with_panel(asked.comparisons)).filter(
@@ -173,7 +175,7 @@ def _places(cells: list[str]) -> str:
 
 
 def _significant(own: pl.DataFrame, verdict: str) -> list[str]:
-    """What is significant of one branch by workload and threads, the largest first.
+    """Significant changes of one branch by workload and threads, the largest first.
 
     All quantities of one place stand together. In: its rows of workloads and cells, with `panel`.
     """
@@ -309,9 +311,10 @@ def _lost(own: pl.DataFrame) -> list[str]:
 
 
 def _proposals(asked: Asked) -> str:
-    """What each branch with edits gains and loses against the baseline, and what loss is not excluded: a row each.
+    """Gains and losses of each branch with edits against the baseline, and losses not excluded.
 
-    No words. Lines are those of our text without comments, by the edits as they are now.
+    A row for each branch. No words. Lines are those of our text without comments, by the edits as
+    they are now.
     """
     judgement = asked.sweep.judgement
     sources = {

@@ -61,12 +61,11 @@ def _evidence(asked: Asked) -> str:
 
 
 def _command(sweep: Sweep) -> str:
-    """What measures a sweep again.
+    """The command that repeats a sweep.
 
-    One build is said, because it was once what one got without a word.
+    It names a single build, because one build was once the runner's default.
 
-    A file, a branch or a program that is no longer there was one at the commit of the sweep, which
-    is then told.
+    If a file, a branch or a program of the command is gone, the command names the sweep's commit.
     """
     words = ["cargo", "runner", *sweep.manifest["command_line"]]
     words += (
@@ -82,7 +81,7 @@ def _command(sweep: Sweep) -> str:
 
 @cache
 def _names(*files: str) -> frozenset[str]:
-    """What the tables of files of the checkout are called."""
+    """Names of the tables in files of the checkout."""
     read = [tomllib.loads((CHECKOUT / file).read_text(encoding="utf-8")) for file in files]
     tables = [
         table for file in read for rows in file.values() if isinstance(rows, list) for table in rows
@@ -120,7 +119,10 @@ def _told(rows: pl.DataFrame) -> str:
 
 
 def _hosts(asked: Asked) -> str:
-    """What all hosts of `results/hosts` say, a row a question, a column a host. Names no sweep."""
+    """Results of all hosts of `results/hosts`: a row for each question, a column for each host.
+
+    Names no sweep.
+    """
     return hosts.table(hosts.HOSTS, asked.analysis, asked.link)
 
 
@@ -162,7 +164,7 @@ KINDS: dict[str, Callable[[Asked], Made]] = {
     "figure": _figure,
     "forest": forest_of,
 }
-"""By name. What each takes besides sweeps is in its docstring."""
+"""By name. The docstring of each says which words it takes besides sweeps."""
 
 SEVERAL_MACHINES = {
     "evidence",

@@ -38,8 +38,8 @@ def _by_threads(asked: Asked) -> str:
     Where a cell is bimodal, both modes; so of builds of a measured sweep.
 
     Words: `time`, `cpu`, or KIND/QUANTILE of a wait; the branches; `-WORKLOAD` or
-    `-WORKLOAD,PARAMETERS` leaves it out; `goal:WORKLOAD,PARAMETERS:THREADS=US,…` is what the last
-    branch should reach. Sweeps of one machine share the table.
+    `-WORKLOAD,PARAMETERS` leaves it out; `goal:WORKLOAD,PARAMETERS:THREADS=US,…` is the target of
+    the last branch. Sweeps of one machine share the table.
     """
     what, *rest = asked.words
     goals = _goals(rest)
@@ -80,7 +80,7 @@ _NAMES = pl.col("workload", "panel").str.replace_all(" ", "")
 
 
 def _goals(words: list[str]) -> pl.DataFrame:
-    """What a branch should reach: rows as of a branch `goal`."""
+    """Targets of a branch, as rows of a branch `goal`."""
     found = [goal for goal in map(_GOAL.fullmatch, words) if goal]
     each = [
         (goal["panel"], *value.split("=")) for goal in found for value in goal["values"].split(",")
@@ -148,7 +148,7 @@ def _with_states(
 ) -> tuple[pl.DataFrame, str]:
     """`rows` with both medians where a cell is bimodal, and what to say of that.
 
-    In: trials with `us`, of which a measured sweep's are averaged by build.
+    In: trials with `us`. Those of a measured sweep are summarised by build.
     """
     by_build = trials.group_by([*_ROW, "program", "layout"], maintain_order=True)
     seen = by_build.agg(pl.col("us").median()) if measured else trials

@@ -60,9 +60,9 @@ def _validated_differences(asked: Asked) -> str:
 
 
 def _published(asked: Asked) -> str:
-    """What others published beside what simulations say, and whether they pass.
+    """Published figures beside simulated ones, and whether validation passed.
 
-    The sweeps of all machines.
+    In: the sweeps of all machines.
     """
     told = published.read()
     rows = published.beside(told, asked.sweeps)
@@ -117,9 +117,9 @@ def _digits(value: float) -> str:
 
 
 def _replays(asked: Asked) -> str:
-    """What replays predict beside the programs themselves.
+    """Times that replays predict beside the times of the programs.
 
-    The sweep of the programs, then those of all replays.
+    In: the sweep of the programs, then those of all replays.
     """
     own, *replayed = asked.sweeps
     if not {analysis.sweep.machine is None for analysis in replayed} == {True, False}:
@@ -146,7 +146,7 @@ def _replays(asked: Asked) -> str:
 
 
 def _sensitivity(asked: Asked) -> str:
-    """What holds of a branch under every price of a machine, and what turns.
+    """Changes of a branch that hold under every cost parameter of a machine, and those that flip.
 
     Words: the baseline, the branch.
     """

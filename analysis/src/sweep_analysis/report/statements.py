@@ -61,7 +61,7 @@ _RESULT = re.compile(
 
 
 def asked_by(statement: str, where: str, folder: Path) -> tuple[str, Asked]:
-    """What a statement's comment asks for: its kind, and all else.
+    """Parses a statement's comment into its kind and its request.
 
     `where` and `folder` are those of `Asked`.
     """
@@ -78,20 +78,20 @@ def asked_by(statement: str, where: str, folder: Path) -> tuple[str, Asked]:
 
 
 def made(file: Path) -> dict[Path, str]:
-    """What the statements of `file` make.
+    """The texts that the statements of `file` make.
 
-    The file itself with all of them filled, and the pictures that it shows.
+    The file itself with all statements filled, and the pictures that it shows.
 
     Raises:
-        InputError: a statement is of no known kind, or its sweep cannot be read, or has not what is
-            asked for.
+        InputError: a statement is of no known kind, or its sweep cannot be read, or lacks the data
+            that it asks for.
     """
     texts: dict[Path, str] = {}
 
     def fill(found: re.Match[str]) -> str:
         where = f"{file}: statement `{found['words']}`"
         kind, asked = asked_by(found["words"], where, file.parent)
-        # The one has a line for each sweep, the other says of each number which it is.
+        # `SEVERAL_MACHINES` names the sweep of each line or number; `WITHOUT_SWEEPS` names no sweep.
         if kind not in SEVERAL_MACHINES | WITHOUT_SWEEPS:
             refuse_mixed([it.sweep for it in asked.sweeps], where)
         text, pictures = KINDS[kind](asked)

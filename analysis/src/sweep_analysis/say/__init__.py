@@ -1,1 +1,1 @@
-"""What the statistics say, in sentences and tables for people."""
+"""Turns statistics into sentences and tables for people."""

@@ -1,18 +1,22 @@
-"""Which branch should one merge, on what evidence, and where would it hurt.
+"""Recommends the branch to merge, with the evidence, and with the places where it would hurt.
 
-Answers made from the judgement alone.
+The recommendation follows from the judgement alone.
 
-A branch is worth merging if it is faster, in wall time, CPU time or waits, over all workloads or on
-one of them, and if a loss is excluded everywhere: nothing is slower, no trial of it fails that the
-baseline's do not, and every workload at every thread count that the sweep ran has an interval, of
-every quantity, that ends below the margin (`claims.MARGIN` for workloads and thread counts,
-`claims.CELL_MARGIN` for one workload at one thread count). What is not judged excludes nothing.
-Where a gain is there and a loss is not excluded, the answer says how large it may be, and advises
-nothing. Where nothing is claimed, one keeps what there is.
+A branch is worth merging if it is faster somewhere and non-inferior everywhere.
 
-All branches of the fork share a scheduler, and what that gains over the baseline is no merit of how
-they count. So where the fork with the baseline's counters was measured too, a branch of the fork
-must be faster than both.
+* Faster: in wall time, CPU time or waits, over all workloads or on one of them.
+* Non-inferior: nothing is slower, and no trial of it fails where the baseline's succeeds. Every
+  workload at every thread count that the sweep ran has an interval, of every quantity, that ends
+  below the margin. The margin is `claims.MARGIN` for workloads and thread counts, and
+  `claims.CELL_MARGIN` for one workload at one thread count. A row that is not judged excludes no
+  loss.
+
+If a branch gains but a loss is not excluded, the answer says how large the loss may be, and
+recommends nothing. If no branch is faster, the recommendation is to keep the baseline.
+
+All branches of the fork share a scheduler, and a gain of the scheduler over the baseline is no
+merit of their counters. So if the sweep has the fork with the baseline's counters, a branch of the
+fork must be faster than both.
 """
 
 from __future__ import annotations
@@ -33,12 +37,12 @@ from sweep_analysis.stats.judgement import Judgement, of_the_fork
 
 @dataclass(frozen=True)
 class Advice:
-    """What a maintainer wants to know first.
+    """The recommendation to a maintainer, and its reasons.
 
     Attributes:
         merge: the branch to merge; None to keep the baseline, or if nothing can be said.
         answer: the same as a sentence or two.
-        evidence: what the answer rests on, a sentence each.
+        evidence: the results that support the answer, a sentence each.
         hurts: where branches lose or might, a sentence each.
     """
 
@@ -129,7 +133,7 @@ def advice(judgement: Judgement) -> Advice:
 
 
 def _losses(judgement: Judgement, failing: list[tuple[str, str]]) -> str:
-    """Who is slower and who fails, where nothing is faster."""
+    """The branches that are slower or fail, in a sweep in which none is faster."""
     lost = judgement.rows.filter(verdict=SLOWER)
     slower = sorted(set(lost["branch"]))
     failed = sorted({branch for branch, _ in failing})
@@ -180,7 +184,7 @@ def _not_excluded(judgement: Judgement, branch: str) -> str | None:
     """
     rows = judgement.rows.filter(branch=branch)
     place = PLACE
-    # What some branch waited for has to be judged of this one, too.
+    # If any branch has a wait on a workload, this branch needs a judged row of that wait, too.
     places = judgement.rows.select("quantity", *place).drop_nulls("threads").drop_nulls("workload")
     ran = judgement.sweep.trials.filter(pl.col("program") == PARALLEL).with_columns(
         pl.col("input").fill_null("")
@@ -245,9 +249,9 @@ def _places(lost: pl.DataFrame) -> str:
 def _evidence(
     judgement: Judgement, branch: str, words: str = "", *, with_floor: bool = True
 ) -> list[str]:
-    """What is known of `branch` over everything, and what could have been found.
+    """Sentences on `branch` over all workloads, and on the change that the sweep could have found.
 
-    Each sentence about one branch names it: the next sentence may be about another.
+    Each sentence names its branch, because the next sentence may be about another.
     """
     overall = judgement.rows.filter(level="overall")
     own = overall.filter(branch=branch).sort("quantity", descending=True)
@@ -307,7 +311,10 @@ def _hurts(
 
 
 def _where(gains: pl.DataFrame, branch: str, baseline: str | None) -> str:
-    """What a branch takes less of, and where, by all workloads together if they are among its gains."""
+    """The quantities that a branch takes less of, and on which workloads.
+
+    Over all workloads together if that is among its gains.
+    """
     won = gains.filter(branch=branch)
     overall = won.filter(pl.col("level") == "overall")
     shown = overall if overall.height else won

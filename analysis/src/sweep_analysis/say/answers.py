@@ -65,7 +65,7 @@ def counts(found: Explanation, plain: str) -> str:
 
 
 def explanation_sentences(found: Explanation, plain: str) -> list[str]:
-    """What the counts explain, in words."""
+    """Sentences on how much of the saved time the event counts explain."""
     if found.cells.is_empty():
         return ["Nothing was counted and timed in the same cells, so nothing is explained."]
     sentences = []
@@ -92,7 +92,7 @@ def explanation_sentences(found: Explanation, plain: str) -> list[str]:
 
 
 def frequency(made: Analysis, effect: str, clock_change: float) -> str:
-    """Whether the mode changed the verdict on the made-up branch, and whether the measured clock could have."""
+    """Whether the mode changed the verdict on the synthetic branch, or the measured clock could have."""
     rows = made.comparisons.filter(level="workload", branch=effect)
     told = dict(rows.select("mode", "verdict").rows())
     is_same = len(set(told.values())) == 1

@@ -1,6 +1,6 @@
-"""What a mean over workloads hides.
+"""Describes the workloads behind a mean.
 
-The median workload, who gains and loses, how much of it is due to a few.
+The median workload, how many gain and lose, and how much of the mean is due to a few.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ LARGEST = 4
 
 
 def beside_the_mean(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]:
-    """What a pooled row of `frames.COMPARISONS` hides, a part of a sentence each.
+    """The parts behind a pooled row of `frames.COMPARISONS`, a part of a sentence each.
 
-    Of a row of a cell, nothing.
+    Empty for a row of a cell.
 
-    In: all rows of the judgement that the row is of.
+    In: all rows of the judgement, and one of them.
     """
     return [*gained_and_lost(comparisons, row), *rest_of_the_mean(comparisons, row)]
 
@@ -48,7 +48,7 @@ def rest_of_the_mean(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str
 class Parts:
     """The configurations that a mean is over: how many of them differ, and the median ratio.
 
-    What cannot be judged counts among the inconclusive.
+    A configuration that is not judged counts as inconclusive.
     """
 
     faster: int
@@ -56,10 +56,10 @@ class Parts:
     inconclusive: int
     median: float
     detectable: str
-    """What the inconclusive ones could have shown, in brackets."""
+    """The change that the inconclusive ones could have shown, in brackets."""
 
     def __str__(self) -> str:
-        """How many are faster, slower and inconclusive, and what could have been found."""
+        """How many are faster, slower and inconclusive, and the change that could have been found."""
         return (
             f"{self.faster} faster, {self.slower} slower, {self.inconclusive} inconclusive"
             f"{self.detectable}"

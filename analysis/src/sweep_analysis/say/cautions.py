@@ -1,6 +1,6 @@
-"""What cannot be concluded from a sweep, and why: read before any number is quoted.
+"""Limits of the conclusions from a sweep, with reasons: read them before you quote a number.
 
-Some cautions void the whole sweep: `voids` says these alone, and they stand beside every verdict.
+Some cautions void the whole sweep. `voids` returns these alone, and every verdict shows them.
 """
 
 from __future__ import annotations
@@ -75,9 +75,9 @@ def voids(sweep: Sweep) -> list[str]:
 
 
 def cautions(analysis: Analysis) -> list[str]:
-    """What cannot be concluded from this sweep, a sentence or two each.
+    """The limits of the conclusions from this sweep, a sentence or two each.
 
-    Those that void it first.
+    Cautions that void the sweep come first.
     """
     found = [*voids(analysis.sweep), *analysis.sweep.notes]
     planned = analysis.sweep.manifest.get("trials_planned")
@@ -113,7 +113,7 @@ def cautions(analysis: Analysis) -> list[str]:
 
 
 def simulated_caution(machine: str) -> str:
-    """What no simulated sweep can tell."""
+    """The caution that every simulated sweep has."""
     return (
         f"Simulated: nothing here was measured on such a machine. What an access costs is said in "
         f"`machines/{machine}.toml`, with its source. Prices are not exact: no "
@@ -194,9 +194,9 @@ def _host_cautions(analysis: Analysis) -> list[str]:
 
 
 def _moved_cpus(sweep: Sweep) -> list[str]:
-    """What to know if CPUs were not always equally far from each other.
+    """A caution if the distance between CPUs changed during the sweep.
 
-    Empty if they were, as far as is known.
+    Empty if it did not change, or was not measured.
     """
     ns = pl.col("core_to_core_ns")
     away = (ns > FAR * ns.median()) | (ns < ns.median() / FAR)

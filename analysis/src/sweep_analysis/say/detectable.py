@@ -1,4 +1,4 @@
-"""What stands beside a ratio and a verdict: its builds, and what could have been found."""
+"""Notes beside a ratio and a verdict: its builds, and the change that could have been found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was measured where: the facts that stand above every page and notebook."""
+"""Facts about the host and the trials, which every page and notebook shows first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sweep_analysis.stats.analysis import Analysis
 
 
 def facts(analysis: Analysis) -> dict[str, str]:
-    """What was measured where, in the order of interest."""
+    """Facts about the host and the trials, the most important first."""
     sweep = analysis.sweep
     of_pool = analysis.times.lazy().filter(pl.col("program") == PARALLEL)
     pool = of_pool.select("threads", "branch").unique().collect()
@@ -56,6 +56,6 @@ def host(analysis: Analysis) -> str:
 
 
 def hypotheses(sweep: Sweep) -> dict[str, str]:
-    """What the author of each branch expected before the sweep, by branch."""
+    """The expectation that the author of each branch had before the sweep, by branch."""
     entries = [entry for entry in sweep.manifest.get("branches", []) if isinstance(entry, dict)]
     return {entry["name"]: str(entry["hypothesis"]) for entry in entries if entry.get("hypothesis")}

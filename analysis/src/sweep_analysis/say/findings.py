@@ -1,8 +1,8 @@
-"""What a sweep says in words.
+"""States the results of a sweep in sentences.
 
-Which branches differ from the baseline, how sure that is, and what it cannot tell.
+The sentences name the branches that differ from the baseline, the uncertainty, and the limits.
 
-Report and notebooks show these sentences, so that no conclusion is typed by hand.
+Report and notebooks show these sentences, so that nobody types a conclusion by hand.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sweep_analysis.stats.compare import FASTER, SLOWER, UNCLEAR, UNJUDGED
 
 
 def claims_sentence(analysis: Analysis) -> str:
-    """How many claims were held, refuted and so on; empty if nothing was claimed."""
+    """How many claims have each verdict (`claims.VERDICTS`); empty if nothing was claimed."""
     found = [
         (verdict, analysis.claims.filter(verdict=verdict).height) for verdict in CLAIM_VERDICTS
     ]
@@ -39,12 +39,10 @@ def verdict_sentences(analysis: Analysis) -> list[str]:
 
 
 def counter_sentences(analysis: Analysis) -> list[str]:
-    """What the counters alone do, per workload.
+    """The effect of the counters alone, per workload.
 
-    Branches of the fork against the fork with upstream's counters.
-
-    Against the baseline, every branch of the fork also shows what the rest of the scheduler does,
-    alike in all.
+    Compares branches of the fork with the fork that has upstream's counters. A comparison with the
+    baseline would add the effect of the rest of the scheduler, which all branches of the fork share.
     """
     plain = analysis.judgement.plain
     return _verdict_sentences(analysis.judgement.over_plain, plain) if plain else []

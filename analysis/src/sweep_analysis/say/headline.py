@@ -1,4 +1,4 @@
-"""What is claimed of a sweep's branches, in sentences."""
+"""States the significant results of a sweep's branches in sentences."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LEVELS = {
 
 
 def headline(judgement: Judgement) -> str:
-    """What is claimed of the branches, all of it.
+    """All significant results of the branches.
 
     Overall, on workloads and in cells, by wall and by CPU time.
     """

@@ -1,4 +1,4 @@
-"""What pinning changes, in sentences and as a table for people."""
+"""The effect of pinning, in sentences and as a table for people."""
 
 from __future__ import annotations
 

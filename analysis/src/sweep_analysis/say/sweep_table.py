@@ -40,7 +40,7 @@ class SweepTable:
     """The rows of a sweep's table, and what is printed with them."""
 
     def __init__(self, sweep: Sweep) -> None:
-        """What there is of `sweep`; the judgement is made when it is asked for."""
+        """Compute the rows of `sweep`, and leave the judgement to a later call."""
         self.sweep = sweep
         self.asked: Asked = asked_of(sweep)
         if self.asked.is_about_answers:
@@ -55,7 +55,10 @@ class SweepTable:
         return len(self.asked.names) == 1
 
     def judgement(self) -> list[str]:
-        """What the sweep shows and what it cannot show, a sentence or two each; empty if it compares no branches."""
+        """The results and the limits of the sweep, a sentence or two each.
+
+        Empty if it compares no branches.
+        """
         if self.asked.is_about_answers or len(self.asked.branches) == 1:
             return []
         return program_lines(self._judged, self._times) + _judgement(self.sweep, self._judged)
@@ -79,7 +82,7 @@ class SweepTable:
         return body + ("\n" + "\n".join(told) + "\n" if told else "")
 
     def _compared(self, rows: list[Row], look: Look) -> str:
-        """A heading for each workload and regime, a table for each thread count."""
+        """A heading for each workload, mode and placement; below it a table for each thread count."""
         width = max((len(row["branch"]) for row in rows), default=0)
         machine = f"simulated {self.sweep.machine}: " if self.sweep.machine else ""
         text = ""
@@ -157,9 +160,10 @@ def _of_branches(rows: list[Row], width: int, look: Look) -> str:
 
 
 def _alone(rows: list[Row], look: Look) -> str:
-    """A table for each workload and regime, a row for each set of parameters and thread count.
+    """A table for each workload, mode and placement.
 
-    Of a branch that ran alone there are no ratios, and what is compared are the rows.
+    Each has a row for each set of parameters and thread count. A branch that ran alone has no
+    ratios: the reader compares the rows.
     """
     order = list(dict.fromkeys(row["workload"] for row in rows))
     regimes = list(dict.fromkeys(_regime(row) for row in rows))

@@ -30,7 +30,7 @@ EXPECTATIONS = {
     "no-faster": "no faster than ",
     "no-slower": "no slower than ",
 }
-"""What may be claimed, as it is read."""
+"""The possible claims, as text for the reader."""
 
 FEW_NAMES = 3
 """Up to so many workloads that a claim leaves out, or that were not measured, are named."""
@@ -51,7 +51,7 @@ POOL = "rayon-fork/src/"
 """Where nearly all lines of source lie that wait; people are spared it."""
 
 _CELL = (pl.col("panel").alias("workload"), "branch", "threads")
-"""What most tables begin with."""
+"""The first columns of most tables."""
 
 SUFFIXES = ("csv", "parquet", "md")
 """File formats of `write`, by the ending of the file's name."""
@@ -92,8 +92,9 @@ def markdown(frame: pl.DataFrame) -> str:
 def fitted(frame: pl.DataFrame, width: int) -> str:
     """A table as a terminal of so many columns shows it, numbers rounded as in Markdown.
 
-    What is the same in all rows stands above once, and the widest text is wrapped. Where that is
-    not enough, each row is a list, as in the expanded display of database shells.
+    Values that are the same in all rows stand above the table once, and the widest text is wrapped.
+    If the table is still too wide, each row is a list, as in the expanded display of database
+    shells.
     """
     cells = {name: [text(value) for value in frame[name]] for name in frame.columns}
     same = {
@@ -443,7 +444,7 @@ def ledger_table(ledger: pl.DataFrame) -> pl.DataFrame:
 
 
 def sensitivity_table(rows: pl.DataFrame) -> pl.DataFrame:
-    """What becomes of a simulated comparison when prices are halved or doubled.
+    """Simulated comparisons with each cost parameter halved or doubled.
 
     In: rows of `frames.SENSITIVITY`.
     """
@@ -556,7 +557,7 @@ def threads_in_words(text: str) -> str:
 
 
 def _outcome() -> list[pl.Expr | str]:
-    """What became of a claim."""
+    """Columns with the outcome of a claim."""
     return [
         "verdict",
         *_changes(),

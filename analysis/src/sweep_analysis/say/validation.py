@@ -12,7 +12,7 @@ from sweep_analysis.stats.validation import MARGIN, Validation
 
 
 def validation_sentences(found: Validation, simulated: Sweep, measured: Sweep) -> list[str]:
-    """What to say below the table.
+    """The sentences below the table.
 
     The misses by name, the worst first, then the two figures of all cells.
     """
@@ -41,9 +41,9 @@ def validation_sentences(found: Validation, simulated: Sweep, measured: Sweep) -
 
 
 def count_sentences(counts: pl.DataFrame) -> list[str]:
-    """What to say of counts: the misses by name, the worst first, then how many are near.
+    """Sentences on counts: the misses by name, the worst first, then how many are near.
 
-    In: `VALIDATED_COUNTS`.
+    In: rows of `frames.VALIDATED_COUNTS`.
     """
     if counts.is_empty():
         return ["No counts to compare: sweep both with `--instrument`."]

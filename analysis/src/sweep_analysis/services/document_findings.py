@@ -1,6 +1,6 @@
-"""What was found for each experiment of the three documents, in sentences.
+"""Results of each experiment of the three documents, in sentences.
 
-Every number in them is computed, and so is every word that could turn out otherwise.
+The code computes every number in them, and every word that depends on the data.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def _kv(points: pl.DataFrame) -> list[str]:
 
 
 def _locks_behind_the_lock_free_queue(means: pl.DataFrame) -> list[str]:
-    """What the global lock costs there. In: mean service times."""
+    """The cost of the global lock behind the lock-free queue. In: mean service times."""
     ratios = _here(
         _ratios(means, ["threads"], "value_ms", "lock-free, global", "lock-free, reader-writer")
     )["ratio"]

@@ -1,6 +1,6 @@
 """The three documents on servers, locks and transfers.
 
-What of them was measured again, and whether that agrees.
+Lists which of their results were measured again, and whether those agree.
 """
 
 from __future__ import annotations
@@ -38,13 +38,14 @@ DOCUMENTS = (
     ("user-level threads", "table 3, transfers by size", "async-io-size"),
     ("user-level threads", "table 4, transfers by the work beside them", "async-io-work"),
 )
-"""What is about what, what of it is measured again, and the name of the experiment. There is no table 2."""
+"""The document, its table or figure, and the experiment that repeats it. There is no table 2."""
 
 
 def overview(results: list[Result]) -> str:
-    """Every table and figure of the documents, where it was measured again, and whether that agrees, as Markdown.
+    """A Markdown table of every table and figure of the documents.
 
-    Agreement is in the order of two ways (`document_findings.agreement`).
+    Each row says where it was measured again, and whether the order of two ways agrees
+    (`document_findings.agreement`).
     """
     rows = []
     by_name = {each.experiment.name: each for each in results}

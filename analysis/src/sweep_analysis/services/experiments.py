@@ -24,15 +24,19 @@ from sweep_analysis.stats.analysis import Analysis
 
 @dataclass(frozen=True)
 class Family:
-    """What figures of one kind have in common.
+    """Functions and columns that all figures of one kind share.
 
-    Attributes: points: the figure as numbers, measured and published. published: what was published
-        alone. charts: the charts by name, from `points`, the experiment, the CPUs of the host and
-        the colours. about: how to read them, by the figure's name and the CPUs of the host. place:
-        columns that say where a published number stands. value: the column with the number. ends:
-        the columns with the ends of its interval; none where it has no interval. told: columns that
-        a reader needs to know of a published number. comparable: of `points`, the rows that
-        published and measured numbers may share.
+    Attributes:
+        points: the figure as numbers, measured and published.
+        published: the published numbers alone.
+        charts: the charts by name, from `points`, the experiment, the CPUs of the host and the
+            colours.
+        about: how to read them, by the figure's name and the CPUs of the host.
+        place: columns that identify a published number.
+        value: the column with the number.
+        ends: the columns with the ends of its interval; none where it has no interval.
+        told: further columns that a reader of a published number needs.
+        comparable: of `points`, the rows that published and measured numbers may share.
     """
 
     points: Callable[[Analysis, Experiment], pl.DataFrame]
@@ -113,8 +117,8 @@ FORUM = Family(
     place=("harness", "kind", "posters", "readers"),
     value="difference_percent",
     ends=(),
-    # What a document calls its own and the reference are not our two implementations: only
-    # differences compare.
+    # The document's own implementation and its reference are other programs than our two, so
+    # only differences between the two can be compared.
     comparable=lambda points: points.join(servers.COMPARED.select("harness", "way"), on="way"),
 )
 

@@ -1,6 +1,6 @@
-"""What it costs to hand a piece of work to another thread.
+"""The cost of handing a piece of work to another thread.
 
-A request to a handler, a transfer to a helper.
+The work is a request to a handler, or a transfer to a helper.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ READER = "the reader itself"
 """The sequential program of a service: the thread that waits for the sockets answers, and hands nothing on."""
 
 WAYS = ("a thread for each connection", READER, "threads behind a queue", "the pool")
-"""Who answers a request. Each adds something to the one before: a poll for all sockets, a hand-off, a pool."""
+"""The threads that answer a request. Each way adds one thing: a poll of all sockets, a hand-off, a pool."""
 
 
 def requests(sweep: Sweep) -> pl.DataFrame:
-    """What a request takes by who answers it.
+    """The cost of a request, by the threads that answer it (`WAYS`).
 
     In:  trials of `kv` whose handlers take requests, and of `forum`. Out: `workload`, `clients`,
     `threads`, `way` (of `WAYS`), `branch`, `trials`; medians over trials of `per second`,
@@ -112,7 +112,7 @@ def request_chart(rows: pl.DataFrame) -> alt.FacetChart:
 
 
 def request_sentences(rows: pl.DataFrame) -> list[str]:
-    """What each step adds, in words. In: rows of `requests` of one branch."""
+    """Sentences on the cost of each of `WAYS`. In: rows of `requests` of one branch."""
     sentences = []
     for (workload, clients), part in rows.group_by(["workload", "clients"], maintain_order=True):
         most = part.filter(
@@ -128,7 +128,7 @@ def request_sentences(rows: pl.DataFrame) -> list[str]:
 
 
 def transfers(sweep: Sweep) -> pl.DataFrame:
-    """What a transfer takes more than a synchronous one, and what goes on meanwhile.
+    """The extra time of a transfer over a synchronous one, and how many transfers overlap.
 
     In:  trials of `async-io`. Out: `operation`, `reaches`, `way`, `x` (bytes or compute steps,
     whichever varies), `trials`; medians over trials of

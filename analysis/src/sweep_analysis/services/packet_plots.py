@@ -67,8 +67,8 @@ def packet_figures(
         both = pl.concat([part, known])
         across = sorted(both["words" if draw is _overheads else "threads"].drop_nulls().unique())
         ways = [way for way in WAYS if way in both["way"]]
-        # What was published as a few numbers stands beside what was measured; curves have charts of
-        # their own.
+        # A few published numbers share the chart of the measured ones; published curves have charts
+        # of their own.
         few = draw is _overheads or known.filter(pl.col("kind") != "bound").is_empty()
         place = "published (14 cores)"
         rows = []
@@ -91,7 +91,7 @@ def packet_figures(
 
 @dataclass(frozen=True)
 class _Frame:
-    """What the panels of one origin have in common.
+    """Settings that the panels of one origin share.
 
     Attributes:
         across: values of the horizontal axis, ascending, the same for all origins.
@@ -240,7 +240,7 @@ def _lines(own: pl.DataFrame, x: alt.X, y: alt.Y, colour: alt.Color) -> list[alt
 
 
 def _bounds(part: pl.DataFrame, x: alt.X, y: alt.Scale, theme: Theme) -> list[alt.Chart]:
-    """What nothing published was above.
+    """Published upper bounds.
 
     A triangle at one number of words, or a dashed rule for all.
     """

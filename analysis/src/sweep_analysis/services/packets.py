@@ -71,7 +71,7 @@ def points(times: pl.DataFrame, speedups: pl.DataFrame, experiment: Experiment) 
 
 
 def published(experiment: str) -> pl.DataFrame:
-    """What the study printed for an experiment: rows of `POINTS`."""
+    """The numbers that the study printed for an experiment: rows of `POINTS`."""
     file = resources.files("sweep_analysis.services").joinpath("published/packets-2021.csv")
     frame = pl.read_csv(file.read_bytes()).filter(pl.col("experiment") == experiment)
     known = [name for name in POINTS if name in frame.columns]

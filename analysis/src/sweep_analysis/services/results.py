@@ -1,6 +1,6 @@
 """One experiment of an older study.
 
-What was measured here beside what was published, or what is missing.
+Shows measured numbers beside published ones, or says which are missing.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ POOL, LOCK_FREE = "pool", "lock-free"
 """Ways to hand packets on, as those experiments name them."""
 
 SAME, OTHER, UNTOLD = "the same", "another number", "cannot tell"
-"""What a published number is beside the interval of what was measured in the same place."""
+"""How a published number compares with the interval measured in the same place."""
 MOST_WIDE = 0.2
 """Widest interval of a speed-up, as a share of it, that confirms a number inside: ±10 %. A guess."""
 MOST_POINTS = 5.0
@@ -49,8 +49,8 @@ class Result:
         experiment: as `experiments.toml` has it.
         points: those of its `Family`; only published ones if there is no sweep.
         cpus: CPUs of the host that measured; None if none did.
-        sentences: what was measured where, or what is missing.
-        sweep: what was measured; None if nothing was.
+        sentences: the sweep, its trials and its host, or that the measurement is missing.
+        sweep: the sweep that measured it; None if none did.
     """
 
     experiment: Experiment
@@ -60,13 +60,13 @@ class Result:
     sweep: Sweep | None = None
 
     def found(self) -> str:
-        """What was found for an experiment of the documents, as Markdown."""
+        """The results of an experiment of the documents, as Markdown."""
         return bullets(
             document_findings.found(self.experiment.name, self.points) or ["Nothing yet."]
         )
 
     def charts(self) -> list[alt.VConcatChart]:
-        """Measured above published; what has one of the two alone is drawn with that one."""
+        """Measured above published; a chart with only one of the two shows that one."""
         return list(
             FAMILIES[self.experiment.figure]
             .charts(self.points, self.experiment, self.cpus, LIGHT)
@@ -177,7 +177,7 @@ def summary(results: list[Result]) -> str:
 
 
 def _not_measured(experiment: Experiment) -> str:
-    """What stands in the place of measurements while there are none, with the remedy."""
+    """Replaces the measurements while there are none, and names the remedy."""
     return (
         f"Not measured here yet: no sweep of {experiment.name} is committed, so below is only what was published. "
         f"`cargo runner sweep --experiment {experiment.name}` measures it."

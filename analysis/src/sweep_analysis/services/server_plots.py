@@ -38,7 +38,7 @@ TITLES = {
     "methods": "median service time of a request, by method",
     "order": "longest service time on the server, by order of requests",
 }
-"""What the sides of a key-value server's figure show."""
+"""Titles of the sides of a key-value server's figure."""
 
 PANELS = {
     "server": ["mean", "median", "max", "min"],

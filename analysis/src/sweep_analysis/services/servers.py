@@ -58,16 +58,16 @@ COMPARED = pl.DataFrame(
     schema=["harness", "way", "reference_way"],
     orient="row",
 )
-"""What each implementation is compared with, in the study as here, and under which of the two harnesses.
+"""The reference of each implementation, of the study and of this project, by harness.
 
-The study's second harness is that of the reference; ours says more with each line.
+The study's second harness is that of the reference. Our second harness sends longer lines.
 """
 
 COSTS = {
     "server_cpu_per_request": ("server CPU per request", 1e-3),
     "latency_p50": ("wait, median", 1e-3),
 }
-"""What a service costs on a branch: title and factor to µs, by the metric's name."""
+"""Costs of a service on a branch: title and factor to µs, by the metric's name."""
 
 SERVICE_POINTS = pl.Schema(
     {
@@ -107,7 +107,7 @@ FORUM_POINTS = pl.Schema(
 def points(sweep: Sweep | None, experiment: Experiment) -> pl.DataFrame:
     """The experiment's figure as numbers: rows of `SERVICE_POINTS` or of `FORUM_POINTS`.
 
-    What `sweep` measured and what was published; only the latter if there is no sweep.
+    Numbers that `sweep` measured, and published ones; only the latter if there is no sweep.
     """
     measure = _forum if experiment.figure == FORUM_GRID else _service
     known = published(experiment)
@@ -118,9 +118,9 @@ def points(sweep: Sweep | None, experiment: Experiment) -> pl.DataFrame:
 
 
 def lacking(points: pl.DataFrame, figure: str) -> list[str]:
-    """What a figure shows only by a newer sweep than the one that was measured.
+    """Parts of a figure that the measured sweep lacks and a new one would have.
 
-    In: what `points` gives.
+    In: the rows that `points` returns.
     """
     here = points.filter(pl.col("origin") == HERE)
     if here.is_empty() or figure not in FIGURES:
@@ -139,7 +139,7 @@ def lacking(points: pl.DataFrame, figure: str) -> list[str]:
 
 
 def published(experiment: Experiment) -> pl.DataFrame:
-    """What the study printed for an experiment."""
+    """The numbers that the study printed for an experiment."""
     is_forum = experiment.figure == FORUM_GRID
     file, schema = ("forum", FORUM_POINTS) if is_forum else ("key-value-server", SERVICE_POINTS)
     text = resources.files("sweep_analysis.services").joinpath(f"published/{file}.csv").read_bytes()
@@ -157,7 +157,7 @@ def published(experiment: Experiment) -> pl.DataFrame:
 
 
 def costs_by_branch(sweep: Sweep) -> pl.DataFrame:
-    """What a request costs and how long it waits, by branch; the A/A twin is a branch of its own.
+    """The cost and the wait of a request, by branch; the A/A control counts as a branch.
 
     Out: `workload`, `parameters`, `threads`, `quantity`, `branch`, `trials`; over trials, in µs,
         `median`, `least`, `most`.

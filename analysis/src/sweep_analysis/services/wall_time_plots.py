@@ -32,12 +32,12 @@ def wall_time_figures(
 ) -> dict[str, alt.VConcatChart]:
     """One chart for each place.
 
-    Wall time measured here, CPU time if it says more, and what was published.
+    It has measured wall times, measured CPU times (except in `wall-by-section`), and published wall
+    times. A place with only measured or only published times shows those.
 
-    What has one of the two alone is drawn with that one.
+    If all points have the same value of the parameter, they make one chart of bars.
 
-    Where all were measured at one and the same value, that is one chart of bars. In: rows of
-    `wall_times.WALL_POINTS`.
+    In: rows of `wall_times.WALL_POINTS`.
     """
     if points["x"].n_unique() == 1:
         return {"ways": finished(alt.vconcat(_bars(points, figure, theme)), theme)}

@@ -36,14 +36,14 @@ WALL_POINTS = pl.Schema(
 
 @dataclass(frozen=True)
 class Axes:
-    """What a figure shows.
+    """The axis and the grouping of a figure.
 
     Attributes:
-        parameter: what varies along the horizontal axis.
-        title: its title.
-        place: from parameters, what one chart holds constant.
-        panel: from parameters, what one of its panels holds constant.
-        way: from parameters, what a line stands for.
+        parameter: the parameter along the horizontal axis.
+        title: the title of that axis.
+        place: from parameters, the value that one chart holds constant.
+        panel: from parameters, the value that one of its panels holds constant.
+        way: from parameters, the name of a line.
     """
 
     parameter: str
@@ -119,7 +119,7 @@ def points(times: pl.DataFrame, experiment: str, figure: str) -> pl.DataFrame:
 
 
 def published(experiment: str, figure: str) -> pl.DataFrame:
-    """What the study printed for an experiment: rows of `WALL_POINTS`."""
+    """The numbers that the study printed for an experiment: rows of `WALL_POINTS`."""
     file = resources.files("sweep_analysis.services").joinpath("published/user-threads.csv")
     frame = pl.read_csv(file.read_bytes(), infer_schema=False).filter(
         pl.col("experiment") == experiment

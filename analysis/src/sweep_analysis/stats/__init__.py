@@ -1,4 +1,4 @@
-"""What is computed of the frames: estimates, comparisons, the judgement.
+"""Computes statistics from the frames: estimates, comparisons, the judgement.
 
-No sentences, no pictures.
+It writes no sentences and draws no pictures.
 """

@@ -40,7 +40,7 @@ from sweep_analysis.stats.speedup import DEFINITIONS, speedups, trial_times, wit
 _Compute = Callable[["Analysis"], pl.DataFrame]
 
 FRAMES: dict[str, _Compute] = {}
-"""What computes each frame of `Analysis`, by the name of its table."""
+"""The method of `Analysis` that computes each frame, by the name of its table."""
 
 
 def _frame(name: str) -> Callable[[_Compute], cached_property[pl.DataFrame]]:
@@ -101,7 +101,7 @@ class Analysis:
 
     @_frame("events")
     def events(self) -> pl.DataFrame:
-        """What instrumented builds counted, per unit of work: rows of `frames.EVENT_RATES`."""
+        """Events that instrumented builds counted, per unit of work: rows of `frames.EVENT_RATES`."""
         return event_rates(self.sweep).collect()
 
     @_frame("lines")
@@ -114,7 +114,7 @@ class Analysis:
 
     @_frame("spent")
     def spent(self) -> pl.DataFrame:
-        """What the cores of a simulated machine did: rows of `frames.SPENT_SHARES`."""
+        """Shares of the cores' time by activity, on a simulated machine: rows of `frames.SPENT_SHARES`."""
         return spent_shares(self.sweep)
 
     @_frame("line-waits")
@@ -124,7 +124,7 @@ class Analysis:
 
     @_frame("sensitivity")
     def sensitivity(self) -> pl.DataFrame:
-        """What simulated comparisons are with one price changed: rows of `frames.SENSITIVITY`."""
+        """Simulated comparisons with one cost parameter changed: rows of `frames.SENSITIVITY`."""
         return sensitivity(self.times.lazy(), self.baseline)
 
     @_frame("latencies")
@@ -149,7 +149,7 @@ class Analysis:
 
     @_frame("claims")
     def claims(self) -> pl.DataFrame:
-        """What was claimed before the sweep, and what became of it: rows of `frames.CLAIMS`."""
+        """Claims written before the sweep, and their outcomes: rows of `frames.CLAIMS`."""
         return self._checked.claims
 
     @_frame("claim-details")
@@ -179,20 +179,20 @@ class Analysis:
 
     @_frame("placements")
     def placements(self) -> pl.DataFrame:
-        """What pinning changes.
+        """Changes by pinning: rows of `frames.PLACEMENTS`.
 
-        Empty if the sweep lacks one placement: rows of `frames.PLACEMENTS`.
+        Empty if the sweep lacks one placement.
         """
         return placements(self.sweep, self.times)
 
     @_frame("ledger")
     def ledger(self) -> pl.DataFrame:
-        """What the figures leave out, and why: rows of `frames.LEDGER`."""
+        """Everything that the figures leave out, with reasons: rows of `frames.LEDGER`."""
         return ledger(self.sweep, self.times.lazy(), self.sweep.baseline)
 
     @cached_property
     def drawn_events(self) -> pl.DataFrame:
-        """Of `events`, what `events.HEADLINE` names: rows of `frames.EVENT_RATES`."""
+        """The rows of `events` that `events.HEADLINE` names: rows of `frames.EVENT_RATES`."""
         return headline_rates(self.sweep).collect()
 
     @cached_property
@@ -222,7 +222,7 @@ class Analysis:
 
     @cached_property
     def clock_effect(self) -> ClockEffect | None:
-        """How far times follow the measured clock; None if that cannot be told."""
+        """How far times follow the measured clock; None if the sweep does not show it."""
         return clock_effect(self._blocks)
 
     @cached_property
@@ -258,5 +258,5 @@ class Analysis:
 
 
 def analyse(sweep: Sweep, baseline: str | None = None) -> Analysis:
-    """What can be computed of a sweep; `baseline` replaces the one that the sweep names."""
+    """The analysis of a sweep; `baseline` replaces the one that the sweep names."""
     return Analysis(sweep, baseline or sweep.baseline)

@@ -1,12 +1,12 @@
 """Says whether a branch costs what the baseline costs, cell by cell.
 
-What a comparison of all others rests on.
+The comparison of all other branches rests on this equivalence.
 
-Not being distinguishable is no proof of being equal: a noisy sweep distinguishes nothing. So
-equality is what is tested (two one-sided tests, Schuirmann 1987, doi:10.1007/BF01068419): a cell is
+An insignificant difference does not prove equality, because a noisy sweep finds nothing. So this
+test is for equivalence (two one-sided tests, Schuirmann 1987, doi:10.1007/BF01068419). A cell is
 *equivalent* if its 90 % interval lies within `CELL_MARGIN`, *different* if it lies beyond,
-corrected for the number of cells, and otherwise *inconclusive*. The same is asked of the geometric
-mean of all cells, with `MEAN_MARGIN`.
+corrected for the number of cells, and otherwise *inconclusive*. The geometric mean of all cells has
+the same test, with `MEAN_MARGIN`.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
 """Checks what `branches.toml` claimed before the sweep against what the sweep shows.
 
 `faster` and `slower` pool the cells that they name and the sweep has (`compare.POOLED`). They are
-held if the comparison finds just that, after correction for the number of claims, and refuted if it
-finds the opposite.
+held if the comparison finds just that, after correction for the number of claims, and falsified if
+it finds the opposite.
 
 `equal`, `no-slower` and `no-faster` are claims about each workload, and about each of its thread
 counts: a mean would let a gain here pay for a loss there. Each is held where the whole interval
-lies within the margin on the sides that the claim names (not being able to tell proves nothing),
-and refuted where it lies beyond and the comparison finds a difference. The claim is held if all of
-them are, and refuted if one is. In wall time it is about waits as well, where a workload tells
-them.
+lies within the margin on the sides that the claim names: an inconclusive comparison proves nothing.
+Each is falsified where the interval lies beyond and the comparison finds a difference. The claim is
+held if all of them are, and falsified if one is. A claim about wall time covers waits as well, where
+a workload reports them.
 
 Claims were written down before the sweep, so they are a family of tests of their own, corrected for
 their number.
@@ -69,7 +69,7 @@ _COLUMNS = pl.Schema(
     | {name: COMPARISONS[name] for name in ("units", "ratio_drift", "p_drift", "degrees")}
     | {"error": pl.Float64}
 )
-"""What a claim is judged by."""
+"""Columns that the decision on a claim uses."""
 
 
 class Claim(msgspec.Struct):
@@ -119,11 +119,11 @@ def claims_of(sweep: Sweep) -> list[tuple[str, str, Claim]]:
 
 @dataclass(frozen=True)
 class Checked:
-    """What became of the claims of a sweep.
+    """Outcomes of the claims of a sweep.
 
-    Attributes: claims: rows of `frames.CLAIMS`, in the order of the manifest; empty if nothing was
-        claimed. details: rows of `frames.CLAIM_DETAILS`: the same question asked of each workload
-        of a tested claim alone.
+    Attributes:
+        claims: rows of `frames.CLAIMS`, in the order of the manifest; empty if nothing was claimed.
+        details: rows of `frames.CLAIM_DETAILS`: the test of each workload of a tested claim alone.
     """
 
     claims: pl.DataFrame
@@ -131,7 +131,7 @@ class Checked:
 
 
 def check_claims(sweep: Sweep, times: pl.LazyFrame) -> Checked:
-    """Say of every claim of the sweep's manifest what the trials say.
+    """Test every claim of the sweep's manifest against the trials.
 
     In: rows of `frames.TIMES` of the same sweep.
 
@@ -295,7 +295,7 @@ def _verdict(*, simulated: bool) -> pl.Expr:
 
 
 def _told(sweep: Sweep, found: dict[str, Any]) -> dict[str, Any]:
-    """What a claim's row takes over from its comparison; a verdict only if none can be given."""
+    """The columns of a claim's row that its comparison gives; if it is not testable, the verdict, too."""
     row: dict[str, Any] = {
         name: found[name]
         for name in found

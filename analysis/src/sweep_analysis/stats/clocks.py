@@ -1,4 +1,4 @@
-"""What clock the CPUs had while a sweep ran, as it was measured beside every trial."""
+"""The CPU clock during a sweep, as the runner measured it beside every trial."""
 
 from __future__ import annotations
 

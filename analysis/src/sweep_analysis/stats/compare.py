@@ -1,33 +1,37 @@
-"""The one judge: every branch against the baseline, in time, CPU time and waits, per cell, per workload and overall.
+"""The one decision rule: tests every branch against the baseline.
+
+It tests time, CPU time and waits, per cell, per workload and overall.
 
 Each trial is set beside the baseline's of its block, so that a host that drifts does no harm, and
 blocks that met other work are left out (`bursts`). The log-ratios are averaged within each layout,
-and a cell's estimate is their mean over layouts, without what single trials add to it (`location`).
-A pooled ratio is the geometric mean of the ratios of its cells. Beside each ratio stand the least,
-the median and the most of its builds, because users run one build, and not the mean.
+and a cell's estimate is their mean over layouts, with outliers of single trials trimmed
+(`location`). A pooled ratio is the geometric mean of the ratios of its cells. Beside each ratio
+stand the least, the median and the most of its builds, because users run one build, and not the
+mean.
 
 A quantity that is zero in a trial has no ratio in that cell, and no row there: leaving out the
 trials that show it would choose among trials by their result.
 
 Rows of all workloads, and of one at all thread counts, pool cells of several workers within the
-CPUs. One worker shares nothing, and workers beyond the CPUs wait for the kernel: neither says what
-the others do, so neither is averaged with them (`POOLED`). What each thread count shows over all
-workloads is a level of its own.
+CPUs. One worker shares nothing, and workers beyond the CPUs wait for the kernel. Both behave unlike
+the others, so neither is averaged with them (`POOLED`). Each thread count over all workloads is a
+level of its own.
 
-Each branch pools the cells that it, the baseline and the A/A twin have. A branch that fails on a
-workload takes it out of its own rows, and of no other's.
+Each branch pools the cells that it, the baseline and the A/A control have. A branch that fails on a
+workload loses that workload in its own rows alone.
 
-A verdict needs two things at once: a p-value that survives correction, and a ratio outside the A/A
-band. The correction (Holm 1979) covers everything that a page, a terminal or a README may quote of
-a sweep: all quantities and branches, both baselines where there are two, and all levels, among
-which the 5 % are divided by `SHARES`; the share of a level without a row to test goes to the cells. So the chance that a sweep of equal branches has any claim at
-all, anywhere, is at most 5 %. A ratio that drifts over the sweep by more than it shows is not
-judged. A row that pools one cell is that cell, and judged as that at whatever level it stands: else
-one cell would be told at one level, and not at another.
+A difference is significant if its corrected p-value is below 5 %, and its ratio is outside the noise
+floor. The correction (Holm 1979) covers everything that a page, a terminal or a README may quote of
+a sweep: all quantities and branches, both baselines where there are two, and all levels. `SHARES`
+divides the 5 % among levels; the share of a level without a row to test goes to the cells. So the
+chance that a sweep of equal branches has any significant difference is at most 5 %. A ratio that
+drifts over the sweep by more than it differs from 1 is not judged. A row that pools one cell is
+tested as that cell at every level: else one cell would be significant at one level, and not at
+another.
 
-On simulated machines prices are known to some ten per cent, so no smaller change is called a
-difference. Nothing there drifts: trials have seeds and no moment. And seeds that agree are no
-coarse clock: chance decides nothing.
+On simulated machines cost parameters are known to some ten per cent, so no smaller change is called
+a difference. Nothing there drifts, because trials have seeds and no moment. And if all seeds agree,
+the cause is no coarse clock: chance decides nothing in such a cell.
 """
 
 from __future__ import annotations
@@ -73,9 +77,9 @@ QUANTITIES = {
     "p99": "p99_ns",
     "cycles": "cycles_per_unit",
 }
-"""What can be compared, and its column in `frames.TIMES`. A program that is paced by a clock takes its time whatever
-the pool does; CPU time and waits are what it shows. Cycles are time at the measured clock, for sweeps whose clock
-moved. The ratio is called `time_ratio` in every case."""
+"""The quantities of a comparison, and their columns in `frames.TIMES`. The wall time of a program that is paced by a
+clock does not depend on the pool; its CPU time and its waits do. Cycles are time at the measured clock, for sweeps
+whose clock moved. The ratio is called `time_ratio` in every case."""
 
 JUDGED = ("time", "cpu", "p50", "p99")
 """The quantities that verdicts are given on together, as far as a workload tells them."""
@@ -87,11 +91,11 @@ SHARES = {"overall": 0.3, "threads": 0.1, "workload": 0.4, "cell": 0.2}
 POOLED = ("several workers within the CPUs", "one worker", "more workers than CPUs")
 """Kinds of cells; rows over several thread counts pool the first kind that there is."""
 AIMED = 0.9
-"""Power that the formula of `detectable_ratio` is asked for: as the larger of two limits counts, and both vary from
-sweep to sweep, made-up changes are found in 74 (all-pareto) to 87 (far modes) of 100 sweeps (`cargo xtask truth`)."""
+"""Power that the formula of `detectable_ratio` aims at. The larger of two limits counts, and both vary from sweep to
+sweep, so synthetic changes are found in 74 (all-pareto) to 87 (far modes) of 100 sweeps (`cargo xtask truth`)."""
 LEAST_SIMULATED = 0.1
-"""Change below which no simulated difference is called one, and below which the A/A band is never. A guess: how far
-prices can be trusted."""
+"""No smaller simulated change is called a difference, and no noise floor of a simulation is smaller. A guess of how
+exact the cost parameters are."""
 MANY_BIMODAL = 2
 """Bimodal names in a simulated cell from which on nobody is judged there."""
 DRIFT_ALPHA = 0.01
@@ -254,8 +258,8 @@ class Comparison:
     def _two_states(self, times: pl.LazyFrame) -> npt.NDArray[np.bool_]:
         """Cells by branches: whether the branch or the baseline is bimodal there.
 
-        Where two names have them, every name does: seven seeds miss half of them, and a comparison
-        of two such names is one of luck (`cargo xtask truth`).
+        If two names are bimodal in a cell, all names count as bimodal there. Seven seeds miss half of
+        all bimodal cells, and a comparison of two such names is one of luck (`cargo xtask truth`).
         """
         has = np.zeros((self.units.cells.height, len(self.branches)), dtype=bool)
         if self._simulated and self.branches:
@@ -297,7 +301,7 @@ class Comparison:
     def _alike(
         self, cells: npt.NDArray[np.int64]
     ) -> list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
-        """What of these cells each branch can pool, with the branches that can pool just that."""
+        """Sets of these cells that branches can pool, each with the branches that pool just that set."""
         if cells.size == 0 or not self.branches:
             return []
         has = self._has[cells]
@@ -407,7 +411,7 @@ class Comparison:
     def _states_of(self, level: str, groups: list[Group]) -> npt.NDArray[np.bool_]:
         """Groups by branches: of single cells, whether one of the two is bimodal.
 
-        Others pool no such cell.
+        False for all other groups, because these pool no bimodal cell.
         """
         if level == "cell":
             return np.stack([self._has_two_states[group.cells[0]] for group in groups])
@@ -438,7 +442,7 @@ class Comparison:
 
         NaN for cells.
 
-        What a replicate shows is one value: its trials share the moment and the build.
+        A replicate counts as one value, because its trials share the moment and the build.
         """
         values = self._by_replicate.values
         shape = (len(groups), len(self.branches))

@@ -1,7 +1,7 @@
-"""What a unit of work costs, in three currencies of equal rank (wall time, CPU time, cycles), and CPUs left idle.
+"""The cost of a unit of work in wall time, CPU time and cycles, and the CPUs left idle.
 
-A change to a sleep protocol may buy time with CPUs that spin; a table of times alone would call
-that a gain.
+The three are of equal rank. A change to a sleep protocol may buy wall time with CPUs that spin; a
+table of wall times alone would call that a gain.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What moved times beside branches.
+"""Effects on times other than the branch.
 
 The moment in the sweep, the place in the block, the clock that was measured.
 
-Blocks are the replicates throughout: trials of one block share the moment, so they say the same
-thing several times.
+Blocks are the replicates throughout, because trials of one block share the moment and so are not
+independent.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the scheduler did per unit of work: counts of instrumented builds, never beside their times.
+"""Events of the scheduler per unit of work: counts of instrumented builds, never beside their times.
 
 A count is summed over all threads and divided by the work of its trial; then the median over
 trials. Instrumented trials are few, and counts of one cell differ little beside those of two
@@ -29,7 +29,7 @@ HEADLINE = {
     "wakes_in_vain": "wakes in vain",
     "wakes_stacked": "wakes onto a busy CPU",
 }
-"""What is drawn and tabled, and how it is called: the first two over all counter words, the others events."""
+"""Names of the events in charts and tables. The first two are sums over all counter words."""
 
 _KEPT = [*POOL_CELL, "oversubscribed", "work_unit"]
 
@@ -65,7 +65,7 @@ def headline_rates(sweep: Sweep) -> pl.LazyFrame:
 
 
 def line_rates(sweep: Sweep) -> pl.LazyFrame:
-    """Who writes which cache line of the counters, and how often.
+    """Accesses of threads to each cache line of the counters, per unit of work.
 
     Words of a build with the feature `cache-padded` have lines of their own, all others share one.
     A word that a variant has but never touched shows as a line without traffic only if it has the

@@ -1,9 +1,9 @@
 """How often runs hung, in how much work.
 
-What is counted where a lost wake-up stops a program for good.
+A lost wake-up stops a program for good, so experiments on lost wake-ups count hangs.
 
-A run that hung says how many iterations it had finished. A run that was out of time, or failed
-otherwise, says nothing of the kind: it is counted apart, and its work is left out.
+The record of a run that hung has the number of iterations that it finished. That of a run that was
+out of time, or failed otherwise, lacks it: such runs are counted apart, without their work.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import PARALLEL, PLACE, WORDS
 
 NOBODY, PUSHER, SLEEPER = "nobody", "the thread that pushes", "the thread that goes to sleep"
-"""Who fences, so that a job on a worker's own deque is not missed: see the sleep protocol's README, section 9."""
+"""The thread that fences, so that no sleeper misses a job on a worker's own deque.
+
+See the sleep protocol's README, section 9.
+"""
 
 _FENCED_BY = {
     "demand": SLEEPER,
@@ -23,7 +26,7 @@ _FENCED_BY = {
     "push-fence": PUSHER,
     "no-jec": PUSHER,
 }
-"""By a feature of the fork; the first that a build has decides."""
+"""By a feature of the fork; of several features of a build, the first here decides."""
 
 
 def hangs(sweep: Sweep) -> pl.DataFrame:

@@ -1,8 +1,8 @@
 """How long work waited for a thread: quantiles that workloads report, over the trials of a cell.
 
-A quantile of a trial is the workload's own; trials are never thrown together, because the slowest
-waits of one process would then stand for all. What a few trials show of a tail is little, so the
-spread is least and most.
+The workload computes the quantiles of a trial. Waits of several trials are never pooled, because
+the slowest waits of one process would then stand for all. A few trials say little about a tail, so
+the spread is least and most.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ KINDS = {
     "post": "until a post was answered",
     "read": "until a read was answered",
 }
-"""What is waited for, by the beginning of the metric's name. `lateness` is the host's timer, and no pool's doing."""
+"""The kinds of waits, by the beginning of the metric's name. The host's timer causes `lateness`, not the pool."""
 
 JUDGED = ("latency", "last_job", "first_job", "post", "read", "service")
-"""The kinds that are judged: of each trial the first that it tells, as `p50` and `p99` of `compare.QUANTITIES`."""
+"""The kinds that are judged. The first that a trial reports becomes `p50` and `p99` of `compare.QUANTITIES`."""
 
 QUANTILES = ("p50", "p90", "p99", "p99.9", "max")
 """Endings of the metrics' names, from the middle to the tail."""
@@ -35,9 +35,9 @@ NS_PER_US = 1000
 
 
 def waits_of(sweep: Sweep) -> pl.DataFrame:
-    """What each trial says of its waits.
+    """The waits of each trial.
 
-    `trial`, `p50_ns`, `p99_ns`, of the first of `JUDGED` that it tells.
+    Out: `trial`, `p50_ns`, `p99_ns`, of the first of `JUDGED` that the trial reports.
     """
     name = pl.col("metric").str.extract_groups(
         rf"^(?<kind>{'|'.join(JUDGED)})_(?<quantile>p50|p99)$"
@@ -100,7 +100,7 @@ def latencies(sweep: Sweep) -> pl.LazyFrame:
 
 
 def tradeoffs(waits: pl.DataFrame, times: pl.DataFrame, quantile: str) -> pl.DataFrame:
-    """What a short wait costs: one quantile of the waits beside the CPU time, per cell.
+    """The CPU cost of short waits: one quantile of the waits beside the CPU time, per cell.
 
     In:  rows of `frames.LATENCIES` and `frames.TIMES`. Out: one row per cell that waits until work
     is done: `schema.PANEL`, `threads`, `branch`, `oversubscribed`,

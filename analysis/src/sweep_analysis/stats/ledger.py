@@ -1,4 +1,4 @@
-"""What was left out of which figure, why, and how much of it: nothing disappears silently."""
+"""The ledger: everything that each figure leaves out, how much, and why."""
 
 from __future__ import annotations
 

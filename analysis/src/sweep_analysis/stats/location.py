@@ -153,10 +153,10 @@ def shared_spread(found: Location, *, exact: bool = False) -> Spread:
     many there are. A row none of whose values differ (the clock is too coarse) has the prior alone;
     without one it has no standard error, unless it is known to be `exact`.
 
-    What is borrowed may raise an error, and may not lower it below the row's own, nor below what
-    half of the prior's variance gives: rows with two modes, or that are noisier than their
-    neighbours, are not rare enough to be averaged away (by simulation, 15 to 24 % of sweeps of
-    equal branches with far modes had a claim otherwise).
+    Borrowed variance may raise an error. It may not lower the error below the row's own, nor below
+    that of half of the prior's variance: rows that are bimodal, or noisier than their neighbours,
+    are not rare enough to be averaged away (by simulation, 15 to 24 % of sweeps of equal branches
+    with far modes had a claim otherwise).
 
     The prior is geometric, and no floor is arithmetic. A floor of the arithmetic mean leaves no
     claim at all where far modes are, but one noisy branch then hides what its quiet neighbours
@@ -189,7 +189,7 @@ def shared_spread(found: Location, *, exact: bool = False) -> Spread:
     )
     own = np.where(known, variance, 0.0)
     # A row that is plainly noisier than its neighbours has its own spread, and no more certainty
-    # than its own values. Of few neighbours nobody can say what is plain.
+    # than its own values. With few neighbours, any row above the prior counts as plainly noisier.
     limit = special.fdtri(np.maximum(alone.degrees, 1), np.maximum(weight, 0.5), 1 - LONE_ALPHA)
     is_lone = (
         known

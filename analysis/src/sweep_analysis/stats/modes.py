@@ -6,7 +6,7 @@ very density. Values whose bimodality coefficient is at most that of a uniform d
 tested: they are taken as having one mode.
 
 Two questions. *Within trials*, per cell: how far is an iteration from the median of the other
-iterations of its trial? What a process keeps for life does not count there. *Between trials*, per
+iterations of its trial? An effect that a process keeps for life does not count. *Between trials*, per
 branch and panel, because one cell has too few trials to tell: how far is a trial's time from the
 median of the other trials of its cell?
 """

@@ -45,9 +45,9 @@ def noise_table(analyses: dict[str, Analysis]) -> pl.DataFrame:
 
 
 def second_look(first: Analysis, second: Analysis) -> pl.DataFrame:
-    """What became of the changes of one sweep in another.
+    """Changes of one sweep, measured again in another.
 
-    Out: one row per branch and workload whose change in `first` is larger than the twin's there:
+    Out: one row per branch and workload whose change in `first` is larger than the A/A control's:
          both changes, and the change in `second` with its interval and verdict; null where it was
          not measured or is not judged.
 

@@ -1,10 +1,10 @@
-"""What pinning changes: worker i of the pool on the i-th CPU, against wherever the kernel puts it.
+"""The effect of pinning: worker i of the pool on the i-th CPU, against where the kernel puts it.
 
-Each pinned trial stands beside the free one of its branch and replicate. The two ran the same
-binary in the same round of the sweep, so what is lucky about a build, and a host that drifts, do no
-harm. Log-ratios are averaged within each layout; the estimate is their mean over layouts
-(`location`). Where each branch was built once, replicates take the place of layouts, and the
-estimate holds for that build alone.
+Each pinned trial is compared with the free one of its branch and replicate. The two ran the same
+binary in the same round of the sweep, so the luck of a build and a drifting host cancel.
+Log-ratios are averaged within each layout; the estimate is their mean over layouts (`location`).
+If each branch was built once, replicates take the place of layouts, and the estimate holds for that
+build alone.
 """
 
 from __future__ import annotations
@@ -22,14 +22,17 @@ from sweep_analysis.stats.units import LOG, trimmed_mean
 
 WALL, CPU, WAIT = "wall time", "CPU time", "median latency"
 QUANTITIES = (WALL, CPU, WAIT)
-"""What is compared, per unit of work. A program that is paced by a clock takes its time wherever its workers run: there
-the wait shows it, from asking the pool to the end of what it was asked (the metric `latency_p50`)."""
+"""The quantities of the comparison, per unit of work. The wall time of a program that is paced by a clock does not
+depend on where its workers run. Its wait does, from the request to the pool to the end of the work (`latency_p50`)."""
 
 PLACE = [name for name in PANEL if name != "placement"]
-"""What rows hold constant."""
+"""Columns that each row holds constant."""
 
 LEVELS = {"cell": ["threads", "branch"], "branch": ["branch"], "workload": ["threads"]}
-"""What tells rows of a panel apart: a branch at a thread count, at all of them, all branches at a thread count."""
+"""Columns that distinguish rows of a panel, by level.
+
+A branch at one thread count, a branch at all of them, or all branches at one thread count.
+"""
 
 
 def placements(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:

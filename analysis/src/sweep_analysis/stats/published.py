@@ -1,7 +1,4 @@
-"""What others published of wide machines, beside what simulations of them say.
-
-`results/published.toml`.
-"""
+"""Published figures of wide machines (`results/published.toml`), beside simulated ones."""
 
 from __future__ import annotations
 
@@ -22,21 +19,24 @@ from sweep_analysis.stats.compare import LEAST_SIMULATED
 from sweep_analysis.stats.states import SMALLEST, two_states
 
 FILE = CHECKOUT / "results" / "published.toml"
-"""The figures, and the mark by which simulations of them pass."""
+"""The figures, and the pre-registered threshold for simulations of them."""
 
 BRANCH = "master"
-"""What others measured."""
+"""The branch that others measured."""
 
 
 class Mark(msgspec.Struct, forbid_unknown_fields=True):
-    """What passes: simulated over published within `factor` either way, for a `share` of the figures."""
+    """The pre-registered threshold of the validation.
+
+    A `share` of the figures must have simulated over published within `factor` either way.
+    """
 
     factor: float
     share: float
 
 
 class Figure(msgspec.Struct, forbid_unknown_fields=True):
-    """One value: what it is `told` of, the cell that simulates it, and what was `published`."""
+    """One value: its name (`told`), the cell that simulates it, and the `published` number."""
 
     told: str
     threads: int
@@ -65,9 +65,10 @@ class Series(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Sign(msgspec.Struct, forbid_unknown_fields=True):
-    """What was seen without a figure.
+    """A published observation without a figure.
 
-    On which workloads `branch` takes less time than `over`, and on which `not`.
+    It names workloads on which `branch` takes less time than `over`, and others on which it does
+    `not`.
     """
 
     name: str
@@ -106,7 +107,7 @@ def read(file: Path = FILE) -> Published:
 
 
 def beside(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
-    """A row a figure.
+    """A row for each figure.
 
     Out: `series`, `told`, `machine`, `unit`, `published`, `simulated` (a list: the median, or those
          if bimodal, see `states`), `ratio`, `is_met`, which are null where it is bimodal,
@@ -157,7 +158,7 @@ def beside(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
 def signs(rows: pl.DataFrame) -> tuple[int, int]:
     """Of all pairs of figures of one series that are not bimodal.
 
-    How many there are, how many in the published order.
+    Out: how many there are, and how many have the published order.
     """
     pairs = [
         (one, other)

@@ -1,8 +1,8 @@
-"""Where the time of a simulated machine went.
+"""Attributes the time of a simulated machine.
 
-What its cores did, and which lines of source waited for lines of memory.
+To the activities of its cores, and to lines of source that waited for lines of memory.
 
-Sums over the trials of a cell are divided, not averages of trials: so shares add up to one.
+Shares are ratios of sums over the trials of a cell, not averages of trials: so they add up to one.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ SPENT_ON = {
     "waking": "waking up, and waiting for a core",
     "asleep": "asleep",
 }
-"""What a core does, and how it is called, in the order in which it is drawn."""
+"""Names of a core's activities, in the order of the chart."""
 
 
 def spent_shares(sweep: Sweep) -> pl.DataFrame:
-    """What the cores did with their time.
+    """Shares of the cores' time by activity.
 
     Out: rows of `frames.SPENT_SHARES`, one per cell of the pool's program and key of `SPENT_ON`;
          none if the sweep was measured.
@@ -97,11 +97,11 @@ def line_wait_rates(sweep: Sweep) -> pl.DataFrame:
 TURNING = ("as-written", "wake-ns*0.5", "wake-ns*2", "yield-ns*0.5", "yield-ns*2")
 """Prices over which a cell's two modes are looked for: those that decide whether a pool stays awake."""
 TURNED = 2.0
-"""How far states over prices are apart at least. A time is a sum of prices, so one that is doubled cannot do more."""
+"""Least ratio of two modes over `TURNING`. A time is a sum of costs, so doubling one cannot do more than double it."""
 
 
 def sensitivity(times: pl.LazyFrame, baseline: str | None) -> pl.DataFrame:
-    """How far each comparison hangs on the prices of the machine, changed one at a time or together.
+    """Sensitivity of each comparison to the machine's cost parameters, changed singly or together.
 
     A cell is not judged if the branch or the baseline is bimodal there (`states`), by seeds or
     over `TURNING`.
@@ -151,7 +151,7 @@ def sensitivity(times: pl.LazyFrame, baseline: str | None) -> pl.DataFrame:
 def _two_states(times: pl.LazyFrame, baseline: str | None) -> pl.LazyFrame:
     """Comparisons of which one of the two is bimodal.
 
-    Their cell, `quantity` and `two_states`.
+    Out: their cell, `quantity` and `two_states`.
     """
     seen = times.filter(pl.col("price").is_in(TURNING))
     found = []

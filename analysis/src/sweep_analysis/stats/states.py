@@ -1,16 +1,16 @@
 """Cells of a simulated machine that are bimodal.
 
-By the seed, one or the other, and nothing between.
+Each seed of such a cell is in one mode or the other, and none is between.
 
-A pool may settle into a storm of wake-ups or stay awake, and which of them is decided by chance and
-by prices that are guesses. A median of such a cell stands for neither state, and a change of it for
-nothing, so it is *not judged*, and counts nowhere.
+A pool may settle into a storm of wake-ups or stay awake. Chance decides which, and so do cost
+parameters that are guesses. The median of such a cell describes neither mode, and its change means
+nothing. So the cell is *not judged*, and counts nowhere.
 
-The rule: sorted by size, the values of a cell have a gap such that those above are at least half as
-much again as those below (`APART`), the gap is at least `CLEAR` times as wide as the wider of the
-two groups, in logarithms, and each group has at least `SMALLEST` seeds. On made-up cells of seven
-seeds, states that differ twofold with 5 % of noise are found in more than 99 of 100, and one state
-of up to 20 % of noise, of whatever shape, is taken for two in less than 3 of 100.
+The rule: sorted by size, the values of a cell have a gap. Those above are at least 1.5 times those
+below (`APART`). The gap is at least `CLEAR` times as wide as the wider of the two groups, in
+logarithms. Each group has at least `SMALLEST` seeds. On synthetic cells of seven seeds, modes that
+differ twofold with 5 % of noise are found in more than 99 of 100. One mode with up to 20 % of noise,
+of any shape, is taken for two in less than 3 of 100.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from sweep_analysis.read.schema import CELL, PARALLEL
 from sweep_analysis.stats.location import Floats
 
 APART = 1.5
-"""Upper state over lower one. Less is within what is called met of others' figures."""
+"""Least ratio of the upper mode to the lower one. It is the factor within which published figures count as met."""
 CLEAR = 2.0
-"""Width of the gap over that of the wider state."""
+"""Least ratio of the width of the gap to that of the wider mode, in logarithms."""
 SMALLEST = 2
-"""Seeds of a state: one far seed is an outlier."""
+"""Fewest seeds of a mode: one far seed is an outlier."""
 
 
 def two_states(logs: Floats, apart: float = APART) -> tuple[float, float] | None:
-    """Medians of the lower and the upper state; None if there are not two.
+    """Medians of the lower and the upper mode; None if there are not two.
 
     In: logarithms, one a seed.
     """
@@ -40,7 +40,7 @@ def two_states(logs: Floats, apart: float = APART) -> tuple[float, float] | None
     last = values.size - SMALLEST
     if last < SMALLEST:
         return None
-    # What belongs to the lower state if it has so many seeds.
+    # Gaps above each value at which the lower mode may end: both modes keep `SMALLEST` seeds.
     gaps = values[SMALLEST : last + 1] - values[SMALLEST - 1 : last]
     lower = SMALLEST + int(np.argmax(gaps))
     below, above = values[:lower], values[lower:]
@@ -57,7 +57,7 @@ def of_cells(
 
     In:  rows of `frames.TIMES` of a simulated sweep; a measured one has builds and moments, which
          are no seeds. `key` says what makes a cell, if not `schema.CELL`.
-    Out: rows of that key with `low` and `high`, the medians of the states, in the unit of the
+    Out: rows of that key with `low` and `high`, the medians of the modes, in the unit of the
     column.
     """
     logs = times.filter(pl.col("program") == PARALLEL, pl.col(column) > 0).with_columns(

@@ -1,21 +1,22 @@
 """One change from several sweeps of the same branches.
 
-What a build, an hour and a day add to what one sweep can know.
+The interval includes the variance between sweeps, by build, hour and day.
 
-Shuffled functions do not stand for a recompilation, or for another day: changes of the same
-branches in two sweeps differ by more than their intervals say. How much more is estimated from all
-rows of a level that the sweeps share, and has four parts: a day may move all ratios alike (the
+Link-order randomised builds do not cover a recompilation, or another day: changes of the same
+branches in two sweeps differ by more than their intervals say. The extra variance is estimated from
+all rows of a level that the sweeps share, and has four parts: a day may move all ratios alike (the
 baseline was lucky), those of one branch, those of one place, or one ratio. A day is drawn once for
-all of them, so of two sweeps the first part has one degree of freedom, however many branches and
-workloads tell of it. Each part has its own t quantile, and the half-widths are added in squares
+all of them, so of two sweeps the first part has one degree of freedom, whatever the number of
+branches and workloads. Each part has its own t quantile, and the half-widths are added in squares
 (the MOVER of Zou and Donner 2008, doi:10.1002/sim.3095), the sweeps' own intervals among them.
 Degrees that counted rows made intervals that hold the truth 65 times in a hundred where a day moves
 all, and 87 times where it moves branches (`cargo xtask truth`).
 
-A verdict needs what one of a single sweep needs: it survives correction, and lies outside the A/A
-band, here the wider one. The correction is over what is drawn: the day's part is one event for all
-rows, that of branches one for each branch, that of places one for each place; what single rows draw
-is corrected for all rows of the level and the level's share (`compare.SHARES`).
+A significant change must pass the same two tests as in a single sweep: its corrected p-value is
+below the level, and its ratio is outside the noise floor, here the wider one. The correction counts
+independent draws. The day's part is one draw for all rows, that of branches one for each branch,
+that of places one for each place. The part of single rows is corrected for all rows of the level
+and the level's share (`compare.SHARES`).
 """
 
 from __future__ import annotations
@@ -47,13 +48,13 @@ _ROW = ["baseline", "quantity", "level", *POOL_CELL]
 NAMED = 3
 """So many programs and threads that one sweep lacks are named."""
 _KNOWN = ("ratio_low", "ratio_high", "degrees")
-"""Columns that tell how sure one sweep is."""
+"""Columns with the uncertainty of one sweep."""
 _MACHINE = ("model_name", "cpu_family", "model")
-"""What `host.json` says of the processor; one that is virtual has other names for the same."""
+"""Fields of `host.json` that name the processor; a virtual one has other names for the same."""
 
 
 def unlike(sweeps: list[Sweep], comparisons: list[pl.DataFrame], row: dict[str, Any]) -> str | None:
-    """What keeps sweeps from being pooled in a row, as a sentence; None if nothing does.
+    """The reason why sweeps cannot be pooled in a row, as a sentence; None if they can.
 
     They must have run on the same machine, and the row must pool the same programs and threads.
 
@@ -166,13 +167,13 @@ def _key(row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 class _Between:
-    """What sweeps differ by, over the rows of one level that all of them have.
+    """The variance between sweeps, over the rows of one level that all of them have.
 
     Attributes:
-        number: of sweeps.
+        number: number of sweeps.
         parts: variance of a ratio between sweeps, degrees of freedom, and events to correct for, of
             each part, the finest last.
-        has_single_rows: whether that is what a day does to single rows.
+        has_single_rows: whether the last part is the effect of a day on single rows.
         family: rows of the level that all sweeps judge, in all quantities, against all baselines.
     """
 
@@ -203,7 +204,7 @@ class _Between:
         def variance(part: Floats, ranks: int, of: int) -> float:
             return float((part**2).sum(axis=1).mean()) / free * of / ranks if ranks else 0.0
 
-        # Means hold a share of what is finer than they are, which is taken off (the analysis of
+        # The variance of means includes a share of the finer parts. Subtract it (the analysis of
         # variance of a balanced table).
         single = (branches - 1) * (places - 1)
         of_one = variance(rest, single, branches * places)
@@ -219,7 +220,7 @@ class _Between:
         ]
         parts = [part for part in parts if part[1]]
         self.has_single_rows = single > 0
-        if len(parts) > 1:  # What sweeps know of their own noise is in the finest, and added apart.
+        if len(parts) > 1:  # The finest part includes the sweeps' own noise, which is added apart.
             finest = parts.pop()
             parts.append((finest[0] - float(np.mean(np.square(noise))), *finest[1:]))
         self.parts = [(max(size, 0.0), ranks * free, events) for size, ranks, events in parts]

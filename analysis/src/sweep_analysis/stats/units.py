@@ -1,11 +1,11 @@
-"""What repeats independently.
+"""The sampling unit: link-order randomised builds (layouts).
 
-Builds of a branch that differ only in where the linker put their functions (layouts).
+Layouts of a branch differ only in where the linker put their functions.
 
-All trials of one layout run the same binary. If it is lucky, it is lucky in each of them, so they
-are averaged, and what is judged, drawn or given an interval rests on layouts, always. A sweep with
-one build of each branch has one unit: its verdicts are `not judged`. Figures that describe such a
-sweep (speed-ups, costs) take trials as units and so tell of that build alone.
+All trials of one layout run the same binary. A lucky binary is lucky in each of them, so trials are
+averaged, and every test, chart and interval rests on layouts. A sweep with one build of each branch
+has one unit: its verdicts are `not judged`. Figures that describe such a sweep (speed-ups, costs)
+take trials as units, and so hold for that build alone.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def trimmed_mean(column: str) -> pl.Expr:
 def has_ratio(column: str) -> pl.Expr:
     """Whether a trial has `column`, and no trial of its cell has a zero there.
 
-    A zero has no logarithm. Without the trials that show it, the mean is that of the long waits
-    alone, so the whole cell has none.
+    A zero has no logarithm. Without the trials that show it, the mean would be that of the long
+    waits alone, so the whole cell has no ratio.
     """
     above = pl.col(column) > 0
     return above.fill_null(value=False) & above.all().over(CELL)

@@ -79,7 +79,7 @@ def by_event(counts: pl.DataFrame) -> pl.DataFrame:
 
 
 def _counts(sweep: Sweep) -> pl.DataFrame:
-    """What all threads did in a trial of each cell: medians over its trials."""
+    """Event counts of all threads in a trial of each cell: medians over its trials."""
     totals = sweep.events.group_by("trial", "event", "work_units").agg(pl.col("count").sum())
     counted = sweep.counted.select(*POOL_CELL, "trial").join(totals, on="trial")
     kept = counted.filter(pl.col("event").is_in(list(COUNTED)))
