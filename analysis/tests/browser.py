@@ -35,10 +35,10 @@ const open = (width) => new Promise((resolve) => {
 
 @dataclass(frozen=True)
 class Visit:
-    """What a visit of a page brought to light.
+    """The result of a visit of a page.
 
     Attributes:
-        found: what the probe returned.
+        found: the return value of the probe.
         console: errors and warnings on the console.
     """
 

@@ -1,4 +1,4 @@
-"""Fixtures: one made-up sweep that many tests only read."""
+"""Fixtures: one synthetic sweep that many tests only read."""
 
 from __future__ import annotations
 

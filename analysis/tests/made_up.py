@@ -1,4 +1,4 @@
-"""Writes made-up sweeps with known truth in the format that the runner writes.
+"""Writes synthetic sweeps with known truth in the format that the runner writes.
 
 Nothing here was measured. Every number follows from a `Truth`, so a test can ask whether the
 analysis finds it.
@@ -44,39 +44,46 @@ COUNTED_UNITS = 2000
 
 @dataclass
 class Truth:
-    """What is true in a made-up sweep.
+    """The known truth of a synthetic sweep.
 
-    Attributes: branches: names, the baseline first. workloads: serial fraction (Amdahl) of each
-        workload by its name. threads: thread counts. cpus: CPUs of the made-up host; more threads
-        give no more speed. trials: trials of each cell. iterations: timed iterations of each trial.
-        effects: factor on the time of (branch, workload); 1 where absent. trial_noise: standard
-        deviation of the trial's log-time. iteration_noise: standard deviation of the iteration's
-        log-time inside a trial. block_noise: standard deviation of what all trials of a block
-        share. drift: log-time gained from the first to the last trial of the sweep. place_effect:
-        log-time gained from the first to the last trial of each block. clock_noise: standard
-        deviation of the log of the clock that all trials of a block share; work takes the same
-            cycles at any clock.
-        layouts: builds of each branch, with which trials take turns; None: as many as trials. twin:
-        whether the baseline runs a second time. sequential: whether the sequential program runs.
-        sequential_ns: time of the sequential program in ns. fails: whether the trial of (branch,
-        workload, threads, replicate) fails, and how. state: factor on the time of the trial of
-        (branch, workload, threads, replicate). work_units: units done by one iteration, from its
-        elapsed time (`None`: always 1000). counts: events that one worker of a branch counts in its
-        first counted trial; in the second twice as many, and
-            so on. Threads outside count each event once, likewise. Absent branches are not counted.
-        counted_trials: counted trials of each of their cells. modes: clock in GHz by threads, for
-        each frequency mode; work takes the same cycles at any clock. A thread count
-            without a clock has none measured, and the nominal one.
+    Attributes:
+        branches: names, the baseline first.
+        workloads: serial fraction (Amdahl) of each workload by its name.
+        threads: thread counts.
+        cpus: CPUs of the synthetic host; more threads give no more speed.
+        trials: trials of each cell.
+        iterations: timed iterations of each trial.
+        effects: factor on the time of (branch, workload); 1 where absent.
+        trial_noise: standard deviation of the trial's log-time.
+        iteration_noise: standard deviation of the iteration's log-time inside a trial.
+        block_noise: standard deviation of the log-time that all trials of a block share.
+        drift: log-time gained from the first to the last trial of the sweep.
+        place_effect: log-time gained from the first to the last trial of each block.
+        clock_noise: standard deviation of the log of the clock that all trials of a block share;
+            work takes the same cycles at any clock.
+        layouts: builds of each branch, with which trials take turns; None: as many as trials.
+        twin: whether the baseline runs a second time.
+        sequential: whether the sequential program runs.
+        sequential_ns: time of the sequential program in ns.
+        fails: whether the trial of (branch, workload, threads, replicate) fails, and how.
+        state: factor on the time of the trial of (branch, workload, threads, replicate).
+        work_units: units done by one iteration, from its elapsed time (`None`: always 1000).
+        counts: events that one worker of a branch counts in its first counted trial; in the second
+            twice as many, and so on. Threads outside count each event once, likewise. Absent
+            branches are not counted.
+        counted_trials: counted trials of each of their cells.
+        modes: clock in GHz by threads, for each frequency mode; work takes the same cycles at any
+            clock. A thread count without a clock has none measured, and the nominal one.
         pinned: factor on the time of each workload's pool where its workers are pinned, 1 where
             absent; `None` if no trial is pinned.
-        waits_ns: figures in ns that trials of a branch tell beside their time, by name; the second
-            trial tells twice as much, and so on.
-        cpu_share: CPU time over wall time of each busy thread. features: features of a branch of
-        the fork, by its name. machine: name of the simulated machine, of `cpus` cores; None if the
-        host was measured. spent: shares of the cores' time in what they did, in trials of the pool
-        on a simulated machine. waits: what `trials.jsonl` says of lines of source that waited, in
-        the first trial of a branch; in the second
-            twice as much, and so on.
+        waits_ns: figures in ns that trials of a branch report beside their time, by name; the
+            second trial reports twice as much, and so on.
+        cpu_share: CPU time over wall time of each busy thread.
+        features: features of a branch of the fork, by its name.
+        machine: name of the simulated machine, of `cpus` cores; None if the host was measured.
+        spent: shares of the cores' time by activity, in trials of the pool on a simulated machine.
+        waits: entries of `trials.jsonl` for lines of source that waited, in the first trial of a
+            branch; in the second twice as much, and so on.
         seed: seed of the noise.
     """
 

@@ -1,4 +1,4 @@
-"""Made-up sweeps of servers: one trial for each pair of parameters and metrics."""
+"""Synthetic sweeps of servers: one trial for each pair of parameters and metrics."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ Imports = dict[str, set[str]]
 
 
 def imports_of(files: dict[str, str]) -> Imports:
-    """What each module imports of the package. In: source by dotted name."""
+    """Modules of the package that each module imports. In: source by dotted name."""
     found: Imports = {}
     for name, source in files.items():
         froms = [

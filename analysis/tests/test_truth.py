@@ -1,9 +1,8 @@
-"""The judge on made-up sweeps of known truth.
+"""Calibrates the decision rule on synthetic sweeps of known truth.
 
-`cargo xtask truth` in small, with limits that a wrong method fails.
+A small form of `cargo xtask truth`, with limits that a wrong method fails.
 
-So few sweeps tell only large mistakes: limits are three standard errors and more from what is
-promised.
+So few sweeps reveal only large mistakes: limits are three standard errors and more from the targets.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Made-up sweeps of known truth through the real functions.
+"""Calibrates the real functions on synthetic sweeps of known truth.
 
-How often intervals cover, verdicts err, and advice hurts.
+It counts how often intervals cover, verdicts err, and recommendations hurt.
 
-`cargo xtask truth` prints the table; `test_truth.py` asks the same of fewer sweeps. Nothing here
-was measured: every time follows from a `Case`. A sweep has ten branches and the A/A twin, three
-workloads on four thread counts, and, as the runner does it, as many builds of a branch as trials,
-the twin running the baseline's builds in another order.
+`cargo xtask truth` prints the table; `test_truth.py` tests the same on fewer sweeps. Nothing here
+was measured: every time follows from a `Case`. A sweep has ten branches and the A/A control, and
+three workloads on four thread counts. As in the runner, a branch has as many builds as trials, and
+the control runs the baseline's builds in another order.
 
 Run in `analysis/`: `PYTHONPATH=src:tests python tests/truth.py [--sweeps N] [CASE ...]`.
 """
@@ -180,7 +180,7 @@ def one_slow_build_here_and_there(rng: Rng, shape: tuple[int, ...]) -> Floats:
 
 
 def twofold_states(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """Every other seed of every name is in a slow state, which takes twice as long."""
+    """Each seed of every name is in the slow mode with a chance of 1/2, and then takes twice as long."""
     return quiet(rng, shape) + (rng.random(shape) < 0.5) * float(np.log(2))
 
 
@@ -192,20 +192,27 @@ def unlike(rng: Rng, shape: tuple[int, ...]) -> Floats:
 
 @dataclass(frozen=True)
 class Case:
-    """What is true in a made-up sweep.
+    """The known truth of a synthetic sweep.
 
-    Attributes: name: as the command line calls it. noise: noise of every trial's log-time; cells by
-        branches by replicates. layouts: builds of each branch; replicates take turns with them.
-        trials: replicates. builds: log-time that a build costs; workloads by branches by builds.
+    Attributes:
+        name: as the command line calls it.
+        noise: noise of every trial's log-time; cells by branches by replicates.
+        layouts: builds of each branch; replicates take turns with them.
+        trials: replicates.
+        builds: log-time that a build costs; workloads by branches by builds.
         effect: factor on the time of `TRIED`, by workload, or by workload and threads; 1 where
-        absent. waits: factor on what `TRIED` waits, by workload; workloads that are not named tell
-        no waits. claims: what is claimed of `TRIED` on all workloads; `UNTRUE` ones are not so.
-        crash: branches all of whose trials of one workload crash. is_simulated: whether the trials
-        ran on a simulated machine, where builds are seeds. fails: whether trials of `TRIED` fail,
-        cells by replicates, and how; drawn after the times are known. others: branches beside the
-        baseline, its twin and `TRIED`, all equal to the baseline. zeros: share of the waits of all
-        names but `TRIED` that are zero, the others being longer for it. kept: the only cells that
-        were measured; empty: all.
+            absent.
+        waits: factor on the waits of `TRIED`, by workload; other workloads report no waits.
+        claims: claims about `TRIED` on all workloads; those in `UNTRUE` are false.
+        crash: branches all of whose trials of one workload crash.
+        is_simulated: whether the trials ran on a simulated machine, where builds are seeds.
+        fails: whether trials of `TRIED` fail, cells by replicates; drawn after the times are known.
+        failure: the outcome of those trials.
+        others: branches beside the baseline, its A/A control and `TRIED`, all equal to the
+            baseline.
+        zeros: share of the waits of all names but `TRIED` that are zero, the others being longer
+            for it.
+        kept: the only cells that were measured; empty: all.
     """
 
     name: str
@@ -232,9 +239,9 @@ class Case:
 
 
 def slowest_fail(_: Rng, times: Floats) -> Bools:
-    """What takes longest fails.
+    """The slowest trials fail.
 
-    Three of seven trials of each cell, so that what is left looks quick.
+    Three trials of each cell fail, so that the rest looks quick.
     """
     late: Bools = np.argsort(np.argsort(times, axis=1), axis=1) >= times.shape[1] - 3
     return late
@@ -516,17 +523,20 @@ def _with_schema(frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class Result:
-    """What the analysis made of one sweep.
+    """The results of the analysis for one sweep.
 
-    Attributes: covered: share of intervals that hold the truth, by level; NaN without intervals.
-        Where one branch alone is
-            noisy, of its intervals.
-        false_claims: claims on branches, or in a direction, that are not true. found: whether the
-        effect of `TRIED` was claimed, by level; of workloads and cells the share. advised: the
-        branch that should be merged. fails: whether a trial of `TRIED` failed. is_judged: whether
-        anything was. detectable: what the analysis says could have been found overall, as a ratio.
-        held: the claims of the case that are said to be held. drifts: share of pooled rows said to
-        drift by `compare.DRIFT_ALPHA`; NaN where it was not looked for.
+    Attributes:
+        covered: share of intervals that hold the truth, by level; NaN without intervals. Where one
+            branch alone is noisy, of its intervals.
+        false_claims: number of significant results that are false, or in the wrong direction.
+        found: whether the effect of `TRIED` was significant, by level; of workloads and cells the
+            share.
+        advised: the branch that the analysis recommends to merge.
+        fails: whether a trial of `TRIED` failed.
+        is_judged: whether any row was judged.
+        detectable: the ratio that the analysis says it could have found overall.
+        held: the claims of the case that the analysis holds.
+        drifts: share of pooled rows that drift by `compare.DRIFT_ALPHA`; NaN without that test.
     """
 
     covered: dict[str, float]
@@ -544,7 +554,7 @@ LEVELS = ("cell", "workload", "overall")
 
 
 def tried(case: Case, seed: int) -> Result:
-    """Judge one made-up sweep."""
+    """Judge one synthetic sweep."""
     sweep, times = sweep_of(case, seed)
     judgement = judged_of(sweep, times)
     rows = judgement.rows
@@ -624,7 +634,7 @@ def results(case: Case, sweeps: int, workers: ProcessPoolExecutor | None = None)
 
 
 def rates(found: list[Result]) -> dict[str, float]:
-    """What became of sweeps of one case, in per cent; NaN where nothing was judged."""
+    """Rates over sweeps of one case, in per cent; NaN where nothing was judged."""
 
     def mean(values: list[float]) -> float:
         known = [value for value in values if not np.isnan(value)]
@@ -652,11 +662,11 @@ NOISES = (
     "four-layouts",
     "far-modes",
 )
-"""Cases in which it is asked how often a change is found that is said to be found."""
+"""Cases that test how often the analysis finds a change that it calls detectable."""
 
 
 LEAST_FOUND = 65
-"""Per cent of sweeps in which it must be found."""
+"""Per cent of sweeps in which the analysis must find a detectable change."""
 
 
 def detectable_is_found(
@@ -672,7 +682,7 @@ def detectable_is_found(
 
 
 BETWEEN = 0.04
-"""Standard deviation of what a recompilation, or a day, adds to the log-time of a branch on a workload."""
+"""Standard deviation of the effect of a recompilation, or a day, on the log-time of a branch on a workload."""
 
 
 SHIFTS = {
@@ -681,16 +691,17 @@ SHIFTS = {
     "each workload": ["workload"],
     "all branches alike": [],
 }
-"""What a day moves by `BETWEEN`, against the baseline and its twin."""
+"""The sets of ratios that a day moves together by `BETWEEN`, against the baseline and its A/A control."""
 
 
 @dataclass(frozen=True)
 class OfSweeps:
-    """What became of equal branches that several sweeps measured.
+    """Results of several sweeps of equal branches.
 
-    Attributes: one: share of the first sweep's intervals, by workload, that hold the truth.
-        together: the same of all sweeps. claims: whether any row of any level or quantity is called
-        faster or slower of all sweeps together.
+    Attributes:
+        one: share of the first sweep's intervals, by workload, that hold the truth.
+        together: the same of all sweeps pooled.
+        claims: whether any row of any level or quantity of the pooled sweeps is faster or slower.
     """
 
     one: float
@@ -736,14 +747,14 @@ CALIBRATIONS = {
 
 
 def calibrated(case: Case, seed: int) -> str:
-    """What the calibration says of `TRIED`."""
+    """The answer of the calibration on `TRIED`."""
     _, times = sweep_of(case, seed)
     found = calibration(times.lazy(), BASELINE, TRIED)
     return "none" if found is None else found.answer
 
 
 def goals_missed(name: str, found: list[Result], their_rates: dict[str, float]) -> list[str]:
-    """What was promised and is not so, beyond what chance does to so many sweeps (three standard errors)."""
+    """The targets that a case misses by more than three standard errors of so many sweeps."""
     size, case = len(found), CASES[name]
     missed = []
     for level in LEVELS:
@@ -779,7 +790,7 @@ def _of_days(found: list[OfSweeps]) -> tuple[float, float, float]:
 
 
 def days_missed(moves: str, found: list[OfSweeps]) -> list[str]:
-    """What was promised of several sweeps and is not so, beyond what chance does to so many."""
+    """The targets that several sweeps together miss by more than three standard errors."""
     _, both, claims = _of_days(found)
     size = len(found)
     spread = 300 * float(np.std([it.together for it in found])) / np.sqrt(size)
@@ -796,7 +807,7 @@ FOUND = {
     "5 % faster", "5 % faster, pareto", "5 % faster, all-pareto", "5 % faster, bursts", "5 % faster, drift",
     "simulated, exactly 20 % faster", "6 % faster, two branches, one cell",
 }  # fmt: skip
-"""Effects that are promised to be found over all workloads, four times in five."""
+"""Effects with a target: the analysis finds them over all workloads in 80 % of sweeps."""
 NOT_TO_MERGE = {
     case.name for case in EFFECTS
     if any(factor > 1 for factor in [*case.effect.values(), *case.waits.values()]) or case.crash
@@ -808,7 +819,7 @@ def _table(names: list[str], sweeps: int, workers: ProcessPoolExecutor) -> list[
     columns = ["covered, cell", "covered, workload", "covered, overall", "any false claim"]
     columns += ["found, cell", "found, workload", "found, overall"]
     columns += ["advised", "advised another", "advised against a failure", "held", "said to drift"]
-    print(f"{sweeps} made-up sweeps a case; numbers in per cent; `–`: nothing to tell of.\n")
+    print(f"{sweeps} synthetic sweeps a case; numbers in per cent; `–`: nothing to tell of.\n")
     print(f"| case | {' | '.join(columns)} |\n|---|{'---:|' * len(columns)}")
     missed = []
     for name in names:

@@ -30,7 +30,7 @@ def committed() -> list[str]:
 
 
 def documents(suffix: str) -> list[Path]:
-    """What Git knows by such a name."""
+    """Files in Git with such a name."""
     list_files = [str(GIT), "ls-files", "--", suffix]
     files = subprocess.run(list_files, cwd=CHECKOUT, capture_output=True, text=True, check=True)  # noqa: S603
     return [CHECKOUT / line for line in files.stdout.splitlines()]

@@ -1,4 +1,4 @@
-"""What `read_sweep` takes, and how it refuses the rest."""
+"""Inputs that `read_sweep` accepts, and how it refuses others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What READMEs and findings say of committed sweeps is what the judge says, word for word, and no number is typed."""
+"""Statements in READMEs and findings match the analysis word for word, and no number is typed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands beside a mean: the median workload, the shares of a few, and each thread count."""
+"""Notes beside a mean: the median workload, the shares of a few, and each thread count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sweep tells its readers not to conclude."""
+"""Cautions: the conclusions that a sweep does not support."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def test_stolen_time_heat_quota_and_clocks_are_counted_by_trial(tmp_path: Path) 
     records[4] |= {"ghz_before": 2.1, "ghz_after": 1.9}
     records[5]["core_to_core_ns"] = 48.2
     records[6]["core_to_core_ns"] = 50.0
-    # What failed says nothing of times.
+    # The throttles of a failed trial do not count.
     records[7] |= {"outcome": "crash", "iterations": [], "throttles": 9}
     (folder / "trials.jsonl").write_text("".join(json.dumps(it) + "\n" for it in records))
     good = len(records) - 1

@@ -1,4 +1,4 @@
-"""What is said about the documents' experiments, on points with a known answer."""
+"""Sentences on the documents' experiments, from points with a known answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What handing work on costs, on made-up trials with a known answer."""
+"""The cost of handing work on, from synthetic trials with a known answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures of the packet study, on made-up trials with a known answer."""
+"""The figures of the packet study, from synthetic trials with a known answer."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def experiment(figure: str) -> Experiment:
 
 
 def made_up(folder: Path, cells: list[dict[str, Any]]) -> Sweep:
-    """A sweep whose trials are `cells`.
+    """A sweep with a trial for each of `cells`.
 
-    Fields of a record that replace made-up ones, and `ns` for its time.
+    A cell has fields that replace synthetic ones of the record, and `ns` for its time.
     """
     write_sweep(folder, Truth(branches=["master"], twin=False))
     manifest = json.loads((folder / "manifest.json").read_text())

@@ -1,4 +1,4 @@
-"""The figures of the services, on made-up trials with a known answer."""
+"""The figures of the services, from synthetic trials with a known answer."""
 
 from __future__ import annotations
 

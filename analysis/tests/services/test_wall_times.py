@@ -1,4 +1,4 @@
-"""Wall times by one parameter, on made-up trials with a known answer."""
+"""Wall times by one parameter, from synthetic trials with a known answer."""
 
 from __future__ import annotations
 

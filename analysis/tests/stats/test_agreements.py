@@ -1,4 +1,4 @@
-"""Whether branches give the sequential program's answer: on made-up trials."""
+"""Whether branches give the sequential program's answer: on synthetic trials."""
 
 from __future__ import annotations
 

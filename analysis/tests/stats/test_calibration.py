@@ -1,4 +1,4 @@
-"""The calibration against made-up sweeps: a true difference is told, and mere noise is not."""
+"""The calibration on synthetic sweeps: a true difference is significant, and mere noise is not."""
 
 from __future__ import annotations
 

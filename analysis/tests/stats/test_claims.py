@@ -1,4 +1,4 @@
-"""Hypotheses on made-up sweeps whose truth is known: held, refuted, open, or not tested."""
+"""Hypotheses on synthetic sweeps of known truth: held, falsified, inconclusive, or not tested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verdicts against made-up sweeps: nothing found where nothing differs, and found what is there."""
+"""Verdicts on synthetic sweeps: significant where branches differ, and only there."""
 
 from __future__ import annotations
 

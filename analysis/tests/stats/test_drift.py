@@ -108,7 +108,7 @@ def test_intervals_of_places_cover_the_truth_as_often_as_they_say(tmp_path: Path
 def test_the_place_in_a_block_rarely_gives_an_alarm_where_it_does_not_matter(
     tmp_path: Path,
 ) -> None:
-    """What all trials of a block share has nothing to do with places."""
+    """The effect of a block, which all its trials share, is independent of places."""
     alarms = 0
     for seed in range(24):
         truth = made_up.Truth(

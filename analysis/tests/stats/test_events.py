@@ -1,6 +1,6 @@
-"""Counts of instrumented builds against made-up sweeps whose rates are known.
+"""Counts of instrumented builds, on synthetic sweeps whose rates are known.
 
-And that they never become times.
+Times of instrumented builds never enter the timed results.
 """
 
 from __future__ import annotations
@@ -80,9 +80,9 @@ def row(frame: pl.LazyFrame, **key: object) -> dict[str, Any]:
 
 
 def rate(count: int, threads: int, replicate: int) -> float:
-    """What `made_up` counts in that replicate, per unit of work.
+    """The count that `made_up` writes for that replicate, per unit of work.
 
-    Each worker, and the threads outside together.
+    Each worker counts, and the threads outside count together as one.
     """
     return (count * threads + 1) * replicate / made_up.COUNTED_UNITS
 

@@ -1,4 +1,4 @@
-"""What a row owes to its builds, and what it may borrow from its neighbours."""
+"""The parts of a row's estimate: its builds, and the variance that it borrows from neighbours."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sweep_analysis.stats.units import Units, of_builds
 
 
 def builds_of(*cells: list[float]) -> list[list[float]]:
-    """What `of_builds` says of one branch, in cells of one program."""
+    """The result of `of_builds` for one branch, in cells of one program."""
     keys = {name: ["same"] * len(cells) for name in CELL_SET}
     table = pl.DataFrame(keys).with_columns(threads=pl.Series(range(len(cells))))
     values = np.array(cells)[:, None, :]

@@ -1,4 +1,4 @@
-"""Medians and ratios of made-up sweeps whose truth is known."""
+"""Medians and ratios of synthetic sweeps whose truth is known."""
 
 from __future__ import annotations
 

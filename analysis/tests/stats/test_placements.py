@@ -1,4 +1,4 @@
-"""What pinning changes, on made-up sweeps of known truth."""
+"""The effect of pinning, on synthetic sweeps of known truth."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def analysis(folder: Path, **more: object) -> Analysis:
 def test_only_the_workload_that_pinning_moves_is_found_and_by_how_much(tmp_path: Path) -> None:
     found = moved(analysis(tmp_path).placements)
     assert set(found["workload"]) == {"tsp"}
-    assert set(found["quantity"]) == {WALL, CPU}  # waits are made up without a word of placement
+    assert set(found["quantity"]) == {WALL, CPU}  # synthetic waits do not depend on the placement
     assert sorted(set(found["threads"])) == [1, 2]
     assert found["ratio"].to_list() == pytest.approx([PINNED_TAKES] * found.height, rel=0.03)
     assert ((found["ratio_low"] < found["ratio"]) & (found["ratio"] < found["ratio_high"])).all()

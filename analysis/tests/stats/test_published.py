@@ -1,4 +1,4 @@
-"""What others published beside simulations: values, the mark, and the order within a series."""
+"""Published figures beside simulated ones: values, the threshold, and the order within a series."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ EPOCHS = {
     "transfers": 10,
     "waited_ns": 1_000_000,
 }
-"""What the cores of a made-up trial wait for in crossbeam's epochs; in the second trial twice as long, and so on."""
+"""Waits of a synthetic trial's cores in crossbeam's epochs; in the second trial twice as long, and so on."""
 
 
 def test_the_committed_file_names_experiments_machines_and_positive_figures() -> None:

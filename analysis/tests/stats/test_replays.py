@@ -1,4 +1,4 @@
-"""Replays beside programs, on made-up sweeps."""
+"""Replays beside programs, on synthetic sweeps."""
 
 from __future__ import annotations
 

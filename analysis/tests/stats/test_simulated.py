@@ -1,4 +1,4 @@
-"""What simulated machines tell of their time, on made-up sweeps."""
+"""The time of simulated machines by activity, and its sensitivity, on synthetic sweeps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Speed-ups against made-up sweeps whose true speed-ups are known."""
+"""Speed-ups on synthetic sweeps whose true speed-ups are known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Predicted beside measured counts, on made-up sweeps."""
+"""Predicted beside measured counts, on synthetic sweeps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Predicted beside measured times, on made-up sweeps."""
+"""Predicted beside measured times, on synthetic sweeps."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ BRANCHES = ["packed", "split-counters"]
 def sweep(
     folder: Path, machine: str | None, *, created_at: str, threads: tuple[int, ...] = (1, 2)
 ) -> Sweep:
-    """Without noise.
+    """A sweep without noise.
 
-    What the simulated machine gets wrong: `tsp` with one branch takes 1.5 times too long.
+    The simulated machine has one error: `tsp` with one branch takes 1.5 times too long.
     """
     truth = made_up.Truth(
         branches=BRANCHES,
