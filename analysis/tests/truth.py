@@ -68,12 +68,12 @@ def all_pareto(rng: Rng, shape: tuple[int, ...]) -> Floats:
 
 
 def modes(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """One trial in five runs in another mode, 30 % slower."""
+    """One trial in five runs in another mode, 35 % slower."""
     return quiet(rng, shape) + (rng.random(shape) < 0.2) * 0.3
 
 
 def even_modes(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """Every other trial runs in another mode, 10 % slower."""
+    """Half of the trials, by lot, run in another mode, 10 % slower."""
     return quiet(rng, shape) + (rng.random(shape) < 0.5) * 0.1
 
 
@@ -86,9 +86,9 @@ def bursts(rng: Rng, shape: tuple[int, ...]) -> Floats:
 
 
 def autocorrelated(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """Noise that remembers.
+    """Autocorrelated noise.
 
-    Each trial has 0.9 of what the one before it had, in the order of measurement.
+    Each trial keeps 0.9 of the noise of the one before it, in the order of measurement.
     """
     trials = np.moveaxis(
         np.zeros(shape), (2, 0, 1), (0, 1, 2)
@@ -121,7 +121,7 @@ def noise_of_a_tenth(rng: Rng, shape: tuple[int, ...]) -> Floats:
 
 
 def far_modes(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """Every other trial runs in another mode, 80 % slower."""
+    """Half of the trials, by lot, run in another mode, 80 % slower."""
     return quiet(rng, shape) + (rng.random(shape) < 0.5) * float(np.log(1.8))
 
 
@@ -131,14 +131,14 @@ def outliers(rng: Rng, shape: tuple[int, ...]) -> Floats:
 
 
 def lone_noise(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """`TRIED` is four times as noisy as the others, its twin among them."""
+    """`TRIED` is four times as noisy as the others, the A/A control among them."""
     noise = quiet(rng, shape)
     noise[:, 2] *= 4
     return noise
 
 
 def none(_: Rng, shape: tuple[int, ...]) -> Floats:
-    """No noise: what a simulated machine shows where chance decides nothing."""
+    """No noise, as on a simulated machine where chance decides nothing."""
     return np.zeros(shape)
 
 
@@ -148,12 +148,12 @@ def even_builds(rng: Rng, shape: tuple[int, ...]) -> Floats:
 
 
 def builds_of_two_modes(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """Every other build runs in another mode, 80 % slower, in each workload another build."""
+    """Half of the builds, by lot, run in another mode, 80 % slower; each workload has its own lot."""
     return even_builds(rng, shape) + (rng.random(shape) < 0.5) * float(np.log(1.8))
 
 
 def whole_builds_of_two_modes(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """Every other build runs in another mode, 20 % slower, in all workloads alike."""
+    """Half of the builds, by lot, run in another mode, 20 % slower, in all workloads alike."""
     return even_builds(rng, shape) + (rng.random((1, *shape[1:])) < 0.5) * float(np.log(1.2))
 
 
@@ -754,7 +754,7 @@ def calibrated(case: Case, seed: int) -> str:
 
 
 def goals_missed(name: str, found: list[Result], their_rates: dict[str, float]) -> list[str]:
-    """The targets that a case misses by more than three standard errors of so many sweeps."""
+    """The targets that a case misses; most limits allow three standard errors of so many sweeps."""
     size, case = len(found), CASES[name]
     missed = []
     for level in LEVELS:
@@ -834,7 +834,7 @@ def _table(names: list[str], sweeps: int, workers: ProcessPoolExecutor) -> list[
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Print the tables; 1 if a goal is missed."""
+    """Print the tables; return 1 if a target is missed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument(
         "cases", nargs="*", metavar="CASE", help=f"default: all; known: {', '.join(CASES)}"

@@ -18,10 +18,11 @@ const LINTS: [&str; 5] = [
     "-Aclippy::cast_precision_loss",
 ];
 
-/// Not seen, a host without what the program needs, seen: any other code is a fault.
+/// The effect was not seen, the host lacks something that the program needs, or the effect was
+/// seen. Any other code is a fault.
 const EXIT_CODES: [i32; 3] = [0, 4, 10];
 
-/// What measures nothing, and words that no program knows.
+/// Durations that measure nothing, and words that no program knows.
 const REFUSED: [&[&str]; 6] = [
     &["0"],
     &["-1"],
@@ -31,7 +32,7 @@ const REFUSED: [&[&str]; 6] = [
     &["--help"],
 ];
 
-/// Checks each program, and runs it for a moment; it refuses what would give a verdict on nothing.
+/// Checks each program, runs it for a moment, and checks that it refuses each of [`REFUSED`].
 pub(crate) fn test(sh: &Shell) -> Result<()> {
     // Theirs are all the same dependencies.
     let _target = sh.push_env("CARGO_TARGET_DIR", sh.current_dir().join("target/findings"));

@@ -38,8 +38,8 @@ pub(crate) fn patch(sh: &Shell) -> Table {
     Table::from_iter([("crates-io".to_owned(), fork.into())])
 }
 
-/// What the package in `package` has for rayon-core, and whether that is the fork: Cargo ignores a
-/// patch that does not fit with no more than a warning.
+/// Returns the rayon-core that the package in `package` is built with, and whether it is the fork.
+/// Cargo only warns about a patch that does not fit, and ignores it.
 pub(crate) fn linked_core(sh: &Shell, package: &Path) -> Result<(String, bool)> {
     let fork = folder(sh).display().to_string();
     let _dir = sh.push_dir(package);

@@ -1,4 +1,4 @@
-//! Steps in two lanes, each step a process of its own, and a table of what each took.
+//! Steps in two lanes, each step a process of its own, and a table of the time that each took.
 //!
 //! While one lane compiles what one CPU is enough for, or waits, as tests do, the other goes on.
 //! Steps of the first lane build in the checkout's target folder, which Cargo lets one build at a
@@ -22,7 +22,7 @@ use crate::shell::cpu_seconds_of_children;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Step(Vec<String>);
 
-/// What it took.
+/// The time that a step took.
 struct Took {
     step: String,
     wall_s: f64,
@@ -47,7 +47,7 @@ impl Step {
         self.0.join(" ")
     }
 
-    /// Begins it; what it says goes to a file.
+    /// Begins it; its output goes to a file.
     fn begin(self, folder: &Path, lane: usize) -> Result<(i32, Running)> {
         let log = folder.join(self.name().replace([' ', ','], "-") + ".log");
         let file = File::create(&log).with_context(|| log.display().to_string())?;
@@ -74,8 +74,8 @@ impl Step {
     }
 }
 
-/// Runs each lane's steps one after the other, beside the other lane's, until one fails. What a
-/// step says is shown at its end.
+/// Runs each lane's steps one after the other, beside the other lane's, until one fails. Shows the
+/// output of a step at its end.
 pub(crate) fn run(sh: &Shell, lanes: [Vec<Step>; 2]) -> Result<()> {
     let folder = sh.current_dir().join("target/steps");
     sh.create_dir(&folder)?;
@@ -91,7 +91,7 @@ pub(crate) fn run(sh: &Shell, lanes: [Vec<Step>; 2]) -> Result<()> {
     }
     while !running.is_empty() {
         let before = cpu_seconds_of_children()?;
-        // One at a time, so that the difference is what this one and its own children took.
+        // One at a time, so that the difference is the time of this step and its own children.
         let status = wait().context("waiting for a step")?;
         let Some((id, code)) = ended(status) else {
             continue;

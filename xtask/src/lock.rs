@@ -1,5 +1,4 @@
-//! What a lock file has in it, and whether the fork changes more of it than the version of
-//! rayon-core.
+//! Reads lock files, and finds the packages that one has and another lacks, rayon-core aside.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,7 +10,7 @@ use xshell::Shell;
 /// Names and versions; a package may be there in several.
 pub(crate) type Locked = BTreeSet<(String, String)>;
 
-/// What the lock file in `folder` has.
+/// Reads the names and versions of the packages in the lock file of `folder`.
 pub(crate) fn locked(sh: &Shell, folder: &Path) -> Result<Locked> {
     let file = folder.join("Cargo.lock");
     let lock: Table = sh
@@ -33,7 +32,8 @@ pub(crate) fn locked(sh: &Shell, folder: &Path) -> Result<Locked> {
         .collect())
 }
 
-/// What `after` has that `before` has not, but for rayon-core: `name version` each.
+/// Returns the packages that `after` has and `before` lacks, without rayon-core: `name version`
+/// each.
 pub(crate) fn added(before: &Locked, after: &Locked) -> Vec<String> {
     let new = after
         .difference(before)

@@ -1,4 +1,4 @@
-//! The checks of this repository, by name: what a change must pass and how to run one part of it.
+//! The checks that a change of this repository must pass, by name, and commands to run each alone.
 
 mod branches;
 mod conformance;
@@ -100,7 +100,7 @@ enum Task {
     /// Run the fork's stress tests for longer, with a random load on every variant: nothing lost,
     /// nothing doubled, no hang.
     ///
-    /// What sweeps measure is stressed by `cargo runner sweep --experiment stress`.
+    /// `cargo runner sweep --experiment stress` stresses the builds that sweeps measure.
     Stress {
         /// Seconds per variant.
         #[arg(long, default_value_t = 60)]
@@ -124,13 +124,13 @@ enum Task {
         #[command(flatten)]
         variants: Variants,
     },
-    /// Try the analysis on made-up sweeps of known truth.
+    /// Try the analysis on synthetic sweeps of known truth.
     ///
     /// Prints how often intervals cover the truth, verdicts err, effects are found and branches are
-    /// advised. Fails if that breaks a promise. All cases take some ten minutes on two CPUs. `cargo
-    /// xtask test` tries fewer sweeps.
+    /// recommended. Fails if a target is missed. All cases take some ten minutes on two CPUs.
+    /// `cargo xtask test` tries fewer sweeps.
     Truth {
-        /// Made-up sweeps of each case.
+        /// Synthetic sweeps of each case.
         #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
         sweeps: u32,
         /// Only these cases; an unknown name lists them (default: all).
@@ -224,7 +224,7 @@ fn run(task: Task) -> Result<()> {
     }
 }
 
-/// What steps would else fetch while others wait.
+/// Fetches everything that steps need, so that no step waits for a download of another.
 fn downloads(sh: &Shell) -> Result<()> {
     let start = Instant::now();
     python::set_up(sh)?;
@@ -256,8 +256,8 @@ const SECOND_LANE: [Part; 7] = [
     Part::Models,
 ];
 
-/// Runs the parts of the test suite that are asked for. What passed on the same files is left out
-/// unless `is_forced`.
+/// Runs the parts of the test suite that the user asked for. Skips a part that passed on the same
+/// files unless `is_forced`.
 fn test(
     sh: &Shell,
     only: &[Part],

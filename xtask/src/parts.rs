@@ -1,4 +1,4 @@
-//! The parts of the test suite: what each is about, what it reads, and when it runs.
+//! The parts of the test suite: the subject of each, the files that it reads, and when it runs.
 
 use anyhow::Result;
 use clap::ValueEnum as _;
@@ -36,7 +36,7 @@ pub(crate) enum Part {
     Analysis,
 }
 
-/// What every part reads: versions, settings, and this program.
+/// Files that every part reads: versions, settings, and this program.
 const SHARED: [&str; 6] = [
     ".cargo",
     "Cargo.lock",
@@ -93,7 +93,7 @@ impl Part {
         is_out.then_some("nothing below workloads/ has changed; `--only services` runs it")
     }
 
-    /// What passed on the same files, compiler and variants.
+    /// The stamp of this part for the files, the compiler and the variants as they are now.
     pub(crate) fn stamp(self, sh: &Shell, variants: &[Variant]) -> Result<Stamp> {
         Stamp::of(
             sh,

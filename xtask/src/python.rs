@@ -41,7 +41,7 @@ pub(crate) fn check(sh: &Shell) -> Result<()> {
     )
 }
 
-/// The judge on made-up sweeps; the table goes to standard output.
+/// Runs the decision rule on synthetic sweeps, and prints the table on standard output.
 pub(crate) fn truth(sh: &Shell, sweeps: u32, cases: &[String]) -> Result<()> {
     let python = interpreter(sh)?;
     let _path = sh.push_env("PYTHONPATH", "analysis/src:analysis/tests");
@@ -56,7 +56,7 @@ pub(crate) fn truth(sh: &Shell, sweeps: u32, cases: &[String]) -> Result<()> {
     )
 }
 
-/// Fetches what the others need.
+/// Fetches the packages that the other functions need.
 pub(crate) fn set_up(sh: &Shell) -> Result<()> {
     interpreter(sh).map(drop)
 }

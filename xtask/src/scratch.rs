@@ -27,7 +27,7 @@ pub(crate) enum Core<'v> {
 }
 
 impl Core<'_> {
-    /// What stands behind `rayon-core =` in a manifest.
+    /// The value of `rayon-core =` in a manifest.
     pub(crate) fn dependency(self, sh: &Shell) -> Value {
         match self {
             Self::Published => format!("={}", fork::PUBLISHED).into(),
@@ -83,7 +83,8 @@ impl<'s> Scratch<'s> {
         self.file("Cargo.toml", &toml::to_string(&self.manifest)?)
     }
 
-    /// Writes one of its files, unless it is as it shall be: Cargo compiles what was written again.
+    /// Writes one of its files, unless the file has this text already: Cargo compiles each written
+    /// file again.
     pub(crate) fn file(&self, name: &str, text: &str) -> Result<()> {
         let file = self.folder.join(name);
         self.sh.create_dir(file.parent().unwrap_or(&self.folder))?;

@@ -1,4 +1,5 @@
-//! What passed before on the same files, by the same compiler, and so need not run again.
+//! Remembers which parts passed on the same files with the same compiler, so that they need not run
+//! again.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -9,7 +10,7 @@ use xshell::{Shell, cmd};
 
 use crate::variants::Variant;
 
-/// Beginnings of the names of variables that change what is built or how long it is tested.
+/// Beginnings of the names of variables that change a build, or the duration of its tests.
 const VARIABLES: [&str; 5] = [
     "CARGO_PROFILE_",
     "FORK_",
@@ -18,8 +19,8 @@ const VARIABLES: [&str; 5] = [
     "SWEEP_",
 ];
 
-/// Differs when a file at `places` differs, which are files and folders of the checkout, or the
-/// compiler, or a variable that it reads. What Git ignores does not count.
+/// Returns a hash of the files at `places`, the compiler, and the variables that change a build.
+/// `places` are files and folders of the checkout. Files that Git ignores do not count.
 ///
 /// # Errors
 /// If Git or the compiler cannot be run.
@@ -52,7 +53,7 @@ pub(crate) fn fingerprint(sh: &Shell, places: &[&str]) -> Result<String> {
     Ok(format!("{:016x}", hasher.finish()))
 }
 
-/// Whether one part of the tests passed on what it reads as it is now.
+/// Whether one part of the tests passed on the files that it reads, as they are now.
 pub(crate) struct Stamp {
     file: PathBuf,
     now: String,
@@ -79,7 +80,8 @@ impl Stamp {
         fs::read_to_string(&self.file).is_ok_and(|then| then == self.now)
     }
 
-    /// Notes that the part passed. What was edited meanwhile makes it run again.
+    /// Notes that the part passed on the files as they were when the stamp was made. A file that
+    /// was edited since makes the part run again.
     pub(crate) fn set(&self, sh: &Shell) -> Result<()> {
         Ok(sh.write_file(&self.file, &self.now)?)
     }

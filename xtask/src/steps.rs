@@ -25,7 +25,7 @@ pub(crate) enum Depth {
 /// Runs one part of the test suite on the fork's builds `variants`, of which the first two are
 /// those that README names.
 pub(crate) fn run(sh: &Shell, part: Part, variants: &[Variant]) -> Result<()> {
-    // What takes long for a build runs on these.
+    // Parts that take long for a build run on these variants alone.
     let named = &variants[..variants.len().min(2)];
     match part {
         Part::Fork => fork(sh, variants),
@@ -113,8 +113,8 @@ fn workloads(sh: &Shell, variants: &[Variant]) -> Result<()> {
     Ok(())
 }
 
-/// The fork's tests. What no variant can change (interface, compile errors, examples in the
-/// documentation) is tested on the first one alone.
+/// Runs the fork's tests. Only the first variant runs the tests that no variant can change:
+/// interface, compile errors, examples in the documentation.
 fn fork(sh: &Shell, variants: &[Variant]) -> Result<()> {
     // Many builds that are run once: incremental state would only cost time.
     let _incremental = sh.push_env("CARGO_INCREMENTAL", "0");
@@ -197,7 +197,7 @@ pub(crate) fn check(sh: &Shell, variants: &[Variant]) -> Result<()> {
             "cargo clippy --quiet --workspace --all-targets {deny...}"
         ),
     )?;
-    // The first variant is what the workspace has.
+    // The workspace itself has the first variant.
     for variant in variants.iter().skip(1) {
         let features = variant.features();
         let clippy = cmd!(

@@ -149,7 +149,7 @@ impl Variant {
     }
 }
 
-/// What a build without features has.
+/// The counter layout of a build without features.
 fn default_layout() -> &'static str {
     &Features::of_the_fork().packings[0]
 }

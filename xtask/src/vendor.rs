@@ -9,7 +9,7 @@ use xshell::{Shell, cmd};
 
 use crate::fork;
 
-/// What a program that uses the fork does not build.
+/// Files of the fork that a program which uses it does not build.
 const LEFT_OUT: [&str; 4] = ["tests", "models", "examples", "tsan-suppressions.txt"];
 
 /// Copies the fork, with its licences and the commit that it is of, into a folder that is new or
@@ -61,7 +61,7 @@ fn files(sh: &Shell) -> Result<Vec<PathBuf>> {
     Ok(files.filter(is_built).collect())
 }
 
-/// The manifest without what only tests need.
+/// The manifest without the entries that only tests need.
 fn alone(mut manifest: Table) -> Table {
     manifest.remove("test");
     manifest.remove("dev-dependencies");

@@ -13,7 +13,7 @@ use syn::{Attribute, ItemMod, ItemUse, UseTree, Visibility};
 /// The way to a module or to what it defines: `commands`, `show`, `Table`.
 type Way = Vec<String>;
 
-/// What a file says about others.
+/// The names by which a file refers to others.
 #[derive(Default)]
 struct File {
     path: PathBuf,
@@ -23,7 +23,7 @@ struct File {
     handed_on: BTreeMap<String, Way>,
     /// Ways that it names, as they are written.
     named: Vec<Way>,
-    /// How many `mod x { … }` stand around what is visited.
+    /// The number of `mod x { … }` around the item that is visited.
     inside: usize,
 }
 
@@ -84,7 +84,7 @@ impl<'ast> Visit<'ast> for File {
     fn visit_item_mod(&mut self, module: &'ast ItemMod) {
         if Self::is_only_for_tests(&module.attrs) {
         } else if module.content.is_none() {
-            // What lies elsewhere is another crate's, or imports nothing.
+            // A module with `#[path]` belongs to another crate, or imports nothing.
             if self.inside == 0
                 && !module
                     .attrs
@@ -174,7 +174,7 @@ impl Crate {
         Self(files)
     }
 
-    /// The file that defines what `way` names in `module`, if it is of this crate.
+    /// The file that defines the item `way` of `module`, if it is of this crate.
     fn resolved(&self, module: &[String], way: &[String]) -> Option<&Way> {
         let (first, rest) = way.split_first()?;
         match first.as_str() {
@@ -196,7 +196,7 @@ impl Crate {
         }
     }
 
-    /// The file that defines what stands `way` below `module`.
+    /// The file that defines the item at `way` below `module`.
     fn walked(&self, module: &[String], way: &[String]) -> Option<&Way> {
         let (found, file) = self.0.get_key_value(module)?;
         let Some((first, rest)) = way.split_first() else {
@@ -214,7 +214,7 @@ impl Crate {
         }
     }
 
-    /// Who imports whom.
+    /// Returns the pairs of files of which the first imports the second.
     fn imports(&self) -> Imports<'_> {
         let mut imports = Imports::new();
         for (module, file) in &self.0 {
@@ -325,7 +325,7 @@ const EXCUSED: [&str; 25] = [
     "rivals/src/missing.rs",
     "rivals/src/pool.rs",
     "rivals/src/scope.rs",
-    // Fences are built of what models replace, and are among that themselves.
+    // Fences use types that models replace, and models replace fences, too.
     "rayon-fork/src/sync.rs",
     "rayon-fork/src/sync/fences.rs",
     "rayon-fork/src/sync/registration.rs",

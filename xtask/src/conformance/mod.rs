@@ -16,7 +16,7 @@ use passed::Passed;
 use suites::{Name, Package, Suite};
 pub(crate) use suites::{Tested, build, tested};
 
-/// What to run on which variants.
+/// The tests to run, and the variants to run them on.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     #[command(flatten)]
@@ -43,7 +43,7 @@ pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
     run_on(sh, &options.variants.chosen()?, options)
 }
 
-/// What every change must pass: the newest of each package, on `variants`.
+/// Runs the tests that every change must pass: those of the newest of each package, on `variants`.
 pub(crate) fn test(sh: &Shell, variants: &[Variant]) -> Result<()> {
     let package = |name, version: &str| Package {
         name,

@@ -1,4 +1,4 @@
-//! What has passed before, so that a run of an hour that was interrupted goes on where it was.
+//! Remembers the tests that passed, so that an interrupted run of an hour continues where it was.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,8 @@ pub(super) struct Passed {
 }
 
 impl Passed {
-    /// What is known of the sources as they are now. If `fresh`, none of it is given out.
+    /// Loads the results that hold for the sources as they are now. If `fresh`, `get` returns none
+    /// of them.
     pub(super) fn load(sh: &Shell, fresh: bool) -> Result<Self> {
         let root = sh.current_dir();
         let parts = [

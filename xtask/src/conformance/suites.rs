@@ -29,8 +29,9 @@ pub(super) struct Package {
 pub(super) enum Name {
     /// The facade, which is compiled with the fork below it.
     Rayon,
-    /// What the fork replaces: its integration tests, and its unit tests, which stand in files of
-    /// their own. Its documentation tests are part of its sources, so they cannot be run on others.
+    /// The package that the fork replaces: its integration tests, and its unit tests, which stand
+    /// in files of their own. Its documentation tests are part of its sources, so they cannot run
+    /// on others.
     RayonCore,
 }
 
@@ -237,7 +238,7 @@ impl Suite {
     }
 }
 
-/// Builds tests, so that what does not compile is not taken for a test that fails.
+/// Builds tests, so that nobody takes a compile error for a failed test.
 ///
 /// # Errors
 /// [`Stop::BuildFailed`], after cargo's words on stderr.
@@ -250,7 +251,7 @@ pub(crate) fn build(tests: Cmd<'_>, what: &str) -> Result<()> {
     Err(Stop::BuildFailed(format!("{what} does not compile; cargo's words are above")).into())
 }
 
-/// What came of tests that compile.
+/// The outcome of tests that compile.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tested {
     pub(crate) counts: Counts,
@@ -258,7 +259,7 @@ pub(crate) struct Tested {
     pub(crate) has_died: bool,
 }
 
-/// Runs tests, and says on stderr what failed.
+/// Runs tests, and prints the failed ones on stderr.
 pub(crate) fn tested(test: Cmd<'_>) -> Result<Tested> {
     let output = test.quiet().ignore_status().output()?;
     let report = String::from_utf8_lossy(&output.stdout);
@@ -277,8 +278,8 @@ pub(crate) fn tested(test: Cmd<'_>) -> Result<Tested> {
     })
 }
 
-/// What a package of the published one's tests has of its manifest: the edition and all
-/// dependencies.
+/// Makes the manifest of a package with the published package's tests. It has the edition, the
+/// features and all dependencies of the published manifest.
 fn manifest_for_tests(published: &Table) -> Result<Table> {
     let edition = published
         .get("package")

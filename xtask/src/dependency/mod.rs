@@ -1,4 +1,4 @@
-//! The fork in a program of somebody else: what it does to the lock file, the oldest compiler that
+//! The fork in a program of somebody else: its changes to the lock file, the oldest compiler that
 //! builds it, and the stack that it takes.
 
 pub(crate) mod stack;
@@ -27,9 +27,9 @@ const OTHER_FEATURES: [&str; 3] = ["instrument", "record", "web_spin_lock"];
 
 const PROGRAM: &str = "fn main() {\n    rayon::join(|| (), || ());\n    rayon_core::scope(|scope| scope.spawn(|_| ()));\n}\n";
 
-/// A program with the oldest libraries that do for the published crate takes the fork by a patch:
-/// its lock file stays as it is but for the version of rayon-core, and the oldest compiler takes it
-/// without a warning. Without the patch it is again what it was.
+/// Patches the fork into a program with the oldest libraries that satisfy the published crate.
+/// Checks that only the version of rayon-core changes in its lock file, and that the oldest compiler
+/// builds it without a warning. Checks that the lock file is as before once the patch is removed.
 pub(crate) fn test(sh: &Shell) -> Result<()> {
     let title = "the fork in a program of somebody else";
     eprintln!("── {title}");

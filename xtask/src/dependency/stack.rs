@@ -14,8 +14,8 @@ use crate::scratch::{Core, Scratch};
 use crate::shell::alone;
 use crate::variants::Variant;
 
-/// How much more a level may take than on the published crate: what the compiler's choice to inline
-/// a call or not makes of a frame or two.
+/// Bytes that a level may take beyond those on the published crate. The compiler's choice to inline
+/// a call or not changes a frame or two by so much.
 const MARGIN: usize = 64;
 
 /// Bytes per level for each way to nest, in the program's order.

@@ -20,7 +20,7 @@ const ASK: [&str; 1] = ["demand"];
 
 type Set = BTreeSet<String>;
 
-/// What the pool asks of its counters, and the answer: the constants of `sleep/counters/axes.rs`.
+/// The pool's questions to its counters, with answers: the constants of `sleep/counters/axes.rs`.
 fn answers(features: &Set) -> [(&'static str, bool); 4] {
     let has = |name: &str| {
         assert!(

@@ -24,12 +24,12 @@ from sweep_analysis.stats.speedup import trial_times, with_time_outs
 
 @dataclass(frozen=True)
 class Judgement:
-    """What is judged of one sweep.
+    """The comparisons and failures of one sweep.
 
     Attributes:
-        sweep: what was read.
-        baseline: what branches are compared with; None if the sweep names nothing.
-        comparisons: rows of `frames.COMPARISONS`, corrected together, the A/A twin among them.
+        sweep: the sweep.
+        baseline: the branch that others are compared with; None if the sweep names none.
+        comparisons: rows of `frames.COMPARISONS`, corrected together, the A/A control among them.
         failures: rows of `frames.FAILURES`.
         zeros: `quantity` and `schema.PLACE` of cells without a ratio, because some trial has a zero.
     """
