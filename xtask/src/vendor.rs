@@ -83,6 +83,7 @@ mod tests {
     use xshell::cmd;
 
     use super::run;
+    use crate::fork;
     use crate::shell::at_root;
 
     #[test]
@@ -105,5 +106,22 @@ mod tests {
         let _dir = sh.push_dir(&program);
         let _target = sh.push_env("CARGO_TARGET_DIR", program.join("target"));
         cmd!(sh, "cargo run --quiet --offline").run().unwrap();
+    }
+    /// Cargo refuses a patch by an address where it finds two packages of that name and no version.
+    #[test]
+    fn the_git_line_of_the_readme_names_the_version_of_the_fork_and_of_no_other_package() {
+        let sh = at_root().unwrap();
+        let readme = sh.read_file(fork::folder(&sh).join("README.md")).unwrap();
+        let is_line = |line: &&str| line.starts_with("rayon-core = { git = \"URL\"");
+        let line: toml::Table = readme.lines().find(is_line).unwrap().parse().unwrap();
+        let named = line["rayon-core"]["version"].as_str().unwrap();
+        let version = |folder: &str| {
+            let manifest = fork::manifest_in(&sh, &sh.current_dir().join(folder)).unwrap();
+            let package = &manifest["package"];
+            assert_eq!(package["name"].as_str(), Some("rayon-core"), "{folder}");
+            format!("={}", package["version"].as_str().unwrap())
+        };
+        assert_eq!(named, version("rayon-fork"));
+        assert_ne!(named, version("rivals"));
     }
 }

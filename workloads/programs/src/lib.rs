@@ -27,8 +27,8 @@ pub const ROWS: &str = include_str!("../programs.toml");
 /// If the table is not as the runner writes it, and as [`program::main`] does.
 #[must_use]
 pub fn main(variant: &'static str, build: &str, table: &str) -> ExitCode {
-    let mut built: WholeBuilds = serde_json::from_str(table).expect("the runner writes the table");
-    let mut binaries = built.binaries.remove(build).unwrap_or_default();
+    let mut whole: WholeBuilds = serde_json::from_str(table).expect("the runner writes the table");
+    let mut binaries = whole.binaries.remove(build).unwrap_or_default();
     // Beside the folder of binaries, so that it outlives the trial and goes with the builds.
     let program = std::env::current_exe().unwrap_or_default();
     let common = program
@@ -37,7 +37,7 @@ pub fn main(variant: &'static str, build: &str, table: &str) -> ExitCode {
         .unwrap_or(Path::new("."))
         .join("common");
     let rows: WholePrograms = toml::from_str(ROWS).expect("its tests read the file of rows");
-    let rows = rows.program.into_iter().chain(built.user);
+    let rows = rows.program.into_iter().chain(whole.user);
     let whole = rows.map(|row| -> Box<dyn Workload> {
         let binary = binaries.remove(&row.name);
         Box::new(Whole::new(row, binary, common.clone()))

@@ -316,13 +316,11 @@ mod tests {
             "count=1",
             "status=none",
         ];
-        let row = |binary: &str, arguments: &[&str]| {
-            let own = arguments.iter().map(|&it| it.to_owned()).collect();
-            let [name, package, binary] = ["mine", "mine", binary].map(str::to_owned);
-            WholeProgram::of_user(name, package, binary, common.path().to_owned(), own)
-        };
         let metrics = |path: &str, arguments: &[&str]| {
-            let row = row("it", arguments);
+            let own = arguments.iter().map(|&it| it.to_owned()).collect();
+            let [name, package, binary] = ["mine", "mine", "it"].map(str::to_owned);
+            let home = common.path().to_owned();
+            let row = WholeProgram::of_user(name, package, binary, home, own);
             let whole = Whole::new(row, Some(path.into()), common.path().to_owned());
             measure::run_workload("", &whole, &Request::tiny("mine"))
                 .unwrap()
