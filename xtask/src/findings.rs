@@ -1,5 +1,5 @@
 //! The programs in `findings/`, which stand outside the workspace: that each builds, has no lint,
-//! and runs to its end; and that each proposal there fits upstream.
+//! and runs to its end, as do the models of changes; and that each proposal there fits upstream.
 
 use std::path::PathBuf;
 
@@ -60,6 +60,17 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
                 "findings/{name} {}: {code:?}, not 2",
                 words.join(" ")
             );
+        }
+        if sh.path_exists("model/Cargo.toml") {
+            let _dir = sh.push_dir("model");
+            step(
+                &format!("format, model of {name}"),
+                cmd!(sh, "cargo fmt --check"),
+            )?;
+            let clippy = cmd!(sh, "cargo clippy --quiet --release --locked -- {LINTS...}");
+            step(&format!("lints, model of {name}"), clippy)?;
+            let run = cmd!(sh, "cargo run --quiet --release --locked");
+            step(&format!("model of {name}"), run)?;
         }
     }
     upstream::check(sh)

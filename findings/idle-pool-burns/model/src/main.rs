@@ -1,0 +1,244 @@
+//! A job that is left to the workers that search is found, or a worker is woken for it.
+
+use std::panic::{catch_unwind, set_hook};
+use std::process::ExitCode;
+
+use loom::model::Builder;
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst, fence};
+use loom::thread;
+
+// The word: sleeping threads, inactive threads, the bit, and the jobs event counter.
+const ONE_SLEEPING: usize = 1;
+const ONE_INACTIVE: usize = 1 << 3;
+const LEFT: usize = 1 << 6;
+const ONE_EVENT: usize = 1 << 7;
+
+fn sleeping(word: usize) -> usize {
+    word & 7
+}
+
+fn searching(word: usize) -> usize {
+    (word >> 3 & 7) - sleeping(word)
+}
+
+/// Even: a thread has become sleepy since the last job.
+fn is_sleepy(word: usize) -> bool {
+    word & ONE_EVENT == 0
+}
+
+/// What the steps do wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Mistake {
+    None,
+    /// The last thread that stops searching wakes nobody.
+    LastWakesNobody,
+    /// A thread that leaves a job trusts counters that it read before.
+    TrustsOldCounters,
+    /// A thread that leaves a job reads the counters again without a fence.
+    NoFence,
+    /// The bit is cleared when a thread becomes sleepy, not when it falls asleep.
+    ClearsTooEarly,
+}
+
+struct Pool {
+    word: AtomicUsize,
+    jobs: [AtomicBool; 2],
+    awake: AtomicUsize,
+    mistake: Mistake,
+    /// Whether jobs come from outside: then a fence stands before the first read of the counters.
+    is_outside: bool,
+}
+
+impl Pool {
+    /// Changes the word by a function, until no other thread is between; the new word.
+    fn change(&self, new: impl Fn(usize) -> Option<usize>) -> usize {
+        loop {
+            let old = self.word.load(SeqCst);
+            let Some(new) = new(old) else { return old };
+            if self
+                .word
+                .compare_exchange(old, new, SeqCst, Relaxed)
+                .is_ok()
+            {
+                return new;
+            }
+        }
+    }
+
+    fn announce_jobs(&self) -> usize {
+        self.change(|word| is_sleepy(word).then_some(word + ONE_EVENT))
+    }
+
+    /// Adds a job to an empty deque.
+    fn add(&self, job: usize) {
+        self.jobs[job].store(true, Relaxed);
+        if self.is_outside {
+            fence(SeqCst);
+        }
+        let mut word = self.announce_jobs();
+        if searching(word) > 0 && sleeping(word) > 0 && self.mistake != Mistake::TrustsOldCounters {
+            word = self.leave();
+        }
+        if searching(word) == 0 {
+            self.wake();
+        }
+    }
+
+    fn leave(&self) -> usize {
+        if self.mistake != Mistake::NoFence {
+            fence(SeqCst);
+        }
+        loop {
+            let word = self.announce_jobs();
+            if searching(word) == 0
+                || word & LEFT != 0
+                || self
+                    .word
+                    .compare_exchange(word, word | LEFT, SeqCst, Relaxed)
+                    .is_ok()
+            {
+                return word;
+            }
+        }
+    }
+
+    /// Wakes a thread, which searches and may fall asleep again. This thread plays its part.
+    fn wake(&self) {
+        if sleeping(self.word.load(SeqCst)) > 0 {
+            self.word.fetch_sub(ONE_SLEEPING, SeqCst);
+            self.search();
+        }
+    }
+
+    /// Takes a job. A steal has this fence.
+    fn steal(&self) -> bool {
+        fence(SeqCst);
+        self.jobs.iter().any(|job| job.swap(false, SeqCst))
+    }
+
+    fn stop_searching(&self) {
+        let word = self.word.fetch_sub(ONE_INACTIVE, SeqCst);
+        let is_last = searching(word) == 1;
+        if is_last && word & LEFT != 0 && self.mistake != Mistake::LastWakesNobody {
+            self.wake();
+        }
+    }
+
+    /// Becomes sleepy, searches once more, and falls asleep if no job was announced since.
+    fn search(&self) {
+        let clears = self.mistake == Mistake::ClearsTooEarly;
+        let mask = if clears { !LEFT } else { usize::MAX };
+        let seen = self.change(|word| {
+            let new = word + if is_sleepy(word) { 0 } else { ONE_EVENT };
+            (new & mask != word).then_some(new & mask)
+        });
+        if self.steal() {
+            return self.stop_searching();
+        }
+        let is_unchanged = |word: usize| word / ONE_EVENT == seen / ONE_EVENT;
+        let word = self.change(|word| is_unchanged(word).then_some((word + ONE_SLEEPING) & !LEFT));
+        if is_unchanged(word) {
+            return;
+        }
+        if self.steal() {
+            return self.stop_searching();
+        }
+        self.awake.fetch_add(1, SeqCst);
+    }
+}
+
+/// What the workers do while `jobs` jobs are added. One more is asleep.
+struct Scene {
+    jobs: usize,
+    /// Whether a worker becomes sleepy meanwhile, beside the one that found another job.
+    has_sleepy: bool,
+    /// Whether the bit is set from before.
+    is_left: bool,
+    is_outside: bool,
+}
+
+/// Whether no interleaving leaves a job behind.
+fn holds(scene: &Scene, mistake: Mistake) -> bool {
+    let &Scene {
+        jobs,
+        has_sleepy,
+        is_left,
+        is_outside,
+    } = scene;
+    let mut model = Builder::new();
+    model.preemption_bound = Some(3);
+    let run = move || {
+        let inactive = 2 + usize::from(has_sleepy);
+        let word = ONE_SLEEPING + inactive * ONE_INACTIVE + ONE_EVENT;
+        let pool = Arc::new(Pool {
+            word: AtomicUsize::new(if is_left { word | LEFT } else { word }),
+            jobs: Default::default(),
+            awake: AtomicUsize::new(0),
+            mistake,
+            is_outside,
+        });
+        let spawn = |does: fn(&Pool)| {
+            let pool = Arc::clone(&pool);
+            thread::spawn(move || does(&pool))
+        };
+        let mut workers = vec![spawn(Pool::stop_searching)];
+        if has_sleepy {
+            workers.push(spawn(Pool::search));
+        }
+        for job in 0..jobs {
+            pool.add(job);
+        }
+        for worker in workers {
+            worker.join().unwrap();
+        }
+        let is_left = pool.jobs.iter().any(|job| job.load(SeqCst));
+        assert!(
+            !is_left || pool.awake.load(SeqCst) > 0,
+            "a job is left, and no worker is awake"
+        );
+    };
+    catch_unwind(move || model.check(run)).is_ok()
+}
+
+fn main() -> ExitCode {
+    // A mistake that is caught panics, many times.
+    set_hook(Box::new(|_| {}));
+    let mut scenes = Vec::new();
+    for (jobs, has_sleepy, is_left, is_outside) in [
+        (1, false, false, true),
+        (1, false, true, true),
+        (1, true, false, true),
+        (1, true, true, true),
+        (1, false, false, false),
+        (1, true, true, false),
+        (2, true, false, true),
+    ] {
+        scenes.push(Scene {
+            jobs,
+            has_sleepy,
+            is_left,
+            is_outside,
+        });
+    }
+    let mut is_good = true;
+    for mistake in [
+        Mistake::None,
+        Mistake::LastWakesNobody,
+        Mistake::TrustsOldCounters,
+        Mistake::NoFence,
+        Mistake::ClearsTooEarly,
+    ] {
+        let failed = scenes.iter().filter(|scene| !holds(scene, mistake)).count();
+        println!(
+            "{mistake:?}: leaves a job behind in {failed} of {} scenes",
+            scenes.len()
+        );
+        is_good &= (failed == 0) == (mistake == Mistake::None);
+    }
+    if is_good {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
