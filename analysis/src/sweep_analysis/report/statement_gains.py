@@ -317,6 +317,8 @@ def _proposals(asked: Asked) -> str:
     they are now.
     """
     judgement = asked.sweep.judgement
+    written = tomllib.loads((CHECKOUT / "branches.toml").read_text(encoding="utf-8"))["branch"]
+    now = {entry["name"]: entry["edits"] for entry in written if "edits" in entry}
     sources = {
         entry["name"]: entry.get("source", {}) for entry in asked.sweep.sweep.manifest["branches"]
     }
@@ -326,13 +328,14 @@ def _proposals(asked: Asked) -> str:
         own = rows.filter(pl.col("level").is_in(["workload", "cell"]), branch=branch)
         if source.get("kind") != "edited" or own.is_empty():
             continue
+        edits = CHECKOUT / now.get(branch, source["edits"])
         overall = rows.filter(level="overall", branch=branch, quantity="time").row(0, named=True)
         parts = parts_of(judgement.comparisons, overall)
         median = f", median {percent(parts.median)}" if parts else ""
         made.append(
             {
-                "proposal": f"[`{branch}`]({asked.link(CHECKOUT / source['edits'])})",
-                "lines": own_lines(CHECKOUT / source["edits"]),
+                "proposal": f"[`{branch}`]({asked.link(edits)})",
+                "lines": own_lines(edits),
                 "time over all programs": f"{_with_interval(overall)}{median}",
                 "largest gain": _largest(_significant(own, FASTER)),
                 "largest loss": _largest(_significant(own, SLOWER)),
@@ -355,9 +358,11 @@ def _largest(cells: list[str]) -> str:
 def _lines(asked: Asked) -> str:
     """How many lines of ours a proposal has, for a cell of a table.
 
-    Words: its folder below `findings/`.
+    Words: its folder below `findings/`; or `FOLDER/NAME`, for edits in `NAME.toml` there.
     """
-    return count(own_lines(CHECKOUT / "findings" / asked.words[0] / "edits.toml"), "line")
+    folder, _, name = asked.words[0].partition("/")
+    edits = CHECKOUT / "findings" / folder / f"{name or 'edits'}.toml"
+    return count(own_lines(edits), "line")
 
 
 def own_lines(edits: Path) -> int:
