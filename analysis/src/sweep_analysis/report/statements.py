@@ -26,7 +26,7 @@ FILES = [
     *(CHECKOUT / "results/EVIDENCE.md", CHECKOUT / "results/PUBLISHED.md"),
     *(CHECKOUT / "rivals/README.md", CHECKOUT / "workloads/services/README.md"),
     CHECKOUT / "rayon-fork/README.md",
-    *sorted(CHECKOUT.glob("findings/*/README.md")),
+    *(CHECKOUT / "findings/README.md", *sorted(CHECKOUT.glob("findings/*/README.md"))),
 ]
 """The files that have statements, and hold no number elsewhere: see `typed_numbers`."""
 
