@@ -505,13 +505,13 @@ mod tests {
     fn file(content: &[u8]) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("trials.jsonl");
-        std::fs::write(&path, content).unwrap();
-        std::fs::write(folder.path().join("host.json"), "{}").unwrap();
+        fs::write(&path, content).unwrap();
+        fs::write(folder.path().join("host.json"), "{}").unwrap();
         (folder, path)
     }
 
     fn names(folder: &Path) -> Vec<String> {
-        let entries = std::fs::read_dir(folder).unwrap();
+        let entries = fs::read_dir(folder).unwrap();
         let mut names: Vec<String> = entries
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
@@ -573,7 +573,7 @@ mod tests {
     #[test]
     fn compressed_zeros_are_no_line_however_many() {
         let (folder, path) = file(b"");
-        std::fs::remove_file(path).unwrap();
+        fs::remove_file(path).unwrap();
         let packed = folder.path().join(PACKED);
         let zeros = io::repeat(0).take(2 * LONGEST);
         zstd::stream::copy_encode(zeros, File::create(&packed).unwrap(), 1).unwrap();
@@ -606,8 +606,8 @@ mod tests {
                 let torn = vec![b'x'; length];
                 let (folder, path) = file(&[whole.as_bytes(), &torn].concat());
                 let appender = Appender::open(folder.path()).unwrap();
-                assert_eq!(std::fs::read(&path).unwrap(), whole.as_bytes());
-                let aside = std::fs::read(folder.path().join("trials.torn-1")).unwrap_or_default();
+                assert_eq!(fs::read(&path).unwrap(), whole.as_bytes());
+                let aside = fs::read(folder.path().join("trials.torn-1")).unwrap_or_default();
                 assert_eq!((appender.torn.is_some(), aside), (length > 0, torn));
             }
         }
@@ -625,7 +625,7 @@ mod tests {
             assert_eq!(lines.next_line().unwrap(), Some(&b"one"[..]));
             assert_eq!(lines.next_line().unwrap(), Some(&b"three"[..]));
             assert_eq!((lines.number, lines.place.clone()), (3, 5..11));
-            std::fs::read(of(folder.path())).unwrap()
+            fs::read(of(folder.path())).unwrap()
         });
         assert_eq!(packed[0], packed[1]);
     }
@@ -634,7 +634,7 @@ mod tests {
     fn what_a_kill_between_two_steps_leaves_holds_every_line_and_can_be_appended_to() {
         let (packed, _path) = file(b"one\n");
         pack(packed.path()).unwrap();
-        let packed = std::fs::read(packed.path().join(PACKED)).unwrap();
+        let packed = fs::read(packed.path().join(PACKED)).unwrap();
         // Packing and unpacking: before the new file has its name, with both, and with the new one
         // alone. Both with a longer plain one does not happen; if it did, nothing would be lost
         // either.
@@ -645,12 +645,12 @@ mod tests {
             (Some("one\ntwo\n"), true),
         ] {
             let (folder, path) = file(plain.unwrap_or_default().as_bytes());
-            std::fs::write(folder.path().join(".tmp123"), "half of someth").unwrap();
+            fs::write(folder.path().join(".tmp123"), "half of someth").unwrap();
             if plain.is_none() {
-                std::fs::remove_file(&path).unwrap();
+                fs::remove_file(&path).unwrap();
             }
             if is_packed {
-                std::fs::write(folder.path().join(PACKED), &packed).unwrap();
+                fs::write(folder.path().join(PACKED), &packed).unwrap();
             }
             let lines = plain.unwrap_or("one\n");
             assert_eq!(text(folder.path()), lines);
@@ -672,7 +672,7 @@ mod tests {
         packer.finish().unwrap();
         // Where both are there, the plain one holds every record.
         assert_eq!(text(folder.path()), "one\n");
-        std::fs::remove_file(path).unwrap();
+        fs::remove_file(path).unwrap();
         assert_eq!(of(folder.path()), folder.path().join(PACKED_BEFORE));
         assert_eq!(text(folder.path()), "one\ntwo\n");
         Appender::open(folder.path()).unwrap().pack().unwrap();
@@ -698,7 +698,7 @@ mod tests {
         pack(folder.path()).unwrap();
         let (lines, aside) = repair(folder.path()).unwrap().unwrap();
         assert_eq!(
-            (lines, std::fs::read_to_string(aside).unwrap()),
+            (lines, fs::read_to_string(aside).unwrap()),
             (1, "hello\n".to_owned())
         );
         assert_eq!(text(folder.path()), sound);
@@ -712,8 +712,8 @@ mod tests {
         let (folder, _path) = file(b"{}\n".repeat(9).as_slice());
         pack(folder.path()).unwrap();
         let path = of(folder.path());
-        let packed = std::fs::read(&path).unwrap();
-        std::fs::write(&path, &packed[..packed.len() - 9]).unwrap();
+        let packed = fs::read(&path).unwrap();
+        fs::write(&path, &packed[..packed.len() - 9]).unwrap();
         let refused = broken_lines(path).unwrap_err().to_string();
         assert!(
             refused.contains("trials.jsonl.zst cannot be read after line "),
