@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::Args;
 use serde_json::Value;
 
-use super::sweep::{self, SweepArgs, SweepCommand};
+use super::sweep::{self, SweepArgs, SweepCommand, TypedProgram};
 use crate::build::user;
 use crate::config::catalogue;
 use crate::options::folder;
@@ -94,7 +94,10 @@ pub(crate) fn run(project: &Project, arguments: &CompareArgs) -> Result<Exit> {
         config,
         page: Some(page),
         goes_on: false,
-        program: arguments.program.clone(),
+        program: arguments.program.clone().map(|folder| TypedProgram {
+            folder,
+            arguments: arguments.arguments.clone(),
+        }),
     };
     let sweep = match &arguments.program {
         Some(folder) if command.config.is_some() => {

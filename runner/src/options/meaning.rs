@@ -63,15 +63,24 @@ pub(crate) fn asked(
         seed: selection.seed.unwrap_or(1),
         timeout_s: selection.timeout.unwrap_or(60.0),
         instrument,
-        program: program.map(|it| WholeProgram {
-            folder: it
-                .folder
-                .map(|folder| project.checkout.shown_without_folders(&folder).into()),
-            ..it
-        }),
+        program: program.map(|it| without_folders(project, it)).transpose()?,
     };
     check(&asked, selection.shard)?;
     Ok((asked, branches))
+}
+
+/// A program of the user as results have it, which tell no folder of the machine.
+fn without_folders(project: &Project, program: WholeProgram) -> Result<WholeProgram> {
+    let here = std::env::current_dir().context("the current folder cannot be read")?;
+    let checkout = &project.checkout;
+    let shown = |it: &String| checkout.shown_argument(it, &here);
+    Ok(WholeProgram {
+        arguments: program.arguments.iter().map(shown).collect(),
+        folder: program
+            .folder
+            .map(|folder| checkout.shown_without_folders(&folder).into()),
+        ..program
+    })
 }
 
 /// Why a row has a value.

@@ -145,10 +145,11 @@ fn package(folder: &Path, dependencies: &str, code: &str) -> String {
 fn a_program_of_the_user_is_built_with_each_branch_and_runs_in_its_folder_which_stays_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let sweeps = folder.path().join("sweeps").display().to_string();
-    let own = folder.path().join("mine");
+    let own = folder.path().canonicalize().unwrap().join("mine");
     let code = "rayon::join(|| (), || ()); println!(\"{:?}\", std::time::SystemTime::now()); \
-                assert!(std::env::args().eq([std::env::args().next().unwrap(), \"--an\".into(), \"argument\".into()])); \
-                assert!(std::path::Path::new(\"src/main.rs\").exists());";
+                let told: Vec<String> = std::env::args().skip(1).collect(); \
+                let here = std::env::current_dir().unwrap().display().to_string(); \
+                assert_eq!(told, [\"--an\", \"argument\", &here]);";
     let own_shown = package(&own, "rayon = \"1.10\"", code);
     let words = |argument| {
         [
@@ -169,7 +170,7 @@ fn a_program_of_the_user_is_built_with_each_branch_and_runs_in_its_folder_which_
                 "--format",
                 "json",
             ],
-            &["--output", &sweeps, "--", "--an", argument],
+            &["--output", &sweeps, "--", "--an", argument, &own_shown],
         ]
         .concat()
         .into_iter()

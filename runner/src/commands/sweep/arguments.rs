@@ -106,8 +106,14 @@ pub(crate) struct SweepCommand {
     /// Whether the same command line goes on after an interruption; otherwise that takes
     /// `--resume`.
     pub(crate) goes_on: bool,
-    /// Where the program of the user is that a sweep compares.
-    pub(crate) program: Option<PathBuf>,
+    /// The program of the user that a sweep compares, as it was typed.
+    pub(crate) program: Option<TypedProgram>,
+}
+
+/// A program of the user on the command line.
+pub(crate) struct TypedProgram {
+    pub(crate) folder: PathBuf,
+    pub(crate) arguments: Vec<String>,
 }
 
 impl SweepCommand {

@@ -18,7 +18,7 @@ use crate::run::sweep::Tally;
 use crate::stop::Exit;
 use crate::system::host_lock::HostLock;
 
-pub(crate) use arguments::{HELP, SweepArgs, SweepCommand};
+pub(crate) use arguments::{HELP, SweepArgs, SweepCommand, TypedProgram};
 
 pub(crate) fn run(project: &Project, arguments: &SweepArgs) -> Result<Exit> {
     let config = project.elsewhere(arguments.selection.definition.branches.as_deref())?;

@@ -23,16 +23,16 @@ pub(super) fn resume(
 ) -> Result<Ready> {
     let manifest = sweep.manifest()?;
     if let Some(program) = &manifest.asked.program {
-        let Some(folder) = &command.program else {
+        let Some(typed) = &command.program else {
             bail!(Stop::BadInput(format!(
                 "{} compares `{}`, whose folder results do not keep: go on by \
-                 `cargo runner compare --resume {} --program DIR`",
+                 `cargo runner compare --resume {} --program DIR -- ARGUMENTS`",
                 manifest.name,
                 program.binary,
                 project.reference_to(&sweep)
             )));
         };
-        let found = user::find(folder, Some(&program.binary), &program.arguments)?;
+        let found = user::find(&typed.folder, Some(&program.binary), &typed.arguments)?;
         catalogue::list_user(found);
     }
     if !manifest.shards.is_empty() {
