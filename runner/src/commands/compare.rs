@@ -45,12 +45,7 @@ pub(crate) struct CompareArgs {
     #[command(flatten)]
     sweep: SweepArgs,
     /// Arguments of the program
-    #[arg(
-        last = true,
-        value_name = "ARGUMENT",
-        requires = "program",
-        conflicts_with = "resume"
-    )]
+    #[arg(last = true, value_name = "ARGUMENT", requires = "program")]
     arguments: Vec<String>,
 }
 
@@ -146,4 +141,40 @@ fn page(
         as_typed: is_begun_here,
     }
     .text(format, columns_of_stdout())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        compare: CompareArgs,
+    }
+
+    #[test]
+    fn a_program_is_named_again_with_its_arguments_to_go_on_and_not_without_a_folder() {
+        let parsed = |words: &str| {
+            let words = ["compare"].into_iter().chain(words.split(' '));
+            Line::try_parse_from(words).map(|it| it.compare.arguments)
+        };
+        for words in [
+            "master champion --program dir -- --an x",
+            "--resume --program dir -- --an x",
+        ] {
+            assert_eq!(parsed(words).unwrap(), ["--an", "x"], "{words}");
+        }
+        for words in [
+            "master champion -- --an x",
+            "master champion --bin it",
+            "master champion --program dir --workloads tsp",
+            "--resume --program dir --bin it",
+            "--program dir",
+        ] {
+            parsed(words).unwrap_err();
+        }
+    }
 }
