@@ -1,4 +1,4 @@
-//! One closure, once on every worker of a pool.
+//! Broadcasts: one closure runs once on every worker of a pool.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::scope::local_scopes::Awaited;
 use crate::spawn;
 use crate::unwind;
 
-/// What a broadcast closure is told about the worker it runs on.
+/// The context of a broadcast closure: it describes the worker on which the closure runs.
 ///
 /// ```
 /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
@@ -34,7 +34,7 @@ impl BroadcastContext<'_> {
         body(BroadcastContext { worker })
     }
 
-    /// Position of this worker in the pool: `0..num_threads`.
+    /// Returns the index of this worker in the pool: `0..num_threads`.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
@@ -45,7 +45,7 @@ impl BroadcastContext<'_> {
         self.worker.index()
     }
 
-    /// How many workers run this broadcast: all of the pool.
+    /// Returns the number of workers that run this broadcast: all workers of the pool.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
@@ -69,8 +69,8 @@ impl fmt::Debug for BroadcastContext<'_> {
 
 /// Runs `op` once on every worker of the current pool and returns the results by worker index.
 ///
-/// A worker runs its share when its own queue is empty, before it steals. Meanwhile the caller goes
-/// on with other work if it is a worker, and blocks if not.
+/// A worker runs its share when its own queue is empty, before it steals. A caller that is a worker
+/// runs other jobs meanwhile. Any other caller blocks.
 ///
 /// ```
 /// let squares = rayon_core::broadcast(|context| context.index() * context.index());
@@ -79,8 +79,9 @@ impl fmt::Debug for BroadcastContext<'_> {
 ///
 /// # Panics
 ///
-/// With the panic of one of the shares, after all have ended. As in [`scope()`](crate::scope()), the
-/// other payloads are dropped, and may panic.
+/// Resumes the panic of one of the shares, after all shares have ended. As in
+/// [`scope()`](crate::scope()), the payloads of other panics are dropped, and such a drop may panic
+/// without harm.
 pub fn broadcast<OP, R>(op: OP) -> Vec<R>
 where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
@@ -90,10 +91,10 @@ where
     broadcast_in(op, unsafe { registry::current() })
 }
 
-/// Runs `op` once on every worker of the current pool, some time, and returns at once.
+/// Runs `op` once on every worker of the current pool at some later time, and returns at once.
 ///
-/// Each panicking share goes to the pool's panic handler, or aborts the process. So does a panic of
-/// what `op` captured when it is dropped, which the last share does.
+/// The panic of a share goes to the pool's panic handler, or aborts the process. The last share
+/// drops `op` with its captures. A panic of that drop is treated in the same way.
 ///
 /// ```
 /// use std::sync::mpsc;
@@ -151,8 +152,8 @@ pub(crate) fn spawn_broadcast_in<OP>(op: OP, registry: &Arc<Registry>)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
-    // A job each, not one that all share: who drops what `op` captured is then one of the shares,
-    // inside of what its panics are taken from.
+    // Each worker gets a job of its own; they do not share one. So one of the shares drops the
+    // captures of `op`, at a place where panics are caught.
     let op = Arc::new(op);
     let ops = vec![op; registry.num_threads()];
     let share = |op: Arc<OP>| {

@@ -16,7 +16,7 @@ type NameClosure = Box<dyn FnMut(usize) -> String>;
 type PanicHandler = Box<dyn Fn(Payload) + Send + Sync>;
 type IndexHandler = Box<dyn Fn(usize) + Send + Sync>;
 
-/// What the pool calls back.
+/// The callbacks of a pool.
 #[derive(Default)]
 pub(crate) struct Handlers {
     pub(crate) panic: Option<PanicHandler>,
@@ -24,7 +24,7 @@ pub(crate) struct Handlers {
     pub(crate) exit: Option<IndexHandler>,
 }
 
-/// The options, settled.
+/// The final options of a pool.
 pub(crate) struct PoolPlan {
     pub(crate) workers: usize,
     pub(crate) adopts_current_thread: bool,
@@ -36,7 +36,7 @@ pub(crate) struct PoolPlan {
 
 /// Options for a [`ThreadPool`] or for the global pool.
 ///
-/// Every setter takes the builder and gives it back:
+/// Every setter takes the builder and returns it:
 ///
 /// ```
 /// # fn main() -> Result<(), rayon_core::ThreadPoolBuildError> {
@@ -49,7 +49,7 @@ pub(crate) struct PoolPlan {
 /// # }
 /// ```
 ///
-/// `S` says how threads are started. It is [`std::thread::Builder`] unless
+/// `S` determines how the pool starts its threads. It is [`std::thread::Builder`] unless
 /// [`spawn_handler`](Self::spawn_handler) changes it.
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     /// 0: by environment or by the number of CPUs.
@@ -77,7 +77,8 @@ impl Default for ThreadPoolBuilder {
 }
 
 impl ThreadPoolBuilder {
-    /// A builder with default options: as many threads as the environment or the machine says.
+    /// Creates a builder with default options. The environment or the machine determines the number
+    /// of threads.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().build().unwrap();
@@ -87,12 +88,12 @@ impl ThreadPoolBuilder {
         Self::default()
     }
 
-    /// Builds a pool whose threads may borrow from the caller, and ends it before returning.
+    /// Builds a pool whose threads may borrow from the caller, and ends the pool before it returns.
     ///
-    /// `wrapper` is called on each new thread and must call [`ThreadBuilder::run`]; it may set up
-    /// whatever jobs shall find on their thread. `with_pool` is called on this thread. When it
-    /// returns the pool ends, its threads are joined, thread-locals included, and its result is
-    /// returned.
+    /// Each new thread calls `wrapper`, which must call [`ThreadBuilder::run`]. Before that it may
+    /// set up whatever jobs should find on their thread. The calling thread calls `with_pool`. When
+    /// that returns, the pool ends. This function joins all threads, with their thread-locals, and
+    /// then returns the result of `with_pool`.
     ///
     /// ```
     /// # fn main() -> Result<(), rayon_core::ThreadPoolBuildError> {
@@ -111,11 +112,12 @@ impl ThreadPoolBuilder {
     ///
     /// # Errors
     ///
-    /// If a thread cannot be started.
+    /// Returns an error if a thread cannot be started.
     ///
     /// # Panics
     ///
-    /// With the panic of `with_pool` or of a `wrapper`, after all threads have ended.
+    /// Resumes the panic of `with_pool`, after all threads have ended. If only a `wrapper` panics,
+    /// this function panics with a message of its own.
     pub fn build_scoped<W, F, R>(self, wrapper: W, with_pool: F) -> Result<R, ThreadPoolBuildError>
     where
         W: Fn(ThreadBuilder) + Sync,
@@ -134,8 +136,8 @@ impl ThreadPoolBuilder {
                 // The threads end because the pool is dropped here, also when `with_pool` panics.
                 Ok(with_pool(&pool))
             });
-            // The scope waits for their closures alone: what they keep in thread-locals would still
-            // be there, and they would still count against a limit of threads.
+            // The scope waits only for the closures of the threads. Their thread-locals would still
+            // exist, and the threads would still count against a limit.
             let mut has_panicked = false;
             for thread in started {
                 if let Err(payload) = thread.join() {
@@ -144,7 +146,7 @@ impl ThreadPoolBuilder {
                 }
             }
             let result = outcome.unwrap_or_else(|payload| unwind::resume(payload));
-            // In the words of the standard library, which does not know any more.
+            // The text of the standard library, which does not know about these panics any more.
             assert!(!has_panicked, "a scoped thread panicked");
             result
         })
@@ -152,7 +154,7 @@ impl ThreadPoolBuilder {
 }
 
 impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
-    /// Builds a pool. Returns as soon as its threads are started; they may not have come up yet.
+    /// Builds a pool. It returns as soon as the threads are started; some of them may not run yet.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
@@ -161,19 +163,21 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     ///
     /// # Errors
     ///
-    /// If a thread cannot be started, or if [`use_current_thread`](Self::use_current_thread) was
-    /// asked for on a thread that is a worker. Workers that were started already end again.
+    /// Returns an error if a thread cannot be started. It also returns one if
+    /// [`use_current_thread`](Self::use_current_thread) was called and the calling thread is a
+    /// worker already. In both cases, workers that were started already end again.
     ///
     /// # Panics
     ///
-    /// With the panic of the thread name closure or of the spawn handler.
+    /// Resumes the panic of the thread name closure or of the spawn handler.
     pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
         self.start().map(ThreadPool::new_from)
     }
 
-    /// Builds the pool that is used wherever no other is named, and waits until its workers run.
+    /// Builds the global pool, which serves all calls that name no other pool, and waits until its
+    /// workers run.
     ///
-    /// Without this call it is built with default options when it is first needed.
+    /// Without this call, the global pool is built with default options when it is first needed.
     ///
     /// ```
     /// rayon_core::ThreadPoolBuilder::new().num_threads(2).build_global().unwrap();
@@ -184,7 +188,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     ///
     /// # Errors
     ///
-    /// As [`build`](Self::build), and if the global pool was built, or tried to be built, before.
+    /// Returns an error as [`build`](Self::build) does. It also returns one if the global pool was
+    /// built before, or an attempt to build it failed before.
     pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
         registry::build_global(|| self.start())?.wait_until_up();
         Ok(())
@@ -200,16 +205,16 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
             handlers: self.handlers,
         };
         let mut spawn = self.spawn;
-        // The closure owns it, as the pool is ended if its drop panics.
+        // The closure owns the handler: if the handler panics when it is dropped, the pool ends.
         Registry::start(plan, move |thread| spawn.spawn(thread))
     }
 }
 
 impl<S> ThreadPoolBuilder<S> {
-    /// Starts threads with `spawn` in place of [`std::thread::Builder`].
+    /// Starts threads with `spawn` instead of [`std::thread::Builder`].
     ///
-    /// `spawn` must arrange that [`ThreadBuilder::run`] is called on a new thread, and should
-    /// honour the name and the stack size it is told. The pool never joins such threads.
+    /// `spawn` must arrange that a new thread calls [`ThreadBuilder::run`]. It should honour the
+    /// name and the stack size of its argument. The pool never joins such threads.
     ///
     /// ```
     /// # fn main() -> Result<(), rayon_core::ThreadPoolBuildError> {
@@ -239,7 +244,7 @@ impl<S> ThreadPoolBuilder<S> {
         }
     }
 
-    /// Names worker `i` by `closure(i)`. Without it workers have no name.
+    /// Names worker `i` with the result of `closure(i)`. Without this call, workers have no name.
     ///
     /// ```
     /// let builder = rayon_core::ThreadPoolBuilder::new().num_threads(2);
@@ -255,11 +260,11 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Sets the number of workers; 0, the default, leaves it to `RAYON_NUM_THREADS`, then to the
-    /// older `RAYON_RS_NUM_CPUS`, then to [`std::thread::available_parallelism`].
+    /// Sets the number of workers. With 0, the default, the variable `RAYON_NUM_THREADS` decides,
+    /// then the older `RAYON_RS_NUM_CPUS`, then [`std::thread::available_parallelism`].
     ///
-    /// More than [`max_num_threads`](crate::max_num_threads) become that many. The number never
-    /// changes while the pool lives.
+    /// A number above [`max_num_threads`](crate::max_num_threads) is reduced to that maximum. The
+    /// number of workers never changes while the pool lives.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(5).build().unwrap();
@@ -270,11 +275,11 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Makes the calling thread worker 0 of the pool, for the rest of its life.
+    /// Makes the calling thread worker 0 of the pool, for the rest of the thread's life.
     ///
-    /// Only `num_threads - 1` threads are started. The calling thread does the pool's work only
+    /// The pool starts only `num_threads - 1` threads. The calling thread works for the pool only
     /// while it is inside a call of this crate that waits or yields. Start and exit handlers do not
-    /// run for it. Its share of the pool is never freed.
+    /// run for it. The memory of this worker is never freed.
     ///
     /// ```
     /// use rayon_core::ThreadPoolBuilder;
@@ -292,10 +297,11 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Takes panics that nobody waits for: those of spawned jobs and of start and exit handlers.
+    /// Handles panics that no thread waits for: those of spawned jobs and of start and exit
+    /// handlers.
     ///
-    /// It runs on the worker that panicked, maybe on several at once. Without a handler, or if it
-    /// panics itself, such a panic aborts the process.
+    /// The handler runs on the worker that panicked, perhaps on several workers at once. Without a
+    /// handler, or if the handler panics itself, such a panic aborts the process.
     ///
     /// ```
     /// use std::sync::{Mutex, mpsc};
@@ -332,7 +338,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Lets workers take their own jobs oldest first.
+    /// Makes workers take the oldest of their own jobs first.
     ///
     /// ```
     /// # #![allow(deprecated)]
@@ -354,7 +360,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Calls `start_handler` with the worker's index on each worker, before its first job.
+    /// Calls `start_handler` on each worker before its first job, with the worker's index.
     ///
     /// ```
     /// use std::cell::Cell;
@@ -375,7 +381,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Calls `exit_handler` with the worker's index on each worker, after its last job.
+    /// Calls `exit_handler` on each worker after its last job, with the worker's index.
     ///
     /// ```
     /// use std::sync::{Mutex, mpsc};

@@ -1,4 +1,5 @@
-//! The options as they were called before the builder; kept for programs that still use them.
+//! The options under their former name, from before the builder. They are kept for programs that
+//! still use them.
 
 use std::error::Error;
 use std::fmt;
@@ -25,7 +26,7 @@ pub struct Configuration {
 // The deprecated type's own methods.
 #[allow(deprecated)]
 impl Configuration {
-    /// Default options.
+    /// Creates default options.
     pub fn new() -> Self {
         Self::default()
     }
@@ -34,7 +35,7 @@ impl Configuration {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// As that function.
     pub fn build(self) -> Result<ThreadPool, Box<dyn Error + 'static>> {
         self.builder.build().map_err(Into::into)
     }
@@ -119,7 +120,7 @@ impl fmt::Debug for Configuration {
 ///
 /// # Errors
 ///
-/// As there.
+/// As that function.
 #[deprecated(note = "use `ThreadPoolBuilder::build_global`")]
 // Takes the deprecated type.
 #[allow(deprecated)]

@@ -1,8 +1,8 @@
 //! One word that says whether something has happened, and whether the one thread that waits for it
 //! must be woken.
 //!
-//! A latch has exactly one owner, the worker that waits on it: "sleepy" and "asleep" are states of
-//! that thread, and two threads could not share them. Anyone may set it, once.
+//! A latch has exactly one owner, the worker that waits on it. "Sleepy" and "sleeping" are states
+//! of that thread, and two threads could not share them. Any thread may set it, once.
 //!
 //! | word | state    | meaning                                            | left by               |
 //! |------|----------|----------------------------------------------------|-----------------------|
@@ -12,7 +12,7 @@
 //! | 3    | set      | set, for good                                      | nobody                |
 //!
 //! Every step is a read-modify-write of this one word, so setter and owner always agree on who came
-//! first; the rest of the handshake is in `sleep/README.md`, section 4.
+//! first. Section 4 of `sleep/README.md` describes the rest of the handshake.
 
 use crate::sync::modelled::{AtomicUsize, Ordering};
 
@@ -29,33 +29,33 @@ pub(crate) struct CoreLatch {
 assert_size!(CoreLatch: 8);
 
 impl CoreLatch {
-    /// An unset latch; its owner is the thread that waits on it.
+    /// Creates an unset latch. Its owner is the thread that waits on it.
     pub(crate) fn new() -> Self {
         Self {
             state: AtomicUsize::new(UNSET),
         }
     }
 
-    /// Whether the latch is set. If so, all that its setter did before is visible.
+    /// Returns whether the latch is set. If so, everything that its setter did before is visible.
     #[inline]
     pub(crate) fn probe(&self) -> bool {
-        // ORDERING: Acquire, pairs with the swap in `set`: a set latch publishes the result it
+        // ORDERING: Acquire, pairs with the swap in `set`: a set latch publishes the result that it
         // stands for.
         self.state.load(Ordering::Acquire) == SET
     }
 
-    /// The owner is about to block on this latch; `false` only if it is set.
+    /// The owner is about to block on this latch. Returns `false` only if the latch is set.
     pub(crate) fn try_get_sleepy(&self) -> bool {
         self.try_step(UNSET, SLEEPY)
     }
 
-    /// The owner, sleepy, commits itself to block: from here on a setter will wake it. `false` only
-    /// if the latch is set.
+    /// The sleepy owner commits itself to block: from here on a setter will wake it. Returns
+    /// `false` only if the latch is set.
     pub(crate) fn try_fall_asleep(&self) -> bool {
         self.try_step(SLEEPY, SLEEPING)
     }
 
-    /// The owner is awake again, for whatever reason. Does nothing to a latch that is set.
+    /// The owner is awake again, for any reason. Does nothing to a latch that is set.
     pub(crate) fn wake_up(&self) {
         if !self.probe() {
             // May fail only because the latch was set meanwhile.
@@ -63,21 +63,22 @@ impl CoreLatch {
         }
     }
 
-    /// Sets the latch; `true` means that the owner is blocked on it, and the caller must wake it.
+    /// Sets the latch. Returns `true` if the owner is blocked on it, and the caller must wake the
+    /// owner.
     ///
     /// # Safety
     ///
-    /// `this` must be valid until the swap. After it the owner may have freed the latch, so the
-    /// caller must not read anything through it any more, and must have taken beforehand what it
-    /// needs to find the owner.
+    /// `this` must be valid until the swap. After the swap the owner may have freed the latch. So
+    /// the caller must not read anything through it any more. Before the call, it must have taken
+    /// what it needs to find the owner.
     #[inline]
     pub(crate) unsafe fn set(this: *const Self) -> bool {
         // SAFETY: the caller promises that the latch lives until the swap, which is this
         // reference's only use.
         let state = unsafe { &(*this).state };
-        // ORDERING: SeqCst like every step; of it correctness needs Release, for `probe`, and
-        // Acquire, so that what the owner did before it fell asleep is visible to the thread that
-        // now wakes it.
+        // ORDERING: SeqCst like every step. Correctness needs two parts of it: Release, for
+        // `probe`, and Acquire. Acquire makes everything that the owner did before it fell asleep
+        // visible to the thread that now wakes it.
         state.swap(SET, Ordering::SeqCst) == SLEEPING
     }
 

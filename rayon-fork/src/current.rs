@@ -1,10 +1,10 @@
-//! What a thread may ask about the pool it works for, and how it lends that pool a hand.
+//! Functions by which a thread asks about its pool, or runs one of the pool's jobs.
 
 use crate::hooks;
 use crate::registry::{self, Worker};
 use crate::sleep;
 
-/// What [`yield_now`] or [`yield_local`] came to.
+/// The result of [`yield_now`] or [`yield_local`].
 ///
 /// ```
 /// use rayon_core::{Yield, yield_now};
@@ -20,9 +20,9 @@ use crate::sleep;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Yield {
-    /// A job was found and has run.
+    /// The worker found a job and ran it.
     Executed,
-    /// There was none.
+    /// There was no job to run.
     Idle,
 }
 
@@ -32,10 +32,10 @@ impl Yield {
     }
 }
 
-/// Runs one waiting job of the current pool, from wherever it waits, on the calling worker. `None`
-/// if the thread is no worker. Never blocks.
+/// Runs one waiting job of the current pool on the calling worker, wherever that job waits. Returns
+/// `None` if the calling thread is no worker. Never blocks.
 ///
-/// For a worker that waits for something the pool does not know of, such as a flag.
+/// Use this on a worker that waits for something the pool does not know of, such as a flag.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -57,7 +57,7 @@ pub fn yield_now() -> Option<Yield> {
     Some(Yield::from_executed(worker.run_one(Worker::find_any_job)))
 }
 
-/// As [`yield_now`], but only a job that waits in the calling worker's own queues.
+/// As [`yield_now`], but runs only a job that waits in the calling worker's own queues.
 ///
 /// ```
 /// use rayon_core::{Yield, yield_local};
@@ -76,9 +76,10 @@ pub fn yield_local() -> Option<Yield> {
     Some(Yield::from_executed(worker.run_one(Worker::take_local)))
 }
 
-/// The calling thread's index in its pool, `0..num_threads`; `None` if it is no worker.
+/// Returns the calling thread's index in its pool, `0..num_threads`, or `None` if the thread is no
+/// worker.
 ///
-/// Two pools have workers of the same index.
+/// Workers of different pools may have the same index.
 ///
 /// ```
 /// use rayon_core::current_thread_index;
@@ -92,10 +93,10 @@ pub fn current_thread_index() -> Option<usize> {
     Worker::with_current(|worker| worker.map(Worker::index))
 }
 
-/// Whether the calling worker's own queue holds jobs; `None` if the thread is no worker.
+/// Returns whether the calling worker's own queue holds jobs, or `None` if the thread is no worker.
 ///
-/// A hint for code that decides whether to split further: an empty queue means that thieves took
-/// everything.
+/// This is a hint for code that decides whether to split its work further. An empty queue means
+/// that thieves took everything.
 ///
 /// ```
 /// use rayon_core::current_thread_has_pending_tasks;
@@ -113,7 +114,8 @@ pub fn current_thread_has_pending_tasks() -> Option<bool> {
     Worker::with_current(|worker| worker.map(Worker::has_local_jobs))
 }
 
-/// Number of workers of the current pool. Starts the global pool if the thread is no worker.
+/// Returns the number of workers of the current pool. Starts the global pool if the calling thread
+/// is no worker.
 ///
 /// ```
 /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
@@ -128,7 +130,8 @@ pub fn current_num_threads() -> usize {
     hooks::threads_to_split_for(workers)
 }
 
-/// The most workers that a pool can have: 65 535, or 255 where pointers have 32 bits.
+/// Returns the largest number of workers that a pool can have: 65 535, or 255 where pointers have
+/// 32 bits.
 ///
 /// ```
 /// let wanted = 100_000;

@@ -1,13 +1,13 @@
 //! The only door to the deque library: another deque can be put behind these names.
 
-// Jobs are shared lazily with the feature `demand`, where there are atomics of 64 bits; else they
-// are public.
+// With the feature `demand`, jobs are shared lazily if the target has atomics of 64 bits. Otherwise
+// they are public.
 #[cfg_attr(
     not(all(feature = "demand", target_has_atomic = "64")),
     path = "deque/lazy_off.rs"
 )]
 mod lazy;
-// Compiled into every build that can, but used where jobs are shared lazily.
+// Every build that can compiles it, but only builds that share jobs lazily use it.
 #[cfg(target_has_atomic = "64")]
 #[allow(dead_code)]
 pub(crate) mod on_demand;
@@ -29,7 +29,7 @@ pub(crate) fn settle<T>(mut attempt: impl FnMut() -> Steal<T>) -> Option<T> {
     }
 }
 
-/// What this file adds to the variant's name.
+/// This file's part of the variant's name.
 pub(crate) const MODIFIER: &str = match (cfg!(feature = "demand"), SHARES_LAZILY) {
     (true, true) => "+demand",
     (true, false) => "+demand-is-missing-here",

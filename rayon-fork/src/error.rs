@@ -3,9 +3,9 @@
 use std::error::Error;
 use std::{fmt, io};
 
-/// Why a pool could not be built.
+/// The reason why a pool could not be built.
 ///
-/// Returned by [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build) and its siblings.
+/// [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build) and its siblings return it.
 ///
 /// ```
 /// use rayon_core::ThreadPoolBuilder;
@@ -23,7 +23,7 @@ pub struct ThreadPoolBuildError {
     kind: Kind,
 }
 
-/// Named as in the published crate, since `{:?}` shows the names.
+/// The names are those of the published crate, because `{:?}` shows them.
 #[derive(Debug)]
 enum Kind {
     GlobalPoolAlreadyInitialized,

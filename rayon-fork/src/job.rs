@@ -1,4 +1,4 @@
-//! Work that waits in a queue: who owns its memory, and how it is run exactly once.
+//! Jobs that wait in a queue: who owns their memory, and how each runs exactly once.
 
 use std::cell::UnsafeCell;
 use std::ptr;
@@ -20,7 +20,7 @@ pub(crate) trait Job {
     unsafe fn execute(this: *const ());
 }
 
-/// Two words that say where a job is and how to run it. What the queues hold.
+/// Two words that say where a job is and how to run it. The queues hold these.
 ///
 /// A `JobRef` is a promise to run the job: it must be executed exactly once, never dropped.
 pub(crate) struct JobRef {
@@ -30,8 +30,8 @@ pub(crate) struct JobRef {
 
 assert_size!(JobRef: 16);
 
-// SAFETY: a `JobRef` is only made by `JobRef::new`, whose caller vouches that the job may run on
-// any thread; the two words themselves are plain data.
+// SAFETY: only `JobRef::new` makes a `JobRef`, and its caller vouches that the job may run on any
+// thread. The two words themselves are plain data.
 unsafe impl Send for JobRef {}
 
 impl JobRef {
@@ -46,17 +46,17 @@ impl JobRef {
         }
     }
 
-    /// Whether this is the reference to the job at `job`.
+    /// Returns whether this is the reference to the job at `job`.
     ///
-    /// The address decides: two live jobs never share one, since no job that is asked for here has
-    /// size zero.
+    /// The address decides. Two live jobs never share one, because no job that this is called for
+    /// has size zero.
     #[inline]
     pub(crate) fn leads_to<J>(&self, job: *const J) -> bool {
         const { assert!(size_of::<J>() > 0) };
         ptr::eq(self.job, job.cast())
     }
 
-    /// Addresses of the job and of the function that runs it: who it is to `hooks`.
+    /// Returns the addresses of the job and of its function, which identify the job to `hooks`.
     #[inline]
     pub(crate) fn place(&self) -> (usize, usize) {
         (self.job as usize, self.execute as usize)
@@ -87,7 +87,7 @@ impl crate::deque::TwoWords for JobRef {
     }
 }
 
-/// What a stack job has come to.
+/// The state of a stack job.
 enum Progress<R> {
     Waiting,
     Returned(R),
@@ -101,7 +101,7 @@ pub(crate) struct StackJob<L, F, R> {
     progress: UnsafeCell<Progress<R>>,
 }
 
-// A latch, a closure that may be gone, and a result that may be none or a panic.
+// A latch, a closure that may be gone, and a result that may be absent or a panic.
 assert_size!(StackJob<crate::core_latch::CoreLatch, usize, usize>: 8 + 16 + 24);
 
 impl<L, F, R> StackJob<L, F, R>
@@ -110,8 +110,8 @@ where
     F: FnOnce(bool) -> R + Send,
     R: Send,
 {
-    /// A job that runs `work`. The argument of `work` says whether it *migrated*, that is, whether
-    /// it was run through a [`JobRef`] and not by [`StackJob::run_inline`] with `false`.
+    /// Creates a job that runs `work`. The argument of `work` says whether it *migrated*. A job has
+    /// migrated unless [`StackJob::run_inline`] ran it with `false`.
     #[inline]
     pub(crate) fn new(latch: L, work: F) -> Self {
         Self {
@@ -131,8 +131,7 @@ where
         unsafe { JobRef::new(self) }
     }
 
-    /// Runs the work on the owner's own stack, moved out of its slot. A panic goes straight
-    /// through.
+    /// Moves the work out of its slot and runs it on the owner's own stack. A panic passes through.
     ///
     /// # Safety
     ///
@@ -145,20 +144,20 @@ where
             .expect("a job taken back was not run")(migrated)
     }
 
-    /// As [`Self::run_inline`], from where the work lies.
+    /// As [`Self::run_inline`], but runs the work where it lies.
     ///
     /// # Safety
     ///
     /// As [`Self::run_inline`].
     #[inline]
     pub(crate) unsafe fn run_in_place(&self, migrated: bool) -> R {
-        // SAFETY: there is no other reference to the job left that could lead anyone here.
+        // SAFETY: no other reference to the job is left, so no other thread can come here.
         let work = unsafe { (*self.work.get()).take() }.expect("a job taken back was not run");
         hooks::count(Event::JobExecuted);
         work(migrated)
     }
 
-    /// The result, after the latch was seen set. Resumes the panic of a job that panicked.
+    /// Returns the result after the latch was seen set. Resumes the panic of a job that panicked.
     #[inline]
     pub(crate) fn into_result(self) -> R {
         match self.into_outcome() {
@@ -167,7 +166,7 @@ where
         }
     }
 
-    /// The result, or the panic, after the latch was seen set.
+    /// Returns the result or the panic, after the latch was seen set.
     #[inline]
     pub(crate) fn into_outcome(self) -> Result<R, Payload> {
         match self.progress.into_inner() {
@@ -177,14 +176,15 @@ where
         }
     }
 
-    /// Drops the panic of a job that panicked, as another one comes out. The result of a job that
-    /// returned stays where it is.
+    /// Drops the panic of a job that panicked, because the caller resumes another one. The result
+    /// of a job that returned stays in place.
     ///
     /// # Safety
     ///
     /// The latch was seen set.
     pub(crate) unsafe fn discard_panic(&self) {
-        // SAFETY: who ran the job does not touch it any more, and here is its owner.
+        // SAFETY: the thread that ran the job does not touch it any more, and the caller is its
+        // owner.
         let progress = unsafe { &mut *self.progress.get() };
         if let Progress::Panicked(_) = progress {
             if let Progress::Panicked(payload) = std::mem::replace(progress, Progress::Waiting) {
@@ -202,8 +202,8 @@ where
 {
     unsafe fn execute(this: *const ()) {
         let this: *const Self = this.cast();
-        // The waiting frame holds this job: unwinding past the latch would leave it waiting for
-        // ever.
+        // The waiting frame holds this job. If this unwound past the latch, the owner would wait
+        // for ever.
         let fatal = Fatal::<THE_END_OF_A_JOB>::unless_done();
         local_scopes::begin_other_job();
         // SAFETY: the job is alive (contract), and only the one thread that executes it looks into
@@ -217,7 +217,7 @@ where
         hooks::job_ended();
         // SAFETY: as for `work`; the owner reads it after it has seen the latch set.
         unsafe { *(*this).progress.get() = progress };
-        // SAFETY: the latch is alive, since its owner waits for it; nothing is read through `this`
+        // SAFETY: the latch is alive, since its owner waits for it. Nothing is read through `this`
         // afterwards, because from here on the owner may return and free the frame.
         unsafe { L::set(ptr::addr_of!((*this).latch)) };
         fatal.disarm();
@@ -234,12 +234,12 @@ assert_size!(HeapJob<usize>: 8);
 impl<F: FnOnce() + Send> HeapJob<F> {
     /// # Safety
     ///
-    /// What `work` borrows outlives its execution. `work` does not unwind: the scheduler has
-    /// nowhere to take a panic from here. If it does, the process aborts, since the frames below
-    /// may be those of a join or a scope, which others point into.
+    /// The borrows of `work` outlive its execution. `work` does not unwind: the scheduler cannot
+    /// pass a panic on from here. If it does unwind, the process aborts. The frames below may be
+    /// those of a join or a scope, into which other threads hold pointers.
     pub(crate) unsafe fn new_ref(work: F) -> JobRef {
         let job: *const Self = Box::into_raw(Box::new(Self { work }));
-        // SAFETY: the box is leaked until `execute` takes it back; our caller vouches for borrows.
+        // SAFETY: the box is leaked until `execute` takes it back; the caller vouches for borrows.
         unsafe { JobRef::new(job) }
     }
 }
@@ -256,10 +256,10 @@ impl<F: FnOnce() + Send> Job for HeapJob<F> {
     }
 }
 
-/// Jobs that run oldest first although the deque they are announced on runs newest first.
+/// Jobs that run oldest first, although their deque runs newest first.
 ///
-/// Every job put in comes with a *token*: a job whose execution runs the oldest job of the FIFO.
-/// Tokens and jobs are equal in number, so a token never finds the FIFO empty.
+/// Each pushed job comes with a *token*: a job whose execution runs the oldest job of the FIFO.
+/// There are as many tokens as jobs, so a token never finds the FIFO empty.
 pub(crate) struct JobFifo {
     jobs: Injector<JobRef>,
 }
@@ -273,7 +273,7 @@ impl JobFifo {
         }
     }
 
-    /// Puts `job` in and returns the token to push on a deque.
+    /// Adds `job`, and returns the token to push on a deque.
     ///
     /// # Safety
     ///
@@ -287,8 +287,8 @@ impl JobFifo {
 
 impl Job for JobFifo {
     unsafe fn execute(this: *const ()) {
-        // SAFETY: `push`'s caller keeps the FIFO alive until its tokens were executed. Running the
-        // job below may end the scope that holds the FIFO, so the borrow ends before.
+        // SAFETY: `push`'s caller keeps the FIFO alive until its tokens were executed. The job
+        // below may end the scope that holds the FIFO, so the borrow ends before that job runs.
         let job = settle(|| unsafe { &*this.cast::<Self>() }.jobs.steal());
         job.expect("every token stands for one job").execute();
     }

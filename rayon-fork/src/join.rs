@@ -1,4 +1,4 @@
-//! Two closures, maybe in parallel: the operation that everything else is built of.
+//! Two closures, perhaps in parallel: the operation on which everything else is built.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,16 +11,18 @@ use crate::registry::{self, Worker};
 use crate::scope::local_scopes::Awaited;
 use crate::unwind::{self, Payload};
 
-/// Whether a second closure that nobody stole is called where it lies, or moved out of its slot
-/// first: wide loads right after the narrow stores that wrote it, which stall. With the move, a
-/// small join costs what it costs in the published crate; without, a quarter less. To move is the
-/// default, so that what differs from the published crate is the counters.
+/// Whether a second closure that no thief stole is called where it lies, or first moved out of its
+/// slot. The move makes wide loads right after the narrow stores that wrote the slot, and these
+/// stall. With the move, a small join costs as much as in the published crate; without it, a
+/// quarter less. The move is the default, so that only the counters differ from the published
+/// crate.
 const IN_PLACE_JOIN: bool = cfg!(feature = "in-place-join");
 
-/// What this file adds to the variant's name.
+/// This file's part of the variant's name.
 pub(crate) const MODIFIER: &str = if IN_PLACE_JOIN { "+in-place-join" } else { "" };
 
-/// What a closure of [`join_context`] is told about the thread it runs on.
+/// The context of a closure of [`join_context`]: it says whether the closure migrated to another
+/// thread.
 ///
 /// ```
 /// // Called by a thread that is no worker, the whole call moves into the pool.
@@ -29,7 +31,7 @@ pub(crate) const MODIFIER: &str = if IN_PLACE_JOIN { "+in-place-join" } else { "
 /// ```
 pub struct FnContext {
     migrated: bool,
-    /// Describes this thread, so it must not travel to another.
+    /// It describes this thread, so it must not be sent to another.
     _not_send: PhantomData<*mut ()>,
 }
 
@@ -42,12 +44,13 @@ impl FnContext {
         }
     }
 
-    /// Whether the closure may run on another thread than the one that called [`join_context`]. A
-    /// parallel iterator splits further after a migration, because one means that somebody was
-    /// idle.
+    /// Returns whether the closure may run on another thread than the caller of [`join_context`]. A
+    /// parallel iterator splits further after a migration, because a migration means that a worker
+    /// was idle.
     ///
-    /// True for both closures if the caller was no worker. Else false for the first closure, and
-    /// for the second true unless the call took it back from its own queue unexecuted.
+    /// This is true for both closures if the caller was no worker. Otherwise it is false for the
+    /// first closure. For the second closure it is true, unless the caller took it back from its
+    /// own queue before it ran.
     ///
     /// ```
     /// use rayon_core::join_context;
@@ -82,10 +85,10 @@ impl fmt::Debug for FnContext {
 
 /// Runs two closures, in parallel if another worker is free, and returns both results.
 ///
-/// The second closure is offered to thieves while the calling worker runs the first; if nobody took
-/// it, the caller runs it too. So a join that finds no thief costs little more than two calls, and
-/// programs split their work as finely as they like. Called from a thread that is no worker, the
-/// whole call moves into the global pool.
+/// While the calling worker runs the first closure, it offers the second one to thieves. If no
+/// thief took it, the caller runs it too. So a join that meets no thief costs little more than two
+/// calls, and programs may split their work finely. If the caller is no worker, the whole call
+/// moves into the global pool.
 ///
 /// ```
 /// fn sum(numbers: &[u64]) -> u64 {
@@ -102,8 +105,9 @@ impl fmt::Debug for FnContext {
 ///
 /// # Panics
 ///
-/// With the panic of either closure, after both have ended; if both panic, with that of the first.
-/// The other payload is dropped; if that panics, too, the first panic comes out none the less.
+/// Resumes the panic of either closure, after both have ended. If both panic, it resumes that of
+/// the first and drops the other payload. If that drop panics, too, the first panic still reaches
+/// the caller.
 pub fn join<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,
@@ -135,7 +139,8 @@ where
     join_by::<_, _, _, _, true>(oper_a, oper_b)
 }
 
-/// Both kinds of join, of which one is told where its closures run, and so may `SPLIT` by that.
+/// Runs both kinds of join. In one kind (`SPLITS`) the closures know where they run, and may split
+/// further by that.
 #[inline]
 fn join_by<A, B, RA, RB, const SPLITS: bool>(oper_a: A, oper_b: B) -> (RA, RB)
 where
@@ -160,8 +165,8 @@ where
             Err(payload) => wait_before_unwinding(worker, &job_b, payload),
         };
 
-        // Mostly the second job is still where we put it. Above it lie jobs that the first closure
-        // left behind, such as those spawned into an outer scope.
+        // Mostly the second job is still where this worker put it. Above it lie jobs that the first
+        // closure left behind, such as those spawned into an outer scope.
         let mut is_back = !job_b.latch.probe() && worker.try_take_back(&place);
         while !is_back && !job_b.latch.probe() {
             match worker.take_local() {
@@ -191,7 +196,8 @@ where
     })
 }
 
-/// The first closure panicked, but the second job may be running and use this frame.
+/// The first closure panicked, but the second job may still run and use this frame. Waits for its
+/// end, then resumes the panic.
 #[cold]
 fn wait_before_unwinding<F, R>(
     worker: &Worker,

@@ -1,4 +1,4 @@
-//! Signals that end a wait: one kind for each way in which the waiting thread may wait.
+//! Signals that end a wait, one kind for each way in which a thread may wait.
 
 mod outside;
 
@@ -13,14 +13,15 @@ use crate::sync::modelled::{AtomicUsize, Ordering};
 
 pub(crate) use outside::{LockLatch, MODIFIER, Outlook};
 
-/// Something that is set once and that somebody waits for.
+/// A flag that is set once, and that a thread waits for.
 pub(crate) trait Latch {
     /// Sets the latch and wakes its waiter if that is blocked.
     ///
     /// # Safety
     ///
-    /// `this` is alive when the call begins. The waiter may free it as soon as it is set, so
-    /// implementations take what they need through a raw pointer first and read nothing afterwards.
+    /// `this` is alive when the call begins. The waiting thread may free it as soon as it is set.
+    /// So implementations first take what they need through a raw pointer, and read nothing
+    /// afterwards.
     unsafe fn set(this: *const Self);
 }
 
@@ -29,15 +30,15 @@ pub(crate) struct SpinLatch<'r> {
     core: CoreLatch,
     registry: &'r Arc<Registry>,
     owner: usize,
-    /// The setter may be no worker of the owner's pool, so that nothing keeps that pool alive for
-    /// it.
+    /// The setter may be no worker of the owner's pool. Then nothing keeps that pool alive for the
+    /// setter.
     is_cross: bool,
 }
 
 assert_size!(SpinLatch<'_>: 32);
 
 impl<'r> SpinLatch<'r> {
-    /// Will be set by a worker of `owner`'s own pool.
+    /// Creates a latch that a worker of `owner`'s own pool sets.
     #[inline]
     pub(crate) fn new(owner: &'r Worker) -> Self {
         Self {
@@ -48,7 +49,7 @@ impl<'r> SpinLatch<'r> {
         }
     }
 
-    /// Will be set by a worker of another pool.
+    /// Creates a latch that a worker of another pool sets.
     pub(crate) fn cross(owner: &'r Worker) -> Self {
         Self {
             is_cross: true,
@@ -107,18 +108,19 @@ impl Count {
 
     #[inline]
     pub(crate) fn add(&self, more: usize) {
-        // Relaxed: a thread that adds holds one unit of the count itself, so it cannot be zero, and
-        // what is added is handed on through a queue that orders this before it is taken off.
+        // Relaxed: a thread that adds holds one unit of the count itself, so the count cannot be
+        // zero. The thread hands the new units on through a queue, which orders this before they
+        // are taken off.
         let before = self.0.fetch_add(more, Ordering::Relaxed);
         debug_assert_ne!(before, 0, "a latch that was set is counted up");
     }
 
-    /// `true` if nothing is left.
+    /// Returns `true` if nothing is left.
     #[inline]
     pub(crate) fn take_off(&self, count: usize) -> bool {
-        // ORDERING: AcqRel. Release publishes the effects of the jobs that are taken off; acquire
-        // makes the one that reaches zero see those of all the others before it lets the waiter go
-        // on.
+        // ORDERING: AcqRel. Release publishes the effects of the jobs that are taken off. Acquire
+        // is for the thread that reaches zero. It makes that thread see the effects of all other
+        // jobs before it lets the waiting thread go on.
         let before = self.0.fetch_sub(count, Ordering::AcqRel);
         debug_assert!(
             before >= count,
@@ -127,17 +129,17 @@ impl Count {
         before == count
     }
 
-    /// Whether so many are left.
+    /// Returns whether exactly `count` units are left.
     #[inline]
     pub(crate) fn is(&self, count: usize) -> bool {
-        // ORDERING: Acquire, pairs with the release of every `take_off`: who finds that all that is
-        // left is its own goes on as after a set latch, and must see what those did whose jobs were
-        // taken off.
+        // ORDERING: Acquire, pairs with the release of every `take_off`. An owner that finds only
+        // its own units goes on as after a set latch. So it must see the effects of the jobs that
+        // were taken off.
         self.0.load(Ordering::Acquire) == count
     }
 }
 
-/// Set when it was counted down to zero.
+/// A latch that is set when its count reaches zero.
 pub(crate) struct CountLatch {
     count: Count,
     waiter: Waiter,
@@ -146,7 +148,8 @@ pub(crate) struct CountLatch {
 assert_size!(CountLatch: 32);
 
 impl CountLatch {
-    /// To be set `count` times; `owner` is the thread that will wait, if it is a worker.
+    /// Creates a latch to be set `count` times. `owner` is the thread that will wait, if it is a
+    /// worker.
     pub(crate) fn new(count: usize, owner: Option<&Worker>) -> Self {
         let waiter = match owner {
             Some(worker) => Waiter::Worker {
@@ -162,13 +165,13 @@ impl CountLatch {
         }
     }
 
-    /// One more `set` to wait for.
+    /// Adds `more` calls of `set` to wait for.
     #[inline]
     pub(crate) fn add(&self, more: usize) {
         self.count.add(more);
     }
 
-    /// Waits until the count is zero, or all that is left is held by the owner. `owner` is the one
+    /// Waits until the count is zero, or until the owner holds all that is left. `owner` is the one
     /// that `new` got.
     pub(crate) fn wait(&self, owner: Option<&Worker>, awaited: Awaited) {
         match &self.waiter {
@@ -177,12 +180,12 @@ impl CountLatch {
                 debug_assert!(self.is_awaited_by(owner));
                 owner.wait_until(core, awaited);
             }
-            // What a scope or a start waits for takes long, as far as is known.
+            // The wait for a scope or for the start of a pool is assumed to be long.
             Waiter::OtherThread(latch) => latch.wait(None),
         }
     }
 
-    /// Whether `worker` is the one that waits.
+    /// Returns whether `worker` is the one that waits.
     pub(crate) fn is_awaited_by(&self, worker: &Worker) -> bool {
         match &self.waiter {
             Waiter::Worker {
@@ -192,25 +195,26 @@ impl CountLatch {
         }
     }
 
-    /// Whether so many are left to wait for. If so, what was done for all others is visible.
+    /// Returns whether exactly `count` units are left. If so, the effects of all others are
+    /// visible.
     #[inline]
     pub(crate) fn is(&self, count: usize) -> bool {
         self.count.is(count)
     }
 
-    /// As [`Latch::set`], so many times.
+    /// Does the same as `count` calls of [`Latch::set`].
     ///
     /// # Safety
     ///
-    /// As there; so many are counted for the caller.
+    /// As there. `count` units are counted for the caller.
     #[inline]
     pub(crate) unsafe fn take_off(this: *const Self, count: usize) {
-        // SAFETY: alive, because the count is not zero yet (contract).
+        // SAFETY: the latch is alive, because the count is not zero yet (contract).
         if !unsafe { (*this).count.take_off(count) } {
             return;
         }
-        // SAFETY: still alive: only the waiter frees it, and it waits for what is set below. It may
-        // free it at that point, hence the clones before.
+        // SAFETY: the latch is still alive. Only the waiting thread frees it, and that thread waits
+        // for the latch that is set below. It may free it at that point, hence the clones before.
         match unsafe { &(*this).waiter } {
             Waiter::Worker {
                 core,
@@ -234,12 +238,12 @@ impl CountLatch {
 impl Latch for CountLatch {
     #[inline]
     unsafe fn set(this: *const Self) {
-        // SAFETY: the caller's promise; it is among what is counted.
+        // SAFETY: the caller's promise; one unit is counted for the caller.
         unsafe { Self::take_off(this, 1) };
     }
 }
 
-/// A latch in the frame of somebody who outlives it, shared by several jobs.
+/// A latch in the frame of a thread that outlives it, shared by several jobs.
 impl<L: Latch> Latch for &L {
     #[inline]
     unsafe fn set(this: *const Self) {

@@ -1,10 +1,10 @@
-//! A drop-in `rayon-core` whose way of counting sleeping and searching threads is chosen by Cargo
-//! features. The `rayon` facade runs on it unmodified; see the package's README for what equals the
-//! published crate, what differs, and how to choose a variant.
+//! A drop-in replacement for `rayon-core`. Cargo features choose how it counts sleeping and
+//! searching threads. The `rayon` facade runs on it unmodified. The README of this package says
+//! what is the same as in the published crate, what differs, and how to choose a variant.
 //!
-//! A pool is some threads, its *workers*, and the jobs that wait for them. What may run in parallel
-//! is offered, and runs where it was offered unless an idle worker steals it. Hence four ways to
-//! offer work, by who waits for it:
+//! A pool consists of threads, its *workers*, and of the jobs that wait for them. A worker offers
+//! work that may run in parallel. It runs that work itself, unless an idle worker steals it. There
+//! are four ways to offer work, which differ in who waits for it:
 //!
 //! | work                                     | way             | who waits            |
 //! |------------------------------------------|-----------------|----------------------|
@@ -28,17 +28,18 @@
 //! assert_eq!(numbers, [30, 10, 20]);
 //! ```
 //!
-//! They use the pool of the worker that calls them, and from other threads the global pool, which
-//! starts when it is first needed. [`ThreadPoolBuilder`] makes pools of one's own, and work enters
-//! these by [`ThreadPool::install`]. A worker that must wait runs other jobs meanwhile; how one
-//! without any work goes to sleep, and how none is forgotten there, is the subject of
-//! `src/sleep/README.md`.
+//! On a worker, these functions use the worker's own pool. On any other thread they use the global
+//! pool, which starts when it is first needed. [`ThreadPoolBuilder`] builds further pools, and
+//! [`ThreadPool::install`] runs work in them. A worker that must wait runs other jobs meanwhile.
+//! `src/sleep/README.md` explains how a worker without work goes to sleep, and why it never misses
+//! its wake-up.
 
 // The published crate has no such attributes, and programs must compile alike on both.
 #![allow(clippy::must_use_candidate, clippy::return_self_not_must_use)]
 
-/// Claims the size of a type in bytes, on 64-bit targets. Jobs and latches lie in the frames of
-/// users, and what a pool shares lies on lines that many read: none of it may grow unnoticed.
+/// Asserts the size of a type in bytes, on 64-bit targets. Jobs and latches lie in users' frames,
+/// and a pool's shared state lies on cache lines that many threads read. None of it may grow
+/// unnoticed.
 macro_rules! assert_size {
     ($type:ty: $bytes:expr) => {
         #[cfg(all(
@@ -53,7 +54,7 @@ macro_rules! assert_size {
     };
 }
 
-/// Checked in debug builds and in models. In release builds the state is trusted.
+/// Asserts in debug builds and in models. Release builds trust the state.
 macro_rules! debug_or_loom_assert {
     ($($claim:tt)*) => {
         if cfg!(any(debug_assertions, fork_loom)) {
@@ -105,9 +106,9 @@ pub use thread_pool::ThreadPool;
 
 use name::Name;
 
-/// The variant that was compiled, for example `split+no-jec+cache-padded`.
+/// The name of the compiled variant, for example `split+no-jec+cache-padded`.
 ///
-/// Not part of rayon-core: a measuring program asks it to prove what it measures.
+/// It is not part of rayon-core. A measuring program calls it to prove which variant it measures.
 #[doc(hidden)]
 pub fn rayon_fork_variant() -> &'static str {
     const NAME: Name = Name::join(

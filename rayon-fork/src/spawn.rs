@@ -1,4 +1,4 @@
-//! Jobs that nobody waits for.
+//! Jobs that no thread waits for.
 
 use std::sync::Arc;
 
@@ -8,9 +8,9 @@ use crate::registry::{self, Registry, Worker};
 
 /// Puts a job into the current pool and returns at once.
 ///
-/// On a worker, the newest spawned job runs first. The job outlives the caller, so it may borrow
-/// nothing; use [`scope`](crate::scope()) for jobs that do. A pool that is dropped first finishes
-/// what was spawned.
+/// On a worker, the newest spawned job runs first. The job may outlive the caller, so it may borrow
+/// nothing; use [`scope`](crate::scope()) for jobs that borrow. When a pool is dropped, it first
+/// runs all spawned jobs.
 ///
 /// ```
 /// use std::sync::mpsc;
@@ -20,7 +20,7 @@ use crate::registry::{self, Registry, Worker};
 /// assert_eq!(receiver.recv(), Ok(42));
 /// ```
 ///
-/// A panic of the job goes to the pool's panic handler, or aborts the process.
+/// A panic of the job goes to the pool's panic handler. Without a handler it aborts the process.
 pub fn spawn<F>(func: F)
 where
     F: FnOnce() + Send + 'static,
@@ -29,7 +29,7 @@ where
     spawn_in(func, unsafe { registry::current() });
 }
 
-/// As [`spawn`], but jobs that one worker spawned this way run oldest first.
+/// As [`spawn`], but of the jobs that one worker spawned this way, the oldest runs first.
 ///
 /// ```
 /// use std::sync::mpsc;
@@ -71,8 +71,8 @@ where
     });
 }
 
-/// A job that keeps its pool alive until it has run, and `func` is dropped. A panic of either goes to
-/// the panic handler.
+/// Creates a job that keeps its pool alive until it has run and `func` is dropped. A panic of
+/// either goes to the panic handler.
 pub(crate) fn detached<F>(func: F, registry: &Arc<Registry>) -> JobRef
 where
     F: FnOnce() + Send + 'static,

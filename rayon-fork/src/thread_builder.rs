@@ -9,12 +9,12 @@ use crate::job::JobRef;
 use crate::registry::{self, Registry};
 use crate::sync::thread;
 
-/// A thread that is about to become a worker; given to a
-/// [spawn handler](crate::ThreadPoolBuilder::spawn_handler) or to the wrapper of
+/// A thread that is about to become a worker. A [spawn
+/// handler](crate::ThreadPoolBuilder::spawn_handler) receives it, and so does the wrapper of
 /// [`build_scoped`](crate::ThreadPoolBuilder::build_scoped).
 ///
-/// Its receiver must call [`run`](Self::run) on a thread of its own: without, the pool is a worker
-/// short, and jobs may wait for ever.
+/// The receiver must call [`run`](Self::run) on a thread of its own. Otherwise the pool has one
+/// worker less, and jobs may wait for ever.
 ///
 /// ```
 /// use rayon_core::{ThreadBuilder, ThreadPoolBuilder};
@@ -41,7 +41,7 @@ pub struct ThreadBuilder {
 }
 
 impl ThreadBuilder {
-    /// Position of the worker in the pool: `0..num_threads`.
+    /// Returns the index of the worker in the pool: `0..num_threads`.
     ///
     /// ```
     /// # use rayon_core::ThreadPoolBuilder;
@@ -61,8 +61,8 @@ impl ThreadBuilder {
         self.index
     }
 
-    /// What the closure of [`thread_name`](crate::ThreadPoolBuilder::thread_name) returned for this
-    /// worker.
+    /// Returns the worker's name: the result of the closure of
+    /// [`thread_name`](crate::ThreadPoolBuilder::thread_name), if one was set.
     ///
     /// ```
     /// # use rayon_core::ThreadPoolBuilder;
@@ -83,7 +83,8 @@ impl ThreadBuilder {
         self.name.as_deref()
     }
 
-    /// What [`stack_size`](crate::ThreadPoolBuilder::stack_size) asked for, in bytes.
+    /// Returns the stack size in bytes that was set by
+    /// [`stack_size`](crate::ThreadPoolBuilder::stack_size), if any.
     ///
     /// ```
     /// # use rayon_core::ThreadPoolBuilder;
@@ -104,8 +105,8 @@ impl ThreadBuilder {
         self.stack_size
     }
 
-    /// Works for the pool on the calling thread. Returns when the pool has ended; then the thread
-    /// is no worker any more and may become one of another pool.
+    /// Works for the pool on the calling thread. Returns when the pool has ended. Then the thread
+    /// is no longer a worker, and may become a worker of another pool.
     ///
     /// ```
     /// use rayon_core::{ThreadPoolBuilder, current_thread_index};
@@ -129,12 +130,12 @@ impl ThreadBuilder {
     ///
     /// # Panics
     ///
-    /// If the calling thread is a worker already.
+    /// Panics if the calling thread is a worker already.
     pub fn run(self) {
         registry::run_worker(self);
     }
 
-    /// A std builder with the name and the stack size that were asked for.
+    /// Returns a `std` builder with the requested name and stack size.
     pub(crate) fn to_std(&self) -> thread::Builder {
         let mut builder = thread::Builder::new();
         if let Some(name) = &self.name {
@@ -158,13 +159,13 @@ impl fmt::Debug for ThreadBuilder {
     }
 }
 
-/// How threads are started: a bound that users meet but cannot name.
+/// How a pool starts its threads. This is a bound that users meet but cannot name.
 pub trait ThreadSpawn {
     /// Starts a thread that calls [`ThreadBuilder::run`].
     ///
     /// # Errors
     ///
-    /// If the thread cannot be started.
+    /// Returns an error if the thread cannot be started.
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()>;
 }
 

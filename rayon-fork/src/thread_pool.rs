@@ -10,9 +10,10 @@ use crate::registry::{Registry, Worker};
 use crate::scope::{self, Scope, ScopeFifo};
 use crate::spawn;
 
-/// A pool of workers of its own, beside the global one.
+/// A pool with its own workers, separate from the global pool.
 ///
-/// Dropping the handle ends the pool, after all spawned jobs have run, and does not wait for it.
+/// Dropping this handle ends the pool after all spawned jobs have run. The drop does not wait for
+/// that.
 ///
 /// ```
 /// # fn main() -> Result<(), rayon_core::ThreadPoolBuildError> {
@@ -33,7 +34,7 @@ impl ThreadPool {
         Self { registry }
     }
 
-    /// Builds a pool with the former options.
+    /// Builds a pool with options of the former type.
     ///
     /// ```
     /// # #![allow(deprecated)]
@@ -44,7 +45,7 @@ impl ThreadPool {
     ///
     /// # Errors
     ///
-    /// As [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build).
+    /// Returns an error as [`ThreadPoolBuilder::build`](crate::ThreadPoolBuilder::build) does.
     #[deprecated(note = "use `ThreadPoolBuilder::build`")]
     // Takes the deprecated type.
     #[allow(deprecated)]
@@ -52,12 +53,12 @@ impl ThreadPool {
         configuration.build()
     }
 
-    /// Runs `op` on a worker of this pool and returns its result. Everything it calls that uses
-    /// "the current pool" uses this one.
+    /// Runs `op` on a worker of this pool and returns its result. Functions that use "the current
+    /// pool" use this pool while `op` runs.
     ///
-    /// On a worker of the pool `op` is simply called. A worker of another pool goes on with that
-    /// pool's work meanwhile, so code before and after `install` may see other jobs run in between
-    /// on its thread. Any other thread blocks.
+    /// A worker of this pool calls `op` directly. A worker of another pool continues with that
+    /// pool's work until `op` has ended. So its thread may run other jobs between the code before
+    /// `install` and the code after it. Any other thread blocks.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
@@ -67,7 +68,7 @@ impl ThreadPool {
     ///
     /// # Panics
     ///
-    /// With the panic of `op`.
+    /// Resumes the panic of `op`.
     pub fn install<OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce() -> R + Send,
@@ -76,7 +77,7 @@ impl ThreadPool {
         Registry::in_worker(&self.registry, |_, _| op())
     }
 
-    /// [`broadcast`](crate::broadcast()) in this pool.
+    /// Runs [`broadcast`](crate::broadcast()) in this pool.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
@@ -85,7 +86,7 @@ impl ThreadPool {
     ///
     /// # Panics
     ///
-    /// As there.
+    /// As that function.
     pub fn broadcast<OP, R>(&self, op: OP) -> Vec<R>
     where
         OP: Fn(BroadcastContext<'_>) -> R + Sync,
@@ -94,7 +95,7 @@ impl ThreadPool {
         broadcast::broadcast_in(op, &self.registry)
     }
 
-    /// Number of workers.
+    /// Returns the number of workers of this pool.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
@@ -105,7 +106,7 @@ impl ThreadPool {
         hooks::threads_to_split_for(self.registry.num_threads())
     }
 
-    /// The calling thread's index, if it is a worker of this pool.
+    /// Returns the calling thread's index if it is a worker of this pool, or else `None`.
     ///
     /// ```
     /// # use rayon_core::ThreadPoolBuilder;
@@ -119,7 +120,8 @@ impl ThreadPool {
         self.with_own_worker(Worker::index)
     }
 
-    /// Whether the calling worker's own queue holds jobs, if it is a worker of this pool.
+    /// Returns whether the calling worker's own queue holds jobs, or `None` if the thread is no
+    /// worker of this pool.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
@@ -135,7 +137,7 @@ impl ThreadPool {
         self.with_own_worker(Worker::has_local_jobs)
     }
 
-    /// [`join`](crate::join()) in this pool.
+    /// Runs [`join`](crate::join()) in this pool.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
@@ -144,7 +146,7 @@ impl ThreadPool {
     ///
     /// # Panics
     ///
-    /// As there.
+    /// As that function.
     pub fn join<A, B, RA, RB>(&self, oper_a: A, oper_b: B) -> (RA, RB)
     where
         A: FnOnce() -> RA + Send,
@@ -155,7 +157,7 @@ impl ThreadPool {
         self.install(|| crate::join(oper_a, oper_b))
     }
 
-    /// [`scope`](crate::scope()) in this pool.
+    /// Runs [`scope`](crate::scope()) in this pool.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
@@ -170,7 +172,7 @@ impl ThreadPool {
     ///
     /// # Panics
     ///
-    /// As there.
+    /// As that function.
     pub fn scope<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&Scope<'scope>) -> R + Send,
@@ -179,7 +181,7 @@ impl ThreadPool {
         self.install(|| crate::scope(op))
     }
 
-    /// [`scope_fifo`](crate::scope_fifo) in this pool.
+    /// Runs [`scope_fifo`](crate::scope_fifo) in this pool.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
@@ -190,7 +192,7 @@ impl ThreadPool {
     ///
     /// # Panics
     ///
-    /// As there.
+    /// As that function.
     pub fn scope_fifo<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
@@ -199,7 +201,7 @@ impl ThreadPool {
         self.install(|| crate::scope_fifo(op))
     }
 
-    /// [`in_place_scope`](crate::in_place_scope) with jobs in this pool.
+    /// Runs [`in_place_scope`](crate::in_place_scope) with jobs in this pool.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
@@ -213,7 +215,7 @@ impl ThreadPool {
     ///
     /// # Panics
     ///
-    /// As there.
+    /// As that function.
     pub fn in_place_scope<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&Scope<'scope>) -> R,
@@ -221,7 +223,7 @@ impl ThreadPool {
         scope::in_place_scope_in(&self.registry, op)
     }
 
-    /// [`in_place_scope_fifo`](crate::in_place_scope_fifo) with jobs in this pool.
+    /// Runs [`in_place_scope_fifo`](crate::in_place_scope_fifo) with jobs in this pool.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
@@ -232,7 +234,7 @@ impl ThreadPool {
     ///
     /// # Panics
     ///
-    /// As there.
+    /// As that function.
     pub fn in_place_scope_fifo<'scope, OP, R>(&self, op: OP) -> R
     where
         OP: FnOnce(&ScopeFifo<'scope>) -> R,
@@ -240,7 +242,7 @@ impl ThreadPool {
         scope::in_place_scope_fifo_in(&self.registry, op)
     }
 
-    /// [`spawn`](crate::spawn()) into this pool.
+    /// Puts a job into this pool, as [`spawn`](crate::spawn()) does.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
@@ -256,7 +258,7 @@ impl ThreadPool {
         spawn::spawn_in(op, &self.registry);
     }
 
-    /// [`spawn_fifo`](crate::spawn_fifo) into this pool.
+    /// Puts a job into this pool, as [`spawn_fifo`](crate::spawn_fifo) does.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
@@ -274,7 +276,8 @@ impl ThreadPool {
         spawn::spawn_fifo_in(op, &self.registry);
     }
 
-    /// [`spawn_broadcast`](crate::spawn_broadcast) into this pool.
+    /// Puts one job for each worker into this pool, as [`spawn_broadcast`](crate::spawn_broadcast)
+    /// does.
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
@@ -291,7 +294,8 @@ impl ThreadPool {
         broadcast::spawn_broadcast_in(op, &self.registry);
     }
 
-    /// [`yield_now`](crate::yield_now) if the calling thread is a worker of this pool.
+    /// Calls [`yield_now`](crate::yield_now) if the calling thread is a worker of this pool.
+    /// Otherwise returns `None`.
     ///
     /// ```
     /// use rayon_core::{ThreadPoolBuilder, Yield};
@@ -305,7 +309,8 @@ impl ThreadPool {
         self.with_own_worker(|worker| Yield::from_executed(worker.run_one(Worker::find_any_job)))
     }
 
-    /// [`yield_local`](crate::yield_local) if the calling thread is a worker of this pool.
+    /// Calls [`yield_local`](crate::yield_local) if the calling thread is a worker of this pool.
+    /// Otherwise returns `None`.
     ///
     /// ```
     /// # use rayon_core::Yield;
@@ -320,7 +325,7 @@ impl ThreadPool {
         self.with_own_worker(|worker| Yield::from_executed(worker.run_one(Worker::take_local)))
     }
 
-    /// What the handle leads to.
+    /// Returns the pool's shared state.
     pub(crate) fn registry(&self) -> &Registry {
         &self.registry
     }

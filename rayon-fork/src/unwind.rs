@@ -4,13 +4,13 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// What a panic carried.
+/// The payload of a panic.
 pub(crate) type Payload = Box<dyn Any + Send + 'static>;
 
-/// Runs `body`; a panic becomes an `Err` with its payload.
+/// Runs `body`, and returns its result or the payload of its panic.
 ///
-/// The caller resumes, stores or hands over the payload, so nobody sees state that the panic broke
-/// without also seeing the panic: that is why unwind safety may be asserted here.
+/// The caller resumes, stores or hands over the payload. So a thread that sees state broken by the
+/// panic also sees the panic. That is why unwind safety may be asserted here.
 #[inline]
 pub(crate) fn capture<R>(body: impl FnOnce() -> R) -> Result<R, Payload> {
     catch_unwind(AssertUnwindSafe(body))
@@ -21,12 +21,12 @@ pub(crate) fn resume(payload: Payload) -> ! {
     resume_unwind(payload)
 }
 
-/// Drops a panic that loses against another one, or against a result that nobody takes any more.
+/// Drops the payload of a panic that is not reported to the caller. Another panic came first, or no
+/// thread takes the result any more.
 ///
-/// The payload is a user's, so its drop may panic, too. That panic ends here: the hook has reported
-/// it, as it has reported the one that loses, and neither may take the place of the panic that the
-/// caller keeps, or end the wait that the caller is in. What the second panic carries is leaked,
-/// since its drop may panic in turn.
+/// The payload belongs to the user, so its drop may panic, too. That second panic ends here. The
+/// panic hook has reported both, and neither may replace the panic that the caller keeps, or end
+/// the caller's wait. The payload of the second panic is leaked, since its drop may panic in turn.
 #[cold]
 #[inline(never)]
 pub(crate) fn discard(payload: Payload) {
@@ -35,12 +35,12 @@ pub(crate) fn discard(payload: Payload) {
     }
 }
 
-/// Ends the process if it is dropped by unwinding out of a place that must not unwind.
+/// Aborts the process if it is dropped by unwinding out of a place that must not unwind.
 ///
-/// Other threads hold pointers into the frames of such places, so unwinding would leave those
-/// dangling. [`Fatal::disarm`] at the end of the place.
+/// Other threads hold pointers into the frames of such places, and unwinding would leave these
+/// pointers dangling. Call [`Fatal::disarm`] at the end of the place.
 ///
-/// Without a size, as jobs nest: which of [`PLACES`] it is, is in its type.
+/// It has no size, because jobs nest: its type says which of [`PLACES`] it guards.
 pub(crate) struct Fatal<const PLACE: usize>;
 
 /// Places that must not unwind, as people read them.

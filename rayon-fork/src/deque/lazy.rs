@@ -1,5 +1,5 @@
-//! Jobs that are their worker's alone until somebody is idle, in pools of more than one worker that
-//! takes its newest job first; in others they are public.
+//! Jobs that stay private to their worker until another worker is idle. This holds in pools of
+//! several workers that take their newest job first. In other pools all jobs are public.
 
 use super::terms::{Answer, TwoWords};
 use super::{Deque, Steal, Stealer, on_demand};
@@ -8,9 +8,9 @@ use crate::sync::modelled::Fences;
 /// Whether jobs are shared lazily.
 pub(crate) const SHARES_LAZILY: bool = true;
 
-/// A worker's jobs, the owner's end.
+/// A worker's jobs: the owner's end.
 pub(crate) enum JobDeque<T> {
-    /// They are its own until somebody is idle.
+    /// Jobs are private until a worker is idle.
     Private(on_demand::Deque<T>),
     Public(Deque<T>),
 }
@@ -21,11 +21,11 @@ pub(crate) enum JobStealer<T> {
     Public(Stealer<T>),
 }
 
-/// Where a pushed job lies: at an index of its deque, or in one that does not tell.
+/// The place of a pushed job: its index, if its deque has indices.
 pub(crate) struct Place(Option<u64>);
 
 impl<T: TwoWords> JobDeque<T> {
-    /// A deque whose owner takes the newest job first. With fences its jobs are private.
+    /// Creates a deque whose owner takes the newest job first. With `fences` its jobs are private.
     pub(crate) fn new_lifo(fences: Option<Fences>) -> Self {
         match fences {
             Some(fences) => Self::Private(on_demand::Deque::new(fences)),
@@ -33,12 +33,12 @@ impl<T: TwoWords> JobDeque<T> {
         }
     }
 
-    /// A deque whose owner takes the oldest job first.
+    /// Creates a deque whose owner takes the oldest job first.
     pub(crate) fn new_fifo() -> Self {
         Self::Public(Deque::new_fifo())
     }
 
-    /// An end for thieves.
+    /// Returns an end for thieves.
     pub(crate) fn stealer(&self) -> JobStealer<T> {
         match self {
             Self::Private(deque) => JobStealer::Private(deque.stealer()),
@@ -46,7 +46,8 @@ impl<T: TwoWords> JobDeque<T> {
         }
     }
 
-    /// Whether others learn of its jobs by an [answer](Self::answer) only.
+    /// Returns whether other workers see its jobs only after a [response](Self::answer) to a
+    /// request.
     #[inline]
     pub(crate) fn is_private(&self) -> bool {
         match self {
@@ -76,8 +77,8 @@ impl<T: TwoWords> JobDeque<T> {
         }
     }
 
-    /// Takes the job back that lies at `place`, if that needs no look at it: `true` if it is the
-    /// newest, and nobody else may take it. The caller knows that it has not come out.
+    /// Takes back the job at `place` without reading it. Returns `true` if it is the newest, and no
+    /// thief may take it. The caller knows that no pop has returned it.
     #[inline]
     pub(crate) fn try_take_back(&self, place: &Place) -> bool {
         match (self, place) {
@@ -86,9 +87,9 @@ impl<T: TwoWords> JobDeque<T> {
         }
     }
 
-    /// Its owner has nothing to do, and is about to block: gives memory back that only many jobs
-    /// need. A public deque does so by itself when jobs are taken.
-    /// `false` if the owner should come again before it blocks.
+    /// The owner has no work, and is about to block: gives back memory that only many jobs need. A
+    /// public deque does so by itself when jobs are taken. Returns `false` if the owner should call
+    /// this again before it blocks.
     pub(crate) fn give_back(&self) -> bool {
         match self {
             Self::Private(deque) => deque.give_back(),
@@ -96,8 +97,8 @@ impl<T: TwoWords> JobDeque<T> {
         }
     }
 
-    /// Its owner may not come back for long: gives memory back that only very many jobs need, if none
-    /// is left.
+    /// The owner may not come back for long. If no job is left, gives back memory that only very
+    /// many jobs need.
     #[inline]
     pub(crate) fn give_back_if_large(&self) {
         match self {
@@ -106,7 +107,7 @@ impl<T: TwoWords> JobDeque<T> {
         }
     }
 
-    /// Somebody asks for jobs.
+    /// Responds to a request for jobs.
     pub(crate) fn answer(&self) -> Answer {
         match self {
             Self::Private(deque) => deque.answer(),
@@ -114,7 +115,7 @@ impl<T: TwoWords> JobDeque<T> {
         }
     }
 
-    /// Whether no job is in it.
+    /// Returns whether the deque has no job.
     pub(crate) fn is_empty(&self) -> bool {
         match self {
             Self::Private(deque) => deque.is_empty(),
@@ -133,7 +134,7 @@ impl<T: TwoWords> JobStealer<T> {
         }
     }
 
-    /// Asks the owner to show jobs.
+    /// Asks the owner to expose jobs.
     pub(crate) fn ask(&self) {
         match self {
             Self::Private(stealer) => stealer.ask(),
@@ -141,8 +142,8 @@ impl<T: TwoWords> JobStealer<T> {
         }
     }
 
-    /// Whether the owner may answer, having done anything since others last showed jobs in its
-    /// stead.
+    /// Returns whether the owner may respond: it has pushed or popped since others last exposed
+    /// jobs for it.
     pub(crate) fn has_stirred(&self) -> bool {
         match self {
             Self::Private(stealer) => stealer.has_stirred(),
@@ -150,7 +151,8 @@ impl<T: TwoWords> JobStealer<T> {
         }
     }
 
-    /// Makes private jobs public if nothing is. `true` if there is something to steal.
+    /// Makes private jobs public if there is no public job. Returns `true` if there is a job to
+    /// steal.
     pub(crate) fn expose_for_owner(&self) -> bool {
         match self {
             Self::Private(stealer) => stealer.expose_for_owner(),
@@ -158,7 +160,7 @@ impl<T: TwoWords> JobStealer<T> {
         }
     }
 
-    /// How many jobs are in it, public and private.
+    /// Returns the number of jobs, public and private.
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Private(stealer) => stealer.len(),

@@ -1,5 +1,5 @@
-//! The twin of `lazy.rs` in a build whose jobs are all public: the same names, and crossbeam's deque
-//! behind them.
+//! The twin of `lazy.rs` in a build whose jobs are all public: it has the same names, and uses
+//! crossbeam's deque.
 
 use super::terms::{Answer, TwoWords};
 use super::{Deque, Steal, Stealer};
@@ -8,29 +8,29 @@ use crate::sync::modelled::Fences;
 /// Whether jobs are shared lazily.
 pub(crate) const SHARES_LAZILY: bool = false;
 
-/// A worker's jobs, the owner's end.
+/// A worker's jobs: the owner's end.
 pub(crate) struct JobDeque<T>(Deque<T>);
 
 /// The thieves' end.
 pub(crate) struct JobStealer<T>(Stealer<T>);
 
-/// Where a pushed job lies: this deque does not tell.
+/// The place of a pushed job: this deque has no indices.
 pub(crate) struct Place;
 
-// Where jobs are private, each of these asks the deque.
+// The twin with private jobs uses `self` in each of these.
 #[allow(clippy::unused_self)]
 impl<T: TwoWords> JobDeque<T> {
-    /// A deque whose owner takes the newest job first.
+    /// Creates a deque whose owner takes the newest job first.
     pub(crate) fn new_lifo(_fences: Option<Fences>) -> Self {
         Self(Deque::new_lifo())
     }
 
-    /// A deque whose owner takes the oldest job first.
+    /// Creates a deque whose owner takes the oldest job first.
     pub(crate) fn new_fifo() -> Self {
         Self(Deque::new_fifo())
     }
 
-    /// An end for thieves.
+    /// Returns an end for thieves.
     pub(crate) fn stealer(&self) -> JobStealer<T> {
         JobStealer(self.0.stealer())
     }
@@ -69,7 +69,7 @@ impl<T: TwoWords> JobDeque<T> {
         Answer::HasPublic
     }
 
-    /// Whether no job is in it.
+    /// Returns whether the deque has no job.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -89,12 +89,12 @@ impl<T: TwoWords> JobStealer<T> {
         true
     }
 
-    /// Whether there is something to steal.
+    /// Returns whether there is a job to steal.
     pub(crate) fn expose_for_owner(&self) -> bool {
         !self.0.is_empty()
     }
 
-    /// How many jobs are in it.
+    /// Returns the number of jobs.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }

@@ -1,4 +1,4 @@
-//! A deque whose jobs are its owner's alone until somebody asks for them.
+//! A split deque: its jobs stay private to the owner until a worker requests jobs.
 //!
 //! ```text
 //!             tail                split                 head
@@ -7,9 +7,10 @@
 //!     was here │ public: for thieves│ private: the owner's│ room
 //! ```
 //!
-//! Owner and thieves meet in one word, `public`: the tail in its upper bits, and in the lower ones
-//! how many jobs are public. While there are private jobs the owner pushes and pops without any
-//! look at that word. The oldest jobs become public first: mostly they are the largest.
+//! The owner and the thieves synchronise on one word, `public`. Its upper bits hold the tail, and
+//! its lower bits the number of public jobs. While there are private jobs, the owner pushes and
+//! pops without reading that word. The oldest jobs become public first: mostly they are the
+//! largest.
 //!
 //! | step          | by                 | `public`                      | `limit`                   |
 //! |---------------|--------------------|-------------------------------|---------------------------|
@@ -21,48 +22,56 @@
 //! | steal         | thief              | tail up, count down           | –                         |
 //! | take back     | owner              | count down, as a theft, the same, or up for others; ends a claim | set before |
 //!
-//! The owner waits for nobody: of its steps each either succeeds or fails because a thief got on.
-//! Thieves that expose do so one at a time, and the others do not wait.
+//! The owner never waits: each of its steps either succeeds, or fails because a thief made
+//! progress. Only one thief at a time exposes jobs, and the others do not wait for it.
 //!
-//! Three arguments carry it; `models.rs` has each with the mistakes that would break it.
+//! Four arguments show that this is correct. `models.rs` checks each, together with the mistakes
+//! that would break it.
 //!
-//! **Exposing for an owner who is busy.** An owner in a long job does not push, so it exposes
-//! nothing. A thief that finds only private jobs raises `limit` to the new split, makes a heavy
-//! fence, and reads the head. The owner lowers the head to pop, makes a light fence, and reads
-//! `limit`. One of the two fences is first. So either the owner sees the limit above its job, and
-//! takes it back; or the thief sees the lowered head, and leaves the job alone. `limit` is never
-//! below the split while the owner pops, so that its one load also tells the owner whether the job
-//! is private.
+//! **Exposing for a busy owner.** An owner in a long job does not push, so it exposes nothing. A
+//! thief that finds only private jobs raises `limit` to the new split, makes a heavy fence, and
+//! reads the head. The owner lowers the head to pop, makes a light fence, and reads `limit`. One of
+//! the two fences is first. If the thief's is, the owner sees the limit above its job, and takes
+//! the job back by `public`. If the owner's is, the thief sees the lowered head, and leaves the job
+//! alone. `limit` is never below the split while the owner pops. So one load of it also tells the
+//! owner whether the job is private.
 //!
-//! **Claims.** The thief's fence is a system call, and a thief may lose its CPU in it. So the owner
-//! does not wait for it: before the thief raises the limit it sets a bit of `public`, the claim,
-//! and what it found counts only if that word has not changed since. An owner that takes a job back
-//! lowers the head, sets the limit, and then exchanges `public` for a value without the bit. That
-//! ends every earlier claim, whose limit it may have overwritten; and a later one begins by reading
-//! what the owner wrote, so it finds the lowered head, and raises the limit that the owner set. A
-//! thief that comes late raises the limit in vain: it is too high for a while, which only costs
-//! time. So a thief may raise it also to *ask*: the owner's next pop then looks at `public`, and
-//! exposes jobs by itself, without any heavy fence.
+//! **Claims.** The thief's fence is a system call, and the thief may lose its CPU in it. The owner
+//! does not wait for that. Before the thief raises the limit, it sets a bit of `public`, the claim.
+//! The thief may expose jobs only if that word has not changed since. An owner that takes a job
+//! back lowers the head, sets the limit, and then exchanges `public` for a value without the bit.
+//! That ends every earlier claim, whose limit the owner may have overwritten. A later claim begins
+//! by reading the value that the owner wrote. So its thief finds the lowered head, and raises the
+//! limit that the owner set. A thief that comes late raises the limit without effect: it is too
+//! high for a while, which only costs time. So a thief may also raise the limit to *ask* for jobs.
+//! The owner's next pop then reads `public`, and the owner exposes jobs by itself, without a heavy
+//! fence.
 //!
-//! **Indices that come again.** A thief copies the job at the tail, then steps the tail by a
-//! compare-exchange; what it copied counts only if that succeeds. So between the two the slot at
-//! the tail must not change unless the tail does. It does not: a ring counts as full from the tail
-//! on; and of public jobs the owner takes back the newest by lowering the count, but never the last
-//! one so: that one it takes as a thief would, by stepping the tail. The tail itself has 40 bits,
-//! so it comes again after a thief slept through 10¹² thefts from one deque, hours at full speed.
-//! To copy *after* the exchange would not do: the owner may reuse the slot at once.
+//! **Indices that repeat.** A thief copies the job at the tail, then steps the tail by a
+//! compare-exchange. The copy is valid only if that succeeds. So between the two, the slot at the
+//! tail must not change unless the tail does. It does not, for two reasons. First, a ring counts as
+//! full from the tail on. Second, the owner takes back the newest public job by lowering the count,
+//! but never the last one. It takes that one as a thief would, by stepping the tail. The tail
+//! itself has 40 bits. So it repeats only after a thief slept through 10¹² thefts from one deque,
+//! hours at full speed. A thief must not copy *after* the exchange: the owner may reuse the slot at
+//! once.
 //!
-//! **Rings that are freed.** The first ring, which the first push makes, stays; a larger one is freed when a still larger one
-//! takes its place, and when the deque is empty and its owner about to block, so that a burst of
-//! jobs leaves nothing behind. One that is much larger is freed as soon as its owner takes the last
-//! job, or finds that somebody has: it may go on with something long. A thief that finds the first
-//! ring in use just reads it. Any other it reads only while it is counted, in `readers`: it counts
-//! itself, then reads which ring is in use. The owner puts another ring into use, then reads the
-//! count. One of the two is first. So either the owner finds the thief, and keeps what it has put
-//! out of use until it comes here again; or the thief finds the ring that is in use by then. As long
-//! as earlier rings are kept, the one in use is not given back, so that a thief without a CPU keeps
-//! rings of one burst or two, not of all to come. The first ring is in use again only when the deque
-//! is empty: no job is public that a thief could have looked for in it before.
+//! **Rings that are freed.** The first push makes the first ring, which stays. The owner frees a
+//! larger ring when a still larger one takes its place. It also frees it when the deque is empty
+//! and the owner is about to block: a burst of jobs leaves no memory behind. A much larger ring is
+//! freed earlier: as soon as its owner takes the last job, or finds that a thief has taken it. The
+//! owner may go on with something long.
+//!
+//! A thief that finds the first ring in use reads it without further steps. A thief reads any other
+//! ring only while it is counted in `readers`: it counts itself, then reads which ring is in use.
+//! The owner puts another ring into use, then reads the count. One of the two is first. If the
+//! thief is, the owner finds it in the count. The owner then keeps the ring that it has put out of
+//! use until its next attempt. If the owner is, the thief finds the ring that is in use by then.
+//!
+//! While the owner keeps earlier rings, it does not give back the ring in use. So a thief without a
+//! CPU keeps the rings of one burst or two, not of all bursts to come. The first ring is in use
+//! again only when the deque is empty. Then no job is public that a thief could have looked for in
+//! that ring before.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -87,53 +96,55 @@ mod ring;
 #[cfg(all(test, not(fork_loom)))]
 mod tests;
 
-/// Jobs for which a deque has room at first, and for good: 4 KiB. A guess: where joins nest and
-/// iterators split, fewer jobs wait at a time, so their thieves need not be counted.
+/// The jobs for which a deque has room at first, and for good: 4 KiB. A guess: nested joins and
+/// splitting iterators have fewer waiting jobs at a time, so their thieves need not be counted.
 const FIRST_CAPACITY: usize = if cfg!(fork_loom) { 4 } else { 256 };
 
-/// A ring of more slots than this, 2 MiB, is given back as soon as the owner knows that the deque is
-/// empty. A guess: scopes of a hundred thousand jobs, one after the other, go on with one ring, and
-/// to make room for more once again costs less than to run them.
+/// The owner gives a ring of more slots than this, 2 MiB, back as soon as it knows that the deque
+/// is empty. A guess. Scopes of a hundred thousand jobs, one after the other, keep one ring. For
+/// more jobs, making room again costs less than running them.
 const LARGE: usize = 1 << 17;
 
-/// So often an owner finds its deque empty until it gives room back that it had for more jobs, if it
-/// does not block before. A guess.
+/// An owner that finds its deque empty this often gives the room for more jobs back, if it does not
+/// block before. A guess.
 const EMPTY_UNTIL_SMALL: u32 = 1024;
 
-/// Pushes in a row for which the owner was asked, had public jobs, and nobody came, until it
-/// believes that nobody wants any. Those that show all are not counted. A guess.
+/// After this many pushes in a row, the owner believes that no worker wants jobs. At each of them a
+/// request was set, the deque had public jobs, and no thief came. Pushes that expose all jobs are
+/// not counted. A guess.
 const PUSHES_UNTIL_UNWANTED: u32 = 64;
 
-/// For so many answers an owner shows all of its jobs, after others exposed some in its stead. A
+/// After others exposed jobs for an owner, its next responses, this many, expose all of its jobs. A
 /// guess.
 const ANSWERS_AFTER_HELP: u32 = 64;
 
-/// So often in a row an owner that is about to block searches once more instead, because a thief
-/// reads what it wants to free. A guess: the searches yield, so a thief that lost its CPU gets it.
+/// An owner that is about to block searches once more if a thief reads the memory to be freed, at
+/// most this often in a row. A guess: the searches yield, so a thief that lost its CPU gets it
+/// back.
 const TRIES_TO_FREE: u32 = 64;
 
-/// What the owner writes with every push and pop.
+/// The words that the owner writes with every push and pop.
 struct OwnersLine {
-    /// Where the next job goes. Lowered before the owner knows whether the job is its own, so that
-    /// it may be one below the split for a moment.
+    /// The index of the next job. The owner lowers it before it knows whether the job is its own.
+    /// So the head may be one below the split for a moment.
     head: AtomicU64,
-    /// The owner takes jobs from here on without asking. Never below the split, but while the owner
-    /// sets it.
+    /// From this index on, the owner takes jobs without reading `public`. It is never below the
+    /// split, except while the owner sets it.
     limit: AtomicU64,
 }
 
-/// What thieves read.
+/// The words that thieves read.
 struct ThievesLine {
     public: AtomicU64,
     /// The ring in use; null until the first push.
     ring: AtomicPtr<Ring>,
-    /// The first, which is freed with the whole; null until the first push.
+    /// The first ring, which is freed with the deque; null until the first push.
     first: AtomicPtr<Ring>,
-    /// Thieves that read a ring which is not the first.
+    /// The number of thieves that read a ring other than the first.
     readers: AtomicUsize,
-    /// Held by the thief that exposes for the owner. Nobody waits for it.
+    /// Held by the thief that exposes for the owner. Other threads do not wait for it.
     exposing: Mutex<()>,
-    /// The head when that was last done: a hint, which carries nothing.
+    /// The head when a thief last exposed for the owner: a hint, which orders nothing.
     exposed_at: Unmodelled,
 }
 
@@ -144,8 +155,9 @@ struct Shared<T> {
     jobs: PhantomData<T>,
 }
 
-// SAFETY: jobs go from one thread to another, never to two. The rest is atomics and a lock, and
-// rings, which are freed when nobody reads them; what of them is no atomic only the owner writes.
+// SAFETY: a job goes from one thread to another, and never to two. The rest is atomics, a lock, and
+// rings, which are freed when no thread reads them. Only the owner writes the parts of rings that
+// are not atomics.
 unsafe impl<T: Send> Send for Shared<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Shared<T> {}
@@ -153,24 +165,26 @@ unsafe impl<T: Send> Sync for Shared<T> {}
 /// The owner's end.
 pub(crate) struct Deque<T> {
     shared: Arc<Shared<T>>,
-    /// The slots of the ring in use, which only the owner replaces; null until the first push.
+    /// The slots of the ring in use. Only the owner replaces that ring. Null until the first push.
     slots: Cell<*const Slot>,
-    /// One less than their number, which is a power of two; at first, of those to come.
+    /// One less than the number of slots, which is a power of two. Before the first push, the
+    /// number of slots to come.
     mask: Cell<usize>,
-    /// So often the deque was found empty since it last grew.
+    /// The number of times that the owner found the deque empty since it last grew.
     empties: Cell<u32>,
-    /// So often in a row the owner wanted to give memory back that a thief was reading.
+    /// The number of attempts in a row at which the owner wanted to give back memory that a thief
+    /// was reading.
     tries: Cell<u32>,
-    /// The head at which the ring may be full: the tail may have moved since this was found out.
+    /// The head at which the ring may be full. The tail may have moved since the owner computed it.
     full_at: Cell<u64>,
-    /// The tail when it was last seen to move because of a thief, or one that the owner itself has
-    /// moved it to.
+    /// The tail when the owner last saw that a thief had moved it, or the last tail to which the
+    /// owner moved it.
     seen_tail: Cell<u64>,
-    /// Pushes since then for which the owner was asked.
+    /// The pushes since then at which a request was set.
     unanswered: Cell<u32>,
-    /// Where it was when others last exposed jobs in its stead, as far as it knows.
+    /// The owner's copy of `exposed_at`: the head when others last exposed jobs for it.
     helped_at: Cell<u64>,
-    /// Answers to come that make all jobs public.
+    /// The number of next responses that make all jobs public.
     shows_all: Cell<u32>,
     fences: Fences,
 }
@@ -185,13 +199,13 @@ pub(crate) struct Stealer<T> {
 }
 
 impl<T: TwoWords> Deque<T> {
-    /// An empty deque.
+    /// Creates an empty deque.
     pub(crate) fn new(fences: Fences) -> Self {
         Self::starting_at(1, FIRST_CAPACITY, fences)
     }
 
-    /// An empty deque whose first job gets the index `start`, which is not 0: there is a head below
-    /// it for a moment.
+    /// Creates an empty deque whose first job gets the index `start`. That is not 0, because the
+    /// head is one below it for a moment.
     fn starting_at(start: u64, capacity: usize, fences: Fences) -> Self {
         assert!(capacity.is_power_of_two());
         let shared = Shared {
@@ -225,7 +239,7 @@ impl<T: TwoWords> Deque<T> {
         }
     }
 
-    /// An end for thieves.
+    /// Returns an end for thieves.
     pub(crate) fn stealer(&self) -> Stealer<T> {
         Stealer {
             shared: Arc::clone(&self.shared),
@@ -234,15 +248,15 @@ impl<T: TwoWords> Deque<T> {
 
     #[inline]
     fn head(&self) -> u64 {
-        // Relaxed: nobody else writes it.
+        // Relaxed: only the owner writes it.
         self.shared.owners.head.load(Ordering::Relaxed)
     }
 
     #[inline]
     fn set_head(&self, head: u64) {
-        // ORDERING: Release, pairs with the loads of the head by thieves: who sees this head may
-        // expose every job below it, so it must see what their slots hold. Also where the head goes
-        // down: that value hides the earlier one.
+        // ORDERING: Release, pairs with the loads of the head by thieves. A thief that sees this
+        // head may expose every job below it, so it must see the contents of their slots. This also
+        // holds where the head goes down, because the lower value hides the earlier one.
         self.shared.owners.head.store(head, Ordering::Release);
     }
 
@@ -250,20 +264,20 @@ impl<T: TwoWords> Deque<T> {
     #[allow(clippy::cast_possible_truncation)]
     #[inline]
     fn slot(&self, index: u64) -> &Slot {
-        // SAFETY: the ring in use lives, and masked indices are those of its slots. There is one, as
-        // callers ask for a job that was pushed, or push one and have made room.
+        // SAFETY: the ring in use is alive, and masked indices are those of its slots. There is a
+        // ring: callers read a job that was pushed, or push one and have made room.
         unsafe { &*self.slots.get().add(index as usize & self.mask.get()) }
     }
 
-    /// Takes the private job below the head `head`.
+    /// Takes the job at index `newest`.
     #[inline]
     fn take(&self, newest: u64) -> T {
         // SAFETY: the caller has made the job its own, and `push` has written it.
         unsafe { T::from_words(self.slot(newest).read()) }
     }
 
-    /// Adds a job, which is private. Ends with a light fence: who asks for jobs, makes a heavy
-    /// fence and then sees no job here, is seen by what the caller reads next.
+    /// Adds a private job. Ends with a light fence. If a worker requests jobs, makes a heavy fence,
+    /// and still misses this job, the caller's next load sees the request.
     ///
     /// Returns the job's index.
     #[inline]
@@ -274,18 +288,18 @@ impl<T: TwoWords> Deque<T> {
         }
         self.slot(head).write(job.into_words());
         self.set_head(head.wrapping_add(1));
-        // ORDERING: light fence, pairs with the heavy one in `Sleep::before_scan`: the job is
-        // visible, the demand is read next.
+        // ORDERING: light fence, pairs with the heavy one in `Sleep::before_scan`. The job is
+        // visible before the fence, and the caller reads the request after it.
         self.fences.light();
         head
     }
 
-    /// Takes the job back that `push` put at `index`, of which the caller knows that it has not
-    /// come out by a pop. `true` if it is the newest and surely private: then nothing is read back.
-    /// Else the deque is as it was.
+    /// Takes back the job that `push` put at `index`. The caller knows that no pop has returned
+    /// that job. Returns `true` if the job is the newest and certainly private; its slot is not
+    /// read. Otherwise the deque is unchanged.
     #[inline]
     pub(crate) fn try_take_back(&self, index: u64) -> bool {
-        // Had it been stolen, the tail, and so the limit, would lie above the index for good.
+        // If it had been stolen, the tail, and so the limit, would lie above the index for good.
         if self.head() != index + 1 {
             return false;
         }
@@ -306,32 +320,31 @@ impl<T: TwoWords> Deque<T> {
         let newest = self.head() - 1;
         self.set_head(newest);
         // ORDERING: light fence, pairs with the heavy one in `expose_for_owner`. The head is
-        // lowered, the limit read next: a thief that has raised it too late for that read finds the
-        // lowered head.
+        // lowered before the fence, and the limit is read after it. If a thief raises the limit too
+        // late for that read, the thief finds the lowered head.
         self.fences.light();
-        // Relaxed: the fence says what it may miss. Behind what it shows there is only a
-        // comparison.
+        // Relaxed: the fence says which limits this load may miss. The value is only compared.
         let limit = self.shared.owners.limit.load(Ordering::Relaxed);
         if newest < limit {
             return self.take_back(newest);
         }
         let job = self.take(newest);
-        // It may have been the last one.
+        // This job may have been the last one.
         if newest == limit {
             self.give_back_if_large();
         }
         Some(job)
     }
 
-    /// Takes the job at `newest`, to which the head was lowered, where that job may be public,
-    /// about to become so, or gone.
-    // Not inlined: seldom called, and jobs run in the caller's frame.
+    /// Takes the job at `newest`, to which the head was lowered. That job may be public, about to
+    /// become public, or gone.
+    // Not inlined: this is seldom called, and jobs run in the caller's frame.
     #[cold]
     #[inline(never)]
     fn take_back(&self, newest: u64) -> Option<T> {
         let head = newest + 1;
-        // Relaxed: a stale value fails below; but if all below the head was stolen by then, it
-        // stays so.
+        // Relaxed: with a stale value the exchange below fails. But if the value says that all jobs
+        // below the head were stolen, that stays true.
         let mut public = Public(self.shared.thieves.public.load(Ordering::Relaxed));
         let mut is_limit_set = false;
         loop {
@@ -346,18 +359,18 @@ impl<T: TwoWords> Deque<T> {
                 return None;
             }
             let next = if count == 0 {
-                // Somebody has asked, or is about to expose jobs: the older half of those that are
-                // left.
+                // A thief has asked for jobs, or is about to expose some. Expose the older half of
+                // the remaining jobs.
                 let left = newest.saturating_sub(split);
                 public.unclaimed_with(left.div_ceil(2).min(MOST_PUBLIC))
             } else if split <= newest {
                 public.unclaimed_with(0)
             } else if count == 1 {
-                // The last one never by the count: its slot must not be written again while the
-                // tail stays.
+                // Never take the last one by lowering the count: its slot must not be written again
+                // while the tail stays.
                 public.without_oldest()
             } else {
-                // Half of them, so that not every pop comes here.
+                // Take back half of the public jobs, so that not every pop comes here.
                 Public(public.0 - count / 2)
             };
             self.set_limit(next.split(head));
@@ -377,20 +390,23 @@ impl<T: TwoWords> Deque<T> {
         }
     }
 
-    /// Sets the limit. The caller exchanges `public` next, and comes back here unless it succeeds.
+    /// Sets the limit. The caller exchanges `public` next, and calls this again unless that
+    /// succeeds.
     fn set_limit(&self, limit: u64) {
         let word = &self.shared.owners.limit;
-        // Relaxed: thieves only raise it. One that begins after the exchange has acquired this.
+        // Relaxed: thieves only raise the limit. A thief that begins a claim after the exchange has
+        // acquired this store.
         if cfg!(fork_loom) {
-            // Loom lets a thief's step miss a store at the same time, which no step on the latest
-            // value can.
+            // Loom lets a thief's read-modify-write miss a simultaneous store, which no
+            // read-modify-write of the latest value can miss.
             word.swap(limit, Ordering::Relaxed);
         } else {
             word.store(limit, Ordering::Relaxed);
         }
     }
 
-    /// The ring is full from where the tail once was, or there is none yet.
+    /// Makes room for a job at `head`. The ring is full from where the tail once was, or there is
+    /// no ring yet.
     #[cold]
     #[inline(never)]
     fn make_room(&self, head: u64) {
@@ -398,45 +414,46 @@ impl<T: TwoWords> Deque<T> {
             self.make_first_ring(head);
             return;
         }
-        // ORDERING: Acquire, pairs with the exchanges of `public`: the slots below this tail will
-        // be written again, and thieves that have stepped it must have read them before.
+        // ORDERING: Acquire, pairs with the exchanges of `public`. The owner will write the slots
+        // below this tail again. Thieves that have stepped the tail must have read those slots
+        // before.
         let public = Public(self.shared.thieves.public.load(Ordering::Acquire));
         let tail = public.tail(head);
         let mut capacity = self.mask.get() + 1;
         if head - tail == capacity as u64 {
             capacity *= 2;
             let new = Ring::leak(capacity);
-            // SAFETY: it has just been made.
+            // SAFETY: the ring has just been made.
             let ring = unsafe { &*new };
             for index in tail..head {
                 ring.slot(index).write(self.slot(index).read());
             }
             self.empties.set(0);
             self.use_ring(new);
-            // Else with the next ring, or before the owner blocks.
+            // If it fails, the rings are freed with the next ring, or before the owner blocks.
             let _is_freed = self.try_free_outgrown();
         }
         self.full_at.set(tail + capacity as u64);
     }
 
-    /// Not made with the deque: in a wide pool whose workers do not all come up, or get nothing to do,
-    /// the rings would be most of what it takes.
+    /// Makes the first ring. It is not made with the deque. In a wide pool some workers may not
+    /// start, or get no work. Then unused rings would be most of the pool's memory.
     fn make_first_ring(&self, head: u64) {
         let (thieves, capacity) = (&*self.shared.thieves, self.mask.get() + 1);
         let first = Ring::leak(capacity);
-        // Relaxed: thieves read both after they have seen a public job, so after a head that the
-        // owner has stored later.
+        // Relaxed: thieves read both after they have seen a public job. So they read them after a
+        // head that the owner stored later than these words.
         thieves.first.store(first, Ordering::Relaxed);
         thieves.ring.store(first, Ordering::Relaxed);
-        // SAFETY: it has just been made, and is not freed before `shared`.
+        // SAFETY: the ring has just been made, and is not freed before `shared`.
         self.slots.set(unsafe { &*first }.slots.as_ptr());
         self.full_at.set(head + capacity as u64);
     }
 
-    /// Puts `new`, which holds all jobs, in the place of the ring in use.
+    /// Puts `new`, which holds all jobs, in place of the ring in use.
     fn use_ring(&self, new: *mut Ring) {
         let thieves = &*self.shared.thieves;
-        // Relaxed: nobody else writes them.
+        // Relaxed: only the owner writes them.
         let old = thieves.ring.load(Ordering::Relaxed);
         let is_old_kept = ptr::eq(old, thieves.first.load(Ordering::Relaxed));
         // SAFETY: neither has been freed, and only the owner touches `outgrown`.
@@ -446,42 +463,46 @@ impl<T: TwoWords> Deque<T> {
         } else {
             old
         });
-        // ORDERING: SeqCst. Release pairs with the loads in `steal`, which must find the copies of
-        // jobs. For the rest see `try_free_outgrown`.
+        // ORDERING: SeqCst. Release pairs with the loads in `steal`, after which a thief must find
+        // the copies of the jobs. `try_free_outgrown` argues the rest.
         thieves.ring.store(new, Ordering::SeqCst);
         self.slots.set(ring.slots.as_ptr());
         self.mask.set(ring.slots.len() - 1);
     }
 
-    /// Frees the rings that are not in use any more, unless a thief may read one. Else they stay
-    /// until the next call, or the end of the deque: thieves are counted for some ten instructions.
+    /// Frees the rings that are no longer in use, unless a thief may read one of them. In that case
+    /// they stay until the next call, or until the deque ends. A thief is counted for some ten
+    /// instructions.
     fn try_free_outgrown(&self) -> bool {
         let thieves = &*self.shared.thieves;
-        // SAFETY: the ring in use lives.
+        // SAFETY: the ring in use is alive.
         let outgrown = &unsafe { &*thieves.ring.load(Ordering::Relaxed) }.outgrown;
         if outgrown.get().is_null() {
             return true;
         }
-        // ORDERING: SeqCst, pairs with `copy_counted`. Another ring was put into use, the count is
-        // read next: a thief that this misses counts itself later, and reads then which ring is in
-        // use. Acquire: what others read of the old rings comes before they are freed.
+        // ORDERING: SeqCst, pairs with `copy_counted`. The owner put another ring into use before
+        // this read of the count. A thief that this read misses counts itself later, and then reads
+        // which ring is in use. Acquire: the reads of the old rings by others come before the rings
+        // are freed.
         fence_for_loom();
         let is_unread = thieves.readers.load(Ordering::SeqCst) == 0;
         if is_unread {
-            // SAFETY: they came from `leak`, are not in use, and by the count nobody has them.
+            // SAFETY: they came from `leak` and are not in use, and the count says that no thief
+            // has them.
             unsafe { Ring::free(outgrown.replace(ptr::null_mut())) };
         }
         is_unread
     }
 
-    /// The owner has nothing to do, and is about to block: if no job is left, gives the room back
-    /// for more jobs than there was room for at first.
+    /// The owner has no work, and is about to block. If no job is left, gives back the room beyond
+    /// what the deque had at first.
     ///
-    /// `false` if a thief still reads what was put out of use: the caller comes again soon, or else
-    /// it stays until the next such moment. It is asked to do so only a few times in a row, as the
-    /// thief may have lost its CPU.
+    /// Returns `false` if a thief still reads a ring that was put out of use. Then the caller
+    /// should call this again soon; otherwise the ring stays until the next such moment. This
+    /// returns `false` at most `TRIES_TO_FREE` times in a row, because the thief may have lost its
+    /// CPU.
     pub(crate) fn give_back(&self) -> bool {
-        // Relaxed: nobody else writes it.
+        // Relaxed: only the owner writes it.
         let first = self.shared.thieves.first.load(Ordering::Relaxed);
         // SAFETY: the first ring lives as long as `shared`, if there is one.
         let Some(ring) = (unsafe { first.as_ref() }) else {
@@ -490,15 +511,16 @@ impl<T: TwoWords> Deque<T> {
         let (head, capacity) = (self.head(), ring.slots.len());
         let is_large = self.mask.get() + 1 > capacity;
         if is_large {
-            // ORDERING: Acquire, as in `make_room`: slots will be written again that thieves have
-            // read.
+            // ORDERING: Acquire, as in `make_room`: the owner will write slots again that thieves
+            // have read.
             let public = Public(self.shared.thieves.public.load(Ordering::Acquire));
             if public.tail(head) != head {
                 return true;
             }
         }
-        // Earlier ones first: as long as a thief keeps those, the ring in use stays in use. Else
-        // each burst would leave one more behind, for as long as that thief has no CPU.
+        // Free earlier rings first. While a thief keeps those, the ring in use stays in use.
+        // Otherwise each burst would leave one more ring behind for as long as that thief has no
+        // CPU.
         let mut is_freed = self.try_free_outgrown();
         if is_freed && is_large {
             self.use_ring(first);
@@ -511,7 +533,7 @@ impl<T: TwoWords> Deque<T> {
         is_done
     }
 
-    /// The deque was found empty.
+    /// The owner found the deque empty.
     fn was_found_empty(&self) {
         let empties = self.empties.get() + 1;
         self.empties.set(empties % EMPTY_UNTIL_SMALL);
@@ -522,8 +544,8 @@ impl<T: TwoWords> Deque<T> {
         }
     }
 
-    /// The last job may be gone, and the owner may go on with something else for long: if so, gives
-    /// much room back, but not a little.
+    /// The last job may be gone, and the owner may go on with something long. If no job is left,
+    /// gives back much room, but not a little.
     #[inline]
     pub(crate) fn give_back_if_large(&self) {
         if self.mask.get() >= LARGE {
@@ -531,12 +553,12 @@ impl<T: TwoWords> Deque<T> {
         }
     }
 
-    /// Somebody asks for jobs: makes the older half of the private ones public, at least one, if
-    /// none is; all, if others had to do so lately.
+    /// Responds to a request for jobs. If no job is public, makes the older half of the private
+    /// ones public, at least one. If others had to expose jobs lately, makes all public.
     #[cold]
     pub(crate) fn answer(&self) -> Answer {
         let head = self.head();
-        // Relaxed: the light fence of the push that brings us here says what a sleeper may rely on.
+        // Relaxed: the light fence of the push before this call says what a sleeper may rely on.
         let mut public = Public(self.shared.thieves.public.load(Ordering::Relaxed));
         let shows_all = self.was_helped_lately();
         if public.count() > 0 && !shows_all {
@@ -554,7 +576,8 @@ impl<T: TwoWords> Deque<T> {
             match self.shared.exchange(public, next) {
                 Ok(()) => {
                     hooks::count_if(more > 0, Event::Exposure);
-                    // Else a thief has exposed it, or taken it, or there was something public.
+                    // Otherwise a thief has exposed or taken the job, or there was a public job
+                    // already.
                     let is_news = more > 0 && count == 0;
                     return if is_news {
                         Answer::Exposed
@@ -567,8 +590,8 @@ impl<T: TwoWords> Deque<T> {
         }
     }
 
-    /// Whether others exposed jobs in the owner's stead lately: its jobs are long, compared with
-    /// that help. Each call counts as an answer; after some it is forgotten.
+    /// Returns whether others exposed jobs for the owner lately. If so, its jobs are long compared
+    /// with that help. Each call counts as a response; after some responses the help is forgotten.
     fn was_helped_lately(&self) -> bool {
         // Relaxed: a hint.
         let helped_at = self.shared.thieves.exposed_at.load(Ordering::Relaxed);
@@ -580,7 +603,7 @@ impl<T: TwoWords> Deque<T> {
         left > 0
     }
 
-    /// There are public jobs: whether anybody has come for one lately.
+    /// There are public jobs. Returns whether a thief has come for one lately.
     fn count_unanswered(&self, tail: u64) -> Answer {
         if self.seen_tail.replace(tail) != tail {
             self.unanswered.set(0);
@@ -594,24 +617,25 @@ impl<T: TwoWords> Deque<T> {
         Answer::Unwanted
     }
 
-    /// Whether no job is in it.
+    /// Returns whether the deque has no job.
     pub(crate) fn is_empty(&self) -> bool {
         self.shared.is_empty()
     }
 }
 
 impl ThievesLine {
-    /// What lies at this index in the ring in use, which may be freed as soon as it is not.
+    /// Copies the slot at `index` of the ring in use. That ring may be freed as soon as this thief
+    /// is no longer counted.
     #[inline]
     fn copy_counted(&self, index: u64) -> [*mut (); 2] {
-        // ORDERING: SeqCst, pairs with `try_free_outgrown`. The thief is counted, the ring in use
-        // is read next: an owner that misses the thief in its count has put another ring into use
-        // before, and this reads that one, or a later one.
+        // ORDERING: SeqCst, pairs with `try_free_outgrown`. The thief counts itself before it reads
+        // which ring is in use. If an owner misses the thief in its count, it has put another ring
+        // into use before. Then this thief reads that ring, or a later one.
         self.readers.fetch_add(1, Ordering::SeqCst);
         fence_for_loom();
         let ring = self.ring.load(Ordering::SeqCst);
-        // SAFETY: it was in use after this thief was counted, so the owner does not free it before
-        // the thief is not counted any more.
+        // SAFETY: the ring was in use after this thief was counted. So the owner does not free it
+        // before the thief is no longer counted.
         let words = unsafe { Ring::copy(ring, index) };
         // ORDERING: Release, pairs with the load in `try_free_outgrown`.
         self.readers.fetch_sub(1, Ordering::Release);
@@ -620,28 +644,28 @@ impl ThievesLine {
 }
 
 impl<T> Shared<T> {
-    /// Whether no job is in it, be it public or private.
+    /// Returns whether the deque has neither public nor private jobs.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many jobs are in it. Exact if nobody changes it meanwhile.
+    /// Returns the number of jobs. It is exact if no thread changes the deque meanwhile.
     #[allow(clippy::cast_possible_wrap)]
     fn len(&self) -> usize {
-        // Relaxed: who relies on the answer makes a fence before.
+        // Relaxed: a caller that relies on the result makes a fence before.
         let public = Public(self.thieves.public.load(Ordering::Relaxed));
         let head = self.owners.head.load(Ordering::Relaxed);
-        // Of different moments, or while the owner looks at its last job, the head may be below the
-        // tail.
+        // The two values may be of different moments, or the owner may be looking at its last job.
+        // Then the head may be below the tail.
         usize::try_from(head.wrapping_sub(public.tail(head)) as i64).unwrap_or(0)
     }
 
     fn exchange(&self, from: Public, to: Public) -> Result<(), Public> {
-        // ORDERING: AcqRel. Release: the copy of a job that a thief has made comes before the owner
-        // writes the slot again (`make_room`); who steals an exposed job sees what its slot holds,
-        // and its ring; who begins a claim sees the head and the limit of an owner that has taken a
-        // job back. Every change is a read-modify-write, so that who acquires any value sees what
-        // came before an earlier one. Acquire keeps that chain.
+        // ORDERING: AcqRel. Release has three uses. A thief's copy of a job comes before the owner
+        // writes the slot again (`make_room`). A thief that steals an exposed job sees the contents
+        // of its slot, and its ring. A thief that begins a claim sees the head and the limit of an
+        // owner that has taken a job back. Every change is a read-modify-write. So a thread that
+        // acquires any value sees what came before each earlier value. Acquire keeps that chain.
         self.thieves
             .public
             .compare_exchange(from.0, to.0, Ordering::AcqRel, Ordering::Acquire)
@@ -663,50 +687,51 @@ impl<T: TwoWords> Stealer<T> {
     #[inline]
     pub(crate) fn steal(&self) -> Steal<T> {
         let thieves = &*self.shared.thieves;
-        // ORDERING: Acquire, pairs with `expose`: the slots of public jobs hold them, and so does
-        // the ring read next.
+        // ORDERING: Acquire, pairs with `exchange`: the slots of public jobs hold them, and so does
+        // the ring that is read next.
         let public = Public(thieves.public.load(Ordering::Acquire));
         if public.count() == 0 {
             return Steal::Empty;
         }
         let tail = public.0 >> TAIL_SHIFT;
-        // In every ring that was in use since the job is public, the slot at the tail holds it for
-        // as long as the tail stays.
+        // While the tail stays, the slot at the tail holds the job in every ring that was in use
+        // since the job became public.
         //
-        // ORDERING: Acquire, pairs with the store in `use_ring`. Relaxed for the first one, which stays
-        // as it was when the job became public.
+        // ORDERING: Acquire, pairs with the store in `use_ring`. Relaxed for the first ring, which
+        // has not changed since the job became public.
         let first = thieves.first.load(Ordering::Relaxed);
         let words = if ptr::eq(thieves.ring.load(Ordering::Acquire), first) {
-            // SAFETY: the first ring lives as long as `shared`, and is there since the first push.
+            // SAFETY: the first ring lives as long as `shared`, and exists since the first push.
             unsafe { Ring::copy(first, tail) }
         } else {
             thieves.copy_counted(tail)
         };
         match self.shared.exchange(public, public.without_oldest()) {
-            // SAFETY: the step of the tail made the job ours, and says that the words are those of
-            // the job.
+            // SAFETY: stepping the tail gave the job to this thread, and proves that the words are
+            // those of the job.
             Ok(()) => Steal::Success(unsafe { T::from_words(words) }),
             Err(_) => Steal::Retry,
         }
     }
 
-    /// Asks the owner for jobs, if all that it has are private: the next time that it takes one
-    /// back, it exposes others.
+    /// Asks the owner for jobs if all of its jobs are private. The owner exposes jobs when it next
+    /// pops one.
     pub(crate) fn ask(&self) {
         let Shared { owners, .. } = &*self.shared;
         if self.has_public() || self.shared.is_empty() {
             return;
         }
-        // Relaxed: the owner may see it late. Only raised, as it may have exposed jobs meanwhile; a
-        // limit that is too high costs it a look at `public`.
+        // Relaxed: the owner may see the new limit late. The limit is only raised, because the
+        // owner may have exposed jobs meanwhile. A limit that is too high costs the owner one read
+        // of `public`.
         let head = owners.head.load(Ordering::Relaxed);
         if owners.limit.load(Ordering::Relaxed) < head {
             owners.limit.fetch_max(head, Ordering::Relaxed);
         }
     }
 
-    /// Whether the owner has pushed or popped since jobs were last exposed in its stead, or none
-    /// ever was. If not, it probably runs one long job, and answers nobody.
+    /// Returns whether the owner has pushed or popped since others last exposed jobs for it, or no
+    /// thief ever did. If not, the owner probably runs one long job, and does not respond.
     pub(crate) fn has_stirred(&self) -> bool {
         let Shared {
             owners, thieves, ..
@@ -715,8 +740,8 @@ impl<T: TwoWords> Stealer<T> {
         owners.head.load(Ordering::Relaxed) != thieves.exposed_at.load(Ordering::Relaxed)
     }
 
-    /// Makes the older half of the owner's private jobs public, at least one, if none is. `true` if
-    /// there are public jobs now.
+    /// If no job is public, makes the older half of the owner's private jobs public, at least one.
+    /// Returns `true` if there are public jobs now.
     #[cold]
     pub(crate) fn expose_for_owner(&self) -> bool {
         let Shared {
@@ -747,12 +772,12 @@ impl<T: TwoWords> Stealer<T> {
         let split = public.split(head);
         let wanted = head.saturating_sub(split).div_ceil(2).min(MOST_PUBLIC);
         if wanted > 0 {
-            // Relaxed: the fence orders it. Only raised: the owner may have ended the claim, and
-            // exposed more.
+            // Relaxed: the fence orders it. The limit is only raised: the owner may have ended the
+            // claim, and exposed more.
             owners.limit.fetch_max(split + wanted, Ordering::Relaxed);
-            // ORDERING: heavy fence, pairs with the light one in `pop`. The limit is raised, the
-            // head read next: an owner whose read of the limit misses that has lowered the head
-            // before.
+            // ORDERING: heavy fence, pairs with the light one in `pop`. The limit is raised before
+            // the fence, and the head is read after it. If the owner's read of the limit misses the
+            // raise, the owner has lowered the head before.
             fences.heavy();
             hooks::count(Event::HeavyFence);
         }
@@ -771,7 +796,7 @@ impl<T: TwoWords> Stealer<T> {
         is_exposed || self.has_public()
     }
 
-    /// Whether there is a job to be stolen.
+    /// Returns whether there is a public job.
     pub(crate) fn has_public(&self) -> bool {
         // Relaxed: only a hint.
         Public(self.shared.thieves.public.load(Ordering::Relaxed)).count() > 0
@@ -779,13 +804,13 @@ impl<T: TwoWords> Stealer<T> {
 }
 
 impl<T> Stealer<T> {
-    /// Whether no job is in it, be it public or private.
+    /// Returns whether the deque has neither public nor private jobs.
     #[cfg(test)]
     pub(crate) fn is_empty(&self) -> bool {
         self.shared.is_empty()
     }
 
-    /// How many jobs are in it, public and private.
+    /// Returns the number of jobs, public and private.
     pub(crate) fn len(&self) -> usize {
         self.shared.len()
     }
@@ -793,18 +818,18 @@ impl<T> Stealer<T> {
 
 impl<T> Drop for Shared<T> {
     fn drop(&mut self) {
-        // A model that has failed has no locks any more.
+        // A failed model has no locks any more.
         if cfg!(fork_loom) && std::thread::panicking() {
             return;
         }
-        // Relaxed: nobody else is left. Jobs that are left are dropped by nobody; a pool ends after
+        // Relaxed: no other thread is left. Jobs that are left are not dropped; a pool ends after
         // its last job.
         let (ring, first) = (
             self.thieves.ring.load(Ordering::Relaxed),
             self.thieves.first.load(Ordering::Relaxed),
         );
-        // SAFETY: if there are any, they came from `leak`, and nobody else is left to read them. The first is in no
-        // list of outgrown ones.
+        // SAFETY: the rings, if there are any, came from `leak`, and no other thread is left to
+        // read them. The first one is in no list of outgrown rings.
         unsafe {
             Ring::free(ring);
             if !ptr::eq(ring, first) {

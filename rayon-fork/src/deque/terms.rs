@@ -1,14 +1,14 @@
-//! What owners and thieves of a deque say to each other.
+//! The terms by which the owner of a deque and its thieves communicate.
 
-/// What fits into two words, which threads may read while others write them: only together and
-/// untouched are they a value.
+/// A value that fits into two words, which threads may read while others write them. The words are
+/// a value only together and unchanged.
 // Only the deque of lazily shared jobs stores jobs as words.
 #[cfg_attr(not(target_has_atomic = "64"), allow(dead_code))]
 pub(crate) trait TwoWords {
-    /// The value as words.
+    /// Returns the value as two words.
     fn into_words(self) -> [*mut (); 2];
 
-    /// The value of these words.
+    /// Returns the value of two words.
     ///
     /// # Safety
     ///
@@ -16,14 +16,14 @@ pub(crate) trait TwoWords {
     unsafe fn from_words(words: [*mut (); 2]) -> Self;
 }
 
-/// What an owner can do for those who ask for jobs.
+/// The response of an owner to a request for jobs.
 #[cfg_attr(not(target_has_atomic = "64"), allow(dead_code))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// There was nothing public, and now there is.
+    /// There was no public job, and now there is one.
     Exposed,
-    /// There is something public, or a thief has just taken it or is about to make it so.
+    /// There is a public job, or a thief has just taken it or is about to expose one.
     HasPublic,
-    /// There is something public, and it seems that nobody wants it.
+    /// There is a public job, and no thief has come for one in a while.
     Unwanted,
 }

@@ -1,8 +1,8 @@
-//! How a thread that is no worker waits: it has nothing else to do, and blocks.
+//! How a thread that is no worker waits: it has no other work, and blocks.
 
 #[cfg(not(feature = "warm-install"))]
 mod blocking;
-// Models run it in every build.
+// Every build runs it in models.
 #[cfg(any(feature = "warm-install", all(test, fork_loom)))]
 #[cfg_attr(not(feature = "warm-install"), allow(dead_code))]
 mod warm_install;
@@ -16,7 +16,7 @@ pub(crate) use blocking::{LockLatch, Outlook};
 #[cfg(feature = "warm-install")]
 pub(crate) use warm_install::{LockLatch, Outlook};
 
-/// What this file adds to the variant's name.
+/// This file's part of the variant's name.
 pub(crate) const MODIFIER: &str = if cfg!(feature = "warm-install") {
     "+warm-install"
 } else {
@@ -25,7 +25,8 @@ pub(crate) const MODIFIER: &str = if cfg!(feature = "warm-install") {
 
 impl Latch for Arc<LockLatch> {
     unsafe fn set(this: *const Self) {
-        // SAFETY: alive at the beginning (contract). The clone outlives what the waiter may free.
+        // SAFETY: the latch is alive at the beginning (contract). The clone outlives the latch that
+        // the waiting thread may free.
         let latch = unsafe { Arc::clone(&*this) };
         latch.set_and_notify();
     }

@@ -16,32 +16,33 @@ use crate::sync::cell_of_thread;
 use crate::thread_builder::ThreadBuilder;
 use crate::unwind::{A_WAIT, Fatal, THE_MAIN_LOOP};
 
-/// At how many workers a search in vain looks closer. To look takes a line that its owner writes
-/// with every push and pop; others search, too, and before one of them sleeps it looks at all.
-/// Where jobs are long, at twice as many with each search: their owners do not write, and show
-/// nothing either. Where each CPU has several workers, at all of them: to come again takes turns of
-/// the others.
+/// The number of workers at which an unsuccessful search looks closer. A closer look reads a cache
+/// line that the victim writes with every push and pop. Others search, too, and before one of them
+/// sleeps it looks at all workers. If jobs are long, the number doubles with each search: the
+/// victims do not write, and expose no jobs either. If each CPU has several workers, the search
+/// looks at all workers, because another search would cost time slices of the others.
 const LOOKED_AT: usize = 1;
 
-/// More workers than that are in no pool.
+/// A pool has at most 2 to this power workers.
 const MOST_DOUBLINGS: u32 = 16;
 
-/// What a worker has to itself; lives on its thread and is reached through a thread-local.
+/// The state of one worker. It lives on the worker's thread, which reaches it through a
+/// thread-local.
 pub(crate) struct Worker {
     pub(super) deque: JobDeque<JobRef>,
-    /// Jobs that this worker alone must run.
+    /// The jobs that only this worker may run.
     broadcasts: Stealer<JobRef>,
-    /// Behind the tokens of `spawn_fifo`.
+    /// The jobs that belong to the tokens of `spawn_fifo`.
     fifo: JobFifo,
     pub(super) index: usize,
     pub(super) rng: XorShift64Star,
-    /// Units of a scope's count.
+    /// The units that the worker holds of a scope's count.
     held: local_scopes::Held,
     pub(super) patience: Patience,
     pub(super) registry: Arc<Registry>,
 }
 
-// Its queues, and the rest on lines of its own.
+// Its queues are on cache lines of their own, and so is the rest.
 assert_size!(Worker: size_of::<JobFifo>()
     + (size_of::<JobDeque<JobRef>>()
         + size_of::<Stealer<JobRef>>()
@@ -51,7 +52,7 @@ assert_size!(Worker: size_of::<JobFifo>()
     .next_multiple_of(align_of::<JobFifo>()));
 
 cell_of_thread! {
-    /// The worker that this thread is, or null.
+    /// The worker that runs on this thread, or null.
     static CURRENT: Cell<*const Worker> = ptr::null();
 }
 
@@ -69,28 +70,28 @@ impl Worker {
         }
     }
 
-    /// Calls `body` with the worker that this thread is, if it is one.
+    /// Calls `body` with the worker that runs on this thread, if there is one.
     #[inline]
     pub(crate) fn with_current<R>(body: impl FnOnce(Option<&Worker>) -> R) -> R {
         // SAFETY: the reference does not leave `body`.
         body(unsafe { Self::current() })
     }
 
-    /// As [`Worker::with_current`], for callers that run code of users: jobs nest, and a closure
-    /// around them would take stack for itself, and for a copy of what it captures, on every level.
+    /// As [`Worker::with_current`], for callers that run user code. Jobs nest. On every level, a
+    /// closure around a job would take stack for itself and for a copy of its captures.
     ///
     /// # Safety
     ///
     /// The reference is not used after the caller's function has returned.
     #[inline]
     pub(crate) unsafe fn current<'a>() -> Option<&'a Worker> {
-        // SAFETY: the pointer is null or leads to the `Worker` that this thread's `Occupied` guard
-        // (or the leaked box of an adopted thread) keeps alive; that guard ends further down the
-        // stack than the caller's function.
+        // SAFETY: the pointer is null or leads to a `Worker`. This thread's `Occupied` guard keeps
+        // that worker alive, or for an adopted thread the leaked box does. That guard ends further
+        // down the stack than the caller's function.
         unsafe { CURRENT.get().as_ref() }
     }
 
-    /// As [`Worker::current`], from inside a job, where the thread is always a worker.
+    /// As [`Worker::current`], from inside a job: there, the thread is always a worker.
     ///
     /// # Safety
     ///
@@ -101,7 +102,7 @@ impl Worker {
         unsafe { Self::current() }.expect("jobs run on workers")
     }
 
-    /// Position in the pool, from 0.
+    /// The worker's index in the pool, from 0.
     #[inline]
     pub(crate) fn index(&self) -> usize {
         self.index
@@ -113,25 +114,26 @@ impl Worker {
         &self.registry
     }
 
-    /// What the worker holds of a scope's count.
+    /// The units that the worker holds of a scope's count.
     #[inline]
     pub(crate) fn held(&self) -> &local_scopes::Held {
         &self.held
     }
 
-    /// Whether this is a worker of `registry`.
+    /// Returns whether this is a worker of `registry`.
     #[inline]
     pub(crate) fn is_in(&self, registry: &Registry) -> bool {
         ptr::eq(Arc::as_ptr(&self.registry), registry)
     }
 
-    /// Whether the own deque holds jobs. Broadcasts and injected jobs do not count.
+    /// Returns whether the worker's own deque holds jobs. Broadcasts and injected jobs do not
+    /// count.
     pub(crate) fn has_local_jobs(&self) -> bool {
         !self.deque.is_empty()
     }
 
-    /// Puts `job` on the own deque. Where its jobs are private, that is all unless somebody is
-    /// idle; else thieves find it, and one is woken if need be.
+    /// Puts `job` on the worker's own deque. If the deque keeps jobs private, that is all unless a
+    /// worker is idle. Otherwise thieves see the job, and the push wakes a sleeper if need be.
     #[inline]
     pub(crate) fn push(&self, job: JobRef) -> Place {
         hooks::count(Event::Push);
@@ -149,14 +151,15 @@ impl Worker {
         place
     }
 
-    // Not inlined: a push is in every frame that joins or spawns.
+    // Not inlined: every frame that joins or spawns contains a push.
     #[cold]
     #[inline(never)]
     fn answer(&self) {
         self.registry.sleep.answer(self.deque.answer());
     }
 
-    /// Puts `job` behind the worker's other FIFO jobs and a token for it on the own deque.
+    /// Puts `job` behind the worker's other FIFO jobs, and a token for it on the worker's own
+    /// deque.
     ///
     /// # Safety
     ///
@@ -166,7 +169,7 @@ impl Worker {
         self.push(unsafe { self.fifo.push(job) });
     }
 
-    /// The newest job of the own deque, else the oldest of the own broadcasts.
+    /// Takes the newest job of the worker's own deque, or else the oldest of its own broadcasts.
     #[inline]
     pub(crate) fn take_local(&self) -> Option<JobRef> {
         match self.deque.pop() {
@@ -178,8 +181,8 @@ impl Worker {
         }
     }
 
-    /// Takes a job back, if that needs no look at it: `true` if the job is the newest of the own
-    /// deque, and nobody else may take it. The caller knows that this worker has not run it.
+    /// Takes a job back without reading it. Returns `true` if the job is the newest of the worker's
+    /// own deque, and no thief may take it. The caller knows that this worker has not run it.
     #[inline]
     pub(crate) fn try_take_back(&self, place: &Place) -> bool {
         let is_back = self.deque.try_take_back(place);
@@ -189,9 +192,9 @@ impl Worker {
 
     #[inline]
     pub(super) fn take_broadcast(&self) -> Option<JobRef> {
-        // Nearly always it is empty, and to try and steal would fence first, twice for each job
-        // that a thief brings home; a share that this look misses is found by the next, or by the
-        // one before blocking.
+        // The queue is nearly always empty. An attempt to steal would fence first, twice for each
+        // job that a thief brings home. If this look misses a share, the next look finds it, or the
+        // one before the worker blocks.
         if !self.has_broadcasts() {
             return None;
         }
@@ -200,7 +203,8 @@ impl Worker {
         share
     }
 
-    /// A job from anywhere: own deque, own broadcasts, other workers, injector.
+    /// Takes a job from anywhere: its own deque, its own broadcasts, other workers, or the
+    /// injector.
     // Not inlined: the job runs in the caller's frame, and jobs nest.
     #[inline(never)]
     pub(super) fn find_job(&self) -> Option<JobRef> {
@@ -209,8 +213,8 @@ impl Worker {
             .or_else(|| self.take_injected())
     }
 
-    /// A job from anywhere, also one that is private, for a worker that is not counted as idle, and
-    /// does not search again.
+    /// Takes a job from anywhere, even a private one. It is for a worker that is not counted as
+    /// idle, and does not search again.
     // Not inlined, as `find_job`.
     #[inline(never)]
     pub(crate) fn find_any_job(&self) -> Option<JobRef> {
@@ -229,7 +233,7 @@ impl Worker {
         job
     }
 
-    /// The deques of all other workers, from a random one onwards.
+    /// Returns the deques of all other workers, starting at a random one.
     #[inline]
     pub(super) fn victims(&self) -> impl Iterator<Item = &JobStealer<JobRef>> + '_ {
         let stealers = &*self.registry.stealers;
@@ -244,9 +248,10 @@ impl Worker {
             .map(|(_, victim)| victim)
     }
 
-    /// Tries every other worker once, from a random one onwards; again while any was contended.
+    /// Tries to steal from every other worker once, starting at a random one. Repeats this while an
+    /// attempt was contended.
     pub(super) fn steal(&self) -> Option<JobRef> {
-        // On the line of counters that are not padded.
+        // This number lies on the line of counters that are not padded.
         if self.registry.num_threads() <= 1 {
             return None;
         }
@@ -272,8 +277,8 @@ impl Worker {
         }
     }
 
-    /// A search was in vain: asks again, first all, by the demand, and one other worker that has
-    /// jobs, and later takes a job that its owner has not shown.
+    /// After an unsuccessful search, requests jobs from all workers. It also asks one worker that
+    /// has jobs. In later searches, it exposes a victim's private jobs and steals one.
     #[inline]
     fn look_closer(&self, idle: &IdlePeriod<'_>) -> Option<JobRef> {
         let sleep = &self.registry.sleep;
@@ -290,8 +295,8 @@ impl Worker {
         } else {
             0
         };
-        // A worker that has jobs gets a moment to show some by itself, and a second one unless that
-        // costs a turn, or the worker has not stirred.
+        // A victim with jobs first gets a moment in which it may expose some by itself. It gets a
+        // second one, unless that costs a time slice or the victim has not pushed or popped.
         for victim in self.victims().take(LOOKED_AT << doublings) {
             let is_due = match in_vain {
                 0 => false,
@@ -307,7 +312,7 @@ impl Worker {
         None
     }
 
-    /// Makes jobs of that worker public in its stead, and takes one.
+    /// Makes private jobs of the victim public, and steals one.
     #[cold]
     #[inline(never)]
     fn steal_private(victim: &JobStealer<JobRef>) -> Option<JobRef> {
@@ -320,7 +325,7 @@ impl Worker {
         job
     }
 
-    /// Runs one job, found in one of the two ways, without waiting for any. `false` if there was
+    /// Runs one job that `find` returns, and does not wait for one. Returns `false` if there was
     /// none.
     #[inline]
     pub(crate) fn run_one(&self, find: impl Fn(&Self) -> Option<JobRef>) -> bool {
@@ -329,9 +334,10 @@ impl Worker {
         true
     }
 
-    /// Runs a job while code on the worker's stack waits for it to return, and knows.
-    // Always, also in debug builds: jobs nest, and a frame of its own would be one more on each
-    // level.
+    /// Runs a job inside another one: code on the worker's stack waits for its return, and says so
+    /// to the scopes.
+    // Always inlined, also in debug builds: jobs nest, and a frame of its own would add one frame
+    // to each level.
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub(crate) fn run_within(&self, job: JobRef) {
@@ -340,8 +346,8 @@ impl Worker {
         local_scopes::go_back(self, place);
     }
 
-    /// Runs jobs until `latch` is set; sleeps while there are none. A scope that is waited for may
-    /// have ended before its latch says so.
+    /// Runs jobs until `latch` is set, and sleeps while there are none. A scope that the worker
+    /// waits for may end before its latch is set.
     #[inline]
     pub(crate) fn wait_until(&self, latch: &CoreLatch, scope: Awaited) {
         if !latch.probe() {
@@ -353,7 +359,7 @@ impl Worker {
     fn work_until(&self, latch: &CoreLatch, scope: Awaited) {
         let fatal = Fatal::<A_WAIT>::unless_done();
         while !scope.is_over(self) && !latch.probe() {
-            // Local jobs first: they need no word to anybody else.
+            // Local jobs first: to take them, the worker need not notify others.
             let mut job = self.take_local();
             if job.is_none() {
                 if local_scopes::turn_away(self) {
@@ -366,12 +372,14 @@ impl Worker {
             }
         }
         local_scopes::end_wait(self, scope);
-        // Thieves may have taken the last jobs, so that nobody looked at the deque again.
+        // Thieves may have taken the last jobs, so that the owner has not looked at the deque
+        // since.
         self.deque.give_back_if_large();
         fatal.disarm();
     }
 
-    /// A job from anywhere, or nothing if `latch` is set first. Sleeps while there is none.
+    /// Returns a job from anywhere, or `None` if `latch` is set first. Sleeps while there is no
+    /// job.
     // Not inlined, as `find_job`.
     #[inline(never)]
     fn search(&self, latch: &CoreLatch) -> Option<JobRef> {
@@ -388,15 +396,16 @@ impl Worker {
             if let Some(job) = self.look_closer(&idle) {
                 break Some(job);
             }
-            // Nothing waits for the main loop, so the kernel may take its time.
+            // No job waits for the main loop, so the kernel may take its time.
             if self.is_in_main_loop(latch) && sleep.try_begin_registering(&idle) {
                 registers = true;
                 break None;
             }
             sleep.found_nothing(&mut idle, latch, self);
         };
-        // Also when the latch ended the search: somebody may have counted on this searcher for a
-        // job of theirs, and now another must look for it (sleep/README.md, "Coverage").
+        // This is also needed if the latch ended the search. A producer may have relied on this
+        // searching worker to find its job. Now another worker must look for it (sleep/README.md,
+        // "Coverage").
         sleep.end_search(idle, self);
         if job.is_some() {
             job_found(&self.patience);
@@ -407,7 +416,8 @@ impl Worker {
         job
     }
 
-    /// Whether the worker that waits for `latch` has no job below that goes on when it is set.
+    /// Returns whether the worker waits for `latch` in its main loop, so that no job below it on
+    /// the stack waits to continue.
     fn is_in_main_loop(&self, latch: &CoreLatch) -> bool {
         ptr::eq(latch, &*self.registry.terminate[self.index])
     }
@@ -444,7 +454,7 @@ impl Queues for Worker {
     }
 }
 
-/// The worker's whole life, on the calling thread. Returns when the pool has ended.
+/// Runs a worker on the calling thread, from its start until the pool has ended.
 ///
 /// # Panics
 ///
@@ -456,7 +466,7 @@ pub(crate) fn run_worker(thread: ThreadBuilder) {
     // SAFETY: `all_up` is in the registry, which we hold.
     unsafe { CountLatch::set(ptr::addr_of!(registry.all_up)) };
 
-    // Jobs of this pool hold pointers to this frame: it must not be unwound.
+    // Jobs of this pool hold pointers to this frame, so it must not be unwound.
     let fatal = Fatal::<THE_MAIN_LOOP>::unless_done();
     if let Some(handler) = &registry.handlers.start {
         registry.run_detached(|| handler(worker.index));
@@ -472,7 +482,7 @@ pub(crate) fn run_worker(thread: ThreadBuilder) {
     fatal.disarm();
 }
 
-/// Makes the calling thread, which is no worker, worker 0 for the rest of its life.
+/// Makes the calling thread worker 0 for the rest of its life. The thread is not a worker yet.
 pub(super) fn adopt_current_thread(thread: ThreadBuilder) {
     let worker: &'static Worker = Box::leak(Box::new(Worker::new(thread)));
     std::mem::forget(Occupied::begin(worker));
@@ -480,7 +490,7 @@ pub(super) fn adopt_current_thread(thread: ThreadBuilder) {
     unsafe { CountLatch::set(ptr::addr_of!(worker.registry.all_up)) };
 }
 
-/// The thread's mark "I am this worker", removed at the end.
+/// Marks the thread as a worker for as long as the guard lives.
 struct Occupied<'w> {
     /// Borrows the worker, so that it outlives the mark.
     _here: Here<'w>,

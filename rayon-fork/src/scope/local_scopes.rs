@@ -1,7 +1,7 @@
-//! What the scheduler does for the feature `local-scopes`, in one line each: workers hold units of a
+//! The hooks of the feature `local-scopes` in the scheduler, one line each: workers hold units of a
 //! scope's count. `local_scopes_off.rs` is the twin of builds without it.
 //!
-//! The lines are where `README.md` says that a worker turns to a scope or away from it.
+//! The scheduler calls them where, by `README.md`, a worker turns to a scope or away from it.
 
 #[cfg(all(test, fork_loom))]
 mod models;
@@ -11,10 +11,10 @@ use self::reserve::{Counted, Reserve};
 use crate::latch::{CountLatch, Latch};
 use crate::registry::{Registry, Worker};
 
-/// What this file adds to the variant's name.
+/// This file's part of the variant's name.
 pub(crate) const MODIFIER: &str = "+local-scopes";
 
-/// What a worker holds.
+/// The units that a worker holds.
 pub(crate) type Held = Reserve<CountLatch>;
 
 impl Counted for CountLatch {
@@ -35,22 +35,22 @@ impl Counted for CountLatch {
     }
 }
 
-/// A scope of which a worker that waits for it may hold units, if it is one of the worker's
-/// pool.
+/// The scope that a worker waits for. The worker may hold units of it if it is a scope of the
+/// worker's pool.
 #[derive(Clone, Copy)]
 pub(crate) struct Awaited<'s>(Option<&'s CountLatch>);
 
 impl Awaited<'_> {
     pub(crate) const NONE: Self = Self(None);
 
-    /// Whether it has ended, although its latch may not say so.
+    /// Returns whether the scope has ended, even if its latch is not set.
     #[inline]
     pub(crate) fn is_over(self, worker: &Worker) -> bool {
         self.0.is_some_and(|count| worker.held().completes(count))
     }
 }
 
-/// A job is spawned into the scope of `count`, which is a scope of `registry`.
+/// Counts a job that the calling thread spawns into the scope of `count`, a scope of `registry`.
 #[inline]
 pub(crate) fn count_job(count: &CountLatch, registry: &Registry) {
     Worker::with_current(|worker| match worker {
@@ -88,7 +88,7 @@ pub(crate) unsafe fn end_job(count: *const CountLatch) {
     unsafe { Worker::running() }.held().end_job(count);
 }
 
-/// The closure of the scope of `count` has ended. What its thread waits for now.
+/// The closure of the scope of `count` has ended. Returns the scope that its thread waits for now.
 #[inline]
 pub(crate) fn end_closure<'s>(
     count: &'s CountLatch,
@@ -101,26 +101,27 @@ pub(crate) fn end_closure<'s>(
             Awaited(Some(count))
         }
         _ => {
-            // SAFETY: alive, as we have it by reference; the closure was counted.
+            // SAFETY: the count is alive, because this function has a reference to it. The closure
+            // was counted.
             unsafe { CountLatch::set(count) };
             Awaited::NONE
         }
     }
 }
 
-/// The wait for the scope of `count` is over. What is left of the count are units that the
-/// owner held: it was compared with them.
+/// The wait for the scope of `count` is over. The rest of the count is the owner's units: the owner
+/// compared it with them.
 #[inline]
 pub(crate) fn assert_ended(_count: &CountLatch) {}
 
-/// The worker has no local job and is about to search. `true` if it should look at what it
-/// waits for once more.
+/// The worker has no local job and is about to search. Returns `true` if the worker should first
+/// check once more whether its wait is over.
 #[inline]
 pub(crate) fn turn_away(worker: &Worker) -> bool {
     worker.held().turn_away()
 }
 
-/// The worker's wait is over, and the code that waited goes on.
+/// The worker's wait is over, and the code that waited continues.
 #[inline]
 pub(crate) fn end_wait(worker: &Worker, awaited: Awaited<'_>) {
     if let Some(count) = awaited.0 {
@@ -129,11 +130,12 @@ pub(crate) fn end_wait(worker: &Worker, awaited: Awaited<'_>) {
     worker.held().turn_away();
 }
 
-/// What the worker is at.
+/// The scope that the worker is at, if any.
 #[derive(Clone, Copy)]
 pub(crate) struct Place(*const CountLatch);
 
-/// A job is about to run while code on the worker's stack waits for it to return, and knows.
+/// A job is about to run inside another one: code on the worker's stack waits for its return, and
+/// says so here.
 #[inline]
 pub(crate) fn leave(worker: &Worker) -> Place {
     Place(worker.held().scope())

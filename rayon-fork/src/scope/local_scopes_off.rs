@@ -1,5 +1,5 @@
-//! The twin of `local_scopes.rs` in a build without the feature: every job is counted where it is
-//! spawned and where it ends, as in the published crate, and workers hold nothing.
+//! The twin of `local_scopes.rs` in a build without the feature. Every job is counted where it is
+//! spawned and where it ends, as in the published crate. Workers hold no units.
 
 // Models run the units in every build.
 #[cfg(all(test, fork_loom))]
@@ -12,10 +12,10 @@ mod reserve;
 use crate::latch::{CountLatch, Latch};
 use crate::registry::{Registry, Worker};
 
-/// What this file adds to the variant's name.
+/// This file's part of the variant's name.
 pub(crate) const MODIFIER: &str = "";
 
-/// What a worker holds: nothing.
+/// The units that a worker holds: none.
 pub(crate) struct Held;
 
 impl Held {
@@ -25,23 +25,23 @@ impl Held {
     }
 }
 
-/// A scope of which a worker that waits for it may hold units: none.
+/// The scope that a worker waits for. The worker holds no units of it.
 #[derive(Clone, Copy)]
 pub(crate) struct Awaited;
 
-// Where units are held, it is asked which.
+// The twin with units uses `self`.
 #[allow(clippy::unused_self)]
 impl Awaited {
     pub(crate) const NONE: Self = Self;
 
-    /// Whether it has ended, although its latch may not say so.
+    /// Returns whether the scope has ended, even if its latch is not set.
     #[inline]
     pub(crate) fn is_over(self, _worker: &Worker) -> bool {
         false
     }
 }
 
-/// A job is spawned into the scope of `count`, which is a scope of `registry`.
+/// Counts a job that the calling thread spawns into the scope of `count`, a scope of `registry`.
 #[inline]
 pub(crate) fn count_job(count: &CountLatch, _registry: &Registry) {
     count.add(1);
@@ -66,14 +66,15 @@ pub(crate) unsafe fn end_job(count: *const CountLatch) {
     unsafe { CountLatch::set(count) };
 }
 
-/// The closure of the scope of `count` has ended. What its thread waits for now.
+/// The closure of the scope of `count` has ended. Returns the scope that its thread waits for now.
 #[inline]
 pub(crate) fn end_closure(
     count: &CountLatch,
     _registry: &Registry,
     _owner: Option<&Worker>,
 ) -> Awaited {
-    // SAFETY: alive, as we have it by reference; the closure was counted.
+    // SAFETY: the count is alive, because this function has a reference to it. The closure was
+    // counted.
     unsafe { CountLatch::set(count) };
     Awaited::NONE
 }
@@ -84,23 +85,24 @@ pub(crate) fn assert_ended(count: &CountLatch) {
     debug_assert!(count.is(0), "a scope ends before its jobs");
 }
 
-/// The worker has no local job and is about to search. `true` if it should look at what it
-/// waits for once more.
+/// The worker has no local job and is about to search. Returns `true` if the worker should first
+/// check once more whether its wait is over.
 #[inline]
 pub(crate) fn turn_away(worker: &Worker) -> bool {
     let Held = worker.held();
     false
 }
 
-/// The worker's wait is over, and the code that waited goes on.
+/// The worker's wait is over, and the code that waited continues.
 #[inline]
 pub(crate) fn end_wait(_worker: &Worker, _awaited: Awaited) {}
 
-/// What the worker is at: nothing it must know.
+/// The scope that the worker is at: not needed here.
 #[derive(Clone, Copy)]
 pub(crate) struct Place;
 
-/// A job is about to run while code on the worker's stack waits for it to return, and knows.
+/// A job is about to run inside another one: code on the worker's stack waits for its return, and
+/// says so here.
 #[inline]
 pub(crate) fn leave(_worker: &Worker) -> Place {
     Place

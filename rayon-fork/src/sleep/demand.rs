@@ -1,7 +1,7 @@
-//! Whether anybody wants jobs: the word that a push looks at where jobs are private until somebody
-//! asks for them.
+//! Steal requests to a whole pool: the word that each push reads if jobs stay private until a
+//! worker requests them.
 //!
-//! Why nobody sleeps beside a private job is in `README.md`, section 10.
+//! `README.md`, section 10, argues why no worker sleeps while a private job waits.
 
 use std::fmt;
 
@@ -14,36 +14,37 @@ use crate::sleep::counters::SleepCounters;
 use crate::sync::AtomicUsize as UnmodelledUsize;
 use crate::sync::modelled::{AtomicUsize, Fences, Ordering, fence};
 
-/// Of what use it is to a pool.
+/// How the pushes of a pool depend on steal requests.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Jobs {
-    /// None: every push is announced, or nobody else is there.
+    /// Every push is announced, or the pool has one worker: the word is not used.
     Announced,
-    /// Jobs are public, as they have their order from the other deque. Pushes fence, and sleepers
-    /// scan, for those that stop searching.
+    /// Jobs are public, because they lie in a deque that has only public jobs. Pushes fence and
+    /// sleepers scan. So a worker that stops searching sees the jobs that others pushed.
     Public,
-    /// Jobs are private until somebody asks, so pushes go unannounced.
+    /// Jobs are private until a worker requests them, so pushes are not announced.
     Private,
 }
 
-/// For lines of its own, which every worker has while nothing changes.
+/// The steal request of a pool, for cache lines of its own. While nothing changes, every worker has
+/// these lines in its cache.
 pub(crate) struct Demand {
-    /// 1 if somebody is idle, or was lately; 0 if nobody is, or somebody just began to be.
+    /// 1 if a worker is idle, or was lately. 0 if no worker is idle, or one has just become idle.
     pub(super) word: AtomicUsize,
-    /// Also those of the deques.
+    /// The asymmetric fence, shared with the deques.
     pub(super) fences: Fences,
     jobs: Jobs,
-    /// 1 as soon as a worker has gone to register the process for the fences. Of the pool, not of
-    /// the process: a child of `fork` has none of its parent's threads, and builds pools of its
-    /// own. No part of any model.
+    /// 1 as soon as a worker has gone to register the process for the fences. It belongs to the
+    /// pool, not to the process: a child of `fork` has none of its parent's threads, and builds its
+    /// own pools. No model contains it.
     registrar: UnmodelledUsize,
-    /// What a broken twin does in the place of [`before_scan`](Sleep::before_scan).
+    /// The step that a broken twin takes instead of [`before_scan`](Sleep::before_scan).
     #[cfg(all(test, fork_loom))]
     pub(super) before_scan: Option<fn(&Self)>,
 }
 
 impl Demand {
-    /// Nobody wants a job. `fences` are those of the deques.
+    /// Creates a word without a request. `fences` are the fences of the deques.
     pub(crate) fn new(jobs: Jobs, fences: Fences) -> Self {
         Self {
             word: AtomicUsize::new(0),
@@ -55,26 +56,27 @@ impl Demand {
         }
     }
 
-    /// Adds whether somebody asks for jobs, and whether pushes and pops fence, to the description
-    /// of a pool.
+    /// Adds two facts to the description of a pool: whether a worker requests jobs, and how pushes
+    /// and pops fence.
     pub(super) fn describe(&self, pool: &mut fmt::DebugStruct<'_, '_>) {
         pool.field("demand", &self.is_there());
         pool.field("fences", &format_args!("{}", self.fences.name()));
     }
 
-    /// Whether a push must be [answered](Sleep::answer).
+    /// Returns whether a worker must [respond](Sleep::answer) after its push.
     #[inline]
     fn is_there(&self) -> bool {
         // Relaxed: the light fence in `Deque::push` says what this may miss.
         self.word.load(Ordering::Relaxed) != 0
     }
 
-    /// Somebody wants jobs. Said again with each search in vain, as somebody may have cleared it.
+    /// A worker requests jobs. It repeats this after each unsuccessful search, because another
+    /// worker may have cleared the request.
     #[inline]
     pub(super) fn ask(&self) {
         if !self.is_there() {
-            // Relaxed: whom it does not reach yet, it reaches later; before it blocks, the worker
-            // asks with a fence.
+            // Relaxed: a worker that does not see the request yet sees it later. Before this worker
+            // blocks, it sets the request again, with a fence.
             self.word.store(1, Ordering::Relaxed);
         }
     }
@@ -88,20 +90,20 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
             .map_or(Jobs::Announced, |demand| demand.jobs)
     }
 
-    /// Whether pushes may go unannounced: then somebody who searches must ask for jobs.
+    /// Returns whether pushes may go unannounced. If so, a searching worker must request jobs.
     #[inline]
     pub(crate) fn are_pushes_silent(&self) -> bool {
         self.jobs() == Jobs::Private
     }
 
-    /// The fences of deques whose jobs are private.
+    /// Returns the fences of deques whose jobs are private.
     pub(crate) fn fences(&self) -> Option<Fences> {
         self.demand.first().map(|demand| demand.fences)
     }
 
-    /// Whether the calling worker, which is in its main loop and may block next, shall end this
-    /// search and [register](Self::register) the process. `true` to one worker of a pool: the
-    /// others stay ready for jobs.
+    /// Returns whether the calling worker must end this search and [register](Self::register) the
+    /// process. The worker is in its main loop and may block next. Only one worker of a pool gets
+    /// `true`; the others stay ready for jobs.
     pub(crate) fn try_begin_registering(&self, idle: &IdlePeriod<'_>) -> bool {
         let Some(demand) = self.demand.first() else {
             return false;
@@ -112,8 +114,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
             && demand.registrar.swap(1, Ordering::Relaxed) == 0
     }
 
-    /// Registers the process for the fences of deques. The kernel may take milliseconds over it; to
-    /// all others, the calling worker is in a job meanwhile.
+    /// Registers the process for the fences of the deques. The kernel may take milliseconds for
+    /// that. Meanwhile all other threads see the calling worker as one that runs a job.
     #[cold]
     pub(crate) fn register(&self) {
         self.demand
@@ -121,13 +123,13 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
             .for_each(|demand| demand.fences.register());
     }
 
-    /// Whether a push must be [answered](Self::answer).
+    /// Returns whether a worker must [respond](Self::answer) after its push.
     #[inline]
     pub(crate) fn wants_jobs(&self) -> bool {
         self.demand.first().is_some_and(|demand| demand.is_there())
     }
 
-    /// The calling worker has no job.
+    /// The calling worker has no job, and requests one.
     #[inline]
     pub(crate) fn ask_for_jobs(&self) {
         if self.are_pushes_silent() {
@@ -135,15 +137,15 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         }
     }
 
-    /// Whether pushes rely on a look over every deque before a worker blocks: silent ones, and
-    /// public ones, which fence for it.
+    /// Returns whether pushes rely on the scan of every deque that a worker makes before it blocks.
+    /// Unannounced pushes do, and so do public ones, which fence for that scan.
     #[inline]
     pub(super) fn scans_for_pushes(&self) -> bool {
         self.jobs() != Jobs::Announced
     }
 
-    /// The calling worker is counted as asleep, and looks at every deque next, also for private
-    /// jobs.
+    /// The calling worker is counted as asleep. It scans every deque next, and the scan includes
+    /// private jobs.
     pub(super) fn before_scan(&self) {
         let Some(demand) = self.demand.first().filter(|_| self.are_pushes_silent()) else {
             return;
@@ -152,106 +154,113 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         if let Some(twin) = demand.before_scan {
             return twin(demand);
         }
-        // ORDERING: SeqCst fence, pairs with the one in `clear_demand`. The worker is counted, the
-        // demand set next: who clears it later finds a sleeper.
+        // ORDERING: SeqCst fence, pairs with the one in `clear_demand`. The worker is counted as
+        // asleep before the fence, and sets the request after it. So a worker that clears the
+        // request later finds a sleeper.
         fence(Ordering::SeqCst);
         demand.word.swap(1, Ordering::Relaxed);
-        // ORDERING: SeqCst fence, pairs with the one in `after_search`. The demand is set, the
-        // counts are read next: a worker that they show as idle and that stops searching finds the
-        // demand, and then the sleeper.
+        // ORDERING: SeqCst fence, pairs with the one in `after_search`. The request is set before
+        // the fence, and the counts are read after it. Suppose the counts show a worker as idle,
+        // and that worker stops searching. Then it finds the request, and through it the sleeper.
         fence(Ordering::SeqCst);
         if self.everybody_is_idle() {
             return;
         }
-        // ORDERING: heavy fence, pairs with the light one in `Deque::push`. Sleeper and demand are
-        // visible, the jobs are read next: a push whose job the scan misses finds the demand, and
-        // then the sleeper.
+        // ORDERING: heavy fence, pairs with the light one in `Deque::push`. The sleeper and the
+        // request are visible before the fence, and the scan reads the jobs after it. So a pushing
+        // worker whose job the scan misses finds the request, and then the sleeper.
         demand.fences.heavy();
         hooks::count(Event::HeavyFence);
     }
 
-    /// The calling worker is not counted as idle any more, and may push next.
+    /// The calling worker is no longer counted as idle, and may push next.
     #[inline]
     pub(super) fn after_search(&self) {
         if self.are_pushes_silent() {
-            // ORDERING: SeqCst fence, pairs with the second one in `before_scan`: who is about to
-            // block and still saw this worker idle has set the demand, which the next push must
-            // find. No model shows what goes wrong without it; a third worker would have to clear
-            // the demand just before, and this one to read it early.
+            // ORDERING: SeqCst fence, pairs with the second one in `before_scan`. A worker that is
+            // about to block, and still saw this worker as idle, has set the request. This worker's
+            // next push must find that request. No model shows a failure without this fence. A
+            // failure would need a third worker that clears the request just before, and an early
+            // read of it by this worker.
             fence(Ordering::SeqCst);
         }
     }
 
-    /// The calling worker has pushed a job that it announces next.
+    /// The calling worker has pushed a job, and announces it next.
     #[inline]
     pub(super) fn after_public_push(&self) {
         if self.jobs() == Jobs::Public {
             // ORDERING: SeqCst fence, pairs with the one in `work_in_sight`, and with the one
-            // before a sleeper's scan. The job is stored, the counts are read next: the last
-            // searching worker that this still shows leaves later, and a sleeper that it misses
-            // registers later; both then look over every deque, and see the job.
+            // before a sleeper's scan. The job is stored before the fence, and the counts are read
+            // after it. If the counts still show the last searching worker, that worker leaves
+            // later. If the counts miss a sleeper, it registers later. Both then scan every deque,
+            // and see the job.
             fence(Ordering::SeqCst);
         }
     }
 
-    /// The calling worker has pushed a job, there is demand, and `answer` is what its deque could
-    /// do for that.
+    /// The calling worker has pushed a job, and a request is set. `answer` is the response of its
+    /// deque to that request.
     pub(crate) fn answer(&self, answer: Answer) {
         if answer == Answer::Exposed || self.somebody_sleeps() {
             self.job_offered();
         }
-        // Nobody has come for public jobs in a while.
+        // No thief has taken a public job for a while.
         if answer == Answer::Unwanted && !self.somebody_is_idle() {
             self.clear_demand();
         }
     }
 
-    /// Clears the demand, and sets it again if somebody is idle by then.
+    /// Clears the request, and sets it again if a worker is idle by then.
     pub(super) fn clear_demand(&self) {
         let Some(demand) = self.demand.first() else {
             return;
         };
         demand.word.swap(0, Ordering::Relaxed);
-        // ORDERING: SeqCst fence, pairs with the one in `before_scan`. The demand is cleared, the
-        // sleepers are read next: a sleeper that this misses sets the demand later.
+        // ORDERING: SeqCst fence, pairs with the one in `before_scan`. The request is cleared
+        // before the fence, and the sleepers are read after it. So a sleeper that this read misses
+        // sets the request later.
         fence(Ordering::SeqCst);
         if self.somebody_is_idle() {
-            // Relaxed: the slots' locks order it before the search of whom we wake, and others do
-            // not rely on it.
+            // Relaxed: the lock of a woken worker's slot orders this store before that worker's
+            // search. Other threads do not rely on it.
             demand.word.swap(1, Ordering::Relaxed);
-            // Somebody else may have pushed a job while there seemed to be no demand, and then not
-            // looked for sleepers.
+            // Another worker may have pushed a job while it saw no request, and then not looked for
+            // sleepers.
             if self.somebody_sleeps() {
                 self.wake_any(1);
             }
         }
     }
 
-    /// Whether any worker sleeps. Asked after a push, behind its light fence.
+    /// Returns whether any worker sleeps. The caller has pushed a job, and the light fence of that
+    /// push precedes this read.
     #[inline]
     pub(crate) fn somebody_sleeps(&self) -> bool {
-        // ORDERING: the light fence of the push pairs with the heavy one in `before_scan`: a
-        // sleeper that this misses counts itself later, and then finds the job before it blocks.
-        // One that did not fence heavily, as everybody was idle, saw this worker idle, and so this
-        // worker's fence in `after_search` came later: it is not missed.
+        // ORDERING: the light fence of the push pairs with the heavy one in `before_scan`. A
+        // sleeper that this read misses counts itself later, and then finds the job before it
+        // blocks. A sleeper may have left out the heavy fence, because it saw every worker as idle.
+        // It saw this worker as idle, too, so this worker's fence in `after_search` came later.
+        // Hence this read does not miss that sleeper.
         self.counters.sleeping() > 0
     }
 
-    /// There is demand, somebody may sleep, and a job was pushed, be it public or not: calls for a
-    /// worker that looks for it, unless one searches.
+    /// A request is set, a worker may sleep, and the caller has pushed a public or a private job.
+    /// Wakes a worker that searches for it, unless one searches already.
     fn job_offered(&self) {
-        // ORDERING: SeqCst fence, pairs with the one in `work_in_sight` and, for counters that are
-        // not one word, with those of their README. The job is stored, the searching workers are
-        // read next: the last one that this still shows stops searching later, looks for work
-        // behind its own fence, and sees the job. Without it a job that is pushed beside a public
-        // one is left to a searcher that has taken the other and gone.
+        // ORDERING: SeqCst fence, pairs with the one in `work_in_sight`. For counters that are not
+        // one word, it also pairs with the fences that their README names. The job is stored before
+        // the fence, and the count of searching workers is read after it. If that count still shows
+        // the last searching worker, it stops searching later. It then looks for work behind its
+        // own fence, and sees the job. Without this fence, a job pushed beside a public one would
+        // be left to a searching worker that has taken the public one and gone.
         fence(Ordering::SeqCst);
-        // What was public may be gone, so the queue was empty, as far as others could see.
+        // A thief may have taken the public jobs, so to other workers the queue may have been
+        // empty.
         self.announce_job(true);
     }
 
-    /// Whether no worker runs a job or other code of users, as far as workers that search are
-    /// counted.
+    /// Returns whether no worker runs a job or other user code, if searching workers are counted.
     fn everybody_is_idle(&self) -> bool {
         C::COUNTS_SEARCHERS && self.counters.inactive() == self.slots.len()
     }

@@ -1,18 +1,19 @@
-//! How long to look before blocking, by what it was worth lately, and by what it costs.
+//! Adaptive spin-then-park: how long an idle worker spins before it blocks.
 //!
-//! To fall asleep just before the next job comes costs a wake-up. Where jobs come after gaps that
-//! are shorter than a wake-up takes, it is cheaper to search on; where they come after long ones,
-//! it only burns time. So the last workers that search *linger*: they go on for about as long as a
-//! wake-up takes, and remember whether a job came.
+//! A worker that falls asleep just before the next job arrives pays for a wake-up. If the gaps
+//! between jobs are shorter than a wake-up takes, it is cheaper to go on searching. If the gaps are
+//! long, the search only burns CPU time. So the last searching workers *linger*: they search for
+//! about as long as a wake-up takes. Each of them remembers whether a job came.
 //!
-//! Who looks yields between two looks, so that a thread on the same CPU may do what it waits for.
-//! Where more threads want CPUs than there are, a yield costs a turn of all of them. So whoever
-//! finds a yield that takes as long as a turn stops looking, and for some times to come only pauses
-//! between two looks: for more, the more often that happens. A yield that takes less went to a
-//! thread that soon gave the CPU back: one outside the pool, say, that does something between two
-//! jobs for the pool. Without yields such a thread would wait for whole turns. A pool of more
-//! workers than CPUs always yields: there a long yield is mostly one to a worker of the same pool,
-//! or to the thread that waits for it.
+//! A spinning worker yields between two searches, so that another thread on its CPU may produce the
+//! job. If more threads are runnable than there are CPUs, a yield costs a time slice of each of
+//! them. So a worker whose yield takes as long as a time slice stops spinning. In its next searches
+//! it pauses instead of yielding. The more often such a yield happens, the more searches do without
+//! yields. A shorter yield went to a thread that soon gave the CPU back. An example is a thread
+//! outside the pool that works between two jobs for the pool. Without yields that thread would wait
+//! for whole time slices. An oversubscribed pool, with more workers than CPUs, always yields.
+//! There, a long yield mostly went to another worker of the pool, or to the thread that waits for
+//! it.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -22,38 +23,41 @@ use super::counters::{LeaveRuleOf, Selected};
 use crate::sync::modelled::yield_now;
 use crate::sync::{AtomicUsize, Instant, Ordering, hint};
 
-/// About what it costs to block a thread and wake it, which is also how long it takes. Measured on
-/// a virtual machine of two CPUs, where a halted CPU is slow to come back; less elsewhere.
+/// The approximate cost of blocking a thread and waking it, which is also how long that takes.
+/// Measured on a virtual machine of two CPUs, where a halted CPU is slow to come back; less
+/// elsewhere.
 pub(crate) const A_WAKE_UP: Duration = Duration::from_micros(50);
 
-/// A yield that takes longer gave the CPU to a thread that kept it for its turn. Linux' turns last
-/// some milliseconds where there are two CPUs or more.
+/// A yield that takes longer gave the CPU to a thread that kept it for its time slice. On Linux
+/// with two CPUs or more, a time slice lasts some milliseconds.
 const A_TURN: Duration = Duration::from_millis(1);
 
-/// Whether searches watch what they cost.
+/// Whether workers linger, and measure what their searches cost.
 pub(super) const LINGERS: bool = LeaveRuleOf::<Selected>::LINGERS;
 
-/// While so many search, or fewer, they linger. By simulation: where one alone does, the others
-/// sleep between two short regions of a stream, and each region waits for wake-ups; where all do,
-/// tiny jobs on many cores take up to twice as long.
+/// Workers linger while at most this many search. The number is from simulations. If only one
+/// worker may linger, the others sleep between two short regions of a stream, and each region waits
+/// for wake-ups. If all workers linger, tiny jobs on many cores take up to twice as long.
 const LINGERERS: usize = 3;
 
-/// Who never succeeds leaves out one less than two to the power of this.
+/// The longest back-off skips 2^N − 1 attempts.
 const MOST_IN_VAIN: usize = 8;
 
-/// Pauses in which a worker that pushes answers a demand. A guess: some hundred nanoseconds.
+/// The pauses in which a pushing worker can respond to a steal request. A guess: some hundred
+/// nanoseconds.
 const PAUSES: usize = 16;
 
-/// Searches of a worker that does without yields. A guess: together some ten microseconds.
+/// The searches of a worker that does not yield. A guess: together some ten microseconds.
 const SEARCHES: u32 = 24;
 
-/// Times to come in which something is not tried.
+/// The number of next attempts to skip.
 #[derive(Default)]
 struct LeftOut(AtomicUsize);
 
 impl LeftOut {
-    /// Whether none is left. If not, that was one.
-    // Relaxed, here and below: what several threads make of it at a time is a guess like any.
+    /// Returns whether no attempt is left to skip. If one is left, this call uses it up.
+    // Relaxed, here and below: the number only steers a heuristic. If several threads use it at a
+    // time, a lost update makes the guess no worse.
     fn are_over(&self) -> bool {
         let left = self.0.load(Ordering::Relaxed);
         if left > 0 {
@@ -67,29 +71,30 @@ impl LeftOut {
     }
 }
 
-/// Whether to try something that often is in vain: after each time in vain leaves out twice as many
-/// (as a sender backs off after collisions), after a success none.
+/// Decides whether to attempt something that often fails. Each failure doubles the number of
+/// attempts that are skipped, as a sender backs off after collisions. A success resets that number
+/// to 0.
 #[derive(Default)]
 pub(crate) struct Backoff {
-    /// How often it was in vain since it last succeeded, as far as that matters.
+    /// The failures since the last success, up to [`MOST_IN_VAIN`].
     in_vain: AtomicUsize,
     left_out: LeftOut,
 }
 
 impl Backoff {
-    /// Whether to try now. If not, that was one left out.
+    /// Returns whether to attempt it now. If not, this call was one of the skipped attempts.
     pub(crate) fn try_begin(&self) -> bool {
         self.left_out.are_over()
     }
 
-    /// What was begun did not pay.
+    /// The attempt was unsuccessful.
     pub(crate) fn was_in_vain(&self) {
         let in_vain = (self.in_vain.load(Ordering::Relaxed) + 1).min(MOST_IN_VAIN);
         self.in_vain.store(in_vain, Ordering::Relaxed);
         self.left_out.set((1 << in_vain) - 1);
     }
 
-    /// What was begun paid.
+    /// The attempt was successful.
     pub(crate) fn was_worth_it(&self) {
         if self.in_vain.load(Ordering::Relaxed) > 0 {
             self.in_vain.store(0, Ordering::Relaxed);
@@ -97,26 +102,28 @@ impl Backoff {
     }
 }
 
-/// Cheap yields in a row that end the memory of dear ones: on a busy host one says little. A guess.
+/// After this many cheap yields in a row, a worker forgets the expensive ones. On a busy host a
+/// single cheap yield proves little. A guess.
 const CHEAP_AGAIN: usize = 8;
 
-/// Whether to yield: after a yield that was dear not for a while, and not for longer the more often
-/// that happens, since it need not be a stranger who had the CPU.
+/// Decides whether to yield. After an expensive yield, the next searches do not yield; the more
+/// expensive yields there are, the more searches. The worker tries again, because the CPU need not
+/// have gone to a thread of another program.
 #[derive(Default)]
 pub(crate) struct Yielding {
     dear: Backoff,
     cheap_in_a_row: AtomicUsize,
-    /// However long yields take, they go on.
+    /// Yields go on however long they take.
     is_free: bool,
 }
 
 impl Yielding {
-    /// Whether to yield this time. If not, that was one left out.
+    /// Returns whether to yield in this search. If not, this call was one of the skipped attempts.
     pub(crate) fn try_begin(&self) -> bool {
         self.dear.try_begin()
     }
 
-    /// Yields, and says whether that was cheap.
+    /// Yields, and returns whether the yield was cheap.
     pub(crate) fn yield_now(&self) -> bool {
         let start = Instant::now();
         yield_now();
@@ -137,23 +144,23 @@ impl Yielding {
     }
 }
 
-/// What one worker remembers of its searches.
+/// One worker's record of its searches.
 #[derive(Default)]
 pub(crate) struct Patience {
     lingering: Backoff,
     until: Cell<Option<Instant>>,
-    /// When the last job was found, until the next search.
+    /// The time at which the worker found its last job. The next search takes it out.
     found: Cell<Option<Instant>>,
     finds_long_jobs: Cell<bool>,
     yielding: Yielding,
-    /// In this search: more searches to be made without yields; none if it yields.
+    /// The number of rounds that remain in this search if it does not yield. `None` if it yields.
     without_yields: Cell<Option<u32>>,
-    /// Each CPU has several workers of the pool.
+    /// Whether each CPU has several workers of the pool.
     shares_cpus: bool,
 }
 
 impl Patience {
-    /// Of a worker of a pool of so many, on so many CPUs.
+    /// Creates the record of one worker, for a pool of `workers` workers on `cpus` CPUs.
     pub(super) fn new(workers: usize, cpus: usize) -> Self {
         let yielding = Yielding {
             is_free: workers > cpus,
@@ -166,7 +173,7 @@ impl Patience {
         }
     }
 
-    /// Of a worker that found a long job last.
+    /// Creates the record of a worker whose last job was long.
     #[cfg(all(test, not(fork_loom)))]
     pub(super) fn of_long_jobs() -> Self {
         Self {
@@ -175,7 +182,7 @@ impl Patience {
         }
     }
 
-    /// A job was found, and runs next.
+    /// The worker found a job, and runs it next.
     pub(super) fn job_found(&self) {
         let now = Instant::now();
         if let Some(found) = self.found.replace(Some(now)) {
@@ -190,18 +197,19 @@ impl Patience {
         }
     }
 
-    /// What the last search found kept the worker busy for so long.
+    /// Records for how long the result of the last search kept the worker busy.
     fn learn(&self, busy: Duration) {
         self.finds_long_jobs.set(busy > A_WAKE_UP);
     }
 
-    /// Whether the job that was found last kept its worker busy, with all that came of it, for
-    /// longer than a wake-up takes.
+    /// Returns whether the last job that the worker found was long. A job is long if it, and all
+    /// the work it led to, kept the worker busy for longer than a wake-up takes.
     pub(crate) fn finds_long_jobs(&self) -> bool {
         self.finds_long_jobs.get()
     }
 
-    /// The first search was in vain: a worker that pushes may show a job if given a moment.
+    /// The first round found nothing. Pauses for a moment, in which a pushing worker may expose a
+    /// job.
     pub(super) fn begin_rests(&self) {
         self.job_ended();
         self.without_yields
@@ -209,8 +217,8 @@ impl Patience {
         pause();
     }
 
-    /// A later search was in vain. `false` if there should be no more before the worker becomes
-    /// sleepy.
+    /// A later round found nothing: yields or pauses. Returns `false` if the worker should become
+    /// sleepy after the next round.
     pub(super) fn rest(&self) -> bool {
         if let Some(left) = self.without_yields.get() {
             self.without_yields.set(Some(left.saturating_sub(1)));
@@ -224,18 +232,18 @@ impl Patience {
         is_cheap
     }
 
-    /// Whether each CPU has several workers of the pool.
+    /// Returns whether each CPU has several workers of the pool.
     pub(crate) fn shares_cpus(&self) -> bool {
         self.shares_cpus
     }
 
-    /// Whether this search does without yields.
+    /// Returns whether this search does not yield.
     pub(super) fn yields_are_dear(&self) -> bool {
         self.without_yields.get().is_some()
     }
 
-    /// Whether to linger from now on, where so many search. If not for what was learned, that was
-    /// one search left out.
+    /// Returns whether the worker begins to linger, given that `searching` workers search. If only
+    /// the back-off forbids it, this call was one of the skipped attempts.
     pub(super) fn try_begin(&self, searching: usize) -> bool {
         let begins =
             searching <= LINGERERS && !self.yields_are_dear() && self.lingering.try_begin();
@@ -245,10 +253,11 @@ impl Patience {
         begins
     }
 
-    /// Whether to linger longer, where so many search. If not for them, it was in vain.
+    /// Returns whether the worker lingers on, given that `searching` workers search. If its time is
+    /// over, records that lingering was unsuccessful.
     pub(super) fn try_go_on(&self, searching: usize) -> bool {
         if searching > LINGERERS {
-            // This worker is not needed, and nothing is learned.
+            // Enough others search, so this worker stops. That says nothing about lingering.
             return false;
         }
         let goes_on = self.until.get().is_some_and(|until| Instant::now() < until);
@@ -258,13 +267,13 @@ impl Patience {
         goes_on
     }
 
-    /// The search ended while the worker lingered.
+    /// The search ended while the worker lingered, so lingering was worth it.
     pub(super) fn was_worth_it(&self) {
         self.lingering.was_worth_it();
     }
 }
 
-/// For a moment does nothing, on the calling thread's CPU.
+/// Spins for a moment and keeps the calling thread's CPU.
 pub(crate) fn pause() {
     (0..PAUSES).for_each(|_| hint::spin_loop());
 }
@@ -273,7 +282,7 @@ pub(crate) fn pause() {
 mod tests {
     use super::*;
 
-    /// How many of `times` in a row were tried, each in vain.
+    /// Returns how many of `times` calls in a row were attempts, if each attempt fails.
     fn in_vain(backoff: &Backoff, times: usize) -> usize {
         (0..times)
             .filter(|_| backoff.try_begin())
@@ -300,7 +309,7 @@ mod tests {
     #[test]
     fn each_time_in_vain_leaves_out_more() {
         let backoff = Backoff::default();
-        // The first, then 1, 3 and 7 left out between.
+        // The first attempt, and then one attempt each after 1, 3 and 7 skipped ones.
         assert_eq!([1, 2, 4, 8].map(|times| in_vain(&backoff, times)), [1; 4]);
     }
 
@@ -313,7 +322,7 @@ mod tests {
         assert!(patience.finds_long_jobs());
         patience.begin_rests();
         assert!(patience.finds_long_jobs(), "a search more teaches nothing");
-        // So that it took no time, however busy the host is.
+        // This makes the job take no time, however busy the host is.
         patience
             .found
             .set(Some(Instant::now() + Duration::from_secs(3600)));
@@ -325,13 +334,14 @@ mod tests {
     fn a_pool_of_more_workers_than_cpus_yields_on_however_long_that_takes() {
         let patience = Patience::new(2, 1);
         patience.begin_rests();
-        // Threads that want the only CPU of this one make its yields dear.
+        // Other runnable threads on the only CPU make this thread's yields expensive.
         assert!((0..100).all(|_| patience.rest()) && !patience.yields_are_dear());
     }
 
     #[test]
     fn dear_yields_are_forgotten_after_some_cheap_ones_and_not_after_one() {
-        // Yields of a pool of more workers than CPUs are never dear, so none of these is by chance.
+        // Yields of an oversubscribed pool are never expensive, so no yield of this loop is
+        // expensive by chance.
         let yielding = Patience::new(2, 1).yielding;
         yielding.dear.was_in_vain();
         let forgotten_after = 1
@@ -352,7 +362,7 @@ mod tests {
         assert!(patience.yields_are_dear() && !patience.try_begin(1));
         let rests = 1 + (0..100).take_while(|_| patience.rest()).count();
         assert_eq!(rests, SEARCHES as usize);
-        // That was the one time to be left out.
+        // That was the only search to skip.
         patience.begin_rests();
         assert!(!patience.yields_are_dear());
     }

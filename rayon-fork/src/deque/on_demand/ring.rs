@@ -1,4 +1,4 @@
-//! Where jobs lie, and the word that says which are public.
+//! The rings that hold the jobs, and the word that says which jobs are public.
 
 use std::cell::Cell;
 use std::ptr;
@@ -38,30 +38,30 @@ impl Public {
         self.tail(near).wrapping_add(self.count())
     }
 
-    /// The same after the oldest public job, which there is, was taken.
+    /// The value after a thief took the oldest public job, which must exist.
     pub(super) fn without_oldest(self) -> Self {
         Self(self.0.wrapping_add(1 << TAIL_SHIFT) - 1)
     }
 
-    /// The same with a claim. Nothing is public.
+    /// The value with a claim. No job is public.
     pub(super) fn claimed(self) -> Self {
         Self(self.0 | CLAIM)
     }
 
-    /// The same without a claim, and with so many public jobs more.
+    /// The value without a claim, and with `more` additional public jobs.
     pub(super) fn unclaimed_with(self, more: u64) -> Self {
         Self((self.0 & !CLAIM) + more)
     }
 }
 
-/// One job, or what is left of one.
+/// One job, or the words of an earlier one.
 pub(super) struct Slot([AtomicPtr<()>; 2]);
 
 /// A ring of slots, a power of two of them.
 pub(super) struct Ring {
     pub(super) slots: Box<[Slot]>,
-    /// Rings that were in use before, if thieves may still read them, or null. Only the owner of the
-    /// deque touches it.
+    /// Rings that were in use before, if thieves may still read them, or null. Only the owner of
+    /// the deque uses it.
     pub(super) outgrown: Cell<*mut Ring>,
     #[cfg(all(test, fork_loom))]
     pub(super) life: super::models::Life,
@@ -82,19 +82,20 @@ impl Ring {
     ///
     /// # Safety
     ///
-    /// They came from [`leak`](Self::leak), and nobody reads them any more.
+    /// They came from [`leak`](Self::leak), and no thread reads them any more.
     pub(super) unsafe fn free(mut ring: *mut Self) {
         while !ring.is_null() {
             // SAFETY: the caller's promise.
             let freed = unsafe { Box::from_raw(ring) };
             ring = freed.outgrown.get();
-            // A model says so, and goes on, so that it can tell who reads it none the less.
+            // A model records the end and goes on, so that it can report a thread that still reads
+            // the ring.
             #[cfg(all(test, fork_loom))]
             Box::leak(freed).life.end();
         }
     }
 
-    /// The job at this index, or another.
+    /// Copies the slot at `index`: the job of that index, or of another one.
     ///
     /// # Safety
     ///
@@ -116,8 +117,8 @@ impl Ring {
     }
 }
 
-/// So many slots. Memory that comes from the system as zeros is not written, so of a large ring only
-/// what jobs have lain in takes pages.
+/// Creates `capacity` empty slots. The system's zeroed memory is not written, so of a large ring
+/// only slots that have held jobs take pages.
 #[cfg(not(fork_loom))]
 fn empty(capacity: usize) -> Box<[Slot]> {
     const {
@@ -137,8 +138,8 @@ fn empty(capacity: usize) -> Box<[Slot]> {
 }
 
 impl Slot {
-    // Relaxed: `head` and `public` publish what slots hold, and a copy that was read while the
-    // owner wrote is thrown away, because the tail has moved then.
+    // Relaxed: `head` and `public` publish the contents of slots. A thief discards a copy that it
+    // read while the owner wrote, because the tail has moved by then.
     #[inline]
     pub(super) fn write(&self, words: [*mut (); 2]) {
         self.0[0].store(words[0], Ordering::Relaxed);

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use crate::sync::{Condvar, Mutex};
 
-/// What threads outside a pool learn of it: nothing.
+/// The record of how spinning before blocking worked: this build keeps none.
 pub(crate) struct Outlook;
 
 impl Outlook {
-    /// Whether it is of any use.
+    /// Whether this build keeps such a record.
     pub(crate) const IS_LEARNED: bool = false;
 
     pub(crate) fn new() -> Self {
@@ -25,8 +25,8 @@ pub(crate) struct LockLatch {
 assert_size!(LockLatch: size_of::<Mutex<bool>>() + size_of::<Condvar>());
 
 impl LockLatch {
-    /// Shared, so that the setter can hold it to the end of
-    /// [`Latch::set`](crate::latch::Latch::set), whatever the waiter does.
+    /// Creates a shared latch. The setter can hold it to the end of
+    /// [`Latch::set`](crate::latch::Latch::set), whatever the waiting thread does.
     pub(crate) fn new_shared() -> Arc<Self> {
         Arc::new(Self {
             is_set: Mutex::new(false),
@@ -34,7 +34,7 @@ impl LockLatch {
         })
     }
 
-    // Not inlined: a worker that waits needs nothing of this, and runs other jobs, which may nest.
+    // Not inlined: a waiting worker does not need this, and runs other jobs, which may nest.
     #[inline(never)]
     pub(crate) fn wait(&self, _outlook: Option<&Outlook>) {
         let mut is_set = self.is_set.lock();

@@ -1,8 +1,10 @@
-//! The waiting thread looks for a while before it blocks: what it waits for is often done sooner
-//! than a blocked thread would be running again. Then its setter need not call the kernel either.
-//! It looks for as long as a wake-up takes, if some worker was idle when the job came, and backs
-//! off where that is in vain: where jobs are long, or where CPUs are scarce, so that a single yield
-//! takes longer.
+//! A waiting thread spins for a while before it blocks. Often the pool finishes the job sooner than
+//! a blocked thread would run again. Then the thread that sets the latch need not call the kernel
+//! either.
+//!
+//! The waiting thread spins for as long as a wake-up takes, if a worker was idle when the job came.
+//! It backs off where spinning is unsuccessful. That is where jobs are long, or where CPUs are
+//! scarce, so that a single yield takes longer.
 
 #[cfg(all(test, fork_loom))]
 mod models;
@@ -13,16 +15,16 @@ use crate::sleep::{A_WAKE_UP, Backoff, Yielding, pause};
 use crate::sync::Instant;
 use crate::sync::modelled::{AtomicUsize, Condvar, Mutex, Ordering};
 
-/// What it was worth to threads outside a pool to look before they blocked.
+/// The record of how spinning before blocking worked for threads outside a pool.
 pub(crate) struct Outlook {
     looks: Backoff,
     yielding: Yielding,
-    /// 1 while somebody looks. One is enough: others would keep CPUs from the workers.
+    /// 1 while a thread spins. One is enough: others would take CPUs from the workers.
     is_looking: AtomicUsize,
 }
 
 impl Outlook {
-    /// Whether it is of any use.
+    /// Whether this build keeps such a record.
     pub(crate) const IS_LEARNED: bool = true;
 
     pub(crate) fn new() -> Self {
@@ -35,13 +37,13 @@ impl Outlook {
     }
 }
 
-/// Nobody waits, or somebody looks.
+/// No thread waits, or the waiting thread spins.
 const UNSET: usize = 0;
-/// Somebody has blocked, or is about to: it has the lock until then.
+/// The waiting thread has blocked, or is about to: it holds the lock until then.
 const BLOCKED: usize = 1;
 const SET: usize = 2;
 
-/// Delays a thread that is no worker, and blocks it if need be.
+/// A latch for a thread that is no worker. The thread blocks if need be.
 pub(crate) struct LockLatch {
     state: AtomicUsize,
     lock: Mutex<()>,
@@ -49,8 +51,8 @@ pub(crate) struct LockLatch {
 }
 
 impl LockLatch {
-    /// Shared, so that the setter can hold it to the end of
-    /// [`Latch::set`](crate::latch::Latch::set), whatever the waiter does.
+    /// Creates a shared latch. The setter can hold it to the end of
+    /// [`Latch::set`](crate::latch::Latch::set), whatever the waiting thread does.
     pub(crate) fn new_shared() -> Arc<Self> {
         let state = AtomicUsize::new(UNSET);
         Arc::new(Self {
@@ -60,8 +62,8 @@ impl LockLatch {
         })
     }
 
-    /// Waits until the latch is set. With an outlook, that may be soon.
-    // Not inlined: a worker that waits needs nothing of this, and runs other jobs, which may nest.
+    /// Waits until the latch is set. If `outlook` is given, the thread may spin first.
+    // Not inlined: a waiting worker does not need this, and runs other jobs, which may nest.
     #[inline(never)]
     pub(crate) fn wait(&self, outlook: Option<&Outlook>) {
         if !outlook.is_some_and(|outlook| self.look(outlook)) {
@@ -69,13 +71,13 @@ impl LockLatch {
         }
     }
 
-    /// Looks for a while. `true` if the latch was set.
+    /// Spins for a while. Returns `true` if the latch was set.
     fn look(&self, outlook: &Outlook) -> bool {
         // A browser's `Instant` panics.
         if cfg!(target_family = "wasm") || !outlook.looks.try_begin() {
             return false;
         }
-        // Relaxed, here and below: nothing else is known by it.
+        // Relaxed, here and below: no other data depends on this word.
         if outlook.is_looking.swap(1, Ordering::Relaxed) == 1 {
             return false;
         }
@@ -99,7 +101,7 @@ impl LockLatch {
                 pause();
             }
             let is_set = self.is_set();
-            // A model has no time, and one look shows it all.
+            // A model has no time, and one look covers every case.
             if cfg!(fork_loom) || start.elapsed() >= A_WAKE_UP {
                 looks.was_in_vain();
                 return is_set;
@@ -112,15 +114,15 @@ impl LockLatch {
     }
 
     fn is_set(&self) -> bool {
-        // ORDERING: Acquire, pairs with the swap in `set_and_notify`: what was done before it is
-        // visible.
+        // ORDERING: Acquire, pairs with the swap in `set_and_notify`: everything that the setter
+        // did before it is visible.
         self.state.load(Ordering::Acquire) == SET
     }
 
     fn block(&self) {
         let mut lock = self.lock.lock();
-        // Relaxed: if it fails, the latch is set, and `is_set` acquires that; if not, only the
-        // setter reads it.
+        // Relaxed: if the exchange fails, the latch is set, and `is_set` acquires that. If it
+        // succeeds, only the setter reads the value.
         let _ = self
             .state
             .compare_exchange(UNSET, BLOCKED, Ordering::Relaxed, Ordering::Relaxed);
@@ -132,7 +134,7 @@ impl LockLatch {
     pub(crate) fn set_and_notify(&self) {
         // ORDERING: Release, pairs with the load in `is_set`.
         if self.state.swap(SET, Ordering::Release) == BLOCKED {
-            // Who said so holds the lock until it can be notified.
+            // The thread that wrote `BLOCKED` holds the lock until it can be notified.
             drop(self.lock.lock());
             self.changed.notify_all();
         }

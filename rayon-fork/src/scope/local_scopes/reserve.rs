@@ -1,21 +1,21 @@
 //! Units of a scope's count that a worker holds, so that it need not write the count for each job.
 //!
-//! When a worker may hold them, and why no scope ends early or late, is in `README.md`.
+//! `README.md` says when a worker may hold units, and why no scope ends early or late.
 
 use std::cell::Cell;
 use std::ptr;
 
-/// Units that a worker fetches when it has none left. A guess: with so many a flood of jobs leaves
-/// the count alone.
+/// The units that a worker fetches when it has none left. A guess: with this many, a flood of jobs
+/// seldom writes the count.
 const FETCHED: usize = if cfg!(fork_loom) { 2 } else { 64 };
 
-/// What a scope waits for, in units. The scope ends when there are none.
+/// The count of a scope, in units. The scope ends when there are none.
 pub(crate) trait Counted {
-    /// More units, by somebody who knows that the scope is open.
+    /// Adds units. The caller knows that the scope is open.
     fn add(&self, units: usize);
 
-    /// Whether there are so many units. If so, all that was done before others were taken off is
-    /// visible.
+    /// Returns whether there are exactly this many units. If so, everything is visible that was
+    /// done before other units were taken off.
     fn is(&self, units: usize) -> bool;
 
     /// Takes units off, and ends the scope if none is left.
@@ -26,10 +26,10 @@ pub(crate) trait Counted {
     unsafe fn take_off(this: *const Self, units: usize);
 }
 
-/// What one worker holds: units of one scope. For the worker's own thread alone.
+/// The units of one scope that one worker holds. Only the worker's own thread uses it.
 pub(crate) struct Reserve<C> {
     /// The scope whose job the worker runs or just ran, or that the worker itself waits for; null
-    /// for none. Not to be followed without units.
+    /// for none. A worker without units must not follow this pointer.
     scope: Cell<*const C>,
     units: Cell<usize>,
 }
@@ -44,8 +44,9 @@ impl<C: Counted> Reserve<C> {
 
     /// Counts a job that the worker spawns. `is_own` says that this worker waits for the scope.
     ///
-    /// A unit left over must keep nobody waiting: it goes back after a job of the scope, or is
-    /// counted by the one who waits. What other jobs spawn has neither, and counts directly.
+    /// A unit that is left over must not delay the end of the scope. It goes back after a job of
+    /// the scope, or the waiting owner counts it. In other jobs neither holds, so a spawn there
+    /// adds to the count directly.
     #[inline]
     pub(crate) fn count_job(&self, scope: &C, is_own: impl FnOnce() -> bool) {
         if !ptr::eq(self.scope.get(), scope) {
@@ -79,7 +80,7 @@ impl<C: Counted> Reserve<C> {
         self.units.set(self.units.get() + 1);
     }
 
-    /// Whether the worker's units are all of the scope.
+    /// Returns whether the worker's units are the whole count of the scope.
     #[inline]
     pub(crate) fn completes(&self, scope: &C) -> bool {
         let units = if ptr::eq(self.scope.get(), scope) {
@@ -87,11 +88,12 @@ impl<C: Counted> Reserve<C> {
         } else {
             0
         };
-        // Where there are none, somebody else took off the last one, and may still be telling us.
+        // If the worker has no units, another thread took off the last one, and may still be
+        // setting the latch.
         units > 0 && scope.is(units)
     }
 
-    /// The worker has waited for `scope`, which has ended: its units, if any, mean nothing now.
+    /// The worker has waited for `scope`, which has ended. Its units, if any, no longer count.
     #[inline]
     pub(crate) fn forget(&self, scope: &C) {
         if ptr::eq(self.scope.get(), scope) {
@@ -100,22 +102,23 @@ impl<C: Counted> Reserve<C> {
         }
     }
 
-    /// The scope that the worker is at, if any: for [`Self::go_back`].
+    /// Returns the scope that the worker is at, or null, for [`Self::go_back`].
     #[inline]
     pub(crate) fn scope(&self) -> *const C {
         self.scope.get()
     }
 
-    /// A job has ended that ran inside the one that the worker was at, when it was at `scope`.
+    /// A job has ended that ran inside another one. The worker was at `scope` when it began.
     #[inline]
     pub(crate) fn go_back(&self, scope: *const C) {
-        // If both are of one scope, what goes on keeps it open, and the units keep nobody waiting.
+        // If both jobs are of one scope, the outer job keeps that scope open, so the units delay no
+        // waiting thread.
         if self.scope.get() != scope {
             self.turn_away();
         }
     }
 
-    /// The worker turns to something else: gives back what it holds. `true` if it held any.
+    /// The worker turns to something else, and gives back its units. Returns `true` if it held any.
     #[inline]
     pub(crate) fn turn_away(&self) -> bool {
         let scope = self.scope.replace(ptr::null());
@@ -123,8 +126,8 @@ impl<C: Counted> Reserve<C> {
         if units == 0 {
             return false;
         }
-        // SAFETY: the count includes these units, which are taken off once, as they are no longer
-        // here.
+        // SAFETY: the count includes these units. They are taken off once, because they are no
+        // longer here.
         unsafe { give_back(scope, units) };
         true
     }
@@ -138,7 +141,7 @@ impl<C: Counted> Reserve<C> {
 }
 
 /// As [`Counted::take_off`].
-// Not inlined: jobs nest, and the caller's frame need not hold what ends a scope.
+// Not inlined: jobs nest, and the caller's frame need not hold the code that ends a scope.
 #[inline(never)]
 unsafe fn give_back<C: Counted>(scope: *const C, units: usize) {
     // SAFETY: the caller's promise.
