@@ -1,5 +1,5 @@
-//! Refuses features that exclude each other. Which do, and why, is in `Cargo.toml`, where the
-//! runner and xtask read it, too.
+//! Refuses features that exclude each other. `Cargo.toml` lists them with the reasons; the runner
+//! and xtask read that list, too.
 
 use std::{env, fs, process};
 
@@ -22,7 +22,7 @@ fn main() {
             refuse(row[0], row[1], row[2]);
         }
     }
-    // For a test: the words of which the variant's name is made.
+    // For a test: the words that make up the variant's name.
     let other: Vec<_> = strings(&manifest, "other")
         .into_iter()
         .map(variable)
@@ -42,7 +42,7 @@ fn main() {
     println!("cargo::rerun-if-changed=Cargo.toml");
 }
 
-/// What Cargo sets for a build script where the feature is on.
+/// Returns the variable that Cargo sets for a build script if the feature is on.
 fn variable(feature: &str) -> String {
     format!("CARGO_FEATURE_{}", feature.to_uppercase().replace('-', "_"))
 }
@@ -54,8 +54,8 @@ fn refuse(one: &str, other: &str, reason: &str) -> ! {
     process::exit(1)
 }
 
-/// All strings in the list `key` of the manifest, however its lines are broken. A list of lists
-/// ends as its last one does.
+/// Returns all strings in the list `key` of the manifest, however its lines are broken. A list of
+/// lists ends where its last list does.
 pub(crate) fn strings<'m>(manifest: &'m str, key: &str) -> Vec<&'m str> {
     let (_, list) = manifest
         .split_once(&format!("\n{key} = ["))
@@ -63,7 +63,7 @@ pub(crate) fn strings<'m>(manifest: &'m str, key: &str) -> Vec<&'m str> {
     let is_of_lists = list.trim_start().starts_with('[');
     let mut ends = list.match_indices(']').map(|(at, _)| at);
     let end = if is_of_lists {
-        // The end of the last list within is followed by the end of the list, or by a comma and it.
+        // After the end of the last inner list comes the end of the list, or a comma and that end.
         ends.find(|&at| {
             list[at + 1..]
                 .trim_start_matches([',', ' ', '\n'])

@@ -1,7 +1,8 @@
-//! How many bytes of stack one level of nesting takes, for each way to nest: `cargo xtask stack`
-//! runs this program on the published crate and on the fork, and compares.
+//! Measures how many bytes of stack one level of nesting takes, for each way to nest. `cargo xtask
+//! stack` runs this program on the published crate and on the fork, and compares.
 //!
-//! Every way is nested on one worker with a stack of 2 MiB, as deep as a program may expect to go.
+//! The program nests each way on one worker with a stack of 2 MiB, as deep as a program may expect
+//! to go.
 
 use std::cell::Cell;
 use std::hint::black_box;
@@ -13,17 +14,18 @@ use rayon_core::{
 
 const STACK: usize = 2 << 20;
 
-/// Levels of what captures next to nothing. Frames of debug builds are several times larger.
+/// The levels of closures that capture next to nothing. Frames of debug builds are several times
+/// larger.
 const LEVELS: usize = if cfg!(debug_assertions) { 500 } else { 4000 };
 
-/// Levels of what captures and returns [`Large`] values.
+/// The levels of closures that capture and return [`Large`] values.
 const LEVELS_LARGE: usize = 100;
 
-/// More than fits in registers: each needless copy of it costs its size.
+/// A value that does not fit in registers: each needless copy of it costs its size.
 type Large = [u64; 32];
 
 thread_local! {
-    /// Where the stack ended at the innermost level.
+    /// The end of the stack at the innermost level.
     static END: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -43,7 +45,7 @@ macro_rules! nested {
             }
             let $inner = move || $name($level - 1);
             $body
-            // What is above is no call in tail position.
+            // This keeps the call above out of the tail position.
             black_box(());
         }
     )*};
@@ -112,7 +114,7 @@ fn install(pool: &ThreadPool, level: usize) {
 /// A way to nest: its name, and the function that nests itself.
 type Way<R> = (&'static str, fn(usize) -> R);
 
-/// Bytes of stack that each of `levels` levels takes.
+/// Returns the bytes of stack that each of `levels` levels takes.
 fn bytes_per_level(nest: impl Fn(usize), levels: usize) -> usize {
     nest(1);
     let end_of_one = END.get();

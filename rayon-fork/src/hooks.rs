@@ -1,10 +1,11 @@
-//! Where the scheduler says what it does, in one line each.
+//! The hooks by which the scheduler reports what it does, one line each.
 //!
 //! With the feature `instrument` these lines count events, and with `record` they keep the times of
-//! a program's jobs. A feature that is off has an empty twin with the same names, and nothing is
-//! left of it in compiled code: the test `hooks_leave_no_code` deletes the lines and compares.
+//! a program's jobs. A feature that is off has an empty twin with the same names, which leaves no
+//! compiled code. The test `hooks_leave_no_code` deletes the lines and compares.
 //!
-//! Jobs and scopes are told by their addresses, so that nothing here needs the scheduler's types.
+//! Jobs and scopes are identified by their addresses, so that nothing here needs the scheduler's
+//! types.
 
 #[cfg_attr(not(feature = "instrument"), path = "hooks/counting_off.rs")]
 mod counting;
@@ -28,8 +29,8 @@ pub(crate) use recording::{
 /// Defines [`Event`], and the names under which its values are reported.
 macro_rules! events {
     ($($(#[$doc:meta])* $event:ident = $name:literal,)*) => {
-        /// Something that a thread did, in the order in which counts are reported. Who counts it,
-        /// and which sums hold, is in `instrument/README.md`.
+        /// Something that a thread did. The order is that of the reported counts.
+        /// `instrument/README.md` says which thread counts each event, and which sums hold.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[cfg_attr(
             not(feature = "instrument"),
@@ -42,7 +43,7 @@ macro_rules! events {
 
         #[cfg(feature = "instrument")]
         impl Event {
-            /// As reported, by number.
+            /// The reported names, by number.
             pub(crate) const NAMES: &'static [&'static str] = &[$($name),*];
         }
     };
@@ -53,7 +54,7 @@ events! {
     Push = "pushes",
     /// A worker took a job from its own deque.
     Pop = "pops",
-    /// A closure was called that had waited in a queue.
+    /// A thread called a closure that had waited in a queue.
     JobExecuted = "jobs_executed",
     /// A thread that is no worker of the pool put a job into its injector.
     Injection = "injections",
@@ -63,9 +64,9 @@ events! {
     BroadcastTaken = "broadcasts_taken",
     /// A worker asked the deque of one other worker for a job.
     StealTried = "steals_tried",
-    /// It got one.
+    /// The worker got one.
     StealWon = "steals_won",
-    /// It must ask again, because others were at the deque.
+    /// The worker must ask again, because others were at the deque.
     StealContended = "steals_contended",
     /// A worker began to search.
     Search = "searches",
@@ -73,7 +74,8 @@ events! {
     SearchRound = "search_rounds",
     /// A worker yielded to the operating system after that.
     Yield = "yields",
-    /// A worker only paused after that: it had just begun to search, or a yield was dear lately.
+    /// A worker only paused after that: it had just begun to search, or a yield was expensive
+    /// lately.
     Pause = "pauses",
     /// A worker became sleepy.
     Doze = "dozes",
@@ -81,28 +83,28 @@ events! {
     Sleep = "sleeps",
     /// A worker was about to block, and did not.
     SleepCancelled = "sleeps_cancelled",
-    /// Somebody announced a job that was put into a queue.
+    /// A thread announced a job that was put into a queue.
     Announcement = "announcements",
-    /// Somebody locked a worker's slot to wake it if it sleeps.
+    /// A thread locked a worker's slot to wake it if it sleeps.
     WakeTried = "wakes_tried",
-    /// It slept, and was woken.
+    /// That worker slept, and was woken.
     WakeSent = "wakes_sent",
     /// A worker that was woken became sleepy again without having run a job.
     WakeInVain = "wakes_in_vain",
     /// A full fence stood between a push and its announcement.
     PushFence = "push_fences",
-    /// A worker that was about to block, or to make jobs of another one public, made all CPUs of
-    /// the process fence.
+    /// A worker made all CPUs of the process fence. It was about to block, or to make jobs of
+    /// another worker public.
     HeavyFence = "heavy_fences",
-    /// A worker made private jobs of its own public, since somebody was idle.
+    /// A worker made its own private jobs public, because another worker was idle.
     Exposure = "exposures",
     /// A worker made private jobs of another one public.
     ExposureForOwner = "exposures_for_owner",
-    /// A worker that stopped searching woke another one in its stead.
+    /// A worker that stopped searching woke another one to search instead.
     WakePassedOn = "wakes_passed_on",
-    /// A worker that searched with few others went on for longer than others do.
+    /// One of the last searching workers lingered.
     Linger = "lingers",
-    /// And then found a job, or had no need of one any more.
+    /// That worker then found a job, or no longer needed one.
     LingerWorthIt = "lingers_worth_it",
 }
 
@@ -117,7 +119,7 @@ macro_rules! words {
 
         #[cfg(feature = "instrument")]
         impl Word {
-            /// All there are, by number.
+            /// All words, by number.
             pub(crate) const ALL: &'static [Self] = &[$(Self::$word),*];
             /// Names of the accesses to each: loads, read-modify-writes, failed exchanges.
             pub(crate) const NAMES: &'static [[&'static str; 3]] = &[$([
@@ -140,7 +142,7 @@ words! {
     Events = "events",
 }
 
-/// A job begins that was taken from a queue.
+/// A job begins that a thread took from a queue.
 #[inline]
 pub(crate) fn job_begins<J>(job: *const J) {
     count(Event::JobExecuted);

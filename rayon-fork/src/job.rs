@@ -110,8 +110,9 @@ where
     F: FnOnce(bool) -> R + Send,
     R: Send,
 {
-    /// Creates a job that runs `work`. The argument of `work` says whether it *migrated*. A job has
-    /// migrated unless [`StackJob::run_inline`] ran it with `false`.
+    /// Creates a job that runs `work`. The argument of `work` says whether it *migrated*: whether
+    /// it ran through a [`JobRef`], or by [`StackJob::run_inline`] or [`StackJob::run_in_place`]
+    /// with `true`.
     #[inline]
     pub(crate) fn new(latch: L, work: F) -> Self {
         Self {

@@ -1,16 +1,16 @@
 //! A variant's name from its parts, put together by the compiler.
 
-/// Room for every modifier there is, and some more. A longer name does not compile.
+/// The room for all modifiers, and some more. A longer name does not compile.
 const CAPACITY: usize = 256;
 
-/// Text of which the first `len` bytes are meant.
+/// A text: the first `len` bytes.
 pub(crate) struct Name {
     bytes: [u8; CAPACITY],
     len: usize,
 }
 
 impl Name {
-    /// `first` and then the others, one after the other.
+    /// Joins `first` and the others, one after the other.
     pub(crate) const fn join(first: &str, others: &[&str]) -> Self {
         let mut name = Self {
             bytes: [0; CAPACITY],

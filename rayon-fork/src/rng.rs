@@ -1,4 +1,4 @@
-//! A few random bits, to choose whom to steal from.
+//! A few random bits, to choose a victim.
 
 use std::cell::Cell;
 use std::hash::{DefaultHasher, Hasher};
@@ -14,7 +14,8 @@ pub(crate) struct XorShift64Star {
 assert_size!(XorShift64Star: 8);
 
 impl XorShift64Star {
-    /// A generator with a state of its own, the same for the n-th one in every run.
+    /// Creates a generator with a state of its own. In every run, the n-th generator has the same
+    /// state.
     pub(crate) fn new() -> Self {
         static MADE: AtomicUsize = AtomicUsize::new(0);
         let state = loop {
@@ -31,7 +32,7 @@ impl XorShift64Star {
         }
     }
 
-    /// A number below `bound`, which is not 0.
+    /// Returns a number below `bound`, which is not 0.
     #[inline]
     pub(crate) fn below(&self, bound: usize) -> usize {
         let mut x = self.state.get();

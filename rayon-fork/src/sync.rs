@@ -1,11 +1,11 @@
-//! The door to the machine: only here are the standard library's atomics, locks, condition
-//! variables, yielding and thread parking named, and only in `sync/asymmetric.rs` the kernel's
+//! The interface to the machine. Only this file names the standard library's atomics, locks,
+//! condition variables, yielding and thread parking. Only `sync/asymmetric.rs` names the kernel's
 //! fences.
 //!
-//! There are two groups. The plain one is what most of the crate uses. [`modelled`] is what
-//! `sleep/` and `core_latch.rs` use; a build with `--cfg fork_loom` takes it from loom, so that the
-//! models run the very code the pool runs. The rest cannot go that way: loom's atomics have no
-//! `const fn new`, and statics need one.
+//! There are two groups. Most of the crate uses the plain one. `sleep/` and `core_latch.rs` use
+//! [`modelled`]. A build with `--cfg fork_loom` takes that from loom, so that the models run the
+//! very code that the pool runs. The rest of the crate cannot use loom: its atomics have no `const
+//! fn new`, and statics need one.
 
 #[cfg(not(fork_loom))]
 mod asymmetric;
@@ -20,7 +20,7 @@ mod registration;
 #[allow(dead_code)]
 mod rounds;
 
-/// What the crate takes from the machine it runs on.
+/// The parts of the standard library and of the kernel that the crate uses.
 mod machine {
     #[cfg(not(fork_loom))]
     #[allow(unused_imports)]
@@ -50,7 +50,7 @@ mod machine {
 pub(crate) use machine::{AtomicBool, AtomicU64};
 pub(crate) use machine::{AtomicPtr, AtomicUsize, Instant, OnceLock, Ordering, hint, thread};
 
-/// Declares a value of which every thread has its own, for reads and writes of a whole `Cell`.
+/// Declares a thread-local value, for reads and writes of a whole `Cell`.
 macro_rules! cell_of_thread {
     ($(#[$doc:meta])* static $name:ident: Cell<$value:ty> = $first:expr;) => {
         ::std::thread_local! {
@@ -64,8 +64,8 @@ pub(crate) use cell_of_thread;
 /// A mutex and a condition variable without poisoning, over those of a module with the interface of
 /// `std::sync`.
 ///
-/// No lock of this crate is held while code of a user runs, and no critical section leaves its data
-/// half changed, so a poisoned lock would be only a second way to report a panic that is already on
+/// No thread holds a lock of this crate while it runs user code, and no critical section leaves its
+/// data half changed. So a poisoned lock would only report a second time a panic that is already on
 /// its way.
 macro_rules! unpoisoned_locks {
     ($backend:path, $guard:path) => {
@@ -73,11 +73,11 @@ macro_rules! unpoisoned_locks {
         /// Grants access to the data of one [`Mutex`] until dropped.
         pub(crate) use $guard;
 
-        /// A mutex that takes no notice of panics.
+        /// A mutex that ignores panics.
         pub(crate) struct Mutex<T>(backend::Mutex<T>);
 
         impl<T> Mutex<T> {
-            /// An unlocked mutex around `value`.
+            /// Creates an unlocked mutex around `value`.
             pub(crate) fn new(value: T) -> Self {
                 Self(backend::Mutex::new(value))
             }
@@ -105,7 +105,7 @@ macro_rules! unpoisoned_locks {
         pub(crate) struct Condvar(backend::Condvar);
 
         impl Condvar {
-            /// A condition variable nobody waits on.
+            /// Creates a condition variable on which no thread waits.
             pub(crate) fn new() -> Self {
                 Self(backend::Condvar::new())
             }
@@ -135,11 +135,11 @@ mod locks {
     #[cfg(feature = "web_spin_lock")]
     unpoisoned_locks!(wasm_sync, std::sync::MutexGuard);
 }
-// Where nobody blocks at once, nobody needs the one.
+// A build whose latches spin first does not use one of the two.
 #[allow(unused_imports)]
 pub(crate) use locks::{Condvar, Mutex};
 
-/// What the sleep protocol is built from; loom's versions under `--cfg fork_loom`.
+/// The primitives of the sleep protocol; under `--cfg fork_loom`, loom's versions.
 #[cfg(not(fork_loom))]
 pub(crate) mod modelled {
     #[allow(unused_imports)]
@@ -154,19 +154,19 @@ pub(crate) mod modelled {
     #[allow(unused_imports)]
     pub(crate) use super::machine::{light_fence, try_heavy_fence, wait_for_grace_period};
 
-    /// Nothing. The model needs a fence where the machine's total order of `SeqCst` accesses
-    /// already does the work.
+    /// Does nothing. The model needs a fence where the machine's total order of `SeqCst` accesses
+    /// already suffices.
     #[inline(always)]
     pub(crate) fn fence_for_loom() {}
 }
 
-/// What the sleep protocol is built from; loom's versions under `--cfg fork_loom`.
+/// The primitives of the sleep protocol; under `--cfg fork_loom`, loom's versions.
 #[cfg(fork_loom)]
 pub(crate) mod modelled {
     #[cfg(test)]
     pub(crate) use loom::sync::atomic::{AtomicPtr, AtomicU64};
     pub(crate) use loom::sync::atomic::{AtomicUsize, Ordering};
-    /// For hints, which carry nothing: not loom's, as it must not add schedules.
+    /// For hints, which order nothing. It is not loom's, because it must not add schedules.
     #[cfg(test)]
     pub(crate) use std::sync::atomic::AtomicU64 as Unmodelled;
 
@@ -180,23 +180,23 @@ pub(crate) mod modelled {
         static ARE_FENCES_EVENTS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
     }
 
-    /// Begins one execution, before it spawns threads: shall fences be events whose order is
-    /// explored?
+    /// Begins one execution, before it spawns threads. `are_fences_events` says whether loom
+    /// explores the order of fences as events.
     ///
-    /// Left alone, loom runs a fence in one piece with the access before it, and so misses failures
+    /// By default loom runs a fence in one piece with the access before it. So it misses failures
     /// that need another thread in between. As an event, each fence touches one common word,
-    /// relaxed; that finds those, but leaves so many more schedules that others get out of reach.
+    /// relaxed. That finds those failures, but adds so many schedules that others get out of reach.
     /// So models are run both ways.
     #[cfg(test)]
     pub(crate) fn begin_execution(are_fences_events: bool) {
         // All threads of a model take turns on one thread of the system.
         ARE_FENCES_EVENTS.set(are_fences_events);
-        // The first touch creates the word. Done by another thread, it would order that thread
+        // The first touch creates the word. If another thread did that, it would order that thread
         // before all others.
         fence(Ordering::SeqCst);
     }
 
-    /// A fence, and an event of its own if the model wants that.
+    /// A fence, which is also an event if the model wants that.
     pub(crate) fn fence(ordering: Ordering) {
         if ARE_FENCES_EVENTS.get() {
             FENCES.fetch_add(1, Ordering::Relaxed);
@@ -204,24 +204,24 @@ pub(crate) mod modelled {
         loom::sync::atomic::fence(ordering);
     }
 
-    /// Creates the word below, for the same reason as in [`begin_execution`]. Only here: in models
-    /// that have no use for it, one word more sends loom's bounded search other ways.
-    // It fails where the kernel is asked.
+    /// Creates the word below, for the same reason as in [`begin_execution`]. Only this does so: in
+    /// models that do not use the word, it would change the course of loom's bounded search.
+    // The version that calls the kernel may fail.
     #[allow(clippy::unnecessary_wraps)]
     pub(crate) fn prepare_heavy_fences() -> std::io::Result<()> {
         light_fence();
         Ok(())
     }
 
-    /// One side of a pair that is ordered: a step on a word of their own, so that it orders nothing
-    /// with any fence but its partner. (And with other light ones, which the real one does not.)
+    /// One side of an ordered pair: a step on a word of its own. So it orders nothing with any
+    /// fence but its partner. (It also orders other light fences, which the real one does not.)
     pub(crate) fn light_fence() {
-        // ORDERING: AcqRel. Of two steps one is first, and the other's thread sees what came before
-        // it: what `sync/asymmetric.rs` promises of a pair.
+        // ORDERING: AcqRel. One of two steps is first, and the thread of the other sees what came
+        // before it. That is what `sync/asymmetric.rs` promises of a pair.
         ASYMMETRIC_FENCES.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// The other side, which is also a fence like any.
+    /// The other side, which is also an ordinary fence.
     pub(crate) fn heavy_fence() {
         fence(Ordering::SeqCst);
         // ORDERING: AcqRel, as in `light_fence`.
@@ -243,19 +243,20 @@ pub(crate) mod modelled {
     #[cfg(test)]
     #[derive(Clone, Copy)]
     pub(crate) struct Fences {
-        /// If not, who should execute a heavy fence only fences for itself: a mistake.
+        /// If false, `heavy` is only a local fence (a planted mistake).
         is_heavy: bool,
     }
 
     #[cfg(test)]
     impl Fences {
-        /// Made before the threads of a model start, for the reason in [`begin_execution`].
+        /// Creates the fences before the threads of a model start, for the reason in
+        /// [`begin_execution`].
         pub(crate) fn cheapest() -> Self {
             light_fence();
             Self { is_heavy: true }
         }
 
-        /// For pools that have no use for them: no step of a model.
+        /// For pools that do not use them: they are no step of a model.
         pub(crate) fn full() -> Self {
             Self { is_heavy: false }
         }
@@ -283,7 +284,7 @@ pub(crate) mod modelled {
             "modelled"
         }
 
-        /// Mistake: nobody fences for others.
+        /// Mistake: no thread fences for others.
         pub(crate) fn without_heavy_ones() -> Self {
             Self {
                 is_heavy: false,
@@ -291,12 +292,12 @@ pub(crate) mod modelled {
             }
         }
 
-        /// The side of a pair that is executed often.
+        /// The side of a pair that threads execute often.
         pub(crate) fn light(self) {
             light_fence();
         }
 
-        /// The side of a pair that is executed seldom.
+        /// The side of a pair that threads execute seldom.
         pub(crate) fn heavy(self) {
             if self.is_heavy {
                 heavy_fence();
@@ -306,15 +307,16 @@ pub(crate) mod modelled {
         }
     }
 
-    /// Stands in for a `SeqCst` access: loom takes those for acquire and release ones, but it does
-    /// model this fence.
+    /// Stands in for a `SeqCst` access. Loom treats those as acquire and release accesses, but it
+    /// does model this fence.
     pub(crate) fn fence_for_loom() {
-        // ORDERING: SeqCst fence, where the first access is a locked one on a real machine, or both
-        // are loads: there it orders nothing that the machine does not.
+        // ORDERING: SeqCst fence. On a real machine the first access is a locked one, or both
+        // accesses are loads. There this fence orders nothing that the machine does not order
+        // anyway.
         fence(Ordering::SeqCst);
     }
 
-    /// Nothing: loom would make another thread run first, and so skip the schedules in which none
-    /// does. No loop of the protocol needs the yield to end.
+    /// Does nothing. Loom would make another thread run first, and so skip the schedules in which
+    /// none does. No loop of the protocol needs the yield to end.
     pub(crate) fn yield_now() {}
 }

@@ -14,26 +14,26 @@ pub(crate) fn settle(requested: usize) -> usize {
     workers.min(MAX_WORKERS)
 }
 
-/// Threads that can run at once.
+/// Returns the number of threads that can run at once.
 fn cpus() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Threads that could run at once when this was first asked. To ask the system takes it some file
-/// accesses, too many for each worker that starts.
+/// Returns the number of threads that could run at once when this was first called. A call of the
+/// system takes some file accesses, too many for each worker that starts.
 ///
-/// Without a lock: a child of `fork` would wait for ever for the thread that holds it. Threads that
-/// come at the same time each ask.
+/// There is no lock: a child of `fork` would wait for ever for the thread that holds it. Threads
+/// that call this at the same time all ask the system.
 pub(crate) fn cpus_at_first() -> usize {
     const UNKNOWN: usize = 0;
     static CPUS: AtomicUsize = AtomicUsize::new(UNKNOWN);
-    // Relaxed: the number is all that there is to it.
+    // Relaxed: no other data depends on the number.
     let known = CPUS.load(Ordering::Relaxed);
     if known != UNKNOWN {
         return known;
     }
     let asked = cpus();
-    // Each gets what the first one found.
+    // Each thread gets the number that the first one found.
     match CPUS.compare_exchange(UNKNOWN, asked, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => asked,
         Err(first) => first,

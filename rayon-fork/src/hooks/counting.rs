@@ -8,29 +8,29 @@ use crossbeam_utils::CachePadded;
 use super::{Event, Word};
 use crate::sync::{AtomicBool, AtomicU64, Ordering, cell_of_thread};
 
-/// Accesses of one word, by number.
+/// The kinds of accesses to one word, by number.
 const LOADS: usize = 0;
 const RMWS: usize = 1;
 const CAS_FAILURES: usize = 2;
 
-/// How many kinds of accesses a word has.
+/// The number of kinds of accesses to a word.
 pub(crate) const ACCESSES: usize = 3;
 
-/// How many kinds of events there are: first the scheduler's, then each word's accesses.
+/// The number of kinds of events: first the scheduler's, then each word's accesses.
 pub(crate) const KINDS: usize = Event::NAMES.len() + Word::ALL.len() * ACCESSES;
 
-/// The number of an event of that kind.
+/// Returns the number of the event "`access` to `word`".
 const fn kind_of_access(word: Word, access: usize) -> usize {
     Event::NAMES.len() + word as usize * ACCESSES + access
 }
 
-/// The calling thread did that.
+/// Counts `event` for the calling thread.
 #[inline]
 pub(crate) fn count(event: Event) {
     with_record(|record| record.add_one(event as usize));
 }
 
-/// The calling thread did that, if so.
+/// Counts `event` for the calling thread if it happened.
 #[inline]
 pub(crate) fn count_if(happened: bool, event: Event) {
     if happened {
@@ -107,24 +107,25 @@ impl Drop for SleepAttempt {
     }
 }
 
-/// What is counted of one pool.
+/// The counts of one pool.
 pub(crate) struct Records {
     workers: Box<[CachePadded<Record>]>,
     outside: CachePadded<Record>,
 }
 
-/// What one worker did, or all threads outside of the pool together.
+/// The counts of one worker, or of all threads outside of the pool together.
 pub(crate) struct Record {
     counts: [AtomicU64; KINDS],
-    /// Of a worker, who alone writes. Of those outside, several write at once.
+    /// Whether this is the record of a worker, which only that worker writes. Several threads
+    /// outside write their record at once.
     is_of_worker: bool,
-    /// Somebody woke this worker, and it has had no job since. Its own affair, and only atomic
-    /// because the record is shared.
+    /// Whether a thread woke this worker, and it has had no job since. Only the worker itself uses
+    /// this; it is atomic only because the record is shared.
     was_woken: AtomicBool,
 }
 
 cell_of_thread! {
-    /// The record of what this thread does now, or null.
+    /// The record to which this thread counts now, or null.
     static HERE: Cell<*const Record> = ptr::null();
 }
 
@@ -152,13 +153,13 @@ impl Records {
         &self.outside
     }
 
-    /// What the calling thread does is the doing of this pool's worker `index`.
+    /// Counts the calling thread's events as those of this pool's worker `index`.
     pub(crate) fn occupy(&self, index: usize) -> Here<'_> {
         Here::begin(ptr::from_ref(&*self.workers[index]))
     }
 
-    /// What the calling thread does is done to this pool: from outside, unless it is one of the
-    /// pool's workers.
+    /// Counts the calling thread's events for this pool: as those of a thread outside, unless it is
+    /// one of the pool's workers.
     pub(crate) fn visit(&self) -> Here<'_> {
         let now = HERE.get();
         let is_own = self.workers.as_ptr_range().contains(&now.cast());
@@ -170,9 +171,9 @@ impl Records {
     }
 }
 
-/// Says to whom the calling thread's doings are ascribed, until it is dropped.
+/// Says to which record the calling thread's events belong, until it is dropped.
 ///
-/// Never leaked, unless the records are never freed: [`with_record`] relies on it.
+/// It is never leaked, unless the records are never freed: [`with_record`] relies on it.
 pub(crate) struct Here<'r> {
     before: *const Record,
     records: PhantomData<&'r Records>,
@@ -195,43 +196,43 @@ impl Drop for Here<'_> {
     }
 }
 
-/// Calls `body` with the record of what this thread does now. A thread that has nothing to do with
-/// any pool has none.
+/// Calls `body` with the record to which this thread counts now. A thread that has nothing to do
+/// with any pool has no record.
 #[inline]
 fn with_record(body: impl FnOnce(&Record)) {
-    // SAFETY: the pointer is null, or was set by a `Here` that borrows the records it leads into
-    // and takes it away when dropped; the one that an adopted thread leaks belongs to a pool that
-    // is leaked too. The reference does not leave `body`.
+    // SAFETY: the pointer is null, or was set by a `Here`. That borrows the records into which the
+    // pointer leads, and removes it when dropped. The `Here` that an adopted thread leaks belongs
+    // to a pool that is leaked too. The reference does not leave `body`.
     if let Some(record) = unsafe { HERE.get().as_ref() } {
         body(record);
     }
 }
 
 impl Record {
-    /// One more of kind `kind`.
-    // Relaxed, as all that is counted: nobody acts on it.
+    /// Adds one to the count of kind `kind`.
+    // Relaxed, as all counts: no thread acts on them.
     #[inline]
     fn add_one(&self, kind: usize) {
         let count = &self.counts[kind];
         if self.is_of_worker {
-            // Not in one step: nobody else writes.
+            // Not in one step, because no other thread writes.
             count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         } else {
             count.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// How many of kind `kind` so far.
+    /// Returns the count of kind `kind` so far.
     fn count(&self, kind: usize) -> u64 {
         self.counts[kind].load(Ordering::Relaxed)
     }
 
-    /// All counts, each of some moment during the call.
+    /// Returns all counts, each of some moment during the call.
     pub(crate) fn counts(&self) -> [u64; KINDS] {
         std::array::from_fn(|kind| self.count(kind))
     }
 
-    /// Notes whether somebody woke this worker; returns what was noted before.
+    /// Stores whether a thread woke this worker, and returns the former value.
     fn set_woken(&self, was_woken: bool) -> bool {
         let before = self.was_woken.load(Ordering::Relaxed);
         self.was_woken.store(was_woken, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! The twin of `counting.rs` in a build that does not count: the same names, and nothing behind them.
+//! The twin of `counting.rs` in a build that does not count: the same names, without any effect.
 
 use std::marker::PhantomData;
 
@@ -39,7 +39,7 @@ impl SleepAttempt {
 
 pub(crate) struct Records;
 
-// Where something is counted, these methods need the records.
+// The twin that counts uses `self` in these methods.
 #[allow(clippy::unused_self)]
 impl Records {
     #[inline]

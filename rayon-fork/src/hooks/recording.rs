@@ -1,9 +1,9 @@
 //! Records which job of a program forked which, and when each ran, for the runner's commands
-//! `record` and `trace`. What is written is told in `recording/layout.rs`; how little that may
-//! take, in `recording/buffer.rs`.
+//! `record` and `trace`. `recording/layout.rs` describes the files. `recording/buffer.rs` keeps the
+//! cost of writing them small.
 
 mod buffer;
-// Read by another crate, too.
+// Another crate reads it, too.
 #[allow(dead_code, unreachable_pub)]
 mod layout;
 
@@ -12,7 +12,7 @@ use layout::{Event, job_word};
 
 pub(crate) use buffer::threads_to_split_for;
 
-/// A frame that the calling thread has open until this is dropped, also by a panic.
+/// A frame that the calling thread has open until this is dropped, even by a panic.
 pub(crate) struct Frame;
 
 impl Drop for Frame {
@@ -22,7 +22,7 @@ impl Drop for Frame {
     }
 }
 
-/// Of a job and the function that runs it.
+/// Returns the word for a job and the function that runs it.
 #[inline]
 fn word_of((job, code): (usize, usize)) -> u64 {
     job_word(job, code.wrapping_sub(word_of as *const () as usize))
@@ -69,20 +69,21 @@ pub(crate) fn await_others() {
     write(Event::Await, 0);
 }
 
-/// A job was made for which the scope at that address waits, or nobody if it is 0.
+/// A job was made for which the scope at that address waits. If the address is 0, no scope waits
+/// for it.
 #[inline]
 pub(crate) fn spawned(place: (usize, usize), scope: usize) {
     write(Event::Into, scope as u64);
     write(Event::Spawn, word_of(place));
 }
 
-/// The job at that address begins, which was taken from a queue.
+/// The job at that address, which a thread took from a queue, begins.
 #[inline]
 pub(crate) fn job_begins(job: usize) {
     write(Event::Begin, job_word(job, 0));
 }
 
-/// It ended.
+/// The job ended.
 #[inline]
 pub(crate) fn job_ended() {
     write(Event::End, 0);
@@ -93,12 +94,12 @@ pub(crate) fn is_worker(index: usize) {
     write(Event::Worker, index as u64);
 }
 
-/// The calling worker looks for a job.
+/// The calling worker searches for a job.
 pub(crate) fn begin_search() {
     write(Event::Search, 0);
 }
 
-/// It looks no longer.
+/// The calling worker stops searching.
 pub(crate) fn end_search() {
     write(Event::Found, 0);
 }
@@ -108,7 +109,7 @@ pub(crate) fn begin_sleep() {
     write(Event::Sleep, 0);
 }
 
-/// It runs again.
+/// The calling worker runs again.
 pub(crate) fn end_sleep() {
     write(Event::Wake, 0);
 }

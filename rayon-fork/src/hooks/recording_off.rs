@@ -1,5 +1,4 @@
-//! The twin of `recording.rs` in a build that does not record: the same names, and nothing behind
-//! them.
+//! The twin of `recording.rs` in a build that does not record: the same names, without any effect.
 
 pub(crate) struct Frame;
 

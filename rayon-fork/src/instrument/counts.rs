@@ -1,4 +1,4 @@
-//! How often what happened, of each worker, at one moment or between two.
+//! Event counts of each worker, at one moment or between two moments.
 
 use std::fmt;
 use std::iter::Sum;
@@ -8,7 +8,7 @@ use crate::ThreadPool;
 use crate::hooks::{ACCESSES, Event, KINDS, Record, Word};
 use crate::sleep;
 
-/// How often each kind of event happened.
+/// The number of events of each kind.
 ///
 /// ```
 /// use rayon_core::instrument::{EventCounts, snapshot};
@@ -29,8 +29,8 @@ pub struct EventCounts {
 }
 
 impl EventCounts {
-    /// Name and count of every kind of event that this build's variant can have, always in the same
-    /// order. Accesses to counter words which the variant does not use are left out.
+    /// Returns the name and count of every kind of event that this build's variant can have, always
+    /// in the same order. It leaves out accesses to counter words that the variant does not use.
     ///
     /// ```
     /// use rayon_core::instrument::EventCounts;
@@ -52,7 +52,7 @@ impl EventCounts {
             .map(|(_, named)| named)
     }
 
-    /// The count of that name, if this build's variant has it.
+    /// Returns the count of that name, or `None` if this build's variant does not have it.
     ///
     /// ```
     /// let counts = rayon_core::instrument::EventCounts::default();
@@ -65,7 +65,7 @@ impl EventCounts {
             .map(|(_, count)| count)
     }
 
-    /// What happened since `earlier`, which was counted before by the same threads.
+    /// Returns the events since `earlier`, an earlier count of the same threads.
     ///
     /// ```
     /// use rayon_core::instrument::snapshot;
@@ -81,7 +81,7 @@ impl EventCounts {
     ///
     /// # Panics
     ///
-    /// If `earlier` counts more.
+    /// Panics if `earlier` counts more.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let difference = |kind: usize| self.kinds[kind].checked_sub(earlier.kinds[kind]);
@@ -124,7 +124,7 @@ impl Sum for EventCounts {
     }
 }
 
-/// What all threads did to one pool, from its beginning or between two moments.
+/// The events of one pool, by all threads, from its beginning or between two moments.
 ///
 /// ```
 /// use rayon_core::instrument::snapshot;
@@ -138,15 +138,15 @@ impl Sum for EventCounts {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Snapshot {
-    /// By worker.
+    /// The counts of each worker.
     pub workers: Vec<EventCounts>,
-    /// What threads did that are no workers of this pool, all together; workers of other pools are
-    /// among them.
+    /// The counts of all threads that are no workers of this pool, added up. Workers of other pools
+    /// are among them.
     pub outside: EventCounts,
 }
 
 impl Snapshot {
-    /// What happened since `earlier`, a snapshot of the same pool.
+    /// Returns the events since `earlier`, a snapshot of the same pool.
     ///
     /// ```
     /// use rayon_core::instrument::snapshot;
@@ -162,7 +162,8 @@ impl Snapshot {
     ///
     /// # Panics
     ///
-    /// If `earlier` is of another pool, as far as that shows, or later.
+    /// Panics if `earlier` is a later snapshot, or one of another pool, as far as that can be
+    /// detected.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         assert_eq!(
@@ -177,7 +178,7 @@ impl Snapshot {
         }
     }
 
-    /// What all threads did together.
+    /// Returns the counts of all threads, added up.
     ///
     /// ```
     /// use rayon_core::instrument::snapshot;
@@ -193,11 +194,11 @@ impl Snapshot {
     }
 }
 
-/// What happened in `pool` so far.
+/// Returns the events of `pool` so far.
 ///
-/// Nobody is stopped for it, so while the pool works, counts are of slightly different moments, and
-/// what belongs together may be counted in part. When workers have no job left they still search,
-/// and then sleep: counts of these go on after the last job.
+/// No thread is stopped for it. So while the pool works, counts are of slightly different moments,
+/// and related events may be counted in part. Workers without a job still search, and then sleep,
+/// so these counts grow after the last job.
 ///
 /// ```
 /// use rayon_core::instrument::snapshot;

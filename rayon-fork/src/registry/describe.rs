@@ -1,4 +1,4 @@
-//! What a pool looks like from outside, for people.
+//! The description of a pool, as people see it from outside.
 
 use std::fmt;
 
@@ -7,9 +7,10 @@ use crate::ThreadPool;
 use crate::deque::{Deque, JobStealer};
 use crate::sync::Ordering;
 
-/// Shows what the pool is doing: the counts of its variant, whether each worker is awake, armed
-/// (about to block) or parked (blocked), and how many jobs wait in each queue. For a look at a pool
-/// that hangs: it never blocks, and the values may be of slightly different moments.
+/// Shows the state of the pool. It prints the counts of its variant, and how many jobs wait in each
+/// queue. It says whether each worker is awake, armed (about to block) or parked (blocked). Use it
+/// to examine a pool that hangs: it never blocks, and the values may be of slightly different
+/// moments.
 impl fmt::Debug for ThreadPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut pool = f.debug_struct("ThreadPool");
@@ -19,9 +20,9 @@ impl fmt::Debug for ThreadPool {
 }
 
 impl Registry {
-    /// Adds what a pool looks like from outside to its description: who is blocked, and what waits
-    /// in which queue. For people, and above all for a pool that hangs, so nothing here blocks, and
-    /// the values are not of one moment.
+    /// Adds the state of the pool to its description: which workers are blocked, and how many jobs
+    /// wait in which queue. It is meant for people, and above all for a pool that hangs. So nothing
+    /// here blocks, and the values are not of one moment.
     fn describe(&self, pool: &mut fmt::DebugStruct<'_, '_>) {
         pool.field("num_threads", &self.num_threads())
             .field("id", &self.id());

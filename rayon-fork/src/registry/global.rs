@@ -12,7 +12,7 @@ use crate::unwind;
 /// `None` inside: the one attempt failed, and there will be no other.
 static GLOBAL: OnceLock<Option<Arc<Registry>>> = OnceLock::new();
 
-/// The global pool; makes it with default options if nobody has made it.
+/// Returns the global pool, and builds it with default options if it does not exist.
 ///
 /// # Panics
 ///
@@ -34,11 +34,12 @@ pub(crate) fn global() -> &'static Arc<Registry> {
     }
 }
 
-/// Makes the global pool with `start`, unless that was tried before.
+/// Builds the global pool with `start`, unless that was tried before.
 ///
 /// # Errors
 ///
-/// "Already initialized" if it was tried before, whatever came of it; else the error of `start`.
+/// Returns "already initialized" if it was tried before, whether or not that succeeded. Otherwise
+/// returns the error of `start`.
 pub(crate) fn build_global(
     start: impl FnOnce() -> Result<Arc<Registry>, ThreadPoolBuildError>,
 ) -> Result<&'static Arc<Registry>, ThreadPoolBuildError> {
@@ -65,7 +66,8 @@ pub(crate) fn build_global(
     }
 }
 
-/// Default options; on a platform without threads, one worker: the calling thread.
+/// Starts a pool with default options. On a platform without threads, its only worker is the
+/// calling thread.
 fn start_default() -> Result<Arc<Registry>, ThreadPoolBuildError> {
     let outcome = ThreadPoolBuilder::new().start();
     match outcome {

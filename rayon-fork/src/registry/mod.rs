@@ -1,4 +1,4 @@
-//! What the workers of a pool share, and the doors through which jobs come in.
+//! The shared state of a pool's workers, and the ways by which jobs enter the pool.
 
 mod describe;
 mod global;
@@ -25,28 +25,30 @@ use crate::unwind;
 pub(crate) use global::{build_global, global};
 pub(crate) use worker::{Worker, run_worker};
 
-/// One pool: everything its workers share.
+/// One pool: everything that its workers share.
 ///
-/// Workers hold a counted reference each; the `ThreadPool` handle holds another.
+/// Each worker holds a counted reference, and so does the `ThreadPool` handle.
 pub(crate) struct Registry {
     sleep: Sleep,
-    /// The stealing ends of the workers' deques, by index. Read-only after construction, and apart
-    /// from everything that is written while the pool runs, because every steal reads it.
+    /// The stealing ends of the workers' deques, by index. They are read-only after construction.
+    /// They lie apart from everything that is written while the pool runs, because every steal
+    /// reads them.
     stealers: Box<[JobStealer<JobRef>]>,
-    /// What each worker's main loop waits for.
+    /// The latches for which the workers' main loops wait.
     terminate: Box<[CachePadded<CoreLatch>]>,
     /// The pushing ends of the workers' broadcast queues; the lock keeps broadcasts in one order.
     broadcasts: Mutex<Box<[Deque<JobRef>]>>,
     handlers: Handlers,
-    /// Set once per worker that came up.
+    /// Set once by each worker that runs.
     all_up: CountLatch,
     injector: Injector<JobRef>,
     /// Without the feature `instrument`, nothing.
     records: Records,
-    /// Reasons not to terminate: the handle, and each detached job that has not finished. Written
-    /// twice per `spawn`, so it has its own line and disturbs neither counters nor stealers.
+    /// The number of reasons not to terminate: the handle, and each detached job that has not
+    /// finished. It is written twice per `spawn`. So it has its own line, and disturbs neither
+    /// counters nor stealers.
     reasons_to_live: CachePadded<AtomicUsize>,
-    /// Whether jobs from outside are done soon.
+    /// The record that says whether jobs from outside end soon.
     outlook: Outlook,
 }
 
@@ -60,8 +62,9 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// What `spawn` returned, or "already in a pool" if the plan adopts a thread that is a worker.
-    /// Workers that were started already are told to terminate, as they are if a closure panics.
+    /// Returns the error of `spawn`, or "already in a pool" if the plan adopts a thread that is a
+    /// worker. Workers that were started already are told to terminate. The same happens if a
+    /// closure panics.
     pub(crate) fn start(
         plan: PoolPlan,
         mut spawn: impl FnMut(ThreadBuilder) -> std::io::Result<()>,
@@ -120,9 +123,11 @@ impl Registry {
                 spawn(thread).map_err(ThreadPoolBuildError::io)?;
             }
         }
-        // While an end is still in sight: what these have captured may panic when it is dropped.
+        // Here, an early end is still possible: the captures of these may panic when they are
+        // dropped.
         drop((name, spawn));
-        // For the rest of its life, so not if there will be no pool.
+        // The adoption is for the rest of the thread's life, so it must not happen if the pool
+        // fails to start.
         if let Some(thread) = adopted {
             worker::adopt_current_thread(thread);
         }
@@ -130,19 +135,20 @@ impl Registry {
         Ok(registry)
     }
 
-    /// Number of workers.
+    /// Returns the number of workers.
     #[inline]
     pub(crate) fn num_threads(&self) -> usize {
         self.stealers.len()
     }
 
-    /// What was recorded of this pool.
+    /// Returns the records of this pool.
     #[cfg(feature = "instrument")]
     pub(crate) fn records(&self) -> &Records {
         &self.records
     }
 
-    /// A number that tells this pool from others while both live; for `Debug` output.
+    /// Returns a number that distinguishes this pool from others while both live, for `Debug`
+    /// output.
     pub(crate) fn id(&self) -> usize {
         ptr::from_ref(self) as usize
     }
@@ -152,7 +158,7 @@ impl Registry {
         self.all_up.wait(None, Awaited::NONE);
     }
 
-    /// A job from outside the pool: any worker may take it.
+    /// Injects a job from outside the pool: any worker may take it.
     pub(crate) fn inject(&self, job: JobRef) {
         let _here = self.records.visit();
         hooks::count(Event::Injection);
@@ -161,7 +167,7 @@ impl Registry {
         self.sleep.job_injected(queue_was_empty);
     }
 
-    /// A job from whatever thread this is: a worker of the pool keeps it on its own deque.
+    /// Submits a job from any thread: a worker of the pool puts it on its own deque.
     pub(crate) fn submit(&self, job: JobRef) {
         Worker::with_current(|worker| match worker {
             Some(worker) if worker.is_in(self) => {
@@ -171,7 +177,7 @@ impl Registry {
         });
     }
 
-    /// One job for each worker, in index order; no other worker can take it.
+    /// Submits one job for each worker, in index order. No other worker can take it.
     pub(crate) fn submit_to_each(&self, jobs: impl ExactSizeIterator<Item = JobRef>) {
         debug_assert_eq!(jobs.len(), self.num_threads());
         let _here = self.records.visit();
@@ -192,8 +198,9 @@ impl Registry {
         self.sleep.wake_worker(index);
     }
 
-    /// Runs `op` on a worker of this pool: at once if the caller is one, else by injection. The
-    /// second argument of `op` says whether it was injected by a thread that is no worker at all.
+    /// Runs `op` on a worker of this pool. A worker of the pool calls it at once; any other thread
+    /// injects it. The second argument of `op` says whether a thread that is no worker at all
+    /// injected it.
     pub(crate) fn in_worker<R: Send>(
         this: &Arc<Self>,
         op: impl FnOnce(&Worker, bool) -> R + Send,
@@ -240,9 +247,9 @@ impl Registry {
         job.into_result()
     }
 
-    /// Runs something whose panic nobody waits for; a panic goes to the panic handler.
+    /// Runs `body`, whose panic no thread waits for. A panic goes to the panic handler.
     ///
-    /// Aborts the process if there is no handler or if it panics itself.
+    /// Aborts the process if there is no handler, or if the handler panics itself.
     pub(crate) fn run_detached(&self, body: impl FnOnce()) {
         local_scopes::begin_other_job();
         if let Err(payload) = unwind::capture(body) {
@@ -264,10 +271,10 @@ impl Registry {
         }
     }
 
-    /// One more reason not to terminate. The caller has a reason already.
+    /// Adds reasons not to terminate. The caller has a reason already.
     pub(crate) fn add_reasons_to_live(&self, more: usize) {
-        // Relaxed: the caller's own reason keeps the count from reaching zero, and it hands the new
-        // ones on through a queue, which orders this before they are given up.
+        // Relaxed: the caller's own reason keeps the count from reaching zero. The caller hands the
+        // new reasons on through a queue, which orders this before they are given up.
         let before = self.reasons_to_live.fetch_add(more, Ordering::Relaxed);
         debug_assert_ne!(
             before, 0,
@@ -276,10 +283,10 @@ impl Registry {
         assert!(before <= usize::MAX / 2, "too many jobs in one pool");
     }
 
-    /// One reason not to terminate is gone; after the last one the workers end.
+    /// Removes one reason not to terminate. After the last one the workers end.
     pub(crate) fn drop_reason_to_live(&self) {
-        // ORDERING: AcqRel. Release publishes what the job did; acquire makes the last one see what
-        // all others did, before it lets the workers run their exit handlers.
+        // ORDERING: AcqRel. Release publishes the effects of the job. Acquire makes the last caller
+        // see the effects of all other jobs, before it lets the workers run their exit handlers.
         if self.reasons_to_live.fetch_sub(1, Ordering::AcqRel) != 1 {
             return;
         }
@@ -301,16 +308,16 @@ pub(crate) fn in_worker<R: Send>(op: impl FnOnce(&Worker, bool) -> R + Send) -> 
     // SAFETY: used until this returns.
     match unsafe { Worker::current() } {
         Some(worker) => op(worker, false),
-        // Building the global pool may adopt this very thread, so the registry asks again who we
-        // are.
+        // Building the global pool may adopt this very thread, so the registry checks again which
+        // worker this is.
         None => Registry::in_worker(global(), op),
     }
 }
 
-/// The caller's pool, or the global one, which is started if need be.
+/// Returns the caller's pool, or the global one, which is started if need be.
 ///
-/// The caller asks for the current worker again if it wants it: starting the global pool may have
-/// made this thread one.
+/// A caller that wants the current worker reads it again: starting the global pool may have made
+/// this thread one.
 ///
 /// # Safety
 ///
@@ -324,7 +331,7 @@ pub(crate) unsafe fn current<'a>() -> &'a Arc<Registry> {
     }
 }
 
-/// Ends the workers that were started if the rest cannot be.
+/// Ends the workers that were started if the rest cannot be started.
 struct TerminateOnDrop<'r>(&'r Arc<Registry>);
 
 impl Drop for TerminateOnDrop<'_> {
@@ -333,5 +340,5 @@ impl Drop for TerminateOnDrop<'_> {
     }
 }
 
-// What is written often must not share a line with what every steal reads.
+// A word that is written often must not share a line with words that every steal reads.
 const _: () = assert!(align_of::<CachePadded<AtomicUsize>>() >= 64);

@@ -1,4 +1,5 @@
-//! What both kinds of scope do alike: count their jobs, wait for them, and keep the first panic.
+//! The common part of both kinds of scope: they count their jobs, wait for them, and keep the first
+//! panic.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -15,14 +16,14 @@ use crate::scope::local_scopes;
 use crate::sync::{AtomicPtr, Ordering};
 use crate::unwind::{self, Payload};
 
-/// What both kinds of scope do alike.
+/// The common part of both kinds of scope.
 pub(super) struct ScopeBase<'scope> {
     pub(super) registry: Arc<Registry>,
     /// The first panic, boxed once more to fit a pointer; null while there is none.
     panic: AtomicPtr<Payload>,
-    /// Jobs that have not ended, plus one for the closure of the scope itself. Not on cache lines
-    /// of its own, though every job writes it: the scope lies in a frame, and scopes nest (README,
-    /// "Stack").
+    /// The jobs that have not ended, plus one for the closure of the scope itself. It has no cache
+    /// lines of its own, although every job writes it: the scope lies in a frame, and scopes nest
+    /// (README, "Stack").
     unfinished: CountLatch,
     /// Both kinds of scope hand `&Scope<'scope>` to jobs that outlive `'scope`: the lifetime must
     /// neither shrink nor grow.
@@ -42,10 +43,10 @@ impl<'scope> ScopeBase<'scope> {
     /// Runs the scope's own closure, waits for all jobs, and resumes the first panic.
     pub(super) fn run<R>(&self, owner: Option<&Worker>, op: impl FnOnce() -> R) -> R {
         let _frame = hooks::open_scope(ptr::from_ref(self) as usize);
-        // Jobs may use what lies around this frame: it must not be unwound before they have ended.
-        // From here to the end of the wait nothing unwinds: users' code is captured, a payload that
-        // loses is discarded, and the wait is fatal to what unwinds in it. A guard would take stack
-        // on each level.
+        // Jobs may borrow from the callers of this frame, so it must not be unwound before they
+        // have ended. Nothing unwinds from here to the end of the wait. User code is captured,
+        // later payloads are discarded, and a panic inside the wait aborts the process. A guard
+        // would take stack on each level.
         let result = match unwind::capture(op) {
             Ok(result) => Some(result),
             Err(payload) => {
@@ -57,14 +58,15 @@ impl<'scope> ScopeBase<'scope> {
         let awaited = local_scopes::end_closure(&self.unfinished, &self.registry, owner);
         self.unfinished.wait(owner, awaited);
         local_scopes::assert_ended(&self.unfinished);
-        // If there is a result, unwinding drops it, as in the published crate.
+        // If there is a result, the unwinding drops it, as in the published crate.
         self.resume_first_panic();
         result.expect("the closure of a scope without a panic has returned")
     }
 
     fn resume_first_panic(&self) {
-        // ORDERING: Relaxed would do, since the latch orders us after every job; acquire pairs with
-        // the exchange in `keep_if_first` for the reader's peace.
+        // ORDERING: Relaxed would suffice, since the latch orders this after every job. Acquire
+        // pairs with the exchange in `keep_if_first`, so that the reader need not argue with the
+        // latch.
         let panic = self.panic.swap(ptr::null_mut(), Ordering::Acquire);
         if !panic.is_null() {
             // SAFETY: `keep_if_first` leaked this box and stored it once; the swap took it out.
@@ -74,8 +76,9 @@ impl<'scope> ScopeBase<'scope> {
 
     /// Runs one of the jobs that `unfinished` counts.
     ///
-    /// Not a method: a reference in an argument promises that it is good until the call returns,
-    /// but once the count is zero the owner may free the scope while this is still returning.
+    /// This is not a method. A reference in an argument promises that it is valid until the call
+    /// returns. But once the count is zero, the owner may free the scope while this is still
+    /// returning.
     ///
     /// # Safety
     ///
@@ -92,8 +95,8 @@ impl<'scope> ScopeBase<'scope> {
         }
     }
 
-    /// Does not unwind: jobs still run, and the caller has not waited for them, or has not yet said
-    /// that its own has ended.
+    /// Does not unwind: jobs still run. The caller has not waited for them, or has not yet reported
+    /// the end of its own job.
     // Not inlined: scopes and their jobs nest, and their frames should hold nothing of a panic.
     #[cold]
     #[inline(never)]
@@ -103,7 +106,8 @@ impl<'scope> ScopeBase<'scope> {
             return unwind::discard(payload);
         }
         let boxed = Box::into_raw(Box::new(payload));
-        // ORDERING: Release publishes the payload to the swap in `run`; a loser reads nothing.
+        // ORDERING: Release publishes the payload to the swap in `resume_first_panic`; a loser
+        // reads nothing.
         let won = self.panic.compare_exchange(
             ptr::null_mut(),
             boxed,
@@ -116,7 +120,7 @@ impl<'scope> ScopeBase<'scope> {
         }
     }
 
-    /// A job that `scope` waits for.
+    /// Creates a job that `scope` waits for.
     pub(super) fn job<S: HasBase<'scope>, B>(scope: &S, body: B) -> JobRef
     where
         B: FnOnce(&S) + Send + 'scope,
@@ -125,13 +129,13 @@ impl<'scope> ScopeBase<'scope> {
         // SAFETY: the caller has the scope by reference.
         let base = unsafe { &*S::base(this.as_ptr()) };
         local_scopes::count_job(&base.unfinished, &base.registry);
-        // A mutable reference in an argument, also one that a closure captured, promises that
-        // nobody else uses what it leads to until the call returns. `run_counted` returns after the
-        // owner may have gone on and used what `body` borrowed, so it is passed in something that
+        // A mutable reference in an argument, even one that a closure captured, promises that no
+        // other thread uses its target until the call returns. But `run_counted` may return after
+        // the owner has gone on and used what `body` borrowed. So `body` is passed in a type that
         // promises nothing.
         let body = MaybeUninit::new(body);
-        // SAFETY: the scope waits for this job, and so is alive here and while `body` runs, which
-        // was put in above, and is taken out once, as this closure is called once.
+        // SAFETY: the scope waits for this job, and so is alive here and while `body` runs. `body`
+        // was put in above. It is taken out once, because this closure is called once.
         let job = move || unsafe {
             Self::run_counted(S::base(this.as_ptr()), move || {
                 body.assume_init()(this.get());
@@ -141,24 +145,24 @@ impl<'scope> ScopeBase<'scope> {
             size_of_val(&job) <= size_of::<B>() + size_of::<usize>().max(align_of::<B>()),
             "a job holds more than its body and its scope; a word more can be a cache line more"
         );
-        // SAFETY: what `body` borrows outlives 'scope, which outlives the wait for this job, and
+        // SAFETY: the borrows of `body` outlive 'scope, which outlives the wait for this job, and
         // `run_counted` lets no panic out.
         let job = unsafe { HeapJob::new_ref(job) };
         hooks::spawned(job.place(), ptr::from_ref(base) as usize);
         job
     }
 
-    /// A job on each worker that `scope` waits for.
+    /// Submits a job on each worker, and `scope` waits for these jobs.
     pub(super) fn submit_to_each<S: HasBase<'scope>>(
         scope: &S,
         body: impl Fn(&S, BroadcastContext<'_>) + Send + Sync + 'scope,
     ) {
         // SAFETY: the caller has the scope by reference.
         let registry = unsafe { &(*S::base(scope)).registry };
-        // A job of the scope each, not one that all share: a share gives up its part of `body`
-        // before the scope stops waiting for it. What `body` captured may refer, in its destructor
-        // too, to what lives no longer than the scope; and a panic of that destructor is one of the
-        // share that was the last, since the caller keeps none.
+        // Each worker gets a job of the scope; they do not share one. A share gives up its part of
+        // `body` before the scope stops waiting for it. The captures of `body` may refer, even in
+        // their destructors, to data that lives no longer than the scope. A panic of such a
+        // destructor belongs to the last share, since the caller keeps no part of `body`.
         let body = Arc::new(body);
         let bodies = vec![body; registry.num_threads()];
         let shares = bodies.into_iter().map(|body| {
@@ -172,7 +176,7 @@ impl<'scope> ScopeBase<'scope> {
 
 /// A scope of either kind.
 pub(super) trait HasBase<'scope>: Sync {
-    /// Where its base lies. Nothing is read, as the scope may be ending.
+    /// Returns the address of its base. It reads nothing, because the scope may be ending.
     ///
     /// # Safety
     ///
@@ -180,8 +184,8 @@ pub(super) trait HasBase<'scope>: Sync {
     unsafe fn base(this: *const Self) -> *const ScopeBase<'scope>;
 }
 
-/// A scope as its jobs know it: it cannot be a reference, since the scope may be freed while the
-/// job that ended it is still returning.
+/// A scope as its jobs know it. It cannot be a reference: the scope may be freed while the job that
+/// ended it is still returning.
 struct ScopeRef<T>(*const T);
 
 // SAFETY: scopes are `Sync`, and `get`'s callers vouch for the lifetime.
@@ -205,7 +209,7 @@ impl<T> ScopeRef<T> {
 
 impl fmt::Debug for ScopeBase<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Relaxed: a glimpse for people.
+        // Relaxed: only shown.
         let has_panicked = !self.panic.load(Ordering::Relaxed).is_null();
         f.debug_struct("ScopeBase")
             .field("pool", &self.registry.id())

@@ -1,4 +1,4 @@
-//! Any number of jobs that may borrow, because somebody waits for all of them.
+//! Scopes: any number of jobs that may borrow, because a thread waits for all of them.
 
 mod base;
 #[cfg_attr(not(feature = "local-scopes"), path = "local_scopes_off.rs")]
@@ -13,7 +13,7 @@ use crate::broadcast::BroadcastContext;
 use crate::job::JobFifo;
 use crate::registry::{self, Registry, Worker};
 
-/// Where jobs are spawned that may borrow whatever outlives `'scope`; made by [`scope()`].
+/// A scope for jobs that may borrow anything that outlives `'scope`; [`scope()`] creates it.
 ///
 /// ```
 /// use rayon_core::Scope;
@@ -37,7 +37,7 @@ pub struct Scope<'scope> {
     base: ScopeBase<'scope>,
 }
 
-/// As [`Scope`], with jobs that run oldest first; made by [`scope_fifo`].
+/// As [`Scope`], but its jobs run oldest first; [`scope_fifo`] creates it.
 ///
 /// ```
 /// use rayon_core::{ScopeFifo, ThreadPoolBuilder};
@@ -61,8 +61,8 @@ pub struct ScopeFifo<'scope> {
     fifos: Box<[JobFifo]>,
 }
 
-/// Runs `op` in the current pool and returns when it and all jobs it spawned, directly or not, have
-/// ended.
+/// Runs `op` in the current pool. Returns when `op` has ended, and all jobs that it spawned,
+/// directly or not.
 ///
 /// ```
 /// let mut counts = [0; 8];
@@ -74,13 +74,13 @@ pub struct ScopeFifo<'scope> {
 /// assert_eq!(counts[7], 49);
 /// ```
 ///
-/// `op` runs on a worker: if the caller is none, it moves into the global pool. See
-/// [`in_place_scope`] for a closure that must stay.
+/// `op` runs on a worker. If the caller is no worker, `op` moves into the global pool.
+/// [`in_place_scope`] is for a closure that must stay on its thread.
 ///
 /// # Panics
 ///
-/// With the first panic among `op` and its jobs, after all have ended. The payloads of the others are
-/// dropped; a payload that panics when it is dropped changes nothing for the scope.
+/// Resumes the first panic among `op` and its jobs, after all have ended. The payloads of other
+/// panics are dropped. A payload that panics when it is dropped changes nothing for the scope.
 pub fn scope<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R + Send,
@@ -92,7 +92,7 @@ where
     })
 }
 
-/// As [`scope()`], but jobs that one worker spawned run oldest first.
+/// As [`scope()`], but of the jobs that one worker spawned, the oldest runs first.
 ///
 /// ```
 /// let lines = ["first come", "first served"];
@@ -119,11 +119,11 @@ where
     })
 }
 
-/// As [`scope()`], but `op` runs on the calling thread, whatever that is, and so needs not be
-/// `Send`.
+/// As [`scope()`], but `op` runs on the calling thread, which may be any thread. So `op` need not
+/// be `Send`.
 ///
-/// Its jobs run in the current pool. At the end the caller goes on with its pool's work until they
-/// have ended, or blocks if it is no worker.
+/// The jobs run in the current pool. At the end, a caller that is a worker runs other jobs until
+/// they have ended. Any other caller blocks.
 ///
 /// ```
 /// use std::rc::Rc;
@@ -149,7 +149,7 @@ where
     in_place_scope_in(unsafe { registry::current() }, op)
 }
 
-/// [`in_place_scope`] with jobs that run as in [`scope_fifo`].
+/// As [`in_place_scope`], with jobs that run in the order of [`scope_fifo`].
 ///
 /// ```
 /// let here = std::thread::current().id();
@@ -213,9 +213,10 @@ impl<'scope> Scope<'scope> {
         }
     }
 
-    /// Puts a job into the scope. It may start at once, and has ended when the scope returns.
+    /// Puts a job into the scope. The job may start at once, and has ended when the scope returns.
     ///
-    /// The newest job of a worker runs first. `body` gets the scope, to spawn further jobs.
+    /// The newest job of a worker runs first. `body` gets the scope, so that it can spawn further
+    /// jobs.
     ///
     /// ```
     /// let mut numbers = [1, 2, 3, 4];
@@ -237,9 +238,9 @@ impl<'scope> Scope<'scope> {
 
     /// Runs `body` once on every worker of the scope's pool before the scope returns.
     ///
-    /// What `body` captured is dropped before that, too, as it may borrow what lives no longer than
-    /// the scope. (rayon-core 1.13 drops it after the last share, which may be while the scope
-    /// returns or later: a program that runs on both must not count on either.)
+    /// The captures of `body` are also dropped before that, because they may borrow data that lives
+    /// no longer than the scope. (rayon-core 1.13 drops them after the last share. That may be
+    /// while the scope returns or later, so a program that runs on both must not rely on either.)
     ///
     /// ```
     /// use std::sync::atomic::{AtomicUsize, Ordering};
@@ -272,10 +273,10 @@ impl<'scope> ScopeFifo<'scope> {
         }
     }
 
-    /// Puts a job into the scope. It may start at once, and has ended when the scope returns.
+    /// Puts a job into the scope. The job may start at once, and has ended when the scope returns.
     ///
-    /// Of the jobs that one worker put into one scope the oldest runs first. `body` gets the scope,
-    /// to spawn further jobs.
+    /// Of the jobs that one worker put into one scope, the oldest runs first. `body` gets the
+    /// scope, so that it can spawn further jobs.
     ///
     /// ```
     /// let (mut first, mut second) = (0, 0);
@@ -294,7 +295,7 @@ impl<'scope> ScopeFifo<'scope> {
         Worker::with_current(|worker| match worker {
             Some(worker) if worker.is_in(registry) => {
                 // SAFETY: the scope, and so the FIFO, waits for the job, and the token is executed
-                // no later: as many tokens as jobs were executed when the last job runs.
+                // no later. When the last job runs, as many tokens as jobs were executed.
                 worker.push(unsafe { self.fifos[worker.index()].push(job) });
             }
             _ => registry.inject(job),
@@ -303,9 +304,9 @@ impl<'scope> ScopeFifo<'scope> {
 
     /// Runs `body` once on every worker of the scope's pool before the scope returns.
     ///
-    /// What `body` captured is dropped before that, too, as it may borrow what lives no longer than
-    /// the scope. (rayon-core 1.13 drops it after the last share, which may be while the scope
-    /// returns or later: a program that runs on both must not count on either.)
+    /// The captures of `body` are also dropped before that, because they may borrow data that lives
+    /// no longer than the scope. (rayon-core 1.13 drops them after the last share. That may be
+    /// while the scope returns or later, so a program that runs on both must not rely on either.)
     ///
     /// ```
     /// use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,9 +1,9 @@
-//! Everything about falling asleep and being woken: how long to search, when to sleep, whom to
-//! wake.
+//! Everything about falling asleep and being woken: how long a worker searches, when it sleeps, and
+//! which workers a thread wakes.
 //!
-//! This file is policy and order of steps, the same for every variant; how workers are counted is
-//! in `counters/`, how one blocks in `parking.rs`. Why no wake-up is lost is in `README.md`, whose
-//! sections the comments cite.
+//! This file has the policy and the order of steps, which are the same for every variant.
+//! `counters/` says how workers are counted, and `parking.rs` how one blocks. `README.md` argues
+//! why no wake-up is lost; the comments cite its sections.
 
 mod counters;
 mod demand;
@@ -18,7 +18,7 @@ mod tests;
 pub(crate) use counters::MAX_WORKERS;
 pub(crate) use patience::Patience;
 pub(crate) use patience::pause;
-// For threads outside, if they look at all.
+// For threads outside, if they spin at all.
 #[allow(unused_imports)]
 pub(crate) use patience::{A_WAKE_UP, Backoff, Yielding};
 
@@ -34,37 +34,38 @@ use crate::thread_count;
 use crossbeam_utils::CachePadded;
 use std::fmt;
 
-/// Fruitless searches, each followed by a yield, before a worker becomes sleepy. Inherited from
-/// rayon-core; a model needs none, as an early search that finds nothing changes nothing.
+/// The unsuccessful searches, each followed by a yield, before a worker becomes sleepy. Inherited
+/// from rayon-core. A model needs none, as an early search that finds nothing changes nothing.
 const ROUNDS_UNTIL_SLEEPY: u32 = if cfg!(fork_loom) { 0 } else { 32 };
 
-/// How this build counts: the first part of the name in `branches.toml` and in every trial record.
+/// The way in which this build counts: the first part of the name in `branches.toml` and in every
+/// trial record.
 pub(crate) const VARIANT: &str = Selected::NAME;
 
-/// Whether this build's counters have a use for `word`.
+/// Returns whether this build's counters use `word`.
 #[cfg(feature = "instrument")]
 pub(crate) fn uses_word(word: hooks::Word) -> bool {
     <Selected as SleepCounters>::uses(word)
 }
 
-/// What a worker looks at before it blocks; each method is asked by the worker itself, and may err
-/// only towards `true`.
+/// The queues that a worker looks at before it blocks. The worker itself calls each method, which
+/// may err only towards `true`.
 pub(crate) trait Queues {
-    /// Whether a broadcast share waits for this worker.
+    /// Returns whether a broadcast share waits for this worker.
     fn has_broadcasts(&self) -> bool;
-    /// Whether an injected job waits for any worker.
+    /// Returns whether an injected job waits for any worker.
     fn has_injected(&self) -> bool;
-    /// How many other workers have a job on their deques, or if jobs are long, how many jobs are
-    /// there; `at_most` if it is more.
+    /// Returns how many other workers have a job on their deques, or if jobs are long, how many
+    /// jobs there are. Returns at most `at_most`.
     fn stealable(&self, at_most: usize) -> usize;
 
-    /// The worker is about to block: gives memory back that it needs only for many jobs.
+    /// The worker is about to block: gives back memory that it needs only for many jobs. Returns
     /// `false` if it should search once more before it blocks.
     fn give_back(&self) -> bool {
         true
     }
 
-    /// Whether a job waits on the deque of any other worker.
+    /// Returns whether a job waits on the deque of any other worker.
     fn has_stealable(&self) -> bool {
         self.stealable(1) > 0
     }
@@ -74,7 +75,7 @@ pub(crate) trait Queues {
 pub(crate) struct IdlePeriod<'p> {
     worker: usize,
     phase: Phase,
-    /// What the worker remembers of its searches, if it may [linger](Patience).
+    /// The worker's record of its searches, if it may [linger](Patience).
     patience: Option<&'p Patience>,
 }
 
@@ -82,11 +83,12 @@ assert_size!(IdlePeriod<'_>: 32);
 
 #[derive(Clone, Copy)]
 enum Phase {
-    /// So many more rounds may find nothing before the worker becomes sleepy.
+    /// The worker becomes sleepy after `rounds_left` more unsuccessful rounds.
     Searching { rounds_left: u32 },
-    /// Among the last that search; so many rounds more than it would have made otherwise.
+    /// The worker is among the last that search, and has made `rounds` more rounds than it would
+    /// have made otherwise.
     Lingering { rounds: u32 },
-    /// Sleeps next, unless told.
+    /// The worker sleeps next, unless a job is announced.
     Sleepy(SleepyTicket),
 }
 
@@ -97,14 +99,14 @@ impl Phase {
 }
 
 impl IdlePeriod<'_> {
-    /// Whether a search in vain may look for jobs that nobody has made public: not just before the
-    /// worker sleeps, as it then looks at all.
+    /// Returns whether an unsuccessful search may look for private jobs. It may not just before the
+    /// worker sleeps, because the worker then looks at all jobs.
     #[inline]
     pub(crate) fn wants_closer_look(&self) -> bool {
         !matches!(self.phase, Phase::Sleepy(_))
     }
 
-    /// How many searches were in vain before this one, as far as they are counted.
+    /// Returns how many searches before this one were unsuccessful, as far as they are counted.
     pub(crate) fn searches_in_vain(&self) -> u32 {
         match self.phase {
             Phase::Searching { rounds_left } => ROUNDS_UNTIL_SLEEPY - rounds_left,
@@ -116,20 +118,20 @@ impl IdlePeriod<'_> {
         self.phase = Phase::AWAKE;
     }
 
-    /// One more announcement and one more search, instead of all rounds again: there was news, but
-    /// no job in sight.
+    /// Lets the worker search once more, instead of all rounds again: a job was announced, but none
+    /// is in sight.
     fn stay_sleepy(&mut self) {
         self.phase = Phase::Searching { rounds_left: 0 };
     }
 }
 
-/// Which workers of a pool search and sleep, and the means to wake them.
+/// The searching and the sleeping workers of a pool, and the means to wake them.
 pub(crate) struct Sleep<C = Selected, S = Slot> {
     counters: C,
-    /// By worker. Each on lines of its own: a waker that probes one worker must not disturb the
-    /// next.
+    /// The slot of each worker, on cache lines of its own: a waker that probes one worker must not
+    /// disturb the next.
     slots: Box<[CachePadded<S>]>,
-    /// One, or with no use for it none. On lines of its own.
+    /// One word, on cache lines of its own, or none if it is not used.
     demand: [CachePadded<Demand>; DEMANDS],
 }
 
@@ -140,8 +142,8 @@ assert_size!(Sleep: (size_of::<Selected>() + 16).next_multiple_of(align_of::<Sle
     + DEMANDS * size_of::<CachePadded<Demand>>());
 
 impl Sleep {
-    /// For a pool of `workers` workers, all of them active, which take their oldest job first or
-    /// their newest.
+    /// Creates the state of a pool of `workers` workers, all of them active. `is_fifo` says whether
+    /// they take their oldest job first.
     ///
     /// # Panics
     ///
@@ -152,13 +154,13 @@ impl Sleep {
             _ if is_fifo => Jobs::Public,
             _ => Jobs::Private,
         };
-        // Asked here once, or each worker would ask when it starts.
+        // Asks the system once, here. Otherwise each worker would ask when it starts.
         thread_count::cpus_at_first();
         Self::with_demand(workers, || {
             let fences = match jobs {
                 Jobs::Private => Fences::cheapest_in_time(),
                 Jobs::Announced => Fences::alone(),
-                // Nobody makes any.
+                // No thread executes any.
                 Jobs::Public => Fences::full(),
             };
             Demand::new(jobs, fences)
@@ -167,7 +169,7 @@ impl Sleep {
 }
 
 impl<C: SleepCounters, S: fmt::Debug> Sleep<C, S> {
-    /// Adds what is counted, and what each worker's slot says, to the description of a pool. For
+    /// Adds the counts and the state of each worker's slot to the description of a pool. It is for
     /// people: the values are not of one moment.
     pub(crate) fn describe(&self, pool: &mut fmt::DebugStruct<'_, '_>) {
         pool.field("variant", &C::NAME)
@@ -189,7 +191,7 @@ impl<C: SleepCounters, S: fmt::Debug> Sleep<C, S> {
 }
 
 impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
-    /// For a pool whose pushes are all announced.
+    /// Creates the state of a pool whose pushes are all announced.
     #[cfg(all(test, not(fork_loom)))]
     fn with_workers(workers: usize) -> Self {
         Self::with_demand(workers, || Demand::new(Jobs::Announced, Fences::full()))
@@ -209,13 +211,12 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         }
     }
 
-    /// What a worker of this pool will remember of its searches.
+    /// Creates the record of a worker's searches.
     pub(crate) fn patience(&self) -> Patience {
         Patience::new(self.slots.len(), thread_count::cpus_at_first())
     }
 
-    /// `worker`, which remembers its searches in `patience`, ran out of work and starts to look for
-    /// more.
+    /// `worker` ran out of work and starts to search. It records its searches in `patience`.
     #[inline]
     pub(crate) fn begin_search<'p>(
         &self,
@@ -232,10 +233,10 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         }
     }
 
-    /// The worker found work, or what it waited for has happened. Sleepers come to search in its
-    /// stead: publishers that saw it searching relied on it (README, section 6).
+    /// The worker found work, or its latch was set. Sleepers come to search instead of it:
+    /// producers that saw it searching relied on it (README, section 6).
     #[inline]
-    // The period is over, and may not be used again.
+    // The period is over, and must not be used again.
     #[allow(clippy::needless_pass_by_value)]
     pub(crate) fn end_search(&self, idle: IdlePeriod<'_>, queues: &impl Queues) {
         hooks::end_search();
@@ -256,9 +257,9 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         self.after_search();
     }
 
-    /// The worker stopped searching while others search: how many sleepers should help them, up to
-    /// two. Where jobs are long, those who wake up one after the other would all come late; short
-    /// ones are done before, and who comes for them is in the way.
+    /// The worker stopped searching while others search. Returns how many sleepers should help
+    /// them, at most two. If jobs are long, workers that wake up one after the other would all come
+    /// late. Short jobs end before a woken worker comes, and that worker is in the way.
     #[inline]
     fn wanted_beside_searchers(&self, patience: &Patience, queues: &impl Queues) -> usize {
         if !C::COUNTS_SEARCHERS || !patience.finds_long_jobs() || self.counters.sleeping() == 0 {
@@ -268,8 +269,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         queues.stealable(searching + 2).saturating_sub(searching)
     }
 
-    /// One whole search was in vain: yields, or becomes sleepy, or sleeps on `latch` until there is
-    /// a reason not to.
+    /// One whole search was unsuccessful. The worker yields, or becomes sleepy, or sleeps on
+    /// `latch` until there is a reason not to.
     ///
     /// The caller probes `latch` and searches again after every return.
     #[inline]
@@ -316,7 +317,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         }
     }
 
-    /// One job was pushed on the calling worker's deque, which was empty before or was not.
+    /// The calling worker pushed one job on its own deque. `queue_was_empty` says whether the deque
+    /// was empty before.
     #[inline]
     pub(crate) fn job_pushed(&self, queue_was_empty: bool) {
         FenceOf::<C>::after_push();
@@ -324,23 +326,24 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         self.announce_job(queue_was_empty);
     }
 
-    /// One job was injected from outside the pool, into a queue that was empty before or was not.
+    /// A thread injected one job from outside the pool. `queue_was_empty` says whether the injector
+    /// was empty before.
     #[inline]
     pub(crate) fn job_injected(&self, queue_was_empty: bool) {
         // ORDERING: SeqCst fence, pairs with `after_registering` of every `Fence`. The job is
-        // stored, the sleepers are read next; if that read misses a sleeper, it must find the job
-        // (README, section 5). An injected job has no owner who would come back for it, so this
-        // fence is never left out.
+        // stored before the fence, and the sleepers are read after it. If that read misses a
+        // sleeper, the sleeper must find the job (README, section 5). An injected job has no owner
+        // that would come back for it, so this fence is never left out.
         fence(Ordering::SeqCst);
         self.announce_job(queue_was_empty);
     }
 
-    /// Whether any worker sleeps or, where that is counted, searches.
+    /// Returns whether any worker sleeps or, if that is counted, searches.
     pub(crate) fn somebody_is_idle(&self) -> bool {
         self.counters.sleeping() > 0 || (C::COUNTS_SEARCHERS && self.counters.inactive() > 0)
     }
 
-    /// Wakes `worker` if it sleeps. `true` if it did, and now runs.
+    /// Wakes `worker` if it sleeps. Returns `true` if it slept, and now runs.
     pub(crate) fn wake_worker(&self, worker: usize) -> bool {
         hooks::count(Event::WakeTried);
         let was_asleep = self.slots[worker].wake(|| self.counters.end_sleep(worker));
@@ -392,7 +395,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         queues: &impl Queues,
     ) {
         let _attempt = hooks::SleepAttempt::begin();
-        // Not while the worker is counted as asleep: to free takes a while.
+        // The worker must not be counted as asleep during this, because freeing takes a while.
         if !queues.give_back() {
             idle.stay_sleepy();
             return;
@@ -408,8 +411,9 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         latch.wake_up();
     }
 
-    /// Says "sleeping" on the latch, and counts the worker as asleep; `false`, and not counted, if
-    /// the latch is set or there is news. For the critical section that ends in blocking or arming.
+    /// Says "sleeping" on the latch, and counts the worker as asleep. If the latch is set or a job
+    /// was announced, does not count it, and returns `false`. Call it in the critical section that
+    /// ends in blocking or arming.
     fn try_register(
         &self,
         idle: &mut IdlePeriod<'_>,
@@ -426,8 +430,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         is_registered
     }
 
-    /// Where the fence does not ask for a scan: no job was announced since the last search began,
-    /// and none was injected; then block.
+    /// For fences without a scan. The worker blocks if no job was announced since its last search
+    /// began, and none was injected.
     fn check_and_park(
         &self,
         idle: &mut IdlePeriod<'_>,
@@ -450,10 +454,10 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         });
     }
 
-    /// Where the fence asks for a scan: register, unless there is news, look over every queue once
-    /// more, and only then block.
+    /// For fences with a scan. The worker registers unless a job was announced, scans every queue
+    /// once more, and only then blocks.
     ///
-    /// The scan takes long in a wide pool, so it is made without the lock: a publisher that picks
+    /// The scan takes long in a wide pool, so it is made without the lock: a producer that picks
     /// this worker must not wait for it. The slot is armed meanwhile (README, section 7).
     fn scan_and_park(
         &self,
@@ -465,8 +469,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         let worker = idle.worker;
         let slot = &self.slots[worker];
         idle.restart();
-        // The latch says "sleeping" and the slot says "armed" in one critical section: a setter of
-        // the latch in between must find the slot armed when it comes to wake us.
+        // The latch says "sleeping" and the slot says "armed" in one critical section. If a thread
+        // sets the latch in between, it must find the slot armed when it comes to wake this worker.
         if !slot.try_arm(|| self.try_register(idle, ticket, latch)) {
             return;
         }
@@ -488,8 +492,8 @@ pub(crate) fn job_found(patience: &Patience) {
     }
 }
 
-/// A search was in vain that has so many rounds left: gives others a moment. `false` if the worker
-/// should become sleepy with the next.
+/// After an unsuccessful search with `rounds_left` rounds left, gives other threads a moment.
+/// Returns `false` if the worker should become sleepy with the next search.
 #[inline]
 fn rest<C: SleepCounters>(rounds_left: u32, patience: Option<&Patience>) -> bool {
     match patience {
@@ -511,13 +515,13 @@ fn rest<C: SleepCounters>(rounds_left: u32, patience: Option<&Patience>) -> bool
     }
 }
 
-/// How many queues have work for others than the worker that stopped searching, which is no longer
-/// counted; `at_most` if it is more.
-// Not inlined: the job that it found runs in its caller's frame, and jobs nest.
+/// Returns how many queues have work for other workers than the one that stopped searching, which
+/// is no longer counted. Returns at most `at_most`.
+// Not inlined: the job that the worker found runs in its caller's frame, and jobs nest.
 #[inline(never)]
 fn work_in_sight<C: SleepCounters>(queues: &impl Queues, at_most: usize) -> usize {
-    // A publisher that relied on this worker fenced, or was made to, before it read the counters:
-    // the same pair as between a publisher and a sleeper.
+    // A producer that relied on this worker fenced, or was made to fence, before it read the
+    // counters. This is the same pair as between a producer and a sleeper.
     FenceOf::<C>::after_registering();
     let injected = usize::from(queues.has_injected());
     injected + queues.stealable(at_most - injected)

@@ -1,4 +1,4 @@
-//! One blockable slot per worker: where a worker sleeps, and where others come to wake it.
+//! One slot per worker, in which the worker blocks and other threads wake it.
 //!
 //! | state  | the worker                            | counted in S | a waker that finds it       |
 //! |--------|---------------------------------------|--------------|-----------------------------|
@@ -6,9 +6,9 @@
 //! | armed  | registered, looks at the queues again | yes          | claims it: it may not block |
 //! | parked | is blocked                            | yes          | claims it and notifies it   |
 //!
-//! The state changes only under the slot's lock, and every change between "awake" and the other two
-//! carries its change of S along, so S is exact whenever no lock is held. Armed exists only in
-//! variants that look over the queues without holding the lock (README, section 7).
+//! The state changes only under the slot's lock. Every change between "awake" and the other two
+//! changes S with it, so S is exact whenever no lock is held. "Armed" exists only in variants that
+//! scan the queues without holding the lock (README, section 7).
 
 use crate::hooks;
 use crate::sync::modelled::{Condvar, Mutex, MutexGuard};
@@ -23,36 +23,38 @@ pub(crate) enum State {
 
 /// How a worker blocks and is woken.
 ///
-/// The pool knows one implementation, [`Slot`]. It is a trait because the models also run slots
-/// with a planted mistake, and mistakes have no place in the code that ships.
+/// The pool uses one implementation, [`Slot`]. It is a trait because the models also run slots with
+/// a planted mistake, and mistakes have no place in the code that ships.
 pub(crate) trait ParkingSlot: Send + Sync {
-    /// A slot whose worker is awake.
+    /// Creates a slot whose worker is awake.
     fn new() -> Self;
 
-    /// Under the lock: runs `commit`, and if it agrees blocks the worker until it is woken.
+    /// Under the lock: runs `commit`, and if that returns `true`, blocks the worker until it is
+    /// woken.
     ///
     /// `commit` registers the worker as a sleeper, or returns `false` with nothing registered.
     fn park_if(&self, commit: impl FnOnce() -> bool);
 
-    /// Under the lock: runs `commit`, and if it agrees arms the slot. `true` if armed.
+    /// Under the lock: runs `commit`, and if that returns `true`, arms the slot. Returns `true` if
+    /// it is armed.
     ///
     /// `commit` registers the worker as a sleeper, or returns `false` with nothing registered.
     fn try_arm(&self, commit: impl FnOnce() -> bool) -> bool;
 
-    /// Ends what a successful [`try_arm`](Self::try_arm) began: blocks until woken, unless a waker
-    /// claimed the worker meanwhile.
+    /// Ends a successful [`try_arm`](Self::try_arm): blocks until woken, unless a waker claimed the
+    /// worker meanwhile.
     fn park_unless_claimed(&self);
 
-    /// Ends what a successful [`try_arm`](Self::try_arm) began without blocking, because there is
-    /// something to run. Under the lock, and unless a waker did so already: runs `unregister`.
+    /// Ends a successful [`try_arm`](Self::try_arm) without blocking, because there is a job to
+    /// run. Under the lock: runs `unregister`, unless a waker did so already.
     fn disarm(&self, unregister: impl FnOnce());
 
-    /// Makes the worker run on if it is armed or parked, running `unregister` for it under the
-    /// lock. `true` if so.
+    /// If the worker is armed or parked, makes it continue, and runs `unregister` for it under the
+    /// lock. Returns `true` if so.
     fn wake(&self, unregister: impl FnOnce()) -> bool;
 }
 
-/// The slot the pool uses: a state under a mutex, and a condition variable.
+/// The slot that the pool uses: a state under a mutex, and a condition variable.
 pub(crate) struct Slot {
     pub(super) state: Mutex<State>,
     pub(super) unparked: Condvar,
@@ -63,7 +65,7 @@ assert_size!(
 );
 
 impl Slot {
-    /// Blocks with `state` released until somebody makes it [`State::Awake`].
+    /// Blocks with `state` released until another thread makes it [`State::Awake`].
     pub(super) fn block(&self, mut state: MutexGuard<'_, State>) {
         *state = State::Parked;
         hooks::begin_sleep();
@@ -126,15 +128,15 @@ impl ParkingSlot for Slot {
         if found == State::Parked {
             self.unparked.notify_all();
         }
-        // The waker unregisters, not the sleeper: that thread may be long in coming, and others
-        // must at once stop counting on it. Under the lock, so that the sleeper cannot run on while
-        // it is still counted as asleep.
+        // The waker unregisters the worker. The sleeper's thread may take long to run, and other
+        // threads must at once stop counting it as a sleeper. This happens under the lock, so that
+        // the worker cannot continue while it is still counted as asleep.
         unregister();
         true
     }
 }
 
-/// The state, or that somebody is just changing it: a glimpse never blocks.
+/// Shows the state, or `Locked` while another thread changes it. It never blocks.
 impl fmt::Debug for Slot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.state.try_lock() {

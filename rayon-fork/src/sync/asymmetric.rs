@@ -1,16 +1,17 @@
-//! A pair of fences of which one side is free.
+//! Asymmetric fences: a pair of fences of which one side is free.
 //!
-//! Where a thread calls [`light_fence`] and another [`try_heavy_fence`], one of the two comes first,
-//! and what its thread did before is visible to what the other does after, as between two `SeqCst`
-//! fences. Two light fences order nothing between each other. The pair is that of the C++ proposal
-//! P1202 (`asymmetric_thread_fence_light` and `_heavy`).
+//! Suppose one thread calls [`light_fence`] and another calls [`try_heavy_fence`]. One of the two
+//! calls comes first. Everything that its thread did before is visible to what the other thread
+//! does afterwards, as between two `SeqCst` fences. Two light fences order nothing between each
+//! other. The pair is that of the C++ proposal P1202 (`asymmetric_thread_fence_light` and
+//! `_heavy`).
 //!
 //! On Linux, in a build with the feature `membarrier`, a light fence only keeps the compiler from
-//! moving accesses over it, and a heavy one makes every CPU that runs a thread of this process
-//! execute a full fence, by `membarrier(2)`. A thread that does not run passed one when it lost its
-//! CPU. If that forced fence falls before the light one in a thread's program, the loads behind the
-//! light one see what the caller of `try_heavy_fence` did before; else the stores before it are visible
-//! when `try_heavy_fence` returns.
+//! moving accesses over it. A heavy fence calls `membarrier(2)`. That makes every CPU that runs a
+//! thread of this process execute a full fence. A thread that does not run passed one when it lost
+//! its CPU. The forced fence falls before or after the light one in a thread's program. If before,
+//! the loads behind the light fence see what the caller of `try_heavy_fence` did earlier. If after,
+//! the stores before the light fence are visible when `try_heavy_fence` returns.
 //!
 //! Elsewhere, under Miri, and without the feature, both are full fences.
 
@@ -20,25 +21,25 @@ mod fences {
     use std::sync::atomic::{Ordering, fence};
 
     /// Nothing to prepare.
-    // It fails where the kernel is asked.
+    // The version that calls the kernel may fail.
     #[allow(clippy::unnecessary_wraps)]
     pub(crate) fn prepare_heavy_fences() -> io::Result<()> {
         Ok(())
     }
 
-    /// Whether [`prepare_heavy_fences`] returns within microseconds.
+    /// Returns whether [`prepare_heavy_fences`] returns within microseconds.
     pub(crate) fn registers_at_once() -> bool {
         true
     }
 
-    /// The side of a pair that is executed often.
+    /// The side of a pair that threads execute often.
     #[inline]
     pub(crate) fn light_fence() {
         // ORDERING: SeqCst fence, pairs with that in `try_heavy_fence`.
         fence(Ordering::SeqCst);
     }
 
-    /// The side of a pair that is executed seldom; nobody refuses it.
+    /// The side of a pair that threads execute seldom. It is never refused.
     pub(crate) fn try_heavy_fence() -> bool {
         // ORDERING: SeqCst fence, pairs with that in `light_fence`, and with any other.
         fence(Ordering::SeqCst);
@@ -62,27 +63,27 @@ mod fences {
         Ok(membarrier(MembarrierCommand::RegisterPrivateExpedited)?)
     }
 
-    /// Whether [`prepare_heavy_fences`] returns within microseconds. In a process with more than
-    /// one thread, the kernel first waits until every CPU has passed through it, which takes
-    /// milliseconds.
+    /// Returns whether [`prepare_heavy_fences`] returns within microseconds. In a process with
+    /// several threads it does not: the kernel first waits until every CPU has passed through it.
+    /// That takes milliseconds.
     pub(crate) fn registers_at_once() -> bool {
-        // The folder has one subfolder a thread, and a folder has two links and one more for each
-        // subfolder.
+        // The folder has one subfolder for each thread. A folder has two links, and one more for
+        // each subfolder.
         std::fs::metadata("/proc/self/task").is_ok_and(|threads| threads.nlink() == 3)
     }
 
-    /// The side of a pair that is executed often: no instruction.
+    /// The side of a pair that threads execute often: no instruction.
     #[inline]
     pub(crate) fn light_fence() {
         // ORDERING: SeqCst for the compiler alone; the processor's part is done by `try_heavy_fence`.
         compiler_fence(Ordering::SeqCst);
     }
 
-    /// The side of a pair that is executed seldom: a system call that interrupts every CPU on which
-    /// a thread of this process runs. `false` if the kernel refuses, as it does without
-    /// [`prepare_heavy_fences`], and then this was a fence for the caller alone.
+    /// The side of a pair that threads execute seldom: a system call that interrupts every CPU on
+    /// which a thread of this process runs. Returns `false` if the kernel refuses, as it does
+    /// without [`prepare_heavy_fences`]. Then this was a fence for the caller alone.
     pub(crate) fn try_heavy_fence() -> bool {
-        // ORDERING: SeqCst fence: to every other fence, this is one like any.
+        // ORDERING: SeqCst fence: for every other fence, this is an ordinary partner.
         fence(Ordering::SeqCst);
         membarrier(MembarrierCommand::PrivateExpedited).is_ok()
     }
@@ -105,10 +106,10 @@ mod tests {
 
 pub(crate) use fences::{light_fence, prepare_heavy_fences, registers_at_once, try_heavy_fence};
 
-/// Until every store that any thread has executed is visible to all.
+/// Waits until every store that any thread has executed is visible to all threads.
 ///
-/// By a futex, which a pool needs anyway: a sandbox that forbids `membarrier` may forbid to sleep,
-/// too.
+/// Waits by a futex, which a pool needs anyway: a sandbox that forbids `membarrier` may forbid
+/// sleeping, too.
 #[allow(dead_code)]
 pub(crate) fn wait_for_grace_period() {
     let (lock, nobody) = (std::sync::Mutex::new(()), std::sync::Condvar::new());
@@ -116,6 +117,6 @@ pub(crate) fn wait_for_grace_period() {
     let _ = nobody.wait_timeout_while(guard, GRACE_PERIOD, |()| true);
 }
 
-/// Some ten thousand times as long as a store waits in a processor. A guess on the safe side;
-/// waited for once.
+/// Some ten thousand times as long as a store waits in a processor. A guess on the safe side. A
+/// process waits for it once.
 const GRACE_PERIOD: std::time::Duration = std::time::Duration::from_millis(10);

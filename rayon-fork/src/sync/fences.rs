@@ -1,28 +1,28 @@
-//! Pairs of fences for those who can do without the kernel's.
+//! Pairs of asymmetric fences that also work without the kernel.
 
 use super::machine::{prepare_heavy_fences, registers_at_once, try_heavy_fence};
 use super::registration::Registration;
 use super::rounds::Rounds;
 
-/// What this process has registered.
+/// The state of this process's registration.
 static PROCESS: Registration = Registration::new();
 
 /// The heavy fences of this process that the kernel serves.
 static ROUNDS: Rounds = Rounds::new();
 
-/// Whether heavy fences are the kernel's. Elsewhere one is an instruction, and to wait for
-/// another's would take longer.
+/// Whether the kernel makes heavy fences. On other systems a heavy fence is an instruction, and
+/// waiting for another thread's fence would take longer.
 const BY_KERNEL: bool = cfg!(all(target_os = "linux", not(miri)));
 
-/// The asymmetric ones as soon as they are to be had. Decided when the program runs: until the
-/// kernel has registered the process, and where it refuses, both are full.
+/// A pair of fences, asymmetric as soon as possible. The running program decides: both sides are
+/// full fences until the kernel has registered the process, and where it refuses.
 #[derive(Clone, Copy)]
 pub(crate) struct Fences {
     registration: &'static Registration,
 }
 
 impl Fences {
-    /// The cheapest that there are, for tests of deques, which have no worker that registers.
+    /// Returns the cheapest pair, for tests of deques, which have no worker that registers.
     #[cfg(test)]
     pub(crate) fn cheapest() -> Self {
         let fences = Self::cheapest_in_time();
@@ -32,8 +32,9 @@ impl Fences {
         fences
     }
 
-    /// The cheapest that there are, without a wait: if the kernel would take milliseconds, the
-    /// process is registered when a thread that has the time calls [`register`](Self::register).
+    /// Returns the cheapest pair that needs no wait. If the kernel would take milliseconds, the
+    /// process is not registered here. A thread that has the time calls
+    /// [`register`](Self::register).
     pub(crate) fn cheapest_in_time() -> Self {
         let fences = Self {
             registration: &PROCESS,
@@ -44,8 +45,9 @@ impl Fences {
         fences
     }
 
-    /// For the deque of a pool's only worker: no other thread takes its jobs or sleeps beside them,
-    /// so the light side, which orders nothing there, is free. Nobody makes the heavy one.
+    /// Returns the pair for the deque of a pool's only worker. No other thread takes its jobs or
+    /// sleeps beside them, so the light side, which orders nothing there, is free. No thread
+    /// executes the heavy side.
     pub(crate) fn alone() -> Self {
         static ALONE: Registration = Registration::unneeded();
         Self {
@@ -53,7 +55,7 @@ impl Fences {
         }
     }
 
-    /// Full ones, as where the kernel refuses.
+    /// Returns a pair of full fences, as where the kernel refuses.
     pub(crate) fn full() -> Self {
         static REFUSED: Registration = Registration::refused();
         Self {
@@ -61,13 +63,14 @@ impl Fences {
         }
     }
 
-    /// Whether both sides are full fences for want of a call of [`register`](Self::register).
+    /// Returns whether both sides are full fences only because no thread has called
+    /// [`register`](Self::register).
     pub(crate) fn is_register_called_for(self) -> bool {
         self.registration.is_open()
     }
 
-    /// Asks the kernel to register the process, which may take milliseconds. May be called again,
-    /// and by several threads.
+    /// Asks the kernel to register the process, which may take milliseconds. Several threads may
+    /// call this, and more than once.
     pub(crate) fn register(self) {
         match prepare_heavy_fences() {
             Ok(()) => self.registration.complete(),
@@ -75,7 +78,7 @@ impl Fences {
         }
     }
 
-    /// For people: by whom the side that is executed often is spared its fence, if it is.
+    /// Returns, for people, the mechanism that frees the light side of its fence, or `full`.
     pub(crate) fn name(self) -> &'static str {
         if BY_KERNEL && self.registration.are_light_ones_free() {
             "membarrier"
@@ -84,13 +87,13 @@ impl Fences {
         }
     }
 
-    /// The side of a pair that is executed often.
+    /// The side of a pair that threads execute often.
     #[inline]
     pub(crate) fn light(self) {
         self.registration.light();
     }
 
-    /// The side of a pair that is executed seldom.
+    /// The side of a pair that threads execute seldom.
     pub(crate) fn heavy(self) {
         if BY_KERNEL {
             self.registration.heavy_by(|| ROUNDS.join(try_heavy_fence));

@@ -1,41 +1,43 @@
-//! Registering for heavy fences beside the work: the kernel takes milliseconds over it in a process
-//! that has threads.
+//! Registers a process for heavy fences while it works: in a process with several threads, the
+//! kernel takes milliseconds for that.
 //!
-//! Until it is done, both sides of a pair are full fences. The change is safe at any moment, and
-//! no other thread waits for it:
+//! Until the process is registered, both sides of a pair are full fences. The change is safe at any
+//! moment, and no other thread waits for it:
 //!
 //! 1. The kernel registers the process.
-//! 2. [`Registration`] says that it knows. From here on a heavy side asks the kernel.
+//! 2. [`Registration`] says that it is registered. From here on a heavy side asks the kernel.
 //! 3. A fence.
 //! 4. [`Registration`] says that light sides are free. From here on they are no instruction.
 //!
-//! A heavy side fences for itself first, and reads the state behind that. If it reads that nothing
-//! is registered, then its fence precedes that of step 3, and a light side that is free comes after
-//! step 3: it sees what the caller of the heavy side did before. If it reads anything else, it asks
-//! the kernel, and the kernel fences for everybody.
+//! A heavy side first fences for itself, and then reads the state. If it reads that nothing is
+//! registered, then its fence precedes that of step 3. A free light side comes after step 3. So it
+//! sees what the caller of the heavy side did before. If the heavy side reads anything else, it
+//! asks the kernel, and the kernel fences for every thread.
 //!
-//! Several threads may do all four steps at once. There is no lock, because a child of `fork` would
-//! wait for ever for a thread that it does not have. A second thread may find that the first is
-//! between steps 2 and 4, or was there when the process was copied. It executes a fence of its own
-//! behind that read, and does step 4: a heavy side that reads an earlier state has fenced before.
+//! Several threads may take all four steps at once. There is no lock: a child of `fork` would wait
+//! for ever for a thread that it does not have. A second thread may find the first one between
+//! steps 2 and 4, or the process may have been copied there. The second thread executes a fence of
+//! its own behind that read, and takes step 4. That is safe, because a heavy side that reads an
+//! earlier state has fenced before.
 //!
-//! A child of `fork` inherits this state with the memory, and what the kernel has registered. If
-//! the process was copied while another thread registered, the child may read that light sides are
-//! free, although the kernel does not know the child. Then the kernel refuses the child's first
-//! heavy side, as below.
+//! A child of `fork` inherits this state with the memory, and the kernel's registration. Suppose
+//! the process was copied while another thread registered. Then the child may read that light sides
+//! are free, although the kernel does not know the child. In that case the kernel refuses the
+//! child's first heavy side, as below.
 //!
-//! A kernel that serves may refuse later: a program may enter a sandbox. Then the state goes back,
+//! A kernel may refuse later, because a program may enter a sandbox. Then the state goes back,
 //! again in two steps:
 //!
 //! 1. [`Registration`] says that light sides fence again.
-//! 2. A grace period. A light side that still read otherwise did so before step 1, so its stores
-//!    left its processor's buffer long ago: that takes less than a microsecond, and a thread that
-//!    loses its CPU leaves none behind.
+//! 2. A grace period. A light side that still read the old state did so before step 1. So its
+//!    stores left its processor's buffer long ago: that takes less than a microsecond. A thread
+//!    that loses its CPU leaves no store behind.
 //! 3. [`Registration`] says that the grace period is over. From here on a heavy side only fences.
 //!
-//! Whoever the kernel refuses, or who finds the state between the two steps, waits for a grace
-//! period of its own. It is the one argument here about time: no order of the memory model, but the
-//! same one about processors that the kernel's own fence rests on where a thread does not run.
+//! A thread that the kernel refuses waits for a grace period of its own. So does a thread that
+//! finds the state between the two steps. This is the only argument here about time. It does not
+//! rest on an order of the memory model. It rests on the same property of processors as the
+//! kernel's own fence for threads that do not run.
 
 use super::modelled::{
     AtomicUsize, Ordering, fence, light_fence, try_heavy_fence, wait_for_grace_period,
@@ -52,13 +54,13 @@ const REFUSING: usize = 3;
 /// The kernel refuses; both sides are full fences.
 const REFUSED: usize = 4;
 
-/// How far a process is with registering.
+/// The progress of a process's registration.
 pub(crate) struct Registration {
     pub(super) state: AtomicUsize,
 }
 
 impl Registration {
-    /// Nobody has registered.
+    /// Creates the state in which no thread has registered the process.
     #[cfg(not(fork_loom))]
     pub(crate) const fn new() -> Self {
         Self {
@@ -66,7 +68,7 @@ impl Registration {
         }
     }
 
-    /// Nobody has registered.
+    /// Creates the state in which no thread has registered the process.
     #[cfg(fork_loom)]
     pub(crate) fn new() -> Self {
         Self {
@@ -74,7 +76,8 @@ impl Registration {
         }
     }
 
-    /// The light side is free from the start: for words that only one thread uses.
+    /// Creates a state whose light side is free from the start, for words that only one thread
+    /// uses.
     #[cfg(not(fork_loom))]
     pub(crate) const fn unneeded() -> Self {
         Self {
@@ -82,7 +85,8 @@ impl Registration {
         }
     }
 
-    /// The kernel refuses for good: both sides are full fences, and nobody need ask it.
+    /// Creates a state in which the kernel refuses for good. Both sides are full fences, and no
+    /// thread need ask the kernel.
     #[cfg(not(fork_loom))]
     pub(crate) const fn refused() -> Self {
         Self {
@@ -90,7 +94,7 @@ impl Registration {
         }
     }
 
-    /// Whether the kernel has yet to be asked to register the process.
+    /// Returns whether the kernel must still be asked to register the process.
     ///
     /// Relaxed: a thread that reads an older state asks once more than needed.
     pub(crate) fn is_open(&self) -> bool {
@@ -99,8 +103,8 @@ impl Registration {
 
     /// The kernel does not register the process.
     pub(crate) fn decline(&self) {
-        // Relaxed: no light side is free before, and none after. If one is, the kernel has
-        // registered the process for another thread, and the state stays.
+        // Relaxed: no light side is free before this, and none is free after it. If a light side is
+        // free, the kernel has registered the process for another thread, and the state stays.
         let _ = self
             .state
             .compare_exchange(NONE, REFUSED, Ordering::Relaxed, Ordering::Relaxed);
@@ -108,46 +112,46 @@ impl Registration {
 
     /// The kernel has registered the process. May be called again, and by several threads.
     pub(crate) fn complete(&self) {
-        // ORDERING: Release, pairs with the load in `heavy`: who asks the kernel asks after it
-        // registered.
+        // ORDERING: Release, pairs with the load in `heavy_by`: a thread that asks the kernel does
+        // so after it registered the process.
         let begun =
             self.state
                 .compare_exchange(NONE, BY_KERNEL, Ordering::Release, Ordering::Relaxed);
         if matches!(begun, Ok(_) | Err(BY_KERNEL)) {
-            // ORDERING: SeqCst fence, pairs with that in `heavy`: see the head of this file.
+            // ORDERING: SeqCst fence, pairs with that in `heavy_by`: see the head of this file.
             fence(Ordering::SeqCst);
             // ORDERING: Release, pairs with the load in `are_light_ones_free`: the fence comes
-            // before a free side. It fails if the kernel has refused meanwhile.
+            // before a free light side. The exchange fails if the kernel has refused meanwhile.
             let _ =
                 self.state
                     .compare_exchange(BY_KERNEL, FREE, Ordering::Release, Ordering::Relaxed);
         }
     }
 
-    /// Whether the side that is executed often is no instruction.
+    /// Returns whether the light side is no instruction.
     #[inline]
     pub(crate) fn are_light_ones_free(&self) -> bool {
         // ORDERING: Acquire, pairs with the last store in `complete`.
         self.state.load(Ordering::Acquire) == FREE
     }
 
-    /// The side of a pair that is executed often.
+    /// The side of a pair that threads execute often.
     #[inline]
     pub(crate) fn light(&self) {
         if self.are_light_ones_free() {
             light_fence();
         } else {
-            // ORDERING: SeqCst fence, pairs with that in `heavy`.
+            // ORDERING: SeqCst fence, pairs with that in `heavy_by`.
             fence(Ordering::SeqCst);
         }
     }
 
-    /// The side of a pair that is executed seldom.
+    /// The side of a pair that threads execute seldom.
     pub(crate) fn heavy(&self) {
         self.heavy_by(try_heavy_fence);
     }
 
-    /// As [`heavy`](Self::heavy), by a kernel that says whether it did.
+    /// As [`heavy`](Self::heavy), with a kernel's fence that returns whether it was served.
     pub(super) fn heavy_by(&self, try_heavy_fence: impl FnOnce() -> bool) {
         // ORDERING: SeqCst fence, pairs with those in `light` and in `complete`, and with any
         // other.
@@ -163,16 +167,16 @@ impl Registration {
         }
     }
 
-    /// The kernel does not fence for others any more.
+    /// The kernel no longer fences for other threads.
     #[cold]
     fn refuse(&self) {
         self.state.swap(REFUSING, Ordering::Relaxed);
-        // ORDERING: SeqCst fence, pairs with that in `light`: who comes later reads that it must
-        // fence.
+        // ORDERING: SeqCst fence, pairs with that in `light`: a light side that comes later reads
+        // that it must fence.
         fence(Ordering::SeqCst);
         wait_for_grace_period();
-        // ORDERING: Release, pairs with the load in `heavy_by`: who reads this comes after the
-        // grace period.
+        // ORDERING: Release, pairs with the load in `heavy_by`: a thread that reads this comes
+        // after the grace period.
         self.state.store(REFUSED, Ordering::Release);
     }
 }

@@ -1,32 +1,32 @@
-//! Heavy fences in rounds, of which many threads may share one.
+//! Heavy fences in rounds. Many threads may share one round.
 //!
-//! The kernel serves one heavy fence at a time, whoever asks, and interrupts every CPU of the
-//! process for each. When a wide pool falls asleep, all of its workers fence; the last in the queue
-//! would wait for all before it, deaf to the latch that its own job waits for. But one fence does
-//! for everybody who came before it began.
+//! The kernel serves one heavy fence at a time for the whole system, and each fence interrupts
+//! every CPU of the process. When a wide pool falls asleep, all of its workers fence. The last in
+//! the queue would wait for all before it. Meanwhile it could not see the latch that its own job
+//! waits for. But one fence is enough for every thread that came before it began.
 
 use std::time::Duration;
 
 use super::machine::{Instant, hint};
 use super::modelled::{AtomicUsize, Ordering};
 
-/// How long a thread waits for a round that others run before it fences by itself: who runs it may
-/// have lost its CPU.
+/// How long a thread waits for another thread's round before it fences by itself: the thread that
+/// runs the round may have lost its CPU.
 ///
-/// A guess: about what it would cost to block and be woken.
+/// A guess: about the cost of blocking and being woken.
 const PATIENCE: Duration = Duration::from_micros(50);
 
-/// The same in a model, which has no clock.
+/// The same limit in a model, which has no clock.
 const LOOKS: u32 = 2;
 
 /// The rounds of a process.
 pub(crate) struct Rounds {
-    /// Twice the rounds that have ended; odd while one runs.
+    /// Twice the number of rounds that have ended; odd while one runs.
     pub(super) number: AtomicUsize,
 }
 
 impl Rounds {
-    /// No round yet.
+    /// Creates the state before the first round.
     #[cfg(not(fork_loom))]
     pub(crate) const fn new() -> Self {
         Self {
@@ -34,7 +34,7 @@ impl Rounds {
         }
     }
 
-    /// No round yet.
+    /// Creates the state before the first round.
     #[cfg(fork_loom)]
     pub(crate) fn new() -> Self {
         Self {
@@ -42,12 +42,12 @@ impl Rounds {
         }
     }
 
-    /// Returns after a heavy fence that began after the call, be it by `fence` or by another
-    /// thread's. `false` if `fence` was called, and says that it was none.
+    /// Returns after a heavy fence that began after the call, by `fence` or by another thread.
+    /// Returns `false` if `fence` was called and was refused.
     pub(crate) fn join(&self, fence: impl FnOnce() -> bool) -> bool {
-        // ORDERING: AcqRel, and a read-modify-write that changes nothing: the thread that begins a
-        // later round acquires it, and so fences for what the caller did before. A load would not
-        // be seen.
+        // ORDERING: AcqRel, and a read-modify-write that changes nothing. The thread that begins a
+        // later round acquires it, and so fences for what the caller did before. That thread could
+        // not acquire a load.
         let number = self.number.fetch_add(0, Ordering::AcqRel);
         self.wait_for(after(number), fence)
     }
@@ -56,10 +56,11 @@ impl Rounds {
     pub(super) fn wait_for(&self, wanted: usize, fence: impl FnOnce() -> bool) -> bool {
         let (mut begun, mut looks) = (None, 0);
         loop {
-            // ORDERING: Acquire, pairs with the end of a round: what its fence has made visible is
-            // read next. And with `join`, as in `try_begin`, if the caller ends this round.
+            // ORDERING: Acquire, pairs with the end of a round: the caller next reads what the
+            // round's fence has made visible. If the caller ends this round, it also pairs with
+            // `join`, as in `try_begin`.
             let number = self.number.load(Ordering::Acquire);
-            // Also if it has gone round.
+            // This also holds if the number has wrapped around.
             if number.wrapping_sub(wanted) <= usize::MAX / 2 {
                 return true;
             }
@@ -75,8 +76,9 @@ impl Rounds {
                 begun.get_or_insert_with(Instant::now).elapsed() > PATIENCE
             };
             if is_over {
-                // This fence begins after the round did, so it may end the round. Otherwise nobody
-                // might: a child of `fork` has the number, but not the thread that began the round.
+                // This fence begins after the round did, so it may end the round. Otherwise perhaps
+                // no thread would: a child of `fork` has the number, but not the thread that began
+                // the round.
                 let is_served = fence();
                 if number & 1 == 1 && is_served {
                     self.end(number, is_served);
@@ -89,16 +91,16 @@ impl Rounds {
 
     fn try_begin(&self, number: usize) -> bool {
         let next = number.wrapping_add(1);
-        // ORDERING: AcqRel. Acquire: pairs with `join`, for whose callers the next fence is.
-        // Release: every change of the number is a read-modify-write, and so passes on what came
-        // before an earlier one.
+        // ORDERING: AcqRel. Acquire pairs with `join`: the next fence is for its callers. Release:
+        // every change of the number is a read-modify-write, and so passes on what came before an
+        // earlier one.
         self.number
             .compare_exchange(number, next, Ordering::AcqRel, Ordering::Relaxed)
             .is_ok()
     }
 
-    /// Ends round `number`, after a fence that began after it did; one that the kernel refused
-    /// was none. Or somebody else has ended it.
+    /// Ends round `number`, after a fence that began after it did. A fence that the kernel refused
+    /// does not count. Does nothing if another thread has ended the round.
     fn end(&self, number: usize, is_served: bool) {
         let next = if is_served {
             number.wrapping_add(1)
@@ -113,8 +115,8 @@ impl Rounds {
     }
 }
 
-/// The number from which on a fence has begun after `number` was read: one that ran then may have
-/// fenced before.
+/// Returns the number from which on a fence has begun after `number` was read. A fence that ran at
+/// that moment may have fenced before.
 fn after(number: usize) -> usize {
     (number.wrapping_add(3)) & !1
 }

@@ -1,9 +1,9 @@
-//! Where events go: for each thread a mapped file, which is there whatever becomes of the process.
+//! Where events go: each thread has a mapped file, which survives the process.
 //!
-//! To write an event is a thread-local read, a read of the clock, a comparison and three stores,
-//! without a lock or an atomic addition. All else is in [`write_slowly`], which a thread comes to
-//! when its room is used up, every some milliseconds, and in a child of `fork`, for which the
-//! kernel wipes what the thread knows of its file.
+//! Writing an event takes a thread-local read, a read of the clock, a comparison and three stores.
+//! It needs no lock and no atomic addition. [`write_slowly`] does all else. A thread calls that
+//! when its room is used up, every few milliseconds, and in a child of `fork`. For a child, the
+//! kernel wipes the thread's record of its file.
 
 use std::cell::Cell;
 use std::fs::{self, File, OpenOptions};
@@ -24,30 +24,31 @@ use crate::sync::{AtomicPtr, AtomicUsize, Ordering, cell_of_thread, thread};
 /// Bytes of an event.
 const EVENT: usize = 16;
 
-/// How much room a thread makes at once. A guess: making it takes some 30 us, and the last piece of
+/// The room that a thread makes at once. A guess: making it takes some 30 us, and the last piece of
 /// each thread is not full.
 const ROOM: usize = 256 << 10;
 
-/// The most room of all threads, if nobody says.
+/// The most room of all threads, unless the environment sets another limit.
 const LIMIT: usize = 256 << 20;
 
-/// Room that is kept back at the end of a piece, for what [`write_slowly`] writes.
+/// The room that is kept back at the end of a piece, for the events of [`write_slowly`].
 const KEPT: usize = 8 * EVENT;
 
-/// Ticks in a second are found out in so long.
+/// The time in which the number of ticks in a second is measured.
 const CALIBRATION_NS: u64 = 2_000_000;
 
 /// How often a thread compares clocks.
 const COMPARED_EVERY_MS: u64 = 2;
 
-/// Of how many events the cost is measured at once, and how often: the least counts.
+/// The number of events whose cost is measured at once, and the number of such measurements. The
+/// least result counts.
 const MEASURED: usize = 1000;
 const MEASUREMENTS: usize = 8;
 
-/// What a thread knows of its file, in a page of its own.
+/// A thread's record of its file, in a page of its own.
 struct Buffer {
-    /// Where the next event goes, and the end of the room; both null in a child of `fork`, and
-    /// where nothing is recorded.
+    /// The place of the next event, and the end of the room. Both are null in a child of `fork`,
+    /// and where nothing is recorded.
     next: Cell<*mut [u64; 2]>,
     end: Cell<*mut [u64; 2]>,
     /// Ticks when the recording began.
@@ -70,8 +71,8 @@ struct ThreadFile {
 /// The buffer of a thread that records nothing.
 struct Nothing(Buffer);
 
-// SAFETY: nobody writes to it: there is no room in it, and `write_slowly` gives a thread a buffer
-// of its own, or none.
+// SAFETY: no thread writes to it. There is no room in it, and `write_slowly` gives a thread a
+// buffer of its own, or none.
 unsafe impl Sync for Nothing {}
 
 static NOTHING: Nothing = Nothing(Buffer {
@@ -87,28 +88,28 @@ cell_of_thread! {
     static BUFFER: Cell<*const Buffer> = ptr::null();
 }
 
-/// What all threads of the process share.
+/// The state that all threads of the process share.
 struct Recording {
     folder: PathBuf,
-    /// Of whom the recording is: a child of `fork` has another number.
+    /// The recorded process: a child of `fork` has another number.
     process: u32,
     began: u64,
     ticks_per_ms: u64,
     limit: usize,
     split: usize,
-    /// Bytes of room so far.
+    /// The bytes of room so far.
     used: AtomicUsize,
     threads: AtomicUsize,
 }
 
-/// Null until somebody has begun; never freed.
+/// Null until a thread has begun the recording; never freed.
 static RECORDING: AtomicPtr<Option<Recording>> = AtomicPtr::new(ptr::null_mut());
 
-/// The process of which one thread begins, or 0.
+/// The process in which a thread begins the recording, or 0.
 static BEGINS: AtomicUsize = AtomicUsize::new(0);
 
-/// How many threads a pool of `real` workers says it has: parallel iterators split into pieces for
-/// so many.
+/// Returns the number of threads that a pool of `real` workers reports. Parallel iterators split
+/// into pieces for that many.
 pub(crate) fn threads_to_split_for(real: usize) -> usize {
     recording().map_or(real, |recording| recording.split.max(real))
 }
@@ -117,27 +118,28 @@ fn recording() -> Option<&'static Recording> {
     loop {
         // ORDERING: Acquire, pairs with the store below: the recording was written before.
         let recording = RECORDING.load(Ordering::Acquire);
-        // SAFETY: null, or from a box that is never freed; threads may share what is in it.
+        // SAFETY: the pointer is null, or from a box that is never freed; threads may share its
+        // contents.
         if let Some(recording) = unsafe { recording.as_ref() } {
             return recording.as_ref();
         }
         let process = std::process::id() as usize;
-        // Relaxed: the pointer is what others read.
+        // Relaxed: other threads read the pointer.
         match BEGINS.compare_exchange(0, process, Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => {
                 let begun = Box::into_raw(Box::new(Recording::begin()));
                 // ORDERING: Release, pairs with the load above.
                 RECORDING.store(begun, Ordering::Release);
             }
-            // Another thread begins. No lock: a child of `fork` would wait for a thread that it
-            // does not have.
+            // Another thread begins the recording. There is no lock: a child of `fork` would wait
+            // for a thread that it does not have.
             Err(begins) if begins == process => thread::yield_now(),
             Err(_) => return None,
         }
     }
 }
 
-/// The clock: not in order with what stands around it to some ten instructions, and cheap.
+/// The clock. It is cheap, and ordered with the code around it only to some ten instructions.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn ticks() -> u64 {
@@ -159,7 +161,7 @@ fn nanoseconds(clock: ClockId) -> u64 {
 /// `event` happened on the calling thread, now.
 #[inline]
 pub(super) fn write(event: Event, word: u64) {
-    // SAFETY: null, or a buffer of this thread that is never freed.
+    // SAFETY: the pointer is null, or leads to a buffer of this thread that is never freed.
     if let Some(buffer) = unsafe { BUFFER.get().as_ref() } {
         let now = ticks().wrapping_sub(buffer.began.get());
         if buffer.next.get() < buffer.end.get() && now < buffer.due.get() {
@@ -178,9 +180,9 @@ impl Buffer {
     #[inline]
     unsafe fn put(&self, event: Event, now: u64, word: u64) {
         let next = self.next.get();
-        // SAFETY: the caller's promise; the mapping is this thread's alone. Volatile, as the
-        // process may be killed between any two instructions, and an event without its second word
-        // must not be seen.
+        // SAFETY: the caller's promise; the mapping belongs to this thread alone. The stores are
+        // volatile. The process may be killed between any two instructions, and an event without
+        // its second word must not be seen.
         unsafe {
             ptr::addr_of_mut!((*next)[1]).write_volatile(word);
             ptr::addr_of_mut!((*next)[0]).write_volatile((event as u64) << TIME_BITS | now);
@@ -188,7 +190,7 @@ impl Buffer {
         }
     }
 
-    /// Ticks since the recording began.
+    /// Returns the ticks since the recording began.
     fn now(&self) -> u64 {
         ticks().wrapping_sub(self.began.get()) & ((1 << TIME_BITS) - 1)
     }
@@ -220,8 +222,8 @@ fn write_slowly(event: Event, word: u64) {
     let begun = buffer.now();
     // SAFETY: a buffer with room has a file, and only its thread comes here.
     let file = unsafe { &mut *buffer.file.get() };
-    // SAFETY: some room is kept back until a piece is used up, and then either there is another or
-    // this is the last event.
+    // SAFETY: some room is kept back until a piece is used up. Then either there is another piece,
+    // or this is the last event.
     unsafe {
         if begun >= buffer.due.get() {
             buffer.put(Event::Wall, begun, nanoseconds(ClockId::Monotonic));
@@ -243,9 +245,10 @@ fn write_slowly(event: Event, word: u64) {
 }
 
 impl Recording {
-    /// `None` if nobody asked, or another process records into the folder, or there is no writing.
+    /// Begins the recording. Returns `None` if the environment names no folder, another process
+    /// records into it, or it cannot be written.
     fn begin() -> Option<Self> {
-        // To be found in the program's file.
+        // The mark can be found in the program's file.
         std::hint::black_box(MARK);
         let folder = PathBuf::from(env::var_os(FOLDER_VARIABLE)?);
         let number = |name| env::var(name).ok().and_then(|text| text.parse().ok());
@@ -254,7 +257,7 @@ impl Recording {
             .create_new(true)
             .open(folder.join("head"));
         let Ok(mut head) = head else {
-            // Who reads the folder shall know that there was another one.
+            // A reader of the folder should know that there was another process.
             drop(File::create(
                 folder.join(format!("other-{}", std::process::id())),
             ));
@@ -294,7 +297,7 @@ impl Recording {
         Some(recording)
     }
 
-    /// In thousandths of a tick, in a file that is thrown away.
+    /// Returns the cost of an event in thousandths of a tick, measured in a file that is deleted.
     fn cost_of_an_event(&mut self) -> io::Result<u64> {
         let buffer = self.add_thread()?;
         let (first, before) = (buffer.next.get(), BUFFER.get());
@@ -316,9 +319,9 @@ impl Recording {
         Ok(least * 1000 / MEASURED as u64)
     }
 
-    /// A file for the calling thread.
+    /// Adds a file for the calling thread.
     fn add_thread(&self) -> io::Result<&'static Buffer> {
-        // Relaxed, as all here: numbers that nobody else has.
+        // Relaxed, as all here: a number that no other thread has.
         let number = self.threads.fetch_add(1, Ordering::Relaxed);
         let path = self.folder.join(format!("thread-{number}"));
         let file = OpenOptions::new()
@@ -326,12 +329,12 @@ impl Recording {
             .write(true)
             .create_new(true)
             .open(path)?;
-        // A file of holes: what nobody writes takes no space. No thread needs more than all may
-        // have.
+        // A file of holes: parts that no thread writes take no space. No thread needs more than the
+        // limit of all threads.
         let mapped = self.limit.min(1 << 40).next_multiple_of(ROOM) + ROOM;
         file.set_len(mapped as u64)?;
-        // SAFETY: fresh mappings, which nobody knows yet and which stay for ever. A child of `fork`
-        // sees zeros in the second.
+        // SAFETY: these are fresh mappings, which no other code knows yet, and which stay for ever.
+        // A child of `fork` sees zeros in the second.
         let (base, page) = unsafe {
             let both = ProtFlags::READ | ProtFlags::WRITE;
             let base = mmap(ptr::null_mut(), mapped, both, MapFlags::SHARED, &file, 0)?;
@@ -360,8 +363,8 @@ impl Recording {
             file: Cell::new(Box::into_raw(Box::new(file))),
         };
         let page: NonNull<Buffer> = NonNull::new(page.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
-        // SAFETY: a page is large enough and aligned; it stays for ever, and only this thread is
-        // given it.
+        // SAFETY: a page is large enough and aligned. It stays for ever, and only this thread gets
+        // it.
         let (buffer, file) = unsafe {
             page.write(buffer);
             (page.as_ref(), &mut *page.as_ref().file.get())
@@ -373,7 +376,7 @@ impl Recording {
         }
     }
 
-    /// Makes room for more events; `false` if all may have no more.
+    /// Makes room for more events. Returns `false` if all threads together may have no more.
     fn extend(&self, buffer: &Buffer, file: &mut ThreadFile) -> bool {
         let is_within = self.used.fetch_add(ROOM, Ordering::Relaxed) + ROOM <= self.limit
             && file.room + ROOM < file.mapped;
@@ -391,8 +394,8 @@ impl Recording {
         {
             return false;
         }
-        // SAFETY: within the mapping, whose pages are touched, so that events need not wait for the
-        // kernel. If it is too old for that, they do.
+        // SAFETY: this is within the mapping. Its pages are touched here, so that events need not
+        // wait for the kernel. If the kernel is too old for that, they do.
         unsafe {
             let room = file.base.add(file.room);
             let _ = madvise(room.cast(), ROOM, Advice::LinuxPopulateWrite);
@@ -404,7 +407,7 @@ impl Recording {
 }
 
 impl ThreadFile {
-    /// The second number of the kernel's account, in nanoseconds.
+    /// Returns the second number of the kernel's account, in nanoseconds.
     fn delay(&mut self) -> Option<u64> {
         let mut text = [0; 80];
         let delays = self.delays.as_mut()?;

@@ -1,5 +1,5 @@
-//! What a recorder writes into its files: the one description of it, which the crate `recording`
-//! reads, too.
+//! The layout of the files that a recorder writes. This is its only description, which the crate
+//! `recording` reads, too.
 //!
 //! A folder holds `head`, a file of lines `name=value` with the fields of [`HEAD`], and a file
 //! `thread-N` for each thread. That is a row of events of two words, in the order of time, and
@@ -17,18 +17,20 @@ pub const VERSION: u32 = 1;
 /// A text that is in every program that can record.
 pub const MARK: &str = "this program can be recorded, layout 1";
 
-/// Names the folder into which a program records itself, if there is one and nobody has before.
+/// Names the folder into which a program records itself, if the folder exists and no program has
+/// recorded into it before.
 pub const FOLDER_VARIABLE: &str = "RAYON_FORK_RECORD";
 
 /// The most bytes of events, of all threads together.
 pub const LIMIT_VARIABLE: &str = "RAYON_FORK_RECORD_LIMIT";
 
-/// For how many threads parallel iterators shall split.
+/// The number of threads for which parallel iterators should split.
 pub const SPLIT_VARIABLE: &str = "RAYON_FORK_RECORD_SPLIT";
 
-/// Fields of the head, all of them whole numbers: this layout; the process; the monotonic clock
-/// when the recording began, in nanoseconds; ticks in a second; what an event costs the thread that
-/// writes it, in thousandths of a tick; for how many threads iterators split.
+/// The fields of the head, all of them whole numbers. They are this layout; the process; the
+/// monotonic clock when the recording began, in nanoseconds; ticks in a second. Then come the cost
+/// of an event for the thread that writes it, in thousandths of a tick, and the number of threads
+/// for which iterators split.
 pub const HEAD: [&str; 6] = [
     "version",
     "process",
@@ -43,8 +45,8 @@ pub const TIME_BITS: u32 = 56;
 
 macro_rules! events {
     ($($(#[$doc:meta])* $event:ident = $number:literal,)*) => {
-        /// What happened on a thread. *Frames* nest: something was opened that the thread comes
-        /// back to and closes.
+        /// An event on a thread. *Frames* nest: a thread opens a frame, and later comes back to
+        /// close it.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
         pub enum Event {
@@ -52,7 +54,7 @@ macro_rules! events {
         }
 
         impl Event {
-            /// By number, from 1, without gaps.
+            /// All events by number, from 1, without gaps.
             pub const ALL: &'static [Self] = &[$(Self::$event),*];
         }
     };
@@ -63,7 +65,7 @@ events! {
     Join = 1,
     /// The same by `join_context`, by which parallel iterators split.
     Split = 2,
-    /// The first closure has ended, and nobody took the second: it begins here.
+    /// The first closure has ended, and no thief took the second: it begins here.
     Second = 3,
     /// The innermost frame waits for jobs of others.
     Await = 4,
@@ -79,7 +81,7 @@ events! {
     Into = 9,
     /// A job is spawned.
     Spawn = 10,
-    /// A job begins that was put into a queue.
+    /// A job begins that had waited in a queue.
     Begin = 11,
     /// The innermost such job of the thread ended.
     End = 12,
@@ -93,21 +95,23 @@ events! {
     Sleep = 16,
     /// It runs again.
     Wake = 17,
-    /// The monotonic clock in nanoseconds: what the thread's time is compared with, every some
-    /// milliseconds.
+    /// The monotonic clock in nanoseconds, for comparison with the thread's time. A thread writes
+    /// it every few milliseconds.
     Wall = 18,
     /// At the same moment, the thread's CPU time in nanoseconds.
     Cpu = 19,
-    /// At the same moment, for how many nanoseconds the thread could run and had no CPU, in all.
+    /// At the same moment, the total time in nanoseconds for which the thread could run but had no
+    /// CPU.
     Delay = 20,
-    /// For so many ticks up to now the thread did nothing but make room for events.
+    /// The number of ticks up to now in which the thread only made room for events.
     Pause = 21,
-    /// There was no more room: from now on nothing is recorded.
+    /// There was no more room: from here on the thread records nothing.
     Full = 22,
 }
 
-/// Word 1 of events about a job: 35 bits of its address, which no two live jobs share, and 29 of
-/// the place of its code, counted from any place that is the same in the whole program.
+/// Returns word 1 of events about a job. It has 35 bits of the job's address, which no two live
+/// jobs share. Its other 29 bits are the place of its code, counted from any place that is the same
+/// in the whole program.
 #[must_use]
 #[inline]
 pub fn job_word(job: usize, code: usize) -> u64 {

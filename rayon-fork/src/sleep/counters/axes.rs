@@ -1,11 +1,11 @@
-//! What the packings are generic over: events, fence, wake rule, padding and leave rule, each axis
-//! a type.
+//! The type parameters of the packings: events, fence, wake rule, padding and leave rule. Each is
+//! one dimension of the variants.
 
 use crate::hooks::{self, Event};
 use crate::sync::modelled::{Ordering, fence};
 use std::ops::Deref;
 
-/// One choice on each axis.
+/// One choice in each dimension.
 pub(crate) trait Axes: Send + Sync + 'static {
     type Events: Events;
     type Fence: Fence;
@@ -13,7 +13,7 @@ pub(crate) trait Axes: Send + Sync + 'static {
     type Padding: Padding;
     type LeaveRule: LeaveRule;
 
-    /// What the choices add to the variant's name, in this order.
+    /// The parts that the choices add to the variant's name, in this order.
     const MODIFIERS: &'static [&'static str];
 }
 
@@ -39,7 +39,7 @@ impl<E: Events, F: Fence, W: WakeRule, P: Padding, L: LeaveRule> Axes for (E, F,
     };
 }
 
-/// The four of the study, with the leave rule of rayon-core.
+/// The four dimensions of the study, with the leave rule of rayon-core.
 impl<E: Events, F: Fence, W: WakeRule, P: Padding> Axes for (E, F, W, P) {
     type Events = E;
     type Fence = F;
@@ -53,7 +53,7 @@ impl<E: Events, F: Fence, W: WakeRule, P: Padding> Axes for (E, F, W, P) {
 /// A counter word, placed as the axes say.
 pub(crate) type Line<A, T> = <<A as Axes>::Padding as Padding>::Line<T>;
 
-/// Where a counter word lies.
+/// The placement of a counter word.
 pub(crate) trait Padding: Send + Sync + 'static {
     /// Part of the variant's name.
     const MODIFIER: &'static str;
@@ -104,8 +104,8 @@ pub(crate) trait Events: Send + Sync + 'static {
     const COUNTED: bool;
 }
 
-/// With a jobs event counter. Even: no job was announced since somebody last became sleepy. Odd:
-/// some were.
+/// With a jobs event counter. If even, no job was announced since a worker last became sleepy. If
+/// odd, some jobs were.
 pub(crate) enum Jec {}
 
 /// Without one: sleepers must scan.
@@ -123,31 +123,33 @@ impl Events for NoJec {
 
 /// The fences of a push and of a worker that falls asleep.
 ///
-/// A fence has two ends, which only make sense together: one stands between pushing a job and
-/// reading the counters, the other between changing the counters and looking for jobs. So each
-/// implementation has both. Why each pair is enough is in the sleep README, sections 5, 7 and 9.
+/// A fence has two ends, which only make sense together. One stands between pushing a job and
+/// reading the counters. The other stands between changing the counters and looking for jobs. So
+/// each implementation has both. The sleep README, sections 5, 7 and 9, argues why each pair is
+/// enough.
 pub(crate) trait Fence: Send + Sync + 'static {
     /// Part of the variant's name.
     const MODIFIER: &'static str;
-    /// A worker looks over every queue after it registered as a sleeper. If not set, it looks only
-    /// at what outsiders fill.
+    /// Whether a worker scans every queue after it registered as a sleeper. If not, it looks only
+    /// at the queues that other threads than workers fill.
     const SCANS_BEFORE_SLEEP: bool;
 
-    /// The publisher's end: an internal job is pushed, the counters are read next. Every push pays
-    /// for this.
+    /// The producer's end. The producer pushes an internal job before the fence, and reads the
+    /// counters after it. Every push pays for this.
     fn after_push();
 
-    /// The worker's end where it does not scan: the events are read or stepped, its last search
-    /// comes next.
+    /// The end of a worker that does not scan. It reads or steps the events before the fence, and
+    /// makes its last search after it.
     #[inline]
     fn after_becoming_sleepy() {}
 
-    /// The worker's other end: it is counted as asleep, and looks at the queues next.
+    /// The worker's other end. The worker is counted as asleep before the fence, and looks at the
+    /// queues after it.
     #[inline]
     fn after_registering() {
-        // ORDERING: SeqCst fence, pairs with the one in `Sleep::job_injected`, and where the worker
-        // scans with the one in `after_push`. Without it both sides could pass, and the job would
-        // be stranded (README, section 5).
+        // ORDERING: SeqCst fence, pairs with the one in `Sleep::job_injected`. If the worker scans,
+        // it also pairs with the one in `after_push`. Without this fence, both sides could miss
+        // each other, and the job would be stranded (README, section 5).
         fence(Ordering::SeqCst);
     }
 }
@@ -155,7 +157,7 @@ pub(crate) trait Fence: Send + Sync + 'static {
 /// Nothing stands between a push and its announcement. The hole of the README's section 9 is open.
 pub(crate) enum NoFence {}
 
-/// Pushes fence, and so does a worker that becomes sleepy: no job can slip past its last search.
+/// Pushes fence, and so does a worker that becomes sleepy. So its last search misses no job.
 pub(crate) enum PushFence {}
 
 /// Pushes fence, and sleepers scan: nothing else is needed, not even events.
@@ -175,9 +177,9 @@ impl Fence for PushFence {
 
     #[inline]
     fn after_push() {
-        // ORDERING: SeqCst fence, pairs with the one in `after_becoming_sleepy`. The job is stored,
-        // the events are read next; if they are found odd, the worker's last search must find the
-        // job (README, section 9).
+        // ORDERING: SeqCst fence, pairs with the one in `after_becoming_sleepy`. The job is stored
+        // before the fence, and the events are read after it. If they are odd, the worker's last
+        // search must find the job (README, section 9).
         fence(Ordering::SeqCst);
         hooks::count(Event::PushFence);
     }
@@ -185,36 +187,36 @@ impl Fence for PushFence {
     #[inline]
     fn after_becoming_sleepy() {
         // ORDERING: SeqCst fence, pairs with the one in `after_push`. The events are read or
-        // stepped, the search for jobs comes next: a publisher whose job it misses must find those
-        // events even (README, section 9).
+        // stepped before the fence, and the search for jobs comes after it. A producer whose job
+        // that search misses must find those events even (README, section 9).
         fence(Ordering::SeqCst);
     }
 }
 
 impl Fence for ScanFence {
-    // Only events can do without; who leaves them out gets it.
+    // Only a variant with events can do without scans, so `no-jec` selects this fence.
     const MODIFIER: &'static str = "";
     const SCANS_BEFORE_SLEEP: bool = true;
 
     #[inline]
     fn after_push() {
-        // ORDERING: SeqCst fence, pairs with the one in `after_registering`. The job is stored, the
-        // sleepers are read next; if that read misses a sleeper, its scan must find the job
-        // (README, section 5).
+        // ORDERING: SeqCst fence, pairs with the one in `after_registering`. The job is stored
+        // before the fence, and the sleepers are read after it. If that read misses a sleeper, the
+        // sleeper's scan must find the job (README, section 5).
         fence(Ordering::SeqCst);
         hooks::count(Event::PushFence);
     }
 }
 
-/// How many sleepers a new job wakes.
+/// The rule for how many sleepers a new job wakes.
 pub(crate) trait WakeRule: Send + Sync + 'static {
     /// Part of the variant's name.
     const MODIFIER: &'static str;
-    /// Whether the rule ever asks who searches.
+    /// Whether the rule ever reads how many workers search.
     const COUNTS_SEARCHERS: bool;
 
-    /// Sleepers to wake for one job, given that `sleeping` is not 0. `searching` is asked only if
-    /// the answer depends on it.
+    /// Returns the number of sleepers to wake for one job, given that `sleeping` is not 0. It calls
+    /// `searching` only if the result depends on it.
     fn sleepers_to_wake(
         sleeping: usize,
         queue_was_empty: bool,
@@ -222,8 +224,8 @@ pub(crate) trait WakeRule: Send + Sync + 'static {
     ) -> usize;
 }
 
-/// A job that finds its queue empty is left to a worker that searches, if there is one. The rule of
-/// rayon-core.
+/// The rule of rayon-core: if a job finds its queue empty, a searching worker takes it, if there is
+/// one.
 pub(crate) enum IdleFirst {}
 
 /// A job wakes a sleeper whenever there is one, even if others search.
@@ -240,8 +242,8 @@ impl WakeRule for IdleFirst {
         searching: impl FnOnce() -> usize,
     ) -> usize {
         debug_or_loom_assert!(sleeping > 0);
-        // A queue that was not empty says that those who search do not keep up with it, however
-        // many they are.
+        // A queue that was not empty shows that the searching workers do not keep up with it,
+        // however many they are.
         usize::from(!queue_was_empty || searching() == 0)
     }
 }
@@ -261,24 +263,25 @@ impl WakeRule for SleepersOnly {
     }
 }
 
-/// How many sleepers come to search in the stead of a worker that stops (README, section 6).
+/// The rule for how many sleepers replace a worker that stops searching (README, section 6).
 pub(crate) trait LeaveRule: Send + Sync + 'static {
     /// Part of the variant's name.
     const MODIFIER: &'static str;
-    /// Whether it is in vain to wake anybody unless there is work to be seen.
+    /// Whether the rule wakes a sleeper only if a worker sees work for it.
     const LOOKS_FIRST: bool;
-    /// Whether workers watch what their searches cost, and the last that search
+    /// Whether workers measure what their searches cost, and the last searching workers
     /// [linger](crate::sleep::Patience).
     const LINGERS: bool;
 
-    /// Sleepers to wake, of `sleeping`. `searching` is asked only if the answer depends on it.
+    /// Returns how many of `sleeping` sleepers to wake. It calls `searching` only if the result
+    /// depends on it.
     fn sleepers_to_wake(sleeping: usize, searching: impl FnOnce() -> usize) -> usize;
 }
 
-/// Up to two, always. The rule of rayon-core.
+/// Always wakes up to two. The rule of rayon-core.
 pub(crate) enum WakeTwo {}
 
-/// Up to two, by the last searcher.
+/// Only the last searching worker wakes up to two.
 pub(crate) enum WakeWhereWorkIs {}
 
 impl LeaveRule for WakeTwo {
@@ -295,7 +298,7 @@ impl LeaveRule for WakeTwo {
 impl LeaveRule for WakeWhereWorkIs {
     const MODIFIER: &'static str = "+wake-where-work-is";
     const LOOKS_FIRST: bool = true;
-    // In a model one round more changes nothing; a browser's `Instant` panics.
+    // In a model one more round changes nothing, and a browser's `Instant` panics.
     const LINGERS: bool = !cfg!(any(fork_loom, target_family = "wasm"));
 
     #[inline]

@@ -1,4 +1,5 @@
-//! What every variant must do, one thread at a time, and what only one packing can get wrong.
+//! The rules that every variant must keep, with one thread at a time, and the mistakes that only
+//! one packing can make.
 
 use super::axes::*;
 use super::variants::for_every_variant;
@@ -8,8 +9,8 @@ use super::{
 };
 use std::collections::{BTreeSet, HashSet};
 
-/// Counters of which `searching` workers search and `asleep` more sleep, the sleepers having the
-/// lower numbers.
+/// Returns counters for a pool in which `searching` workers search and `asleep` others sleep. The
+/// sleepers have the lower numbers.
 fn pool<C: SleepCounters>(asleep: usize, searching: usize) -> C {
     let counters = C::new(asleep + searching);
     for worker in 0..asleep + searching {
@@ -104,7 +105,8 @@ fn news_told_again_by_another_sleepy_worker_still_cancel_sleep<C: SleepCounters>
     assert!(counters.try_begin_sleep(1, late));
 }
 
-/// All calls in random order, against a pool that is kept as a list of what each worker does.
+/// Makes all calls in random order, and compares with a pool that is kept as a list of each
+/// worker's state.
 fn a_long_random_history_agrees_with_plain_book_keeping<C: SleepCounters>() {
     #[derive(Clone, Copy, PartialEq)]
     enum Doing {
@@ -325,7 +327,7 @@ fn the_built_variant_is_the_one_that_the_features_say() {
 
 #[test]
 fn split_takes_a_sleeper_missing_from_the_inactive_for_no_searcher() {
-    // S was read before, I after two workers left: as if more slept than are inactive.
+    // S was read before two workers left, and I after it: so S exceeds I.
     for inactive in 0..=3 {
         let torn = Split::<(Jec, NoFence, IdleFirst, Inline)>::from_words(3, inactive, 1);
         assert_eq!(torn.announce_job(true), 1, "with {inactive} inactive");

@@ -10,7 +10,7 @@
 //! | `conformance.rs` | for tests: what every variant must do, single-threaded         |
 //! | `walk.rs`        | for tests: the example of the sleep README                     |
 //!
-//! How to add a variant is in the README of the crate.
+//! The README of the crate says how to add a variant.
 
 pub(crate) mod axes;
 mod packed;
@@ -33,29 +33,30 @@ use crate::hooks;
 /// Bits in which a packed word counts workers of one kind.
 const COUNT_BITS: u32 = if usize::BITS >= 64 { 16 } else { 8 };
 
-/// The most workers a pool may have. It is what a packed word can count, and the same for every
-/// variant, so that pools of one size can be compared. 65 535 on 64-bit targets, 255 on others, as
-/// in rayon-core.
+/// The most workers that a pool may have. A packed word can count no more. The limit is the same
+/// for every variant, so that pools of one size can be compared. It is 65 535 on 64-bit targets and
+/// 255 on others, as in rayon-core.
 pub(crate) const MAX_WORKERS: usize = (1 << COUNT_BITS) - 1;
 
-/// Knows who searches and who sleeps, and so how many sleepers a new job deserves.
+/// Counts the searching and the sleeping workers, and decides from that how many sleepers a new job
+/// wakes.
 ///
 /// The calls of one worker come in this order: `begin_search`, then any number of times
 /// `become_sleepy` and perhaps `try_begin_sleep` and `end_sleep`, then `end_search`. Only
 /// `end_sleep` may come from another thread, which then holds the lock of that worker's slot.
 ///
-/// Every access by which workers and publishers find each other is `SeqCst`: each variant's
-/// argument is about the order of accesses to different words, by different threads, and on x86-64
-/// it costs nothing that a read-modify-write does not cost anyway.
+/// Every access by which workers and producers find each other is `SeqCst`. Each variant's argument
+/// is about the order of accesses to different words by different threads. On x86-64 this costs no
+/// more than the read-modify-write itself.
 pub(crate) trait SleepCounters: Send + Sync + 'static {
-    /// As in `branches.toml` and in every trial record.
+    /// The name in `branches.toml` and in every trial record.
     const NAME: &'static str;
-    /// What is chosen on each axis.
+    /// The choice in each dimension.
     type Axes: Axes;
-    /// Workers that search are counted, whether or not the wake rule asks for it.
+    /// Whether searching workers are counted, even if the wake rule does not need that.
     const COUNTS_SEARCHERS: bool;
 
-    /// For `workers` workers, all of them active.
+    /// Creates counters for `workers` workers, all of them active.
     fn new(workers: usize) -> Self;
 
     /// `worker` has nothing to run and starts to search.
@@ -67,13 +68,14 @@ pub(crate) trait SleepCounters: Send + Sync + 'static {
     /// `worker` will sleep unless jobs are announced after this call.
     fn become_sleepy(&self, worker: usize) -> SleepyTicket;
 
-    /// Counts `worker` as asleep; `false`, and not counted, if jobs were announced since `ticket`.
+    /// Counts `worker` as asleep. If jobs were announced since `ticket`, does not count it, and
+    /// returns `false`.
     fn try_begin_sleep(&self, worker: usize, ticket: SleepyTicket) -> bool;
 
     /// Counts `worker` as searching again.
     ///
-    /// The waker calls this, not the one that wakes up, so that the next announcer counts on it no
-    /// more.
+    /// The waker calls this, not the woken worker. So the next producer no longer counts that
+    /// worker as a sleeper.
     fn end_sleep(&self, worker: usize);
 
     /// One job was pushed to a queue that was empty before or was not; returns how many sleepers to
@@ -82,29 +84,31 @@ pub(crate) trait SleepCounters: Send + Sync + 'static {
     /// Every push pays for this call.
     fn announce_job(&self, queue_was_empty: bool) -> usize;
 
-    /// Workers that are asleep, for decisions beside a search or a push.
+    /// Returns the number of sleeping workers, for decisions beside a search or a push.
     ///
-    /// This and [`inactive`](Self::inactive) order nothing by themselves. Whoever relies on the
-    /// answer has fenced before, and says there what that fence pairs with; for others it is a
-    /// hint.
+    /// This and [`inactive`](Self::inactive) order nothing by themselves. A caller that relies on
+    /// the result has fenced before, and says there what that fence pairs with. For other callers
+    /// it is a hint.
     fn sleeping(&self) -> usize;
 
-    /// Workers that search, are sleepy or asleep, likewise; 0 where that is not
-    /// [counted](Self::COUNTS_SEARCHERS).
+    /// Likewise returns the number of workers that search, are sleepy or sleep. Returns 0 if that
+    /// is not [counted](Self::COUNTS_SEARCHERS).
     fn inactive(&self) -> usize;
 
-    /// The count of events, for people and tests: 0 where none are counted.
+    /// Returns the count of events, for people and tests, or 0 if none are counted.
     fn events(&self) -> usize;
 
-    /// Whether `word` is ever accessed: the packing has it, and the other axes use it.
+    /// Returns whether `word` is ever accessed: the packing has it, and the other dimensions use
+    /// it.
     #[cfg(feature = "instrument")]
     fn uses(word: hooks::Word) -> bool;
 
-    /// Workers that search, likewise; more than there can be where that is not counted.
+    /// Likewise returns the number of searching workers. If that is not counted, returns more than
+    /// there can be.
     #[inline]
     fn searching(&self) -> usize {
         if Self::COUNTS_SEARCHERS {
-            // Two looks at two words may find more asleep than inactive.
+            // The two words are read at different moments, so S may exceed I.
             self.inactive().saturating_sub(self.sleeping())
         } else {
             usize::MAX
@@ -112,10 +116,10 @@ pub(crate) trait SleepCounters: Send + Sync + 'static {
     }
 }
 
-/// What a worker saw of the announcements when it became sleepy.
+/// The value of the announcements when a worker became sleepy.
 ///
-/// Opaque to the caller: an even value of the events counter, or nothing of meaning in variants
-/// without one.
+/// It is opaque to the caller: an even value of the events counter, or a meaningless value in
+/// variants without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SleepyTicket(pub(crate) usize);
 
@@ -123,8 +127,8 @@ pub(crate) struct SleepyTicket(pub(crate) usize);
 pub(crate) type EventsOf<C> = <<C as SleepCounters>::Axes as Axes>::Events;
 /// The fences that go with counters of type `C`.
 pub(crate) type FenceOf<C> = <<C as SleepCounters>::Axes as Axes>::Fence;
-/// Whom a worker that stops searching wakes by counters of type `C`.
+/// The rule by which a worker that stops searching wakes sleepers, for counters of type `C`.
 pub(crate) type LeaveRuleOf<C> = <<C as SleepCounters>::Axes as Axes>::LeaveRule;
-/// How many sleepers a new job wakes by counters of type `C`.
+/// The rule for how many sleepers a new job wakes, for counters of type `C`.
 #[cfg(all(test, not(fork_loom)))]
 type WakeRuleOf<C> = <<C as SleepCounters>::Axes as Axes>::WakeRule;

@@ -1,5 +1,5 @@
-//! All counters in one word: one load tells everything, and every change is a change of the line
-//! that all share.
+//! All counters in one word. One load reads everything, and every change writes the line that all
+//! threads share.
 //!
 //! | bits (64-bit) | bits (32-bit) | field | counts                                               |
 //! |---------------|---------------|-------|------------------------------------------------------|
@@ -7,9 +7,9 @@
 //! | 16..32        | 8..16         | I     | workers searching, sleepy or asleep; never below S   |
 //! | 32..64        | 16..32        | J     | events; even: none since somebody last became sleepy |
 //!
-//! J is on top so that its overflow falls off the word. Without an events counter its bits stay 0.
-//! With `sleepers-only` nothing reads I, but it is kept: the variant is to differ from `packed` by
-//! its rule alone.
+//! J is on top, so that its overflow leaves the word. Without an events counter its bits stay 0.
+//! With `sleepers-only` nothing reads I. It is kept all the same, so that the variant differs from
+//! `packed` only by its rule.
 //!
 //! Unpadded, the word lies inline among the fields of its pool, as in rayon-core; padded, it has
 //! lines of its own.
@@ -89,15 +89,15 @@ impl<A: Axes> Packed<A> {
 
     #[inline]
     pub(crate) fn load(&self) -> Word {
-        // ORDERING: SeqCst, as all accesses to counters (see `SleepCounters`): after a fence or a
-        // toggle by the same thread, this must see every sleeper that did not see what came before
-        // it.
+        // ORDERING: SeqCst, as all accesses to counters (see `SleepCounters`). After a fence or a
+        // step of J by the same thread, this must see certain sleepers: all that did not see what
+        // came before that fence or step.
         Word(self.word.load(Ordering::SeqCst))
     }
 
-    /// Steps the events counter if its parity says so, and returns a value of the word in which it
-    /// does not. A publisher's step and a sleeper's registration are changes of one word, so one of
-    /// them comes first and the other sees it.
+    /// Steps the events counter if its parity requires it, and returns a value of the word whose
+    /// parity does not. A producer's step and a sleeper's registration are changes of one word. So
+    /// one of them comes first, and the other sees it.
     fn count_event_if(&self, is_due: impl Fn(Word) -> bool) -> Word {
         Word(words::count_event_if(&self.word, ONE_EVENT, |word| {
             is_due(Word(word))
@@ -142,9 +142,9 @@ impl<A: Axes> SleepCounters for Packed<A> {
 
     #[inline]
     fn end_search(&self, _worker: usize) -> usize {
-        // ORDERING: SeqCst, as all accesses to counters. A publisher that counted on this worker
-        // read the word before this, so the value found here shows the sleepers which that
-        // publisher left asleep.
+        // ORDERING: SeqCst, as all accesses to counters. A producer that relied on this worker read
+        // the word before this. So the value found here shows the sleepers that the producer left
+        // asleep.
         let before = Word(self.word.fetch_sub(ONE_INACTIVE, Ordering::SeqCst));
         debug_or_loom_assert!(
             before.inactive() > before.sleeping(),
@@ -164,8 +164,8 @@ impl<A: Axes> SleepCounters for Packed<A> {
 
     fn try_begin_sleep(&self, _worker: usize, ticket: SleepyTicket) -> bool {
         if !A::Events::COUNTED {
-            // ORDERING: SeqCst, as all accesses to counters; the fence that pairs with the
-            // publisher's follows in the caller.
+            // ORDERING: SeqCst, as all accesses to counters. The fence that pairs with the
+            // producer's follows in the caller.
             let before = Word(self.word.fetch_add(ONE_SLEEPING, Ordering::SeqCst));
             debug_or_loom_assert!(
                 before.sleeping() < before.inactive(),
@@ -173,8 +173,8 @@ impl<A: Axes> SleepCounters for Packed<A> {
             );
             return true;
         }
-        // ORDERING: SeqCst, as all accesses to counters. Only the whole word may be exchanged: it
-        // is what makes "no news" and "one more sleeper" one step.
+        // ORDERING: SeqCst, as all accesses to counters. Only the whole word may be exchanged: that
+        // makes "no news" and "one more sleeper" one step.
         let registered = self
             .word
             .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |word| {
@@ -202,8 +202,8 @@ impl<A: Axes> SleepCounters for Packed<A> {
     #[inline]
     fn announce_job(&self, queue_was_empty: bool) -> usize {
         let word = self.load();
-        // One mask and one comparison in the common case: news were told already, and nobody
-        // sleeps.
+        // The common case takes one mask and one comparison: the events are odd already, and no
+        // worker sleeps.
         let quiet = if A::Events::COUNTED { ONE_EVENT } else { 0 };
         if word.0 & (ONE_EVENT | SLEEPING) == quiet {
             0

@@ -1,4 +1,4 @@
-//! One word per counter: those who only search no longer disturb those who only push.
+//! One word per counter: workers that only search do not disturb workers that only push.
 //!
 //! | word       | field | counts                                | written by               |
 //! |------------|-------|---------------------------------------|--------------------------|
@@ -11,12 +11,12 @@
 //! | unpadded  | one block of 32 bytes, aligned, and so within one cache line |
 //! | padded    | each word on cache lines of its own                          |
 //!
-//! A word that a variant does not use stays in its place and is never touched: variants are to
-//! differ in their traffic, not in where the rest lies. `sleepers-only` does not use I, `no-jec`
-//! does not use J.
+//! A word that a variant does not use stays in its place and is never touched. So variants differ
+//! in their traffic, and not in the placement of the other words. `sleepers-only` does not use I,
+//! `no-jec` does not use J.
 //!
-//! There is no snapshot of all three. What that means for each step, and why values of different
-//! age do no harm, is in the sleep README, section 8.
+//! There is no snapshot of all three words. The sleep README, section 8, says what that means for
+//! each step, and why values of different age do no harm.
 
 use super::axes::{Axes, Events, LeaveRule, Line, WakeRule};
 use super::words::{self, CountedWord};
@@ -70,7 +70,8 @@ impl<A: Axes> Split<A> {
         }
     }
 
-    /// Steps the events counter if its parity says so, and returns a value in which it does not.
+    /// Steps the events counter if its parity requires it, and returns a value whose parity does
+    /// not.
     fn count_event_if(&self, is_due: impl Fn(usize) -> bool) -> usize {
         words::count_event_if(&self.events, 1, is_due)
     }
@@ -122,9 +123,9 @@ impl<A: Axes> SleepCounters for Split<A> {
     }
 
     fn try_begin_sleep(&self, worker: usize, ticket: SleepyTicket) -> bool {
-        // ORDERING: SeqCst, as all accesses to counters, and before the load of the events: a
-        // publisher steps J and then reads S, so one of the two sees the other. Events first would
-        // let both pass (README, section 8).
+        // ORDERING: SeqCst, as all accesses to counters, and before the load of the events. A
+        // producer steps J and then reads S, so one of the two threads sees the other. With J read
+        // first, both could miss each other (README, section 8).
         let before = self.sleeping.fetch_add(1, Ordering::SeqCst);
         debug_or_loom_assert!(
             before < MAX_WORKERS,
@@ -155,7 +156,7 @@ impl<A: Axes> SleepCounters for Split<A> {
     fn announce_job(&self, queue_was_empty: bool) -> usize {
         if A::Events::COUNTED {
             // ORDERING: SeqCst here and below, as all accesses to counters. J is made odd before S
-            // is read, and even if S will turn out to be 0: it speaks to the sleepy, who are not in
+            // is read, even if S turns out to be 0. J informs the sleepy workers, which are not in
             // S yet.
             if !is_odd(self.events.load(Ordering::SeqCst)) {
                 self.count_announcement();

@@ -1,8 +1,8 @@
-//! All variants, and the one that features choose. Every build compiles all of them; tests and
+//! All variants, and the one that the features choose. Every build compiles all of them; tests and
 //! models run through them.
 //!
-//! This is the only file that names a counter feature. Which features exclude each other is in
-//! `Cargo.toml`, and refused by `build.rs`.
+//! This is the only file that names a counter feature. `Cargo.toml` lists the features that exclude
+//! each other, and `build.rs` refuses them.
 
 use super::axes::{
     CachePadded, IdleFirst, Inline, Jec, NoFence, NoJec, PushFence, ScanFence, SleepersOnly,
@@ -10,7 +10,7 @@ use super::axes::{
 };
 use super::{Packed, SleepCounters, Split};
 
-/// Names the type that the first feature which is on chooses, or else the last one.
+/// Names the type that the first enabled feature chooses, or else the last one.
 macro_rules! choose {
     ($name:ident: $($feature:literal => $chosen:ident,)* $default:ident) => {
         choose! { @after [] $name: $($feature => $chosen,)* $default }
@@ -33,7 +33,7 @@ choose! { SelectedWakeRule: "sleepers-only" => SleepersOnly, IdleFirst }
 choose! { SelectedPadding: "cache-padded" => CachePadded, Inline }
 choose! { SelectedLeaveRule: "wake-where-work-is" => WakeWhereWorkIs, WakeTwo }
 
-/// What the pool counts with.
+/// The counters of the pool.
 pub(crate) type Selected = Packing<(
     SelectedEvents,
     SelectedFence,
@@ -42,9 +42,9 @@ pub(crate) type Selected = Packing<(
     SelectedLeaveRule,
 )>;
 
-/// Calls `$test! { $packing $events $fence $wake_rule $padding }` for every variant: with both
-/// paddings in one place (`here`) or each in a module of its own (`in_modules`), or without padding
-/// in a module (`unpadded`), as models have no use for more than one.
+/// Calls `$test! { $packing $events $fence $wake_rule $padding }` for every variant. With `here`,
+/// both paddings are in one place; with `in_modules`, each is in a module of its own. With
+/// `unpadded`, there is no padding, and each variant is in a module: models need only that.
 macro_rules! for_every_variant {
     ($place:ident $test:ident) => {
         for_every_variant! { @$place $test
@@ -88,7 +88,7 @@ macro_rules! for_every_variant {
 #[cfg(test)]
 pub(crate) use for_every_variant;
 
-/// Nothing but the mention of a variant: what a build mentions it compiles.
+/// Only mentions a variant, because a build compiles what it mentions.
 macro_rules! mention {
     ($packing:ident $($axis:ident)*) => {
         const _: &str = <$packing<($($axis),*, WakeTwo)> as SleepCounters>::NAME;

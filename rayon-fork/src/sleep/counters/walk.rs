@@ -1,4 +1,4 @@
-//! The walk through of the sleep README, walked: its table says what the counters do.
+//! A test of the walk through in the sleep README: its table says what the counters do.
 
 use super::axes::{IdleFirst, Inline, Jec, NoFence};
 use super::{COUNT_BITS, Packed, SleepCounters};

@@ -1,8 +1,8 @@
-//! One word of the counters: an atomic number that tells the hooks of each access, and what more
-//! than one packing does with it: step the events, or keep I apart.
+//! One word of the counters: an atomic number that reports each access to the hooks. The file also
+//! has the steps that several packings share: stepping the events, and keeping I apart.
 //!
-//! A word's name is part of its type, so the word itself is no larger than the number, and a build
-//! without the feature `instrument` accesses the number and nothing else.
+//! A word's name is part of its type, so the word itself is no larger than the number. A build
+//! without the feature `instrument` accesses only the number.
 
 use super::MAX_WORKERS;
 use super::axes::WakeRule;
@@ -10,7 +10,7 @@ use crate::hooks;
 use crate::sync::modelled::{AtomicUsize, Ordering, fence_for_loom};
 use std::marker::PhantomData;
 
-/// Which word it is.
+/// The name of a word.
 pub(crate) trait WordName: Send + Sync + 'static {
     const WORD: hooks::Word;
 }
@@ -28,7 +28,7 @@ macro_rules! word_names {
 }
 word_names!(Packed, Sleeping, Inactive, Events);
 
-/// The word of name `N`. Methods are those of the atomic number.
+/// The word of name `N`. It has the methods of the atomic number.
 #[repr(transparent)]
 pub(crate) struct CountedWord<N> {
     number: AtomicUsize,
@@ -93,14 +93,14 @@ impl<N: WordName> CountedWord<N> {
         Err(current)
     }
 
-    /// The number, for people and tests. The hooks are not told.
+    /// Returns the number, for people and tests. The hooks do not count this access.
     pub(crate) fn glimpse(&self) -> usize {
         self.number.load(Ordering::Relaxed)
     }
 }
 
-/// Steps the events counter, whose unit in `word` is `one_event`, if its parity `is_due` for that;
-/// returns a value of the word in which it is not.
+/// Steps the events counter, whose unit in `word` is `one_event`, if its parity `is_due`. Returns a
+/// value of the word whose parity is not due.
 #[inline]
 pub(super) fn count_event_if<N: WordName>(
     word: &CountedWord<N>,
@@ -132,15 +132,15 @@ pub(super) fn begin_search<W: WakeRule>(inactive: &CountedWord<Inactive>) {
     }
 }
 
-/// A worker ends its search, where I is a word of its own; returns how many are still inactive, if
-/// they are counted. The caller reads S next.
+/// A worker ends its search, where I is a word of its own. Returns how many workers are still
+/// inactive, if they are counted. The caller reads S next.
 #[inline]
 pub(super) fn end_search<W: WakeRule>(inactive: &CountedWord<Inactive>) -> usize {
     if W::COUNTS_SEARCHERS {
-        // ORDERING: SeqCst, as all accesses to counters, and before the caller's load of S: a
-        // publisher that counted on this worker read I before this, so the load shows the sleepers
-        // it left asleep. The other way round, one could fall asleep in between and be left to
-        // nobody (README, section 8).
+        // ORDERING: SeqCst, as all accesses to counters, and before the caller's load of S. A
+        // producer that relied on this worker read I before this. So the caller's load shows the
+        // sleepers that the producer left asleep. In the reverse order, a worker could fall asleep
+        // in between, and no thread would wake it (README, section 8).
         let before = inactive.fetch_sub(1, Ordering::SeqCst);
         debug_or_loom_assert!(before > 0, "a worker stops searching that did not begin");
         fence_for_loom();
@@ -150,15 +150,14 @@ pub(super) fn end_search<W: WakeRule>(inactive: &CountedWord<Inactive>) -> usize
     }
 }
 
-/// How many workers search, by a publisher that has read how many sleep, where I is a word of its
-/// own.
+/// Returns how many workers search, where I is a word of its own. The calling producer has read how
+/// many sleep.
 #[inline]
 pub(super) fn searching(inactive: &CountedWord<Inactive>, sleeping: usize) -> usize {
     fence_for_loom();
-    // ORDERING: SeqCst, as all accesses to counters. A worker that leaves does so after this load,
-    // and then reads the sleepers this publisher relies on it to wake.
+    // ORDERING: SeqCst, as all accesses to counters. A worker that leaves I after this load then
+    // reads the sleepers. This producer relies on it to wake them.
     let inactive = inactive.load(Ordering::SeqCst);
-    // The two loads are of different age, so there may seem to be more sleepers than inactive
-    // workers.
+    // The two values are of different age, so S may exceed I.
     inactive.saturating_sub(sleeping)
 }
