@@ -182,7 +182,7 @@ mod tests {
         for (path, text) in texts_of_the_analysis() {
             for rest in text.split("`cargo runner ").skip(1) {
                 let command = rest.split('`').next().unwrap();
-                // What a report fills in may be any word.
+                // A report may fill in any word for a placeholder.
                 let words = command
                     .split_whitespace()
                     .map(|word| if word.contains('{') { "word" } else { word });

@@ -6,8 +6,8 @@ use crate::config::ConfigError;
 use crate::record::trials_file::BrokenLine;
 use crate::stop::{Exit, Stop, is_no_file_of_text};
 
-/// The exit code of an error. What nobody classified is a failing machine (disk, permissions): 4;
-/// unless a file was read, and is not the text that it should be.
+/// Returns the exit code of an error. An unclassified error is a failing machine (disk,
+/// permissions): 4; unless a file was read, and is not the text that it should be.
 #[must_use]
 pub fn exit_of(error: &anyhow::Error) -> Exit {
     if error.is::<ConfigError>() || error.is::<BrokenLine>() {

@@ -38,7 +38,7 @@ pub struct TrialFailure {
     pub stderr_tail: Option<String>,
 }
 
-/// Whatever can run a trial: a subprocess in a sweep, a fake in tests of the order.
+/// A runner of trials: a subprocess in a sweep, a fake in tests of the order.
 pub trait RunTrial {
     /// Runs `request` on one of the binaries of `branch` (never a twin's name); `None` if the
     /// runner was asked to stop meanwhile, so that nothing is known.
@@ -140,7 +140,7 @@ pub(crate) fn ask_by(mut command: Command, request: &Request, limit: Duration) -
     };
     let mut line = serde_json::to_vec(&request).expect("a request is made of plain values");
     line.push(b'\n');
-    // What is simulated takes its time whatever else runs, so a busy host must not end it.
+    // Other load on the host must not end a simulation: its CPU time is limited, not its wall time.
     let limit = if request.machine.is_some() {
         Limit::Cpu(limit)
     } else {
@@ -256,7 +256,7 @@ fn how_it_ended(finished: &Finished) -> String {
     }
 }
 
-/// What a process said of its own end.
+/// Returns the last error that a process printed.
 fn error_of(stderr: &str) -> Option<String> {
     stderr
         .lines()

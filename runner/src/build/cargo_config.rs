@@ -1,5 +1,5 @@
-//! What Cargo's configuration files say about code: flags from there are in no environment
-//! variable, and two sweeps that differ in them compare nothing.
+//! Reads the settings of Cargo's configuration files that change code. No environment variable
+//! shows such flags, and sweeps that differ in them must not be compared.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
     use crate::system::testing::MadeUp;
 
-    /// What a checkout says with this file.
+    /// Returns the settings that a checkout with this configuration file has.
     fn said(config: &str) -> Option<String> {
         let root = MadeUp::new(&[(".cargo/config.toml", config)]);
         about_code(&root.host().path("")).remove("0 checkout")

@@ -677,7 +677,7 @@ pub(crate) fn simulated_folder(root: &Path) -> PathBuf {
     folder(root).join("simulated")
 }
 
-/// What to say if cargo's output means that a release or a commit does not exist.
+/// Returns the error message if cargo's output means that a release or a commit does not exist.
 fn missing(branch: &Branch, output: &str) -> Option<String> {
     match &branch.source {
         Source::Published { version } | Source::Edited { version, .. } => {

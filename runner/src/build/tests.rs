@@ -1,10 +1,10 @@
-//! What cargo resolved, judged.
+//! Tests of the checks on what cargo resolved.
 
 use serde_json::json;
 
 use super::*;
 
-/// What `cargo metadata` says of a rayon-core with these features on.
+/// Returns the output of `cargo metadata` for a rayon-core with these features on.
 fn metadata(on: &[&str]) -> (Metadata, Package) {
     let package = json!({
         "name": "rayon-core", "version": "1.13.0", "id": "it", "dependencies": [], "targets": [],

@@ -19,7 +19,7 @@ use crate::system::subprocess::Limit;
 /// Time for the tiny request.
 const LIMIT: Duration = Duration::from_mins(1);
 
-/// What a branch's binary must call itself.
+/// Returns the words with which a branch's binary must name its variant.
 pub(crate) fn expected_variant(source: &Source) -> BTreeSet<String> {
     let Source::Fork { features } = source else {
         return ["upstream".to_owned()].into();

@@ -36,7 +36,7 @@ pub(super) const WHOLE: &str = "workloads/programs";
 /// Beside the program of a branch: where its whole programs are.
 pub(super) const WHOLE_TABLE: &str = "whole.json";
 
-/// What a branch's workspace is made from.
+/// The inputs from which a branch's workspace is made.
 #[derive(Debug)]
 pub(super) struct Recipe<'a> {
     /// The checkout that holds `workloads/` and `rayon-fork/`.
@@ -45,7 +45,7 @@ pub(super) struct Recipe<'a> {
     pub config_folder: &'a Path,
     /// Shuffled layouts of each binary, beside the one that the linker gives by itself.
     pub layouts: u32,
-    /// What it is built with.
+    /// The programs that it is built with.
     pub programs: Programs,
     /// Folder for published crates with edits.
     pub edited: PathBuf,
@@ -271,7 +271,7 @@ impl Recipe<'_> {
     }
 }
 
-/// What the compiler's driver is told so that functions are linked in the order of a seed.
+/// Returns the linker flag that orders functions by a seed.
 pub(super) fn shuffling(seed: u32) -> String {
     format!("-Wl,{SHUFFLE}=.text*={seed}")
 }
@@ -279,7 +279,7 @@ pub(super) fn shuffling(seed: u32) -> String {
 /// The program of an instrumented branch: it also tells what its rayon-core counted.
 const INSTRUMENTED_PROGRAM: &str = include_str!("../../templates/instrumented_program.rs");
 
-/// What programs on simulated machines have beside: a heap that decides which objects share a line.
+/// An addition for programs on simulated machines: a heap that decides which objects share a line.
 const SIMULATED_HEAP: &str =
     "\n#[global_allocator]\nstatic HEAP: manycore::Heap = manycore::Heap;\n";
 
@@ -352,7 +352,8 @@ pub(super) fn strayed_from_lock(lock: &str, branch_lock: &Path) -> Result<Vec<St
         .collect())
 }
 
-/// What a package is linked with by its manifest and lock file: not what its tests need.
+/// Returns the packages that a package links, by its manifest and lock file, without those that
+/// only its tests need.
 fn linked(manifest: &Table, lock: &str) -> BTreeSet<String> {
     let dependencies = |table: &Table| -> Vec<String> {
         let names = table

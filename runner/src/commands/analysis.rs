@@ -22,7 +22,7 @@ pub(crate) struct AnalysisArgs {
     arguments: Vec<OsString>,
 }
 
-/// What `--help` says below the options.
+/// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 Example:
   cargo runner analysis --help";

@@ -26,7 +26,7 @@ pub(crate) struct BuildArgs {
     branches: String,
 }
 
-/// What `--help` says below the options.
+/// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 Example:
   cargo runner build --branches 'all,!*jec*'";
@@ -133,7 +133,7 @@ pub(crate) fn all(builder: &Builder<'_>, branches: &[Branch], keeps_going: bool)
     Ok((built, failed))
 }
 
-/// What to say of a failed build, if it does not stop everything.
+/// Returns the message for a failed build, if the command goes on after it.
 fn going_on_without(branch: &Branch, error: &Error, keeps_going: bool) -> Option<String> {
     (keeps_going && exit_of(error) == Exit::BuildFailed).then(|| {
         format!(

@@ -34,7 +34,7 @@ pub(crate) struct CalibrateArgs {
     output: Option<PathBuf>,
 }
 
-/// What `--help` says below the options.
+/// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 Measures what accesses, fences, sleeps and wakes cost on this host (machines/here.toml), and what the work of each
 workload costs: the time of its sequential program, over the units that it charges (workloads/charges-here.toml). Then
@@ -279,7 +279,7 @@ fn charged(outcome: &Outcome, machine: &Machine) -> f64 {
     spent.copied().unwrap_or_default() as f64 / iterations / slower / COUNTING_NS
 }
 
-/// What a source says if others want the CPUs, too.
+/// Returns the remark for a cost's source if other programs use the CPUs, too.
 fn while_busy(host: &Host) -> &'static str {
     // This program is one.
     if host.load().is_ok_and(|load| load > 1.5) {

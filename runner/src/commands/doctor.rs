@@ -13,7 +13,7 @@ use crate::options::project::Project;
 use crate::options::{ListFormat, host_folder};
 use crate::stop::Exit;
 
-/// What `--help` says below the options.
+/// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 UNFIT means that, as the host is now, a sweep cannot run, no frequency can be held, or times would
 not show the branches.
@@ -53,7 +53,7 @@ pub(crate) fn run(project: &Project, arguments: &DoctorArgs) -> Result<Exit> {
 /// Looks at a host.
 pub(super) fn diagnose(project: &Project, host: &Host) -> Diagnosis {
     let sysfs = host.path(CPUS);
-    // On a made-up host the journal is one of its own as well, since its name depends on the
+    // A mock host has a journal of its own as well, since the journal's name depends on the
     // folder.
     let setup = Setup::new((!host.is_system()).then_some(&*sysfs), Choice::Auto, None);
     let cpus = if host.is_system() {

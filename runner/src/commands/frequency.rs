@@ -12,7 +12,7 @@ use crate::options::frequency::FrequencyOptions;
 use crate::stop::{Exit, Stop};
 use crate::system::interrupt;
 
-/// What `--help` says below the options.
+/// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 Examples:
   cargo runner frequency status

@@ -22,7 +22,7 @@ use crate::text::words::count;
 /// Arguments of `list`.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// What to list [default: all]
+    /// Things to list [default: all]
     #[arg(value_enum)]
     what: Option<ListWhat>,
     /// As text, or as JSON with every detail
@@ -69,7 +69,7 @@ pub(crate) fn run(project: &Project, arguments: &ListArgs) -> Result<Exit> {
     Ok(Exit::Good)
 }
 
-/// What stands behind a branch's name.
+/// Returns the text behind a branch's name.
 fn mark(branch: &Branch) -> String {
     let group = branch
         .group

@@ -25,7 +25,7 @@ pub(crate) struct PlanArgs {
     order: bool,
 }
 
-/// What `--help` says below the options.
+/// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 Examples:
   cargo runner plan
@@ -150,7 +150,7 @@ fn workloads(asked: &plan::Asked) -> Vec<String> {
     asked.workloads.iter().enumerate().map(line).collect()
 }
 
-/// What `fixed` would mean on this host.
+/// Describes what `fixed` would mean on this host.
 fn fixed_at(asked: &plan::Asked, arguments: &PlanArgs) -> String {
     if !asked.modes.contains(&plan::Mode::Fixed) {
         return String::new();

@@ -22,7 +22,7 @@ pub(crate) struct RepairArgs {
     output: Option<PathBuf>,
 }
 
-/// What `--help` says below the options.
+/// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 Example:
   cargo runner repair 2026-03-01T120000Z";

@@ -23,7 +23,7 @@ pub(crate) struct ReportArgs {
     output: Option<PathBuf>,
 }
 
-/// What `--help` says below the options.
+/// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 Needs Python 3.11 or newer; sets up its libraries in .venv by itself.
 

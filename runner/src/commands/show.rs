@@ -36,7 +36,7 @@ pub(crate) struct ShowArgs {
     output: Option<PathBuf>,
 }
 
-/// What `--help` says below the options.
+/// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 Examples:
   cargo runner show latest --format csv > table.csv
@@ -66,7 +66,7 @@ pub(crate) fn run(place: impl FnOnce() -> Result<Project>, arguments: &ShowArgs)
     let parent = project.sweeps(arguments.output.as_deref());
     let sweep = SweepDir::find(&project.checkout, &parent, &arguments.sweep)?;
     let manifest = sweep.manifest()?;
-    // What is known at once is not kept back while Python is set up.
+    // Print what is known already, before Python is set up, which takes long.
     let summary = summarized(&sweep, &manifest, Broken::LeftOut)?;
     let asked = &manifest.asked;
     let shown = project.checkout.shown(sweep.path());
@@ -102,16 +102,16 @@ fn is_recording(file: &Path) -> bool {
     is_there || file.extension().is_some_and(|it| it == "zst")
 }
 
-/// What to do about lines that are no records.
+/// How to treat lines that are no records.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Broken {
-    /// The others can be shown.
+    /// Leave them out and show the others.
     LeftOut,
-    /// What is added to would end up with them in its middle.
+    /// Refuse them: records added later would leave them in the middle of the file.
     Refused,
 }
 
-/// What is to be known of a sweep's records before the analysis reads them.
+/// Reads the counts of a sweep's records that the command needs before the analysis reads them.
 pub(crate) fn summarized(sweep: &SweepDir, manifest: &Manifest, which: Broken) -> Result<Summary> {
     /// At most so many broken lines are reported one by one.
     const TOLD: usize = 3;

@@ -54,7 +54,7 @@ pub(crate) struct TraceArgs {
     output: Option<PathBuf>,
 }
 
-/// What `--help` says below the options.
+/// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 The run is one iteration, from the start of its pool. It shows what happens, not how long it takes: recording takes time itself.
 
@@ -144,7 +144,7 @@ fn branch(project: &Project, name: &str) -> Result<Branch> {
 }
 
 fn load(arguments: &TraceArgs) -> Result<Load> {
-    // What whole programs do is not seen from outside.
+    // A trace cannot show whole programs: nothing outside such a program sees what it does.
     let known = catalogue::names()
         .into_iter()
         .filter(|name| catalogue::whole(name).is_none());

@@ -58,7 +58,7 @@ pub(crate) struct ValidateArgs {
     pub(super) sweep: SweepArgs,
 }
 
-/// What `--help` says below the options.
+/// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 Measures the prices of this host, sweeps the experiment `validation` on the simulated machine `here`, and then the same
 cells on the host. The table tells each cell's predicted and measured time. Instrumented builds, which are not timed, count
@@ -97,7 +97,7 @@ pub(super) fn predict(project: &Project, arguments: &ValidateArgs) -> Result<(Sw
     let config = branches(project, &arguments.sweep)?;
     let mut simulation = arguments.sweep.clone();
     simulation.selection.experiment = Some(EXPERIMENT.to_owned());
-    // What is wrong with the command line is told before minutes go into prices.
+    // Mistakes on the command line are reported before minutes go into measuring costs.
     asked(project, Some(&config), &simulation.selection)?;
     simulation.selection.machine = Some(here::NAME.to_owned());
     simulation.selection.instrument = Some(COUNTED);

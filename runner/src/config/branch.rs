@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 use super::claims::Claim;
 use crate::config::pick::{Known, pick_grouped};
 
-/// What the A/A twin of the baseline is called: the baseline's name with this behind it.
+/// Suffix that makes the baseline's name the name of its A/A control.
 pub const TWIN_SUFFIX: &str = "-again";
-/// What the instrumented build of a branch is called: the branch's name with this behind it.
+/// Suffix that makes a branch's name the name of its instrumented build.
 pub const INSTRUMENTED_SUFFIX: &str = "-instrumented";
 
-/// Likewise the build that can be recorded.
+/// Suffix likewise for the build that can be recorded.
 pub(crate) const RECORDED_SUFFIX: &str = "-recorded";
 /// The branches of one file, in the order of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ pub struct Branch {
     /// By which it is picked, unless it is of the study, or named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// What its author expects; may be empty.
+    /// The hypothesis of its author; may be empty.
     pub hypothesis: String,
     /// The same in a form that the analysis checks; may be empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

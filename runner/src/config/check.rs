@@ -80,14 +80,14 @@ pub fn parse(file: &str, text: &str) -> Result<Config, ConfigError> {
     Ok(Config { branches })
 }
 
-/// What is wrong with a row: where it is written, counted in bytes, and why.
+/// A fault of a row: its place in the file, in bytes, and why it is wrong.
 #[derive(Debug)]
 pub(super) struct Fault {
     at: usize,
     pub(super) why: String,
 }
 
-/// What is wrong with something that is written in a row.
+/// Returns the fault of a value in a row.
 fn wrong<T>(written: &Spanned<T>, why: impl Display) -> Fault {
     Fault {
         at: written.span().start,
@@ -126,7 +126,7 @@ fn check_group(key: &str, group: Option<&Spanned<String>>) -> Result<Option<Stri
     Ok(Some(group.clone()))
 }
 
-/// What the branch `name` is called without one of its features.
+/// Returns the name of the branch `name` without one of its features.
 fn without(name: &str, feature: &str) -> String {
     format!("{name}-without-{feature}")
 }
@@ -325,7 +325,7 @@ fn check_source(row: &wire::Branch, start: usize) -> Result<Source, Fault> {
     })
 }
 
-/// What the programs' rayon takes for its rayon-core.
+/// The versions of rayon-core that the programs' rayon accepts.
 const TAKEN: &str = "^1.13.0";
 
 fn check_version(version: &str) -> Result<(), String> {

@@ -1,15 +1,15 @@
-//! What a row of `branches.toml` claims before the sweep, so that a machine can check it
-//! afterwards.
+//! The pre-registered hypotheses of a row of `branches.toml`, in a form that the analysis checks
+//! after the sweep.
 
 use serde::{Deserialize, Serialize};
 
 use crate::config::catalogue;
 
-/// A hypothesis in a form that can be held, refuted or left open by trials.
+/// A hypothesis in a form that trials can confirm, falsify or leave open.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// What the branch is said to be.
+    /// How the branch is expected to compare.
     pub expect: Expectation,
     /// The branch that it is compared with; `None`: the baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -61,7 +61,7 @@ impl std::fmt::Display for Claim {
     }
 }
 
-/// What a branch may be expected to be.
+/// The outcomes that a hypothesis may expect of a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Expectation {

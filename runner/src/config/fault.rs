@@ -15,7 +15,7 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    /// What the parser of `file`, whose content is `text`, complains of.
+    /// Makes an error of the parser's complaint about `file`, whose content is `text`.
     pub(crate) fn of_parser(file: &str, text: &str, error: &toml::de::Error) -> Self {
         let offset = error.span().unwrap_or_default().start;
         FileText { file, text }.at(offset, plain(error.message()))

@@ -14,7 +14,7 @@ pub(crate) fn is_commit(rev: &str) -> bool {
 
 /// Whether an address is a path on this machine.
 pub(crate) fn is_local(url: &str) -> bool {
-    // What is before the colon of `git@host:path` has no slash.
+    // In `git@host:path` no slash stands before the colon.
     !url.contains("://")
         && url
             .split_once(':')
@@ -30,8 +30,8 @@ pub(crate) fn address(url: &str, folder: &Path) -> String {
     format!("file://{}", path.canonicalize().unwrap_or(path).display())
 }
 
-/// The commit that `rev` of the repository at `address` means: a name of a branch or a tag is
-/// looked up. What looks like a commit of another machine is left to cargo.
+/// Returns the commit that `rev` of the repository at `address` means: a name of a branch or a tag
+/// is looked up. A `rev` that looks like a commit of another machine is left to cargo.
 ///
 /// # Errors
 /// If there is no such repository or no such commit, in words.
@@ -74,7 +74,7 @@ pub fn commit(address: &str, rev: &str) -> Result<String, String> {
         })
 }
 
-/// What git prints; `Err` has its complaint.
+/// Returns git's output; `Err` has its complaint.
 fn ask(arguments: &[&str]) -> Result<String, String> {
     // A question for a password would wait for ever behind a script.
     let command = Command::new("git")

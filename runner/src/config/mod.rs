@@ -1,5 +1,5 @@
-//! What people write into the checkout: branches, experiments, machines, workloads. Here is
-//! `branches.toml` as used: every row checked once, so that nothing later has to doubt it.
+//! The files that people write into the checkout: branches, experiments, machines, workloads. Here
+//! is `branches.toml` as used: every row checked once, so that nothing later has to doubt it.
 
 mod branch;
 pub mod catalogue;

@@ -7,7 +7,7 @@ use globset::Glob;
 
 use crate::stop::Stop;
 
-/// What stands before a group's name.
+/// Prefix of a group's name.
 pub const GROUP: &str = "group:";
 
 /// Picks names by a list of names, globs, `all` and `!exclusions`, in the order of `known`. The
@@ -30,11 +30,11 @@ pub fn pick<'a>(field: &str, kind: &str, list: &str, known: &[&'a str]) -> Resul
 pub struct Known<'a> {
     /// Its name.
     pub name: &'a str,
-    /// What stands behind `group:`.
+    /// Its group, as named behind `group:`.
     pub group: Option<&'a str>,
 }
 
-/// As [`pick`]; `all` means what is in no group, and `group:NAME` what is in that one.
+/// As [`pick`]; `all` means the names without a group, and `group:NAME` those of that group.
 pub(crate) fn pick_grouped<'a>(
     field: &str,
     kind: &str,
@@ -121,7 +121,7 @@ fn picked_by<'a>(known: &[Known<'a>], is_meant: impl Fn(&Known<'a>) -> bool) -> 
     meant.map(|it| it.name).collect()
 }
 
-/// What to say of a `name`, given by `option`, that no `kind` has.
+/// Returns the error for a `name`, given by `option`, that no `kind` has.
 pub(crate) fn no_such<'a>(
     option: &str,
     kind: &str,
@@ -146,8 +146,7 @@ pub(crate) fn listed<'a>(kind: &str, names: impl IntoIterator<Item = &'a str>) -
     }
 }
 
-/// What a parser of files says, in the words of those who write them and not of those who wrote the
-/// parser.
+/// Translates a parser's message into the words of the people who write the files.
 pub(crate) fn plain(said: &str) -> String {
     const WORDS: [(&str, &str); 16] = [
         ("\n", "; "),
@@ -195,8 +194,8 @@ pub(crate) fn plain(said: &str) -> String {
     }
 }
 
-/// What to add to an error about a misspelt word: the candidate that was probably meant, if one is
-/// close.
+/// Returns the end of an error about a misspelt word: the candidate that was probably meant, if
+/// one is close.
 pub fn hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     let near = nearest(word, candidates);
     near.map(|near| format!("; did you mean `{near}`?"))

@@ -9,7 +9,7 @@ use super::check::{check_name, check_row};
 use super::{Branch, Config, git, seen_from};
 use crate::config::pick::{GROUP, hint};
 
-/// What the words may be, for messages and help.
+/// The forms that a word may have, for messages and help.
 pub const SPECS: &str = "a branch of branches.toml, group:NAME, published:1.13.0, path:DIR, git:URL#COMMIT, \
                          git:DIR#COMMIT or fork:FEATURE,FEATURE; NAME= before it gives it a name";
 
@@ -101,7 +101,7 @@ impl Reader<'_> {
         let name = callable(name.map_or_else(|| plain(&own_name), str::to_owned))?;
         row.insert("name".to_owned(), name.into());
         let row = toml::from_str(&row.to_string()).map_err(|error| error.to_string())?;
-        // What was typed is not said a second time.
+        // The message is not to repeat the typed word.
         let typed = format!("{kind} = \"{value}\": ");
         check_row(&row, 0, &[]).map_err(|fault| fault.why.replacen(&typed, "", 1))
     }
@@ -173,7 +173,7 @@ impl Reader<'_> {
     }
 }
 
-/// What stands before a `=`, and the rest.
+/// Splits a word into the name before a `=`, if any, and the rest.
 fn name_and_spec(word: &str) -> (Option<&str>, &str) {
     match word.split_once('=') {
         // An address may have a `=`, but only after the colon of its kind.
@@ -182,7 +182,7 @@ fn name_and_spec(word: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// What a working tree is called: its folder, or the one above where that is just `rayon-core`.
+/// Returns a working tree's name: its folder's, or the parent's where that is just `rayon-core`.
 fn folder_name(folder: &Path) -> String {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let name = |path: &Path| {

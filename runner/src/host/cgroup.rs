@@ -93,8 +93,8 @@ impl Host {
         cpus.ok_or_else(|| format!("no control group has {}", names[0]))
     }
 
-    /// What keeps the scheduler from balancing threads over the CPUs of this process's group;
-    /// `None` if nothing does.
+    /// Returns the setting that keeps the scheduler from balancing threads over the CPUs of this
+    /// process's group; `None` if there is no such setting.
     pub(crate) fn unbalanced_group(&self) -> Fact<Option<String>> {
         let groups = self.groups("cpuset")?;
         // Only the innermost partition counts: a root partition may lie in an isolated one. One that
@@ -146,7 +146,7 @@ impl Host {
             .ok_or_else(|| "no control group counts it in cpu.stat".to_owned())
     }
 
-    /// What such a file counts, since the group exists.
+    /// Returns the counts of such a file, since the group exists.
     pub(crate) fn throttled(&self, file: &str) -> Fact<Throttled> {
         let text = self.read(file)?;
         let field = |name: &str| -> Fact<u64> {
@@ -344,7 +344,7 @@ mod tests {
         let none = "/sys/fs/cgroup shows no control group for `cpu`";
         let group = ("proc/self/cgroup", "0::/job");
         assert_eq!(reason(&[group, ("sys/fs/cgroup/job/notes", "")]), none);
-        // What the newer interface shows is nothing to a controller of the older one.
+        // A controller of the older interface ignores what the newer one shows.
         let both = ("proc/self/cgroup", "4:cpu,cpuacct:/job\n0::/job");
         let unified = ("sys/fs/cgroup/unified/job/cgroup.procs", "1");
         assert_eq!(reason(&[both, unified]), none);

@@ -62,7 +62,7 @@ impl Facts<'_> {
         Value::Object(pairs.collect())
     }
 
-    /// What stands at `place` below each name in a folder, by name, as far as it can be read.
+    /// Reads the file `place` below each name in a folder, by name, as far as it can be read.
     fn all_in(&self, folder: &str, place: &str) -> Value {
         let names = self.host.names_in(folder).into_iter();
         let text = |name: String| {
@@ -329,7 +329,7 @@ impl Facts<'_> {
     }
 }
 
-/// What a policy says of its CPUs' frequency.
+/// The files of a policy that describe its CPUs' frequency.
 const OF_POLICY: [&str; 11] = [
     "scaling_driver",
     "scaling_governor",

@@ -1,4 +1,4 @@
-//! What can change from trial to trial: load, stolen time, temperature, throttling.
+//! Sensors, read beside every trial: load, stolen time, temperature, throttling.
 
 use probes::core_to_core;
 
@@ -20,7 +20,7 @@ pub struct Gauges {
     first_and_last: Option<[usize; 2]>,
 }
 
-/// What was seen at one moment; `None` where the host does not show it.
+/// The sensors' values at one moment; `None` where the host does not show one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Readings {
     /// One-minute load average.
@@ -88,7 +88,7 @@ fn sum(counts: impl Iterator<Item = Fact<u64>>) -> Option<u64> {
     counts.try_fold(0_u64, |sum, count| sum.checked_add(count.ok()?))
 }
 
-/// What happened between two looks; `None` if the count went back, since it then tells nothing.
+/// Returns the count between two readings; `None` if it went back, since it then tells nothing.
 pub(crate) fn since(before: Option<u64>, after: Option<u64>) -> Option<u64> {
     before
         .zip(after)
@@ -131,7 +131,7 @@ impl Host {
             .collect()
     }
 
-    /// What a sensor shows, which gives thousandths; one that shows what no CPU survives is broken.
+    /// Reads a sensor, which gives thousandths. A value that no CPU survives shows a broken one.
     fn celsius(&self, file: &str) -> Option<f64> {
         let celsius = self.read(file).ok()?.parse::<i32>().ok()?;
         let celsius = f64::from(celsius) / 1e3;

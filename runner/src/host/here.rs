@@ -1,7 +1,7 @@
 //! `machines/here.toml`: the host that runs this, as a simulated machine.
 //!
-//! What cannot be measured there is taken from the shipped machine that is most like it, and marked
-//! as a guess.
+//! Values that the host cannot measure are taken from the shipped machine most like it, and marked
+//! as guesses.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -1,6 +1,6 @@
-//! The machine: what it is, once per sweep (`facts`), what confines the runner (`cgroup`), and what
-//! can change from trial to trial (`gauges`). Whether it is fit, `doctor` says; `frequency` holds
-//! its CPUs at one frequency.
+//! The machine: its facts, once per sweep (`facts`), the limits on the runner (`cgroup`), and
+//! sensors, read beside every trial. `doctor` checks whether it is fit; `frequency` holds its CPUs
+//! at one frequency.
 
 pub mod cgroup;
 pub mod doctor;
@@ -90,7 +90,7 @@ impl Host {
         self.root.join(path)
     }
 
-    /// What a file says, without white space around it.
+    /// Reads a file, without white space around its text.
     pub(crate) fn read(&self, path: &str) -> Fact<String> {
         read_text(&self.path(path)).map_err(|reason| format!("/{path} {reason}"))
     }
@@ -154,7 +154,7 @@ impl Host {
             .collect())
     }
 
-    /// What shows that a hypervisor runs beneath; `None` where the CPU says that there is none.
+    /// Returns the evidence of a hypervisor beneath; `None` where the CPU says that there is none.
     pub(crate) fn hypervisor(&self) -> Fact<Option<String>> {
         let flags = self.cpu_field("flags");
         if flags
@@ -341,8 +341,8 @@ impl Host {
         Ok(share)
     }
 
-    /// user nice system idle iowait irq softirq steal of all CPUs since boot, in nanoseconds. What
-    /// follows is guests' time, which `user` and `nice` contain already.
+    /// user nice system idle iowait irq softirq steal of all CPUs since boot, in nanoseconds. The
+    /// numbers behind them are guests' time, which `user` and `nice` contain already.
     fn cpu_ns(&self) -> Fact<[u64; STEAL + 1]> {
         let file = "proc/stat";
         let text = self.read(file)?;
@@ -409,15 +409,15 @@ impl Host {
     }
 }
 
-/// Whether a file is there; or why that cannot be told, as a clause that goes on after the file's
+/// Whether a file is there; or why that is unknown, as a clause that goes on after the file's
 /// name.
 pub(crate) fn is_there(path: &Path) -> Fact<bool> {
     path.try_exists()
         .map_err(|error| format!("cannot be read: {error}"))
 }
 
-/// What a file says, without white space around it; or why it says nothing, as a clause that goes
-/// on after the file's name.
+/// Reads a file, without white space around its text; or says why it cannot be read, as a clause
+/// that goes on after the file's name.
 pub(crate) fn read_text(path: &Path) -> Fact<String> {
     let cannot = |error: std::io::Error| match error.kind() {
         ErrorKind::NotFound => "is not there".to_owned(),

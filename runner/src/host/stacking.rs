@@ -22,13 +22,13 @@ const TICKS: u32 = 120;
 /// Between ticks: long enough for a CPU to go idle, as between those of the workload `ticks`.
 const PAUSE: Duration = Duration::from_millis(3);
 
-/// What each of the two threads does in a tick, in CPU time: a wake-up costs little beside it.
+/// CPU time of each of the two threads in a tick: a wake-up costs little beside it.
 const WORK: Duration = Duration::from_micros(200);
 
 /// Where the first of them is woken from: no CPU that a thread could be on.
 const OUTSIDE: usize = usize::MAX;
 
-/// What the ticks were like.
+/// The results of the ticks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stacking {
     /// Ticks of each kind.

@@ -23,7 +23,7 @@ const LEVEL: i32 = 10;
 /// More comes out of no archive that this runner wrote.
 const MOST_BYTES: u64 = 1 << 28;
 
-/// What ends the name of an archive.
+/// The end of an archive's name.
 pub const ENDING: &str = ".tar.zst";
 
 /// Reads the files of a host, whose own are in the folder `own` and whose sweeps are below
@@ -139,8 +139,8 @@ pub fn read(path: &Path) -> Result<(Record, Files)> {
             files.insert(told, content);
         }
     }
-    // What follows the archive's end is looked at, too: the checksum of the compressed data stands
-    // behind it.
+    // The bytes behind the archive's end are read, too: the checksum of the compressed data stands
+    // there.
     let mut rest = tar.into_inner();
     io::copy(&mut rest, &mut io::sink()).map_err(damaged)?;
     if rest.limit() == 0 {
@@ -274,7 +274,7 @@ mod tests {
         assert!(error_of(&path).contains("there twice"));
     }
 
-    /// A results folder of a made-up host whose manifest says `word`.
+    /// A results folder of a mock host whose manifest says `word`.
     fn results(word: &str) -> (tempfile::TempDir, Record) {
         let folder = tempfile::tempdir().unwrap();
         let record = record(&[(Step::Study, "2026-a-sweep")]);

@@ -1,5 +1,5 @@
-//! What the files of a kit must say before one of them is put anywhere: whoever sent it may have
-//! made it up.
+//! Checks the files of a bundle before one of them is put anywhere: its sender may have invented
+//! them.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
@@ -212,7 +212,7 @@ mod tests {
         zstd::encode_all(text, 1).unwrap()
     }
 
-    /// What is said of the host if its file with this ending has another content.
+    /// Returns the error about a host whose file with this ending has another content.
     fn refused(ending: &str, change: impl FnOnce(&[u8]) -> Vec<u8>) -> String {
         let (record, mut files) = sent();
         let path = files

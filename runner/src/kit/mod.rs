@@ -1,4 +1,5 @@
-//! What `on-this-host` keeps of a host, and the one file in which it travels to other checkouts.
+//! The record that `on-this-host` keeps of a host, and the one file in which it travels to other
+//! checkouts.
 
 pub mod archive;
 pub mod contents;

@@ -125,7 +125,7 @@ pub(crate) mod tests {
     use crate::kit::record::Step;
     use crate::kit::record::tests::record;
 
-    /// The files of a made-up host that measured one sweep.
+    /// The files of a mock host that measured one sweep.
     pub(crate) fn files() -> Files {
         let record = record(&[(Step::Doctor, "doctor.json"), (Step::Study, "2026-a-sweep")]);
         let mut files: Files = paths(&record, |_| false)

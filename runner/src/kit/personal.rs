@@ -37,7 +37,7 @@ const COMMON: [&str; 24] = [
     "worker",
 ];
 
-/// What such a word is put in the place of.
+/// The replacement for such a word.
 const HIDDEN: &str = "…";
 
 /// Words in lower case, the longest first.

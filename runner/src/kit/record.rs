@@ -16,14 +16,14 @@ use crate::system::whole_file;
 /// Name of the file in a host's folder.
 pub const RECORD: &str = "record.json";
 
-/// What is done on a host, in the order in which it is done.
+/// A step of the work on a host, in the order of the steps.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, VariantArray,
 )]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Step {
-    /// What makes times on this host doubtful: `doctor.json`.
+    /// The doctor's findings, which make times on this host doubtful: `doctor.json`.
     Doctor,
     /// The host's prices, for the machine `here`: `here.toml` and `charges-here.toml`.
     Calibrate,
@@ -75,7 +75,7 @@ pub struct Record {
     pub schema: u32,
     /// Short hash that stands for the machine.
     pub host: String,
-    /// What its CPUs are.
+    /// The model of its CPUs.
     pub cpu: String,
     /// Cores that trials may use.
     pub cores: usize,
@@ -89,7 +89,7 @@ pub struct Record {
     pub begun_at: String,
     /// Commit of the checkout.
     pub checkout: Commit,
-    /// What older runners said that it would take, in seconds.
+    /// The duration that older runners estimated, in seconds.
     #[serde(default, skip_serializing)]
     pub announced_s: Option<u64>,
     /// Steps that are done, in their order.
@@ -137,7 +137,7 @@ impl Record {
         write().with_context(|| format!("{} cannot be written", path.display()))
     }
 
-    /// What a step made, if it is done.
+    /// Returns the name of what a step made, if it is done.
     pub(crate) fn made(&self, step: Step) -> Option<&str> {
         self.steps
             .iter()

@@ -17,7 +17,7 @@ use crate::stop::Stop;
 const FILE: &str = "experiments.toml";
 
 impl Definition {
-    /// What measures it.
+    /// Returns the command that measures it.
     pub(crate) fn command(&self) -> String {
         format!("cargo runner sweep --experiment {}", self.name)
     }
@@ -33,7 +33,7 @@ impl Definition {
     ) -> Result<Vec<Load>> {
         let names = catalogue::names();
         let picked = pick_grouped("--workloads", "workload", workloads, &catalogue::known())?;
-        // What is set for a workload that the command line leaves out means nothing.
+        // A parameter of a workload that the command line leaves out has no effect.
         let is_left_out = |key: &str| {
             let of = key.split_once('.').map(|(workload, _)| workload);
             of.is_some_and(|of| names.contains(&of) && !picked.contains(&of))
@@ -81,7 +81,7 @@ fn bare(key: &str) -> &str {
 /// The rows of the file.
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
-    /// What a sweep starts from if no experiment is named.
+    /// The rows from which a sweep starts if no experiment is named.
     pub(crate) presets: Vec<Definition>,
     /// For one table or figure each.
     pub(crate) experiments: Vec<Definition>,

@@ -11,7 +11,7 @@ use crate::plan::FREQUENCY_HEADING as HEADING;
 /// Where and how the frequency is set.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct FrequencyOptions {
-    /// What writes the settings; `auto` takes the first that is permitted [default: auto]
+    /// Backend that writes the settings; `auto` takes the first that is permitted [default: auto]
     #[arg(long, value_enum, value_name = "BACKEND", help_heading = HEADING)]
     frequency_backend: Option<Choice>,
     /// File that keeps the original settings until they are restored [default: one per host in

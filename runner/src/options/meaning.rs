@@ -1,5 +1,5 @@
-//! What the options of a sweep mean: they lie over a row of experiments.toml, and together with
-//! branches and the host they make what is asked.
+//! Resolves the options of a sweep: they override a row of experiments.toml, and together with
+//! branches and the host they make the request.
 
 use anyhow::{Context as _, Result, bail};
 use protocol::{Placement, WholeProgram};
@@ -17,8 +17,8 @@ use crate::plan::{
 };
 use crate::stop::Stop;
 
-/// What the command line asks, checked against branches, catalogue and host; of branches from
-/// elsewhere than branches.toml, all are meant.
+/// Returns the request of the command line, checked against branches, catalogue and host. Branches
+/// from elsewhere than branches.toml are all requested.
 pub(crate) fn asked(
     project: &Project,
     elsewhere: Option<&Config>,
@@ -161,7 +161,8 @@ fn threads(
         return selection::threads(list, Host::default().cores().unwrap_or(cpus), cpus);
     };
     let mut threads = selection::threads(list, machine.cores, machine.cpus())?;
-    // What is typed runs, though threads share cores then; of a row's list what has CPUs.
+    // Typed thread counts all run, even if threads then share CPUs; of a row's list, only the
+    // counts for which the machine has CPUs.
     let is_typed = selection.definition.threads.is_some();
     threads.retain(|&threads| is_typed || threads <= machine.cpus());
     Ok(threads)
@@ -277,8 +278,8 @@ pub(crate) fn builds(asked: &Asked, branches: &[Branch]) -> Vec<Branch> {
     branches.iter().cloned().chain(asked_for).collect()
 }
 
-/// What holds where the command line says nothing: the row of an experiment, or of a preset, whose
-/// name is told.
+/// Returns the row that holds where the command line says nothing: of an experiment, or of a
+/// preset, with the preset's name.
 fn start(project: &Project, selection: &Selection) -> Result<(Option<String>, Definition)> {
     let rows = experiments::read(project.checkout.root())?;
     if let Some(name) = &selection.experiment {

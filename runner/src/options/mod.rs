@@ -73,7 +73,7 @@ impl ListFormat {
     }
 }
 
-/// What selects a sweep.
+/// The options that select a sweep.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Selection {
     /// Starting point: smoke, quick, full or simulated; the options below override it [default:

@@ -57,7 +57,7 @@ impl Project {
             .with_context(|| format!("the folder of {} cannot be found", self.config.display()))
     }
 
-    /// What a command must be given to find this sweep: its name, or its path where it lies
+    /// Returns the word by which a command finds this sweep: its name, or its path where it lies
     /// elsewhere than in the checkout's folder of sweeps.
     pub(crate) fn reference_to(&self, sweep: &SweepDir) -> String {
         let is_at_home = sweep

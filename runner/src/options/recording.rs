@@ -20,7 +20,7 @@ pub(crate) fn read(path: &Path, called: &str) -> Result<(Recording, Tree), Stop>
     read().map_err(|error| told(called, &error))
 }
 
-/// What to say of a fault of a recording.
+/// Returns the error for a fault of a recording.
 pub(crate) fn told(called: &str, error: &Error) -> Stop {
     let text = format!("{called}: {error}");
     match error {

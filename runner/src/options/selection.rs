@@ -216,8 +216,8 @@ fn read_input(path: &Path, picked: &[&Description]) -> Result<Input> {
             path.display()
         ))
     })?;
-    // The other kinds of files are read by programs, once there is one. What none of them reads is
-    // known by its beginning.
+    // Other kinds of files are read by the programs, once they are built. A file that no program
+    // reads is recognised by its first bytes.
     if picked.iter().any(|description| description.name == REPLAY) {
         recording::read(path, &format!("--input {}", path.display()))?;
     } else {
@@ -262,8 +262,8 @@ fn check_beginning(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The instance file as a trial's process must be given it, wherever the runner was started. What
-/// an earlier run was given lies below the checkout at `root`, or is `given` again.
+/// Returns the path of the instance file for a trial's process, wherever the runner was started.
+/// The file of an earlier run lies below the checkout at `root`, or is `given` again.
 pub(crate) fn input_for_trials(
     input: &Input,
     root: &Path,

@@ -1,4 +1,4 @@
-//! What words on the command line mean, and which are refused.
+//! Tests of the words on the command line: what they mean, and which are refused.
 
 use super::*;
 use crate::config::pick::pick;

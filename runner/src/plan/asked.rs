@@ -1,4 +1,4 @@
-//! What a sweep asks: everything that defines it, apart from the binaries.
+//! The request of a sweep: everything that defines it, apart from the binaries.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use crate::text::words::count;
 /// The parameter of a load that says which price is another than in the machine's file.
 pub const PRICE: &str = "price";
 
-/// What a sweep varies around a program, its load and its threads.
+/// The conditions that a sweep varies around a program, its load and its threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Regime {
     /// How the CPU frequency is treated.
@@ -77,7 +77,7 @@ impl Load {
     }
 }
 
-/// What an experiment draws; the analysis has a function for each.
+/// The figure that an experiment draws; the analysis has a function for each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Figure {
@@ -109,7 +109,7 @@ pub enum Figure {
 pub struct AskedMachine {
     /// Name of its file, without `.toml`.
     pub name: String,
-    /// What it stands for.
+    /// Its title, which names the hardware that it stands for.
     pub title: String,
     /// Its cores.
     pub cores: usize,
@@ -118,7 +118,7 @@ pub struct AskedMachine {
     pub hardware_threads: Option<usize>,
     /// SHA-256 of its file, and of the one that its prices are in, if that is another.
     pub sha256: String,
-    /// What a unit that a workload charges takes, in nanoseconds, by workload.
+    /// The cost of a unit of work, in nanoseconds, by workload.
     pub charges_ns: BTreeMap<String, f64>,
 }
 
@@ -168,7 +168,7 @@ pub struct Asked {
     /// The simulated machine that takes the host's place; left out on hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<AskedMachine>,
-    /// What is counted beside the times; left out if nothing is.
+    /// The counts beside the times; left out if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instrument: Option<Instrument>,
     /// The program of the user that is its workload; of its folder, only the name.
@@ -266,7 +266,7 @@ impl Asked {
         }
     }
 
-    /// What stands before a heading: which simulated machine it is about; nothing on hosts.
+    /// Returns the beginning of a heading: the simulated machine that it is about; empty on hosts.
     pub(crate) fn heading(&self) -> String {
         self.machine
             .as_ref()
@@ -329,7 +329,7 @@ impl Asked {
         })
     }
 
-    /// What branches are to be built with.
+    /// Returns the programs that branches are to be built with.
     pub(crate) fn programs(&self) -> Programs {
         Programs::with(self.workloads.iter().map(|load| load.workload.as_str()))
     }

@@ -1,5 +1,5 @@
-//! What a sweep measures, in words: a row of `experiments.toml`, options of the command line, and
-//! what a manifest keeps of the row.
+//! The definition of a sweep, in words: a row of `experiments.toml`, options of the command line,
+//! and the part of the row that a manifest keeps.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::asked::{Figure, Mode};
 
-/// What a sweep measures, in words. What one definition leaves out, another says (see
+/// The definition of a sweep, in words. One definition fills the gaps of another (see
 /// `Definition::over`).
 #[derive(Clone, Debug, Default, PartialEq, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all(deserialize = "kebab-case"))]
@@ -17,13 +17,13 @@ pub struct Definition {
     /// Its name on the command line.
     #[arg(skip)]
     pub name: String,
-    /// What it is for, in one line.
+    /// Its purpose, in one line.
     #[arg(skip)]
     pub shows: String,
     /// Where it was published.
     #[arg(skip)]
     pub source: String,
-    /// What is drawn.
+    /// The figure that is drawn.
     #[arg(skip)]
     pub figure: Figure,
     /// Parameters that mean nothing to the sequential program.
@@ -109,7 +109,7 @@ pub struct Definition {
 pub(crate) const FREQUENCY_HEADING: &str = "CPU frequency";
 
 impl Definition {
-    /// What this says, and where it says nothing, what `base` says.
+    /// Fills the gaps of this definition from `base`.
     pub(crate) fn over(self, base: Self) -> Self {
         Self {
             branches: self.branches.or(base.branches),
@@ -128,7 +128,7 @@ impl Definition {
         }
     }
 
-    /// What a sweep keeps of its row: the rest is in the sweep's own values.
+    /// Returns the part of its row that a sweep keeps: the rest is in the sweep's own values.
     pub(crate) fn kept(&self) -> Self {
         Self {
             name: self.name.clone(),
@@ -174,7 +174,7 @@ pub enum PlacementChoice {
 }
 
 impl PlacementChoice {
-    /// What it stands for.
+    /// Returns the placements that it stands for.
     pub(crate) fn placements(self) -> Vec<Placement> {
         match self {
             Self::Free => vec![Placement::Free],
@@ -200,7 +200,7 @@ pub enum ModeChoice {
 }
 
 impl ModeChoice {
-    /// What it stands for; `can_fix` says whether the host can hold a frequency.
+    /// Returns the modes that it stands for; `can_fix` says whether the host can hold a frequency.
     pub(crate) fn modes(self, can_fix: impl FnOnce() -> bool) -> Vec<Mode> {
         match self {
             Self::Dynamic => vec![Mode::Dynamic],

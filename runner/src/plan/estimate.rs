@@ -32,7 +32,8 @@ pub(crate) fn of(asked: &Asked, plan: &Plan) -> Duration {
         .fold(Duration::ZERO, Duration::saturating_add)
 }
 
-/// What the parameters say, else what the sizes are made for (see [`Size`]), on one core.
+/// Estimates an iteration on one core, by the parameters, or else by the design of the sizes (see
+/// [`Size`]).
 fn iteration(load: &Load) -> Duration {
     let by_parameters = || {
         let (workload, values) = load.resolved()?;

@@ -21,10 +21,10 @@ use crate::system::digest;
 /// Folder of the machines in a checkout.
 const FOLDER: &str = "machines";
 
-/// What workloads charge, in a checkout.
+/// The file of the costs that workloads charge, in a checkout.
 const CHARGES: &str = "workloads/charges.toml";
 
-/// What they charge to the machine [`here::NAME`].
+/// The file of the costs that they charge to the machine [`here::NAME`].
 const CHARGES_HERE: &str = "workloads/charges-here.toml";
 
 /// Names a folder in which the two files of this host lie instead, for tests: they must not touch
@@ -225,7 +225,7 @@ fn scaled(load: &Load) -> Option<ScaledPrice> {
     })
 }
 
-/// What units cost, from the text of a file that is called `from` in errors.
+/// Reads the cost of each unit from a file's text. Errors call that file `from`.
 pub(crate) fn charges(from: &str, text: &str) -> Result<BTreeMap<String, Charge>> {
     let charges: BTreeMap<String, Charge> =
         toml::from_str(text).map_err(|error| ConfigError::of_parser(from, text, &error))?;
@@ -283,7 +283,7 @@ pub fn workloads(list: &str) -> Result<String> {
     Ok(kept.join(","))
 }
 
-/// What a trial's process gets.
+/// Returns the simulated machine for a trial's process.
 pub(crate) fn request(root: &Path, asked: &Asked, trial: &Trial<'_>) -> Option<MachineRequest> {
     let machine = asked.machine.as_ref()?;
     let is_twin = asked.twin_name().as_deref() == Some(trial.branch);
@@ -304,7 +304,7 @@ pub(crate) fn request(root: &Path, asked: &Asked, trial: &Trial<'_>) -> Option<M
     })
 }
 
-/// What a build is asked with before anything is measured.
+/// Returns the simulated machine on which a build is checked before anything is measured.
 pub(crate) fn first_request(root: &Path, asked: &Asked) -> Option<MachineRequest> {
     let machine = asked.machine.as_ref()?;
     let file = file(root, &machine.name);
@@ -335,7 +335,7 @@ pub(crate) fn binaries(
     binaries
 }
 
-/// What stands for the machine in folder names: a simulated one's name, or the host's hash.
+/// Returns the machine's part of folder names: a simulated one's name, or the host's hash.
 pub(crate) fn host_id(asked: &Asked) -> String {
     asked
         .machine
@@ -343,7 +343,7 @@ pub(crate) fn host_id(asked: &Asked) -> String {
         .map_or_else(|| Host::default().id(), |machine| machine.name.clone())
 }
 
-/// What `host.json` holds.
+/// Returns the content of `host.json`.
 pub(crate) fn host_facts(asked: &Asked) -> Value {
     match &asked.machine {
         None => Host::default().facts(),

@@ -1,8 +1,8 @@
-//! What runs when: from what was asked to an ordered list of trials. Pure, so that `--resume` can
-//! recompute it from the manifest and a test can look at it.
+//! Turns a request into an ordered list of trials. Pure, so that `--resume` can recompute it from
+//! the manifest and a test can look at it.
 //!
-//! A plan of many trials is small: two bytes for each, and a few for each block. What a trial is in
-//! full is put together when it is looked at.
+//! A plan of many trials is small: two bytes for each, and a few for each block. The full
+//! description of a trial is put together when it is looked at.
 
 mod asked;
 mod definition;
@@ -48,7 +48,7 @@ pub struct Trial<'a> {
     pub layout: usize,
 }
 
-/// What trials have in common that differ in branch, regime or replicate only.
+/// The part that trials share if they differ only in branch, mode, placement or replicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Kind {
     /// Index into [`Asked::workloads`].
@@ -62,7 +62,7 @@ pub struct Kind {
 /// The trials of a sweep in the order in which they run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// Whatever trials run under: branches, the twin, instrumented builds.
+    /// The names under which trials run: branches, the A/A control, instrumented builds.
     names: Vec<Name>,
     /// Number of layouts that trials take turns with.
     layouts: u32,
@@ -91,7 +91,7 @@ struct Block {
     /// Index into [`Plan::kinds`].
     kind: u32,
     replicate: u32,
-    /// Index into [`Plan::regimes`].
+    /// Index into the plan's list of modes and placements.
     regime: u8,
     /// Where its trials begin in [`Plan::order`].
     first: u32,
@@ -204,7 +204,7 @@ impl Plan {
 struct Cell<'a> {
     schema: u32,
     branch: &'a str,
-    /// What the binary is (its hash once built, its source before).
+    /// Identity of the binary: its hash once built, its source before.
     identity: &'a str,
     program: Program,
     workload: &'a str,
@@ -263,8 +263,8 @@ pub fn order(asked: &Asked, identities: &BTreeMap<String, String>) -> Plan {
         plan,
         random: ChaCha8Rng::seed_from_u64(asked.seed),
     };
-    // Indices of the regimes of each mode: nothing has to be set for a placement, so those take
-    // turns freely.
+    // Indices of the configurations of each mode: nothing has to be set for a placement, so the
+    // placements take turns freely.
     let by_mode: Vec<Vec<u8>> = asked
         .modes
         .iter()
@@ -306,8 +306,8 @@ struct Draft {
 }
 
 impl Draft {
-    /// Adds a block for each of `kinds` in each of `regimes`, in random order, with what `names`
-    /// says in random order.
+    /// Adds a block for each of `kinds` in each configuration, in random order, with the names that
+    /// `names` gives, in random order.
     fn visit<'a>(
         &mut self,
         kinds: &[u32],

@@ -34,9 +34,9 @@ pub struct Manifest {
     pub command_line: Vec<String>,
     /// All that defines the trials, apart from the binaries.
     pub asked: Asked,
-    /// Branches with their receipts, in the order of `branches.toml`.
+    /// Branches with their build provenance, in the order of `branches.toml`.
     pub branches: Vec<MeasuredBranch>,
-    /// Instrumented builds with their receipts; left out if there are none.
+    /// Instrumented builds with their build provenance; left out if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instrumented: Vec<MeasuredBranch>,
     /// Whether the branches were named on the command line (`compare`), so that `branches.toml` has
@@ -48,7 +48,7 @@ pub struct Manifest {
     /// The part of the plan that this sweep is; left out if it is all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
-    /// What this sweep was merged from; left out if it was not.
+    /// The sweeps from which this one was merged; left out if it was not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shards: Vec<MergedShard>,
     /// Compiler and flags, the same for all branches.
@@ -86,7 +86,7 @@ pub struct MeasuredBranch {
     pub source: Source,
     /// Whether it is the baseline.
     pub baseline: bool,
-    /// What its author expected before the sweep.
+    /// The hypothesis of its author before the sweep.
     pub hypothesis: String,
     /// The same in a form that the analysis checks; left out if there is none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -97,7 +97,7 @@ pub struct MeasuredBranch {
     pub build_error: Option<String>,
 }
 
-/// What a binary is.
+/// The build provenance of a binary.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Receipt {
@@ -114,7 +114,7 @@ pub struct Receipt {
     /// of other sources.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree_sha256: Option<String>,
-    /// What the binary said it is.
+    /// The variant that the binary itself reports.
     pub variant: String,
     /// SHA-256 of the binary.
     pub binary_sha256: String,
@@ -138,7 +138,8 @@ pub struct Toolchain {
     pub profile: String,
     /// Environment variables that change code generation, with their values.
     pub flags: BTreeMap<String, String>,
-    /// What Cargo's configuration files say about code: by file, each table or key as TOML.
+    /// The settings of Cargo's configuration files that change code: by file, each table or key as
+    /// TOML.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cargo_config: BTreeMap<String, String>,
     /// SHA-256 of the checkout's `Cargo.lock`, which all branches share.
@@ -259,7 +260,7 @@ pub(crate) fn sweep_name(created_at: Timestamp, host: &str, checkout: &Commit) -
     )
 }
 
-/// What a cell is known by: the binary, or, where there is none, the source that gave none.
+/// Returns the identity of each branch in a cell: its binary, or its source if the build failed.
 pub(crate) fn identities<'a>(
     builds: impl IntoIterator<Item = &'a MeasuredBranch>,
 ) -> BTreeMap<String, String> {

@@ -1,6 +1,6 @@
 //! A sweep's folder and its files. Here is one line of `trials.jsonl`. Times are integers in
-//! nanoseconds (`_ns`), sizes in bytes (`_bytes`). What the host does not show is null or left out,
-//! and what is younger than a sweep is left out there.
+//! nanoseconds (`_ns`), sizes in bytes (`_bytes`). Values that the host does not show are null or
+//! left out. Fields younger than a sweep are left out there.
 
 pub(crate) mod manifest;
 pub(crate) mod schema;
@@ -37,7 +37,7 @@ pub enum Ending {
     WrongAnswer,
     /// The request asks for what the workload does not have.
     Refused,
-    /// What it printed is not what the protocol says.
+    /// Its output does not follow the protocol.
     BadOutput,
     /// Its branch could not be built.
     BuildFailed,
@@ -54,7 +54,7 @@ pub struct Record {
     pub schema: u32,
     /// Hash of cell and replicate; occurs once in a finished sweep.
     pub trial: Id,
-    /// Hash of the cell's definition, the branch's source and receipt included.
+    /// Hash of the cell's definition, the branch's source and build provenance included.
     pub cell: Id,
     /// Number of the trial within its cell, from 0.
     pub replicate: u32,
@@ -97,7 +97,7 @@ pub struct Record {
     pub stderr_tail: Option<String>,
     /// As the binary's rayon-core named it.
     pub variant: Option<String>,
-    /// What was checked.
+    /// The answer that was checked.
     pub answer: Option<String>,
     /// Unit of `work_units`, plural.
     pub work_unit: Option<String>,
@@ -106,7 +106,7 @@ pub struct Record {
     pub iterations: Vec<Iteration>,
     /// Of the whole process.
     pub usage: Option<Usage>,
-    /// What else the workload measures, by name.
+    /// Other measurements of the workload, by name.
     pub metrics: BTreeMap<String, Metric>,
     /// Load average over one minute, before the trial.
     pub load_before: Option<f64>,

@@ -220,8 +220,8 @@ impl SweepDir {
         Records::open(self.trials())
     }
 
-    /// Opens the trials for appending and keeps everybody else out until it is dropped. What a
-    /// killed run left of its last line is set aside first.
+    /// Opens the trials for appending and locks them against other processes until it is dropped.
+    /// The torn last line of a killed run is set aside first.
     pub(crate) fn appender(&self) -> Result<Appender> {
         Appender::open(&self.path)
     }
@@ -281,7 +281,7 @@ pub(crate) fn check_parent(parent: &Path) -> Result<()> {
     })
 }
 
-/// An error without the made-up name of a temporary file, which says nothing to anybody.
+/// Returns an error without the random name of a temporary file, which helps no reader.
 fn without_path(error: &io::Error) -> String {
     let text = error.to_string();
     text.split_once(" at path ")

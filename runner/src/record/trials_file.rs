@@ -97,7 +97,7 @@ fn unpack(folder: &Path) -> io::Result<()> {
     whole_file::sync_folder(folder)
 }
 
-/// What a file of this name says, compressed or not, if this is its content.
+/// Returns the text of a file of this name and content, compressed or not.
 pub(crate) fn unpacked<'a>(
     path: &Path,
     content: impl Read + Send + 'a,
@@ -111,7 +111,7 @@ pub(crate) fn unpacked<'a>(
     })
 }
 
-/// What a file of records says, compressed or not.
+/// The text of a file of records, compressed or not.
 pub struct Text(Box<dyn Read + Send>);
 
 impl Text {
@@ -268,8 +268,8 @@ impl Iterator for Records {
     }
 }
 
-/// What to say of a file of a sweep that cannot be opened: one that is not there was taken out of
-/// the sweep, and everything else is the machine's refusal.
+/// Returns the error for a file of a sweep that cannot be opened. A missing file was taken out of
+/// the sweep; any other reason is the machine's refusal.
 pub(crate) fn unopened(path: &Path, purpose: &str, error: &io::Error) -> Stop {
     let text = format!("{} cannot be {purpose}: {error}", path.display());
     if error.kind() == ErrorKind::NotFound || is_no_file_of_text(error) {
@@ -344,8 +344,8 @@ pub struct Appender {
 }
 
 impl Appender {
-    /// Opens the records of a folder and keeps everybody else out until this is dropped. What a
-    /// killed run left of its last line is set aside first.
+    /// Opens the records of a folder and locks them against other processes until this is dropped.
+    /// The torn last line of a killed run is set aside first.
     pub(crate) fn open(folder: &Path) -> Result<Self> {
         let lock = lock(folder)?;
         let path = folder.join(PLAIN);
@@ -444,8 +444,8 @@ fn lock(folder: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// What stands after the last line end: nothing, unless it was torn. After a loss of power that may
-/// be much, so each part is read once to find where it begins, and once more as a whole.
+/// Returns the text after the last line end: empty, unless the line was torn. After a loss of power
+/// it may be long, so each part is read once to find where it begins, and once more as a whole.
 fn last_line(file: &mut (impl Read + Seek)) -> io::Result<Vec<u8>> {
     /// Longer than most records.
     const STEP: u64 = 1 << 14;

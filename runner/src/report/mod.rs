@@ -1,4 +1,4 @@
-//! What is told of records: how far a sweep got, pages, and what the analysis makes of them.
+//! Reports on records: how far a sweep got, pages, and the results of the analysis.
 
 pub(crate) mod page;
 pub mod summary;

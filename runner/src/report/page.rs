@@ -1,5 +1,5 @@
-//! What `compare` prints around the table: title, host, versions, and the command that repeats it;
-//! all that somebody else needs to believe it.
+//! The text that `compare` prints around the table: title, host, versions, and the command that
+//! repeats it; all that another reader needs to believe it.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use crate::record::manifest::{Manifest, MeasuredBranch};
 use crate::text::table::{Format, json, wrapped};
 use crate::text::words::count;
 
-/// What is printed around the table: [`Self::head`] before it, and then the rest.
+/// The text around the table: [`Self::head`] before it, and then the rest.
 #[derive(Debug)]
 pub(crate) struct Page<'a> {
     /// The sweep it is of.
@@ -29,7 +29,7 @@ pub(crate) struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// What comes before the table; nothing where the page is data.
+    /// Returns the text before the table; empty where the page is data.
     pub(crate) fn head(manifest: &Manifest, format: Format) -> String {
         match format {
             Format::Csv | Format::Json => String::new(),
@@ -38,8 +38,8 @@ impl Page<'_> {
         }
     }
 
-    /// What comes below the table in lines of so many columns, or the whole page where it is data;
-    /// ends with a line end. Rows alone have no place for it.
+    /// Returns the text below the table in lines of so many columns, or the whole page where it is
+    /// data; ends with a line end. CSV has no place for the text.
     pub(crate) fn text(&self, format: Format, columns: Option<usize>) -> Result<String> {
         match format {
             Format::Csv => Ok(String::new()),
@@ -132,7 +132,7 @@ impl Page<'_> {
     }
 }
 
-/// What a sweep's `host.json` says of the machine, in one line.
+/// Describes the machine of a sweep's `host.json` in one line.
 pub(crate) fn host_line(host: &Value, asked: &Asked) -> String {
     let text = |pointer: &str| host.pointer(pointer).and_then(Value::as_str);
     let mut words = vec![text("/cpu/model_name").unwrap_or("unknown CPU").to_owned()];

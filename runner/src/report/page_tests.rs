@@ -1,4 +1,4 @@
-//! The page on a made-up sweep: nothing is left out, and nothing is added.
+//! The page on a synthetic sweep: nothing is left out, and nothing is added.
 
 use super::*;
 use crate::config::Source;

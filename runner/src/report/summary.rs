@@ -1,5 +1,5 @@
 //! How far a sweep got: counts of its trials, and whether they give the answers that they should.
-//! What the trials show, the analysis says.
+//! The analysis says what the trials show.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,8 +8,8 @@ use protocol::Program;
 use crate::plan::Asked;
 use crate::record::{Ending, Record};
 
-/// What the runner itself must know of a sweep's records, for its exit code and its last lines.
-/// Records are added one after the other and not kept.
+/// The counts of a sweep's records that the runner itself needs, for its exit code and its last
+/// lines. Records are added one after the other and not kept.
 #[derive(Debug)]
 pub struct Summary {
     asked: Asked,

@@ -1,4 +1,4 @@
-//! What a person sees while builds and trials go on, on standard error.
+//! Shows people the progress of builds and trials, on standard error.
 
 use std::collections::HashSet;
 use std::io::IsTerminal as _;
@@ -215,7 +215,7 @@ impl Watch for Progress {
     }
 }
 
-/// What a sweep is: its size in one line.
+/// Describes the size of a sweep in one line.
 pub(crate) fn headline(asked: &Asked, trials: usize) -> String {
     let mut workloads: Vec<&str> = asked
         .workloads

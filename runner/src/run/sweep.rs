@@ -20,12 +20,12 @@ use crate::plan::{Asked, Load, Mode, Plan, Trial};
 use crate::record::{Ending, FreqState, Record};
 use crate::system::id::Id;
 
-/// What is to be run.
+/// The work of one run of a sweep.
 #[derive(Debug)]
 pub struct Job<'a> {
     /// The checkout, in which machines lie.
     pub root: &'a Path,
-    /// What was asked.
+    /// The request.
     pub asked: &'a Asked,
     /// Its order.
     pub plan: &'a Plan,
@@ -51,7 +51,7 @@ pub struct Surroundings<'a> {
     pub watch: &'a mut dyn Watch,
     /// Whether somebody asked to stop.
     pub is_interrupted: &'a dyn Fn() -> bool,
-    /// What can change from trial to trial.
+    /// The sensors, which are read beside every trial.
     pub gauges: &'a Gauges,
 }
 
@@ -63,7 +63,7 @@ pub trait Watch {
     fn end(&mut self, record: &Record);
 }
 
-/// What a run did.
+/// The results of a run: its counts and times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Trials run.
@@ -95,7 +95,7 @@ pub fn run(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
         return side_by_side(job, around);
     }
     let tally = run_trials(job, around);
-    // Whatever ended the trials: the host gets its frequency back.
+    // The host gets its frequency back, even if the trials ended with an error.
     let left = around.frequency.leave();
     let tally = tally?;
     left?;
@@ -145,9 +145,9 @@ fn run_trials(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
     Ok(tally)
 }
 
-/// The trials of a simulated machine: as many at a time as there are [`Surroundings::trials`],
-/// since nothing that else runs on the host changes them. Records are kept in the order in which
-/// trials end.
+/// Runs the trials of a simulated machine side by side, one on each of `around.trials`, since
+/// nothing else that runs on the host changes them. Records are kept in the order in which trials
+/// end.
 fn side_by_side(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
     let started = Instant::now();
     let mut tally = Tally::default();
@@ -245,7 +245,7 @@ fn timed<T>(sum: &mut Duration, work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// What was so just before the trial.
+/// The time and the sensors just before the trial.
 #[derive(Clone, Copy)]
 struct Before {
     started_at: Timestamp,

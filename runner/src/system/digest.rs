@@ -1,4 +1,4 @@
-//! SHA-256 in hexadecimal: receipts of binaries, identities of folders.
+//! SHA-256 in hexadecimal: build provenance of binaries, identities of folders.
 
 use std::io;
 use std::path::{Path, PathBuf};

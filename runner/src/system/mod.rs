@@ -1,4 +1,4 @@
-//! What the runner asks of the operating system: files that are whole or not there, locks, processes
+//! The runner's use of the operating system: files that are whole or not there, locks, processes
 //! that end, and digests of files.
 
 pub(crate) mod digest;

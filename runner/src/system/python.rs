@@ -105,8 +105,8 @@ impl Python {
     }
 }
 
-/// What the step prints goes to standard error, where people look. It holds the lock as long as it
-/// runs, even if this process is killed.
+/// Runs a step whose output goes to standard error, where people look. The step holds the lock as
+/// long as it runs, even if this process is killed.
 fn step(command: &mut Command, lock: &File, remedy: impl Fn() -> String) -> Result<()> {
     command.stdout(std::io::stderr());
     match holding(command, lock)?.status() {

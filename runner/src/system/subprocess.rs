@@ -13,12 +13,12 @@ use rustix::process::{
 
 use crate::system::interrupt::{self, Watched};
 
-/// What is read of standard output; a process that prints more is cut off.
+/// Bytes that are read of standard output; a process that prints more is cut off.
 const STDOUT_LIMIT: u64 = 64 << 20;
 /// How long a new binary may be open for writing. A guess: a child closes what it inherited within
 /// a millisecond.
 const BUSY_FOR: Duration = Duration::from_secs(2);
-/// What is kept of the end of standard error.
+/// Bytes that are kept of the end of standard error.
 const STDERR_KEPT: usize = 64 << 10;
 
 /// The longest that a process may take.
@@ -26,8 +26,8 @@ const STDERR_KEPT: usize = 64 << 10;
 pub enum Limit {
     /// From its start.
     Wall(Duration),
-    /// What it and its threads keep CPUs for, rounded up to whole seconds: however busy the host
-    /// is, it gets as far.
+    /// CPU time of the process with its threads, rounded up to whole seconds: it gets as far on a
+    /// busy host as on an idle one.
     Cpu(Duration),
 }
 
@@ -74,7 +74,7 @@ pub fn run(command: &mut Command, input: &[u8], limit: Option<Limit>) -> io::Res
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let stdout = thread::spawn(move || {
         let mut text = Vec::new();
-        // What could be read until an error is judged like any other output.
+        // Output that was read before an error is treated like any other.
         let _ = stdout.map(|pipe| pipe.take(STDOUT_LIMIT).read_to_end(&mut text));
         text
     });

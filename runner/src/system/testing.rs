@@ -1,4 +1,4 @@
-//! What unit tests share.
+//! Helpers that unit tests share.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,7 +19,7 @@ pub(crate) fn script(folder: &Path, text: &str) -> PathBuf {
     script
 }
 
-/// A made-up tree in the place of `/`.
+/// A mock tree in the place of `/`.
 pub(crate) struct MadeUp(tempfile::TempDir);
 
 impl MadeUp {

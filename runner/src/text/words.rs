@@ -7,8 +7,8 @@ use console::Term;
 
 use crate::text::table::{plain, wrapped};
 
-/// Says something on standard error, in lines that fit where that is a terminal. Whatever it quotes
-/// is printed as `plain` text.
+/// Says something on standard error, in lines that fit where that is a terminal. Its quotes are
+/// printed as `plain` text.
 pub fn tell(text: &str) {
     let text = &plain(text);
     let columns = if std::io::stderr().is_terminal() {
@@ -17,7 +17,7 @@ pub fn tell(text: &str) {
         None
     };
     let text = columns.map_or_else(|| text.clone(), |(_, width)| fitting(text, width.into()));
-    // What is measured is worth more than what is said of it: nobody may listen.
+    // A closed standard error must not end a sweep: measurements are worth more than messages.
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 

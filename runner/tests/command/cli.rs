@@ -1,4 +1,4 @@
-//! What a person reads when something is wrong, and the exit code that a script reads.
+//! The messages that a person reads when something is wrong, and the exit codes for scripts.
 
 use std::fs;
 use std::path::Path;
@@ -537,7 +537,7 @@ fn a_second_sweep_on_the_same_host_is_refused() {
         std::process::id()
     );
     sweep.assert().code(4).stderr(contains(who));
-    // What is wrong with the command line is told all the same.
+    // Mistakes on the command line are reported all the same.
     for (arguments, told) in [
         (&["sweep", "--threads", "-1"][..], "`-1` is no thread count"),
         (

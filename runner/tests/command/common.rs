@@ -1,4 +1,4 @@
-//! What the tests of the command share.
+//! Helpers that the tests of the command share.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ pub(crate) fn runner(temporary: &Path) -> Command {
     command
 }
 
-/// What comes of `cargo runner` with these arguments.
+/// Runs `cargo runner` with these arguments.
 pub(crate) fn run(folder: &TempDir, arguments: &[&str]) -> Assert {
     runner(folder.path()).args(arguments).assert()
 }

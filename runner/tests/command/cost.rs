@@ -1,4 +1,4 @@
-//! What many trials cost the tool in memory: bytes for each, counted and not guessed.
+//! The memory that many trials cost the tool: bytes for each, counted and not guessed.
 
 #[path = "../../../workloads/src/counted.rs"]
 mod counted;

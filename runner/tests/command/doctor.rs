@@ -1,4 +1,4 @@
-//! What the doctor finds on made-up hosts: each has one fault, and that one is found.
+//! The doctor on mock hosts: each has one fault, and the doctor finds that one.
 
 use std::fs;
 
@@ -422,7 +422,7 @@ fn a_quota_of_a_group_around_is_told_with_the_count_of_that_group() {
     assert_finds(&changes, Severity::Unfit, "quota", seen);
 }
 
-/// What no file says is listed as unknown, and the clause that calls it in order is missing.
+/// Checks that a fact without a file is listed as unknown, and not as in order.
 #[track_caller]
 fn assert_unknown(changes: &[(&str, &str)], what: &str, in_order: &str) {
     let whole = diagnose(&[]).in_order;
@@ -921,7 +921,7 @@ fn cpus_that_no_policy_has_are_not_said_to_be_in_order() {
     }
 }
 
-/// What no kernel says in a file of numbers, lists or words.
+/// Texts that no kernel writes into a file of numbers, lists or words.
 const NONSENSE: [&str; 9] = [
     "",
     "garbage",

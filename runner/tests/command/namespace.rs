@@ -1,4 +1,4 @@
-//! Scripts in a mount namespace of their own, where they may lay made-up folders over the system's.
+//! Scripts in a mount namespace of their own, where they may lay mock folders over the system's.
 
 use std::io::Write as _;
 use std::path::Path;

@@ -23,7 +23,7 @@ fn runner(folder: &Path) -> Command {
 
 fn quick(folder: &Path) -> Command {
     let mut command = runner(folder);
-    // Whoever runs the tests may be called by a word of the records.
+    // The name of the user who runs the tests may be a word of the records.
     let words = ["USER", "LOGNAME", "SUDO_USER", "HOSTNAME", "EMAIL"];
     for word in words {
         command.env_remove(word);
@@ -88,7 +88,7 @@ fn interrupted_it_goes_on_and_what_it_packs_is_taken_once_elsewhere() {
     for line in lines {
         told += &(line.unwrap() + "\n");
         if told.contains("\n[4 of 7]") && !told.contains("goes on with `") {
-            // What is in that step now, builds or trials, is ended.
+            // The interrupt ends the running work of that step, builds or trials.
             let _ = kill_process(Pid::from_child(&child), Signal::INT);
         }
     }

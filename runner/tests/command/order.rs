@@ -1,4 +1,4 @@
-//! What runs when, seen by a fake in the place of the processes.
+//! The order of trials, seen by a fake in the place of the processes.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;

@@ -80,7 +80,7 @@ fn show(folder: &Path, words: &[&str]) -> Assert {
         .assert()
 }
 
-/// What the program forks: 7 joins, and one in each of 4 spawned jobs; the broadcast's share is
+/// The forks of the program: 7 joins, and one in each of 4 spawned jobs; the broadcast's share is
 /// another one.
 const FORKS: &str = "11 joins, 1 scopes, 1 broadcasts, 5 spawned jobs, 1 installs";
 

@@ -48,7 +48,7 @@ fn the_fixed_frequency_of_a_machine_is_its_own_and_not_what_this_host_can_hold()
         .stdout(is_match("frequency +fixed\n").unwrap());
 }
 
-/// What of the checkout a plan on the simulated machine of this file reads.
+/// A copy of the files of the checkout that a plan on the simulated machine of this file reads.
 fn checkout_with(machine: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for file in [
@@ -149,7 +149,7 @@ fn tree(dependencies: &str, source: &str) -> tempfile::TempDir {
     folder
 }
 
-/// What a sweep of this working tree on a simulated machine says.
+/// Runs a sweep of this working tree on a simulated machine.
 fn sweep_of(tree: &Path) -> Assert {
     let folder = tempfile::tempdir().unwrap();
     let tree = tree.join("my-rayon-core");

@@ -1,4 +1,4 @@
-//! What a sweep prints at its end: how far it got, at once, and then the table of the analysis.
+//! The last output of a sweep: how far it got, at once, and then the table of the analysis.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};

@@ -22,10 +22,10 @@ use crate::system::whole_file::files_below;
 /// Folder of the copies, as places in records and messages begin.
 pub const FOLDER: &str = "rewritten";
 
-/// What a branch's pool begins with.
+/// The crates with which a branch's pool begins.
 const ROOTS: [&str; 2] = ["rayon", "rayon-core"];
 
-/// Where a crate of workloads has its programs. What is around them runs on the host, and knows
+/// Where a crate of workloads has its programs. The rest of the crate runs on the host, and knows
 /// that there is a machine.
 const PROGRAMS: &str = "src/kinds";
 

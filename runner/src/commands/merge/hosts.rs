@@ -1,4 +1,4 @@
-//! What another host sent: its sweeps and its record, put where this checkout has its own.
+//! Puts the sweeps and the record that another host sent where this checkout has its own.
 
 use std::fs;
 use std::io::Write as _;

@@ -26,7 +26,7 @@ use crate::system::id::Id;
 use crate::text::table::print;
 use crate::text::words::count;
 
-/// What `--help` says below the options.
+/// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 Examples:
   cargo runner sweep --branches all --shard 1/2      on one machine

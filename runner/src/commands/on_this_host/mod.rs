@@ -28,7 +28,7 @@ use crate::text::words::human;
 use plans::Plans;
 use work::{Work, begun};
 
-/// What `--help` says below the options.
+/// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 Examines this host, measures its prices, predicts it by simulation, measures the programs of the study, a part of
 `classics`, and what was predicted, draws all of it, and packs it into one file: results/hosts/HOST.tar.zst. It tells first

@@ -1,4 +1,4 @@
-//! What each sweep of the command is asked, as words of the command line.
+//! The command line of each sweep of the command.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ const PREDICTED: &str = "packed,split-counters-sleepers-only-cache-padded";
 /// Steps whose sweeps have pages.
 pub(super) const DRAWN: [Step; 3] = [Step::Study, Step::Classics, Step::Validate];
 
-/// What a step is about.
+/// Returns a description of a step.
 pub(super) fn says(step: Step) -> &'static str {
     match step {
         Step::Doctor => "what makes times doubtful here",
@@ -92,7 +92,7 @@ impl Plans {
         }
     }
 
-    /// What `validate` is asked, for its prediction and for its measurement.
+    /// Returns the arguments of `validate`, for its prediction and for its measurement.
     pub(super) fn validation(&self) -> Result<ValidateArgs> {
         let sweep = SweepArgs::of(&self.validation)?;
         Ok(ValidateArgs {
@@ -103,7 +103,7 @@ impl Plans {
         })
     }
 
-    /// What the sweep of a step is asked; of `validate`, as if it were a sweep like any other.
+    /// Returns the arguments of a step's sweep; for `validate`, those of an ordinary sweep.
     pub(super) fn sweep(&self, step: Step) -> Result<SweepArgs> {
         let words = match step {
             Step::Study => &self.study,

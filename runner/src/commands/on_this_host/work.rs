@@ -1,4 +1,4 @@
-//! What is done on a host and what is left, and whether a call may go on with it.
+//! The steps that are done on a host, the steps left, and whether a call may go on with them.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use crate::options::project::Project;
 use crate::stop::Stop;
 use crate::text::words::count;
 
-/// What every step needs.
+/// The data that every step needs.
 pub(super) struct Work<'a> {
     pub(super) project: &'a Project,
     /// Folder of results, which has `hosts`, `sweeps` and `reports`.
@@ -55,7 +55,7 @@ impl Work<'_> {
             .filter(|step| self.record.made(*step).is_none())
     }
 
-    /// What is done and what is left, for people. How long a sweep takes, it tells while it runs.
+    /// Lists the steps done and the steps left, for people. A sweep itself tells how long it takes.
     pub(super) fn text(&self) -> String {
         let Record {
             host,

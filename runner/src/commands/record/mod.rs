@@ -45,7 +45,7 @@ pub(crate) struct RecordArgs {
     program: Vec<String>,
 }
 
-/// What `--help` says below the options.
+/// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 The program is built with the checkout's rayon-core and its feature `record`; recording/README.md tells how.
 
@@ -211,8 +211,8 @@ fn find(word: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Runs the program to its end. Who interrupts this interrupts the program, whose recording is
-/// kept.
+/// Runs the program to its end. An interrupt of this command also ends the program, whose
+/// recording is kept.
 fn wait(mut command: Command, program: &Path) -> Result<ExitStatus> {
     interrupt::install()?;
     let mut child = command.spawn().map_err(|error| {

@@ -1,4 +1,4 @@
-//! What a recording tells, in tables.
+//! Shows a recording in tables.
 
 use std::fmt;
 use std::path::Path;
@@ -77,7 +77,7 @@ fn median(mut values: Vec<u64>) -> u64 {
     values.get(values.len() / 2).copied().unwrap_or(0)
 }
 
-/// What it tells on standard output, what to beware of on standard error.
+/// Prints the tables on standard output and the warnings on standard error.
 pub(super) fn print(recording: &Recording, tree: &Tree, format: Format) -> Result<()> {
     let profile = Profile::of(tree);
     let facts = Facts::of(recording, tree, &profile);
@@ -105,7 +105,7 @@ fn tables(tree: &Tree, profile: &Profile, format: Format, columns: Option<usize>
     tables.iter().map(text).collect()
 }
 
-/// What is said of a recording in one figure each.
+/// The facts of a recording that are one figure each.
 #[derive(Serialize)]
 struct Facts {
     program: String,
@@ -289,7 +289,7 @@ fn states(tree: &Tree) -> TextTable {
     table
 }
 
-/// What a reader must know before he believes the rest.
+/// Returns what readers must know before they believe the rest.
 fn warnings(recording: &Recording, tree: &Tree) -> Vec<String> {
     let mut warnings = Vec::new();
     let sum =

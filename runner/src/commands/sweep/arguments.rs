@@ -1,4 +1,4 @@
-//! What `sweep` is asked: its options, its help text, and what another command wants of it.
+//! The options of `sweep`, its help text, and the requests of other commands that sweep.
 
 use std::path::PathBuf;
 
@@ -48,7 +48,7 @@ struct Line {
 }
 
 impl SweepArgs {
-    /// What `cargo runner sweep` with these words would be asked.
+    /// Parses the words of a `cargo runner sweep`.
     pub(in crate::commands) fn of(words: &[String]) -> Result<Self> {
         let words = std::iter::once("sweep").chain(words.iter().map(String::as_str));
         Ok(Line::try_parse_from(words)?.sweep)
@@ -66,7 +66,7 @@ impl SweepArgs {
     }
 }
 
-/// What `--help` says below the options.
+/// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 Examples:
   cargo runner sweep --branches all
@@ -95,7 +95,7 @@ Exit codes:
 /// whether this command line began the sweep.
 pub(super) type MakePage = fn(&SweepDir, &Manifest, Option<&Value>, bool, Format) -> Result<String>;
 
-/// What one command that sweeps does otherwise than another.
+/// How the commands that sweep differ.
 pub(crate) struct SweepCommand {
     /// The command, for hints how to go on.
     pub(crate) command: &'static str,

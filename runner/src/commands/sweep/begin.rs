@@ -23,10 +23,10 @@ use crate::record::manifest::{Manifest, identities, sweep_name};
 use crate::record::sweep_dir::{self, SweepDir};
 use crate::stop::Stop;
 
-/// What is asked, and the instance files.
+/// The request, its branches, and the instance files.
 pub(super) type Wanted = (Asked, Vec<Branch>, Vec<Option<PathBuf>>);
 
-/// What the command line asks, if it can be done.
+/// Returns the request of the command line, if it can be done.
 pub(super) fn wanted(
     project: &Project,
     arguments: &SweepArgs,

@@ -40,7 +40,7 @@ fn done_now(trials: usize, failed: usize, tally: Tally, is_simulated: bool) -> S
 
 /// Where the time went, and why if much of it went elsewhere than into trials.
 fn accounts(tally: Tally) -> String {
-    /// What a sweep should spend in trials.
+    /// The share of its time that a sweep should spend in trials, in per cent.
     const SHARE: f64 = 90.0;
     let wall = tally.wall.as_secs_f64().max(1e-9);
     let share = |part: Duration| 100.0 * part.as_secs_f64() / wall;
@@ -109,7 +109,7 @@ pub(super) fn finish(
         _ = writeln!(end, "waits:   cargo runner analysis lines {which}");
     }
     tell_counted(summary);
-    // What is known at once is not kept back while Python is set up.
+    // Print what is known already, before Python is set up, which takes long.
     match arguments.format {
         Format::Table => print(&(end + "\n"))?,
         _ => tell!("{}", end.trim_end()),

@@ -122,7 +122,7 @@ pub(super) fn measure(
     )
 }
 
-/// What earlier runs recorded: for the tables, and as identities.
+/// Reads the records of earlier runs: as a summary for the tables, and as identities.
 fn recorded(sweep: &SweepDir, manifest: &Manifest, plan: &Plan) -> Result<(Summary, HashSet<Id>)> {
     let mut summary = Summary::new(&manifest.asked);
     let mut done = HashSet::new();

@@ -32,9 +32,9 @@ pub(crate) fn run(project: &Project, arguments: &SweepArgs) -> Result<Exit> {
     run_for(project, arguments, &command)
 }
 
-/// What a run of the command works on.
+/// The sweep that a run of the command works on.
 enum Start {
-    /// What the command line asks.
+    /// A new one, as the command line requests it.
     New(Box<begin::Wanted>),
     /// A sweep that was begun.
     Resume(SweepDir),

@@ -1,5 +1,4 @@
-//! What a sweep needs before its first trial: a host that was looked at, and a binary of each
-//! branch.
+//! Makes a sweep ready for its first trial: checks the host, and builds a binary of each branch.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -46,7 +45,7 @@ pub(super) fn warn_of(host: &Host) {
 
 /// The builds of a sweep.
 pub(super) struct Measured {
-    /// What is known of each branch.
+    /// The record of each branch for the manifest.
     pub(super) branches: Vec<MeasuredBranch>,
     pub(super) binaries: BTreeMap<String, Vec<PathBuf>>,
     pub(super) toolchain: Toolchain,

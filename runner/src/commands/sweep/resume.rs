@@ -108,7 +108,7 @@ pub(super) fn resume(
     })
 }
 
-/// What differs between the sweep's branches and those of now.
+/// Returns the differences between the sweep's branches and those of now.
 fn changes(project: &Project, manifest: &Manifest, now: &[MeasuredBranch]) -> Result<Vec<String>> {
     let config = project.config()?;
     let instrumented = config.branches.iter().filter_map(Branch::instrumented);

@@ -1,4 +1,4 @@
-//! What the doctor looks at besides the host's files.
+//! The facts that the doctor checks besides the host's files.
 
 use std::path::Path;
 use std::process::Command;
@@ -17,7 +17,7 @@ use crate::system::python;
 pub struct Disk {
     /// The folder, as the checkout calls it.
     pub folder: String,
-    /// What this user may still write, in bytes; `None` if that cannot be told.
+    /// Bytes that this user may still write; `None` if that is unknown.
     pub free_bytes: Option<u64>,
     /// Whether this user may write there at all.
     pub is_writable: bool,
@@ -32,7 +32,7 @@ pub struct Tool {
     pub seen: Result<String, String>,
 }
 
-/// What is no file of the host, so that tests can make it up.
+/// The facts that are in no file of the host, so that tests can set them.
 #[derive(Clone, Debug)]
 pub struct Circumstances {
     /// The frequency that a fix would set and what would set it, or why it cannot.

@@ -1,4 +1,4 @@
-//! Who decides the CPUs' clock.
+//! Checks which programs and settings decide the CPUs' clock.
 
 use super::Severity::{Note, Unfit, Warning};
 use super::{Circumstances, Diagnosis};
@@ -43,7 +43,7 @@ pub(super) fn check(host: &Host, diagnosis: &mut Diagnosis) {
             diagnosis.known::<()>(what, Err(reason.clone()));
         }
     }
-    // What is in order by the policies of some CPUs is not said of all.
+    // Policies of some CPUs alone do not show that all CPUs are in order.
     let mut of_policies = Diagnosis::default();
     governors(host, &policies, &mut of_policies);
     boost(host, &policies, &mut of_policies);

@@ -45,7 +45,7 @@ pub(super) fn check_number(around: &Circumstances, diagnosis: &mut Diagnosis) {
     );
 }
 
-/// What is unknown where nothing says which CPUs the scheduler gives to the runner.
+/// The name of the unknown where nothing says which CPUs the scheduler gives to the runner.
 const ALLOWED: &str = "the CPUs that may be used";
 
 fn allowed(host: &Host, diagnosis: &mut Diagnosis) -> Option<Vec<usize>> {

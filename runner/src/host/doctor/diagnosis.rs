@@ -1,4 +1,4 @@
-//! What the doctor says: findings, and what is in order.
+//! The doctor's diagnosis: its findings, and the checks that found all in order.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,9 +27,9 @@ pub struct Finding {
     pub severity: Severity,
     /// Where it was seen, and what was there.
     pub seen: String,
-    /// What it does to a sweep.
+    /// Its effect on a sweep.
     pub why: String,
-    /// What to do, mostly a command.
+    /// The remedy, mostly a command.
     pub remedy: String,
 }
 
@@ -37,12 +37,13 @@ pub struct Finding {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Diagnosis {
-    /// What is not as it should be.
+    /// The faults of the host.
     pub findings: Vec<Finding>,
-    /// What is unknown, and why, one clause each. Diagnoses from before 2026-12 have none.
+    /// The unknown facts, and why they are unknown, one clause each. Diagnoses from before 2026-12
+    /// have none.
     #[serde(default)]
     pub unknown: Vec<String>,
-    /// What is in order, one clause each.
+    /// The checks that found all in order, one clause each.
     pub in_order: Vec<String>,
 }
 

@@ -33,8 +33,8 @@ pub fn examine(host: &Host, around: &Circumstances) -> Diagnosis {
     diagnosis
 }
 
-/// What makes times measured now doubtful, as far as files tell at once: for a user who begins a
-/// sweep without asking the doctor.
+/// Returns findings that make times measured now doubtful, as far as files tell at once: for a user
+/// who begins a sweep without asking the doctor.
 #[must_use]
 pub fn first_look(host: &Host) -> Vec<Finding> {
     let mut diagnosis = Diagnosis::default();

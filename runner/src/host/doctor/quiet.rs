@@ -1,4 +1,4 @@
-//! Who else wants the CPUs.
+//! Checks whether other programs use the CPUs.
 
 use super::Severity::{Note, Unfit, Warning};
 use super::{Circumstances, Diagnosis};

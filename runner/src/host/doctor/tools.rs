@@ -1,4 +1,4 @@
-//! What a sweep needs besides a quiet machine: programs and room.
+//! Checks the programs and the disk space that a sweep needs.
 
 use super::Severity::{Unfit, Warning};
 use super::{Circumstances, Diagnosis};

@@ -23,7 +23,7 @@ const WINDOWS: usize = 10;
 /// or loses it to a neighbour, in the middle of one. A guess.
 const ATTEMPTS: usize = 3;
 
-/// What CPUs delivered at the same time.
+/// The clock that CPUs delivered at the same time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clock {
     /// Mean over the CPUs, in GHz.

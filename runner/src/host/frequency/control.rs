@@ -1,4 +1,4 @@
-//! What a sweep does about the frequency, trial by trial.
+//! Controls the frequency of a sweep, trial by trial.
 
 use anyhow::{Result, bail};
 
@@ -64,7 +64,7 @@ impl Controller {
         Ok(())
     }
 
-    /// On a made-up tree the clock is another one's.
+    /// False on a mock tree, since the measured clock is the real host's.
     fn compares_clock(&self) -> bool {
         self.setup.tree.is_system()
     }

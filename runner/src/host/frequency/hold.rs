@@ -20,8 +20,8 @@ pub struct Held {
 }
 
 impl Held {
-    /// Writes the journal, fixes the frequency, and reads everything back. Whatever fails, what was
-    /// there is put back.
+    /// Writes the journal, fixes the frequency, and reads everything back. After any failure, the
+    /// old settings are put back.
     ///
     /// # Errors
     /// [`Stop::HostNotFit`] with the file that refused or says another value.

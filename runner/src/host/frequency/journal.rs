@@ -1,6 +1,6 @@
-//! What was in the files before a fix, on disk: written before the first change, deleted after the
-//! last file is back. A runner that finds a journal without a holder undoes the fix of a runner
-//! that died.
+//! Keeps the files' content from before a fix on disk: written before the first change, deleted
+//! after the last file is back. A runner that finds a journal without a holder undoes the fix of a
+//! runner that died.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -35,11 +35,11 @@ pub struct Entry {
     pub since: String,
     /// The frequency that was set, in kHz.
     pub khz: u64,
-    /// What was there.
+    /// The settings before the fix.
     pub before: Vec<Before>,
 }
 
-/// What was in a file.
+/// The content of a file before the fix.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Before {
@@ -130,7 +130,7 @@ impl Journal {
             ))
         };
         let mut options = File::options();
-        // Whoever put a pipe there must not make this wait for a writer.
+        // A pipe in the journal's place must not make this wait for a writer.
         let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
         let flags = flags.bits().cast_signed();
         let file = match options.read(true).custom_flags(flags).open(path) {

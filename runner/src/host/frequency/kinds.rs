@@ -8,7 +8,7 @@ use crate::host::{Fact, cpu_list, is_there, start_of};
 /// CPUs that are equally strong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Alike {
-    /// What shows that they differ from others: a file and what it says.
+    /// The evidence that they differ from others: a file and what it says.
     pub(crate) sign: String,
     /// Their numbers, ascending.
     pub(crate) cpus: Vec<usize>,
@@ -76,7 +76,7 @@ pub(crate) fn to_choose(kinds: &[Alike]) -> &[usize] {
     several.or(kinds.first()).map_or(&[], |kind| &kind.cpus)
 }
 
-/// What a file of a CPU or of its policy says; 0 says nothing.
+/// Reads the number in a file of a CPU or of its policy; 0 counts as none.
 fn number(tree: &Tree, policies: &[Policy], cpu: usize, file: &str) -> Fact<Option<u64>> {
     let number = match file.strip_prefix("cpufreq/") {
         Some(file) => {

@@ -24,7 +24,7 @@ use self::recipe::Recipe;
 use self::tree::{Policy, Tree};
 use crate::stop::Stop;
 
-/// What a sweep knows of the CPU frequency during a trial.
+/// The state of the CPU frequency during a trial, as far as a sweep knows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -85,7 +85,7 @@ pub trait ControlFrequency {
     fn leave(&mut self) -> Result<()>;
 }
 
-/// What was seen of the frequency beside a trial.
+/// The frequency as read before and after a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClockReading {
     /// Whether the mode held.
@@ -120,7 +120,7 @@ impl Setup {
         }
     }
 
-    /// What would be written, and by what.
+    /// Returns the settings of a fix, and the backend that would write them.
     ///
     /// # Errors
     /// [`Stop::HostNotFit`] with the reason why nothing can be fixed here.
@@ -159,7 +159,8 @@ impl Setup {
         Ok(Some(entry))
     }
 
-    /// The fix that is in force, by hand or left by a runner that died, or why that cannot be told.
+    /// Describes the fix that is in force, by hand or left by a runner that died, or says why that
+    /// is unknown.
     pub(crate) fn fix_in_force(&self) -> Option<String> {
         match Journal::open(&self.journal, &self.tree) {
             Ok(journal) => journal.map(|Journal { entry, .. }| {

@@ -1,4 +1,4 @@
-//! What has to be in which file so that all CPUs run at one frequency: a recipe for each driver.
+//! Recipes, one for each driver: the files and values that make all CPUs run at one frequency.
 
 use anyhow::{Result, bail};
 
@@ -12,7 +12,7 @@ use crate::stop::Stop;
 pub struct Recipe {
     /// The frequency of all CPUs, in kHz.
     pub khz: u64,
-    /// What must be in which file for the fix to hold, in the order in which it is written:
+    /// The files and values that make the fix hold, in the order in which they are written:
     /// governors, what forbids boost (setting a governor can allow it again), limits, requests to
     /// the governor `userspace`.
     pub settings: Vec<(Knob, String)>,
@@ -112,7 +112,7 @@ fn driver(tree: &Tree, policy: &Policy) -> Result<Driver> {
     })
 }
 
-/// What to say of a file that cannot be read and on which all depends.
+/// Returns the error for an unreadable file without which nothing can be fixed.
 fn unread(reason: &str, then: &str) -> Stop {
     Stop::HostNotFit(format!(
         "{reason}, so {then}; look at its permissions, or ask as root"

@@ -1,4 +1,4 @@
-//! What `frequency status` tells.
+//! The output of `frequency status`.
 
 use std::fmt;
 
@@ -21,13 +21,13 @@ pub struct Status {
     pub policies: Vec<Row>,
     /// Files that forbid boost on all CPUs, with their values.
     pub host: Vec<(String, String)>,
-    /// What keeps the CPUs below what they can hold without boost; null if nothing does.
+    /// The limit that keeps the CPUs below what they can hold without boost; null if none does.
     pub cap: Option<String>,
-    /// Why that cannot be told.
+    /// Why that is unknown.
     pub cap_unknown: Option<String>,
     /// The frequency that a fix would set, in kHz.
     pub fixable_khz: Option<u64>,
-    /// What would set it.
+    /// The backend that would set it.
     pub backend: Option<&'static str>,
     /// Why it cannot be fixed.
     pub reason_against: Option<String>,
@@ -46,13 +46,13 @@ pub struct Row {
     pub cpus: Vec<usize>,
     /// Name of the driver.
     pub driver: String,
-    /// Who chooses the frequency.
+    /// The governor, which chooses the frequency.
     pub governor: Option<String>,
     /// Lower limit, in kHz.
     pub min_khz: Option<u64>,
     /// Upper limit, in kHz.
     pub max_khz: Option<u64>,
-    /// What the kernel believes to be the frequency now, in kHz.
+    /// The frequency now, as the kernel reports it, in kHz.
     pub current_khz: Option<u64>,
     /// Energy performance preference.
     pub epp: Option<String>,

@@ -12,10 +12,10 @@ use crate::stop::Stop;
 /// Where the kernel shows its CPUs.
 pub const SYSTEM: &str = "/sys/devices/system/cpu";
 
-/// What a file of the tree decides.
+/// The setting that a file of the tree decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// Who chooses the frequency.
+    /// The governor, which chooses the frequency.
     Governor,
     /// Lower limit, in kHz.
     Min,
@@ -78,7 +78,7 @@ impl Kind {
 pub struct Knob {
     /// The policy whose file it is; `None` for one of the host.
     pub policy: Option<u32>,
-    /// What it decides.
+    /// The setting that it decides.
     pub kind: Kind,
 }
 
@@ -250,7 +250,7 @@ impl Tree {
             .collect()
     }
 
-    /// What is in a knob's file, byte for byte.
+    /// Reads a knob's file, byte for byte.
     ///
     /// # Errors
     /// [`Stop::HostNotFit`] if it cannot be read.
@@ -261,7 +261,7 @@ impl Tree {
         })
     }
 
-    /// What is in a knob's file, without the end of the line.
+    /// Reads a knob's file, without the end of the line.
     ///
     /// # Errors
     /// [`Stop::HostNotFit`] if it cannot be read.
@@ -275,7 +275,7 @@ impl Tree {
         self.text_at(&knob.to_string())
     }
 
-    /// What a file of a policy says that is only read; `None` if there is none.
+    /// Reads a file of a policy that the runner only reads; `None` if there is none.
     #[must_use]
     pub fn text(&self, policy: u32, file: &str) -> Option<String> {
         self.text_at(&format!("cpufreq/policy{policy}/{file}"))
@@ -292,7 +292,7 @@ impl Tree {
         self.root.display()
     }
 
-    /// What a file below the root says.
+    /// Reads a file below the root.
     pub(crate) fn fact(&self, path: &str) -> Fact<String> {
         let path = self.root.join(path);
         read_text(&path).map_err(|reason| format!("{} {reason}", path.display()))
@@ -321,7 +321,7 @@ impl Tree {
         used.iter().copied().filter(|cpu| !is_in(cpu)).collect()
     }
 
-    /// What a file of a CPU says.
+    /// Reads the number in a file of a CPU.
     pub(crate) fn number_of_cpu(&self, cpu: usize, file: &str) -> Option<u64> {
         self.text_at(&format!("cpu{cpu}/{file}"))?.parse().ok()
     }

@@ -1,4 +1,4 @@
-//! Made-up folders in the place of /sys/devices/system/cpu, and a kernel that answers to writes
+//! Mock folders in the place of /sys/devices/system/cpu, and a kernel that answers to writes
 //! there.
 
 use std::collections::BTreeMap;
@@ -11,12 +11,12 @@ use runner::host::frequency::backend::{Backend, Sysfs};
 use runner::host::frequency::tree::{Kind, Knob, Tree};
 use tempfile::TempDir;
 
-/// A made-up host: two policies of one CPU each, unless a case says otherwise.
+/// A mock host: two policies of one CPU each, unless a case says otherwise.
 pub(crate) struct Cpus {
     folder: TempDir,
 }
 
-/// Frequencies that all made-up hosts have, in kHz.
+/// Frequencies that all mock hosts have, in kHz.
 pub(crate) const LOWEST: u64 = 1_000_000;
 pub(crate) const BASE: u64 = 2_000_000;
 pub(crate) const TURBO: u64 = 3_500_000;
@@ -227,7 +227,7 @@ impl Cpus {
     }
 }
 
-/// What the kernel of a made-up host does beyond storing values.
+/// The behaviour of a mock host's kernel beyond storing values.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Quirks {
     /// No upper limit above this one is accepted; more is cut down to it.

@@ -24,7 +24,7 @@ use rustix::process::{Signal, getpid, kill_process};
 
 /// Which drivers: `all`, or by default the one with the most files.
 const DRIVERS: &str = "FREQUENCY_FAULTS";
-/// What the process to be ended is told: folder, journal, number of the step, fault.
+/// Variables for the process to be ended: folder, journal, number of the step, fault.
 const TOLD: [&str; 4] = ["FAULT_SYSFS", "FAULT_JOURNAL", "FAULT_STEP", "FAULT_KIND"];
 
 /// Ends its process when it is about to write for the given time.
@@ -62,7 +62,7 @@ impl Backend for Faulty {
     }
 }
 
-/// What a runner does: catch signals; put back what a journal says, or fix and put back.
+/// Acts as a runner does: catches signals; puts back what a journal says, or fixes and puts back.
 #[test]
 #[ignore = "is started by the other tests as a process of its own, which has to end"]
 fn the_process_to_be_ended() {

@@ -1,4 +1,4 @@
-//! Fixing and restoring on made-up hosts, one for each driver, whose kernel has a will of its own.
+//! Fixing and restoring on mock hosts, one for each driver, whose kernel has a will of its own.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! The CPU frequency on made-up hosts: fixed and put back, with faults at every step, with the
+//! The CPU frequency on mock hosts: fixed and put back, with faults at every step, with the
 //! tools that users have, and around the trials of a sweep.
 
 mod cpus;

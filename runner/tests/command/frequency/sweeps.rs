@@ -1,5 +1,5 @@
-//! Real sweeps on made-up hosts: what trials are labelled, and that every end of a sweep puts back
-//! what was there.
+//! Real sweeps on mock hosts: trials have the right labels, and every end of a sweep puts the old
+//! settings back.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -74,7 +74,7 @@ impl Case {
         self.sweep(&[&what[..], &how[..]].concat())
     }
 
-    /// What has been recorded so far; a line that is just being written is left out.
+    /// Reads the records so far; a line that is just being written is left out.
     fn records(&self) -> Vec<Value> {
         let sweeps = fs::read_dir(self.folder.path().join("sweeps"))
             .into_iter()

@@ -1,4 +1,4 @@
-//! The real `cpufreq-set`, `cpufreq-info` and `cpupower` on a made-up host that lies in the place
+//! The real `cpufreq-set`, `cpufreq-info` and `cpupower` on a mock host that lies in the place
 //! of the system's. Its files are plain ones, so all values of a file have one length.
 
 use std::process::{Command, Output};
@@ -15,7 +15,7 @@ const FIX: &str =
 const RESTORE: &str =
     r#""$RUNNER" frequency restore --frequency-backend "$TOOL" --frequency-journal "$JOURNAL""#;
 
-/// Runs a script where the made-up host lies over the system's.
+/// Runs a script where the mock host lies over the system's.
 fn on(cpus: &Cpus, tool: &str, script: &str) -> Option<Output> {
     let package = if tool == "cpupower" {
         "linux-cpupower"
@@ -109,7 +109,7 @@ fn a_tool_that_fails_is_named_with_its_command_and_everything_is_undone() {
 
 #[test]
 fn a_clock_that_is_not_what_was_set_is_told() {
-    // No CPU runs at 10 MHz because a made-up file says so.
+    // No CPU runs at 10 MHz because a mock file says so.
     let cpus = Cpus::acpi_cpufreq();
     for policy in 0..2 {
         cpus.write(

@@ -89,7 +89,7 @@ fn after_sigkill_at_random_moments_every_planned_trial_is_there_exactly_once() {
         before = now;
         let is_torn = lines(&sweep).len() > before.len();
         if below(&mut random, 4) == 0 && !before.is_empty() && !is_torn {
-            // What a power cut may leave of a line.
+            // A part of a line, as a power cut may leave it.
             let half = &before[0][..usize::try_from(1 + below(&mut random, 200)).unwrap()];
             let file = OpenOptions::new()
                 .append(true)

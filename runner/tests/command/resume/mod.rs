@@ -146,7 +146,7 @@ fn a_sweep_killed_in_the_middle_ends_with_exactly_the_planned_trials() {
     child.wait().unwrap();
     let before = lines(&sweep);
     assert!(before.len() < PLANNED, "killed too late to prove anything");
-    // What a power cut may leave of a line.
+    // A part of a line, as a power cut may leave it.
     let mut trials = OpenOptions::new()
         .append(true)
         .open(sweep.join("trials.jsonl"))
@@ -198,7 +198,7 @@ fn ctrl_c_ends_cleanly_says_how_to_go_on_and_loses_nothing() {
     let mut child = start(&folder, TRIALS);
     let sweep = wait_for_trials(&folder, &mut child);
     for _ in 0..2 {
-        // Who is impatient presses twice.
+        // An impatient user presses Ctrl-C twice.
         kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     }
     child

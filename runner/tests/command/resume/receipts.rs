@@ -1,5 +1,5 @@
-//! What a sweep writes down besides times: enough to know what ran where, and nothing about whose
-//! it is.
+//! The records of a sweep besides times: enough to know what ran where, and nothing about its
+//! owner.
 
 use std::path::PathBuf;
 use std::{fs, io};
