@@ -155,10 +155,12 @@ impl Edits {
             written.release_note,
         ]
         .map(|text| text.trim().to_owned());
-        let mut message = format!("{why}\n\nMeasured:\n{measured}\n\nLoses:\n{loses}\n");
-        if !release_note.is_empty() {
-            message.push_str(&format!("\nRelease note:\n{release_note}\n"));
-        }
+        let note = if release_note.is_empty() {
+            String::new()
+        } else {
+            format!("\nRelease note:\n{release_note}\n")
+        };
+        let message = format!("{why}\n\nMeasured:\n{measured}\n\nLoses:\n{loses}\n{note}");
         let edits = Self {
             change: written.change,
             message,
