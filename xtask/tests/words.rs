@@ -66,7 +66,8 @@ type Paragraph = (usize, String);
 
 /// Comments of Rust or Python: lines that follow each other are a paragraph.
 fn comments(path: &str, text: &str) -> Vec<Paragraph> {
-    let marks: &[&str] = if path.ends_with(".py") {
+    let is_python = Path::new(path).extension().is_some_and(|it| it == "py");
+    let marks: &[&str] = if is_python {
         &["#", "\"\"\""]
     } else {
         &["///", "//!", "//"]
