@@ -224,10 +224,15 @@ fn table(rows: &[(&Benchmark, [Spread; 3])]) -> String {
     let widths = [0, 1, 2, 3, 4].map(|column| width(column).unwrap_or(0));
     let line = |row: &[String; 5]| {
         let padded = row[1..].iter().zip(&widths[1..]);
-        let rest: String = padded
-            .map(|(text, width)| format!("  {text:>width$}"))
+        let rest: Vec<_> = padded
+            .map(|(text, width)| format!("{text:>width$}"))
             .collect();
-        format!("{:first$}{rest}\n", row[0], first = widths[0])
+        format!(
+            "{:first$}  {}\n",
+            row[0],
+            rest.join("  "),
+            first = widths[0]
+        )
     };
     let body: String = cells.iter().map(line).collect();
     format!(
