@@ -163,7 +163,7 @@ impl Edits {
         let message = format!("{why}\n\nMeasured:\n{measured}\n\nLoses:\n{loses}\n{note}");
         let edits = Self {
             change: written.change,
-            message,
+            message: format!("{why}\n\nMeasured:\n{measured}\n\nLoses:\n{loses}\n{note}"),
             release_note,
             shown: shown.to_owned(),
             files,
