@@ -70,7 +70,7 @@ pub(crate) fn asked(
 }
 
 /// A program of the user as results have it, which tell no folder of the machine.
-fn without_folders(project: &Project, program: WholeProgram) -> Result<WholeProgram> {
+pub(crate) fn without_folders(project: &Project, program: WholeProgram) -> Result<WholeProgram> {
     let here = std::env::current_dir().context("the current folder cannot be read")?;
     let checkout = &project.checkout;
     let shown = |it: &String| checkout.shown_argument(it, &here);

@@ -82,8 +82,12 @@ pub(super) fn finish(
         let again = if command.goes_on {
             "The same command goes on".to_owned()
         } else {
+            let program = match &manifest.asked.program {
+                Some(_) => " --program DIR -- ARGUMENTS",
+                None => "",
+            };
             format!(
-                "Go on with: cargo runner {} --resume {which}",
+                "Go on with: cargo runner {} --resume {which}{program}",
                 command.command
             )
         };

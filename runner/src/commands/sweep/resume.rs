@@ -8,6 +8,7 @@ use crate::build::user;
 use crate::config::checkout::Commit;
 use crate::config::{Branch, catalogue};
 use crate::host::Host;
+use crate::options::meaning::without_folders;
 use crate::options::project::Project;
 use crate::plan;
 use crate::plan::machines;
@@ -33,6 +34,19 @@ pub(super) fn resume(
             )));
         };
         let found = user::find(&typed.folder, Some(&program.binary), &typed.arguments)?;
+        let shown = without_folders(project, found.clone())?;
+        if shown != *program {
+            bail!(Stop::BadInput(format!(
+                "{} compares `{}` of the package {} with the arguments {:?}; named now is `{}` of {} with {:?}",
+                manifest.name,
+                program.binary,
+                program.package,
+                program.arguments,
+                shown.binary,
+                shown.package,
+                shown.arguments
+            )));
+        }
         catalogue::list_user(found);
     }
     if !manifest.shards.is_empty() {
