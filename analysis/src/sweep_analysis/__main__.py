@@ -102,7 +102,7 @@ examples (`cargo runner analysis` instead of `python -m sweep_analysis` sets up 
   python -m sweep_analysis speedup latest --quantity cycles         # at the measured clock
   python -m sweep_analysis compare latest --baseline master --level pooled --format md
   python -m sweep_analysis compare latest --quantity cpu --format json
-  python -m sweep_analysis table latest claims --format md        # what branches.toml expected, held or refuted
+  python -m sweep_analysis table latest claims --format md        # what branches.toml expected, held or falsified
   python -m sweep_analysis table latest costs                     # wall time, CPU time, cycles, idle CPUs
   python -m sweep_analysis table latest costs --where workload=ticks
   python -m sweep_analysis table latest placements --where level=branch --format md

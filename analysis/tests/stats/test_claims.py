@@ -224,7 +224,7 @@ def test_a_claim_about_each_workload_tells_its_tally_and_what_cannot_be_excluded
     sweep = sweep_with(tmp_path / "sweep", truth, {"packed": expecting("no-slower")})
     claim = check_claims(sweep, trial_times(sweep)).claims.row(0, named=True)
     assert claim["verdict"] == REFUTED
-    told = r"of each workload and thread count \d+ held, \d+ refuted, .*; cannot be excluded: \+1\d\.\d.% time on packets"
+    told = r"of each workload and thread count \d+ held, \d+ falsified, .*; cannot be excluded: \+1\d\.\d.% time on packets"
     assert re.match(told, claim["reason"])
 
 

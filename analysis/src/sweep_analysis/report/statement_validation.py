@@ -165,8 +165,10 @@ def _sensitivity(asked: Asked) -> str:
     groups = {
         "takes less time under all of them on": whole.filter(pl.col("log") <= -small),
         "takes more under all on": whole.filter(pl.col("log") >= small),
-        "is within a tenth under all on": whole.filter(pl.col("log").abs() < small),
-        "turns on": judged.filter(pl.col("flips") != ""),
+        f"differs by less than {LEAST_SIMULATED:.0%} under all on": whole.filter(
+            pl.col("log").abs() < small
+        ),
+        "depends on a cost parameter on": judged.filter(pl.col("flips") != ""),
     }
     told = [
         f"{what} {listed([_ranged(row) for row in of.rows(named=True)])}"
@@ -180,7 +182,9 @@ def _sensitivity(asked: Asked) -> str:
         else ""
     )
     changed = count(
-        int(rows.select(pl.col("prices").max()).item()), "change of prices", "changes of prices"
+        int(rows.select(pl.col("prices").max()).item()),
+        "change of a cost parameter",
+        "changes of cost parameters",
     )
     sentence = f"With {changed}, each halved or doubled, `{branch}` against `{against}`: {'; '.join(told)}."
     return f"{sentence}{rest} {capital(asked.sources())}."

@@ -148,7 +148,7 @@ def _host_cautions(analysis: Analysis) -> list[str]:
     if is_of_study and cpus is not None and cpus < STUDY_THREADS:
         found.append(
             f"The 2022 study had a core for each of {STUDY_THREADS} threads. What it found at many threads can be "
-            f"neither confirmed nor refuted on {count(cpus, 'CPU')}."
+            f"neither confirmed nor falsified on {count(cpus, 'CPU')}."
         )
     share = _cpu_share(analysis.sweep)
     if share is not None and 1 - MOST_LOST <= share < QUIET_CPU_SHARE:

@@ -44,7 +44,7 @@ from sweep_analysis.stats.compare import (
 from sweep_analysis.stats.location import FEWEST_UNITS
 
 HELD = "held"
-REFUTED = "refuted"
+REFUTED = "falsified"
 OPEN = "inconclusive"
 UNTESTED = "not tested"
 VERDICTS = (HELD, REFUTED, OPEN, UNTESTED)

@@ -26,7 +26,7 @@ HEADLINE = {
     "searches": "searches",
     "sleeps": "sleeps",
     "wakes_sent": "wakes",
-    "wakes_in_vain": "wakes in vain",
+    "wakes_in_vain": "spurious wakes",
     "wakes_stacked": "wakes onto a busy CPU",
 }
 """Names of the events in charts and tables. The first two are sums over all counter words."""
