@@ -153,9 +153,9 @@ where
         let job_b = StackJob::new(SpinLatch::new(worker), |migrated| {
             oper_b(FnContext::new(migrated))
         });
-        // SAFETY: every way out of here first sees the latch set or gets the reference back: the
-        // loop below, `into_result` after it, and `wait_before_unwinding` if the first closure
-        // panics.
+        // SAFETY: every way out of here first sees the latch set or gets the reference back. The
+        // ways are the loop below, `into_result` after it, and `wait_before_unwinding` if the first
+        // closure panics.
         let reference = unsafe { job_b.as_job_ref() };
         let _frame = hooks::open_join(reference.place(), SPLITS);
         let place = worker.push(reference);

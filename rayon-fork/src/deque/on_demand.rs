@@ -118,7 +118,7 @@ const PUSHES_UNTIL_UNWANTED: u32 = 64;
 /// guess.
 const ANSWERS_AFTER_HELP: u32 = 64;
 
-/// An owner that is about to block searches once more if a thief reads the memory to be freed, at
+/// If a thief reads the memory to be freed, an owner that is about to block searches once more, at
 /// most this often in a row. A guess: the searches yield, so a thief that lost its CPU gets it
 /// back.
 const TRIES_TO_FREE: u32 = 64;

@@ -239,8 +239,10 @@ impl<'scope> Scope<'scope> {
     /// Runs `body` once on every worker of the scope's pool before the scope returns.
     ///
     /// The captures of `body` are also dropped before that, because they may borrow data that lives
-    /// no longer than the scope. (rayon-core 1.13 drops them after the last share. That may be
-    /// while the scope returns or later, so a program that runs on both must not rely on either.)
+    /// no longer than the scope.
+    ///
+    /// rayon-core 1.13 drops them after the last share. That may be while the scope returns or
+    /// later, so a program that runs on both must not rely on either.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicUsize, Ordering};
@@ -305,8 +307,10 @@ impl<'scope> ScopeFifo<'scope> {
     /// Runs `body` once on every worker of the scope's pool before the scope returns.
     ///
     /// The captures of `body` are also dropped before that, because they may borrow data that lives
-    /// no longer than the scope. (rayon-core 1.13 drops them after the last share. That may be
-    /// while the scope returns or later, so a program that runs on both must not rely on either.)
+    /// no longer than the scope.
+    ///
+    /// rayon-core 1.13 drops them after the last share. That may be while the scope returns or
+    /// later, so a program that runs on both must not rely on either.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicUsize, Ordering};

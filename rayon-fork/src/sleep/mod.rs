@@ -457,8 +457,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     /// For fences with a scan. The worker registers unless a job was announced, scans every queue
     /// once more, and only then blocks.
     ///
-    /// The scan takes long in a wide pool, so it is made without the lock: a producer that picks
-    /// this worker must not wait for it. The slot is armed meanwhile (README, section 7).
+    /// The scan takes long in a wide pool, so the worker makes it without the lock. A producer that
+    /// picks this worker must not wait for it. The slot is armed meanwhile (README, section 7).
     fn scan_and_park(
         &self,
         idle: &mut IdlePeriod<'_>,

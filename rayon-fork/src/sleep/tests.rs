@@ -40,14 +40,14 @@ impl Watchdog {
 /// which goes on with every step of every thread.
 const PATIENCE: Duration = Duration::from_secs(if cfg!(miri) { 100_000 } else { 20 });
 
-/// Queues that say what the test wants, and count how often a worker got as far as asking.
+/// Queues with contents that the test sets. They count how often a worker looks at them last.
 #[derive(Default)]
 struct Scripted<'a> {
     broadcasts: bool,
     injected: bool,
     stealable: usize,
     scans: Cell<usize>,
-    /// Happens while the worker looks over the queues.
+    /// Called while the worker scans the queues.
     meanwhile: Option<&'a dyn Fn()>,
 }
 
@@ -75,7 +75,8 @@ fn one_worker<C: SleepCounters>() -> (Sleep<C>, IdlePeriod<'static>, CoreLatch) 
     (sleep, idle, CoreLatch::new())
 }
 
-/// Calls that a worker makes until it looks over the queues for the last time before it blocks.
+/// Returns the number of calls that a worker makes until it scans the queues for the last time
+/// before it blocks.
 fn rounds_until_scan<C: SleepCounters>(
     sleep: &Sleep<C>,
     idle: &mut IdlePeriod<'_>,
@@ -184,9 +185,8 @@ fn a_set_latch_keeps_its_owner_awake_and_uncounted<C: SleepCounters>() {
 
 /// Waits until the first `workers` workers are blocked.
 ///
-/// That they are counted as asleep is not enough: a split form counts a worker first, and then lets
-/// it turn back if there is news. A test that announces a job in between would wait for a wake-up
-/// that nobody owes.
+/// It is not enough that they are counted as asleep. A split form counts a worker first, and lets
+/// it turn back if there is news. Then a test could claim a wake-up that no thread owes.
 fn until_blocked<C: SleepCounters>(sleep: &Sleep<C>, workers: usize) {
     let patience = Instant::now();
     let is_blocked = |slot: &Slot| *slot.state.lock() == State::Parked;
@@ -200,7 +200,7 @@ fn until_blocked<C: SleepCounters>(sleep: &Sleep<C>, workers: usize) {
     assert_eq!(sleep.counters.sleeping(), workers);
 }
 
-/// Lets `rouse` wake a worker that sleeps on a latch nobody has set, and waits for it.
+/// Lets `rouse` wake a worker that sleeps on an unset latch, and waits for it.
 fn is_roused<C: SleepCounters>(rouse: impl Fn(&Sleep<C>, &CoreLatch)) {
     // The second worker is there for `rouse`.
     let (sleep, latch) = (Sleep::<C>::with_workers(2), CoreLatch::new());
@@ -286,10 +286,11 @@ fn a_searcher_that_stops_rouses_two_of_three_sleepers<C: SleepCounters>() {
 
 type LooksFirst = Split<(Jec, NoFence, IdleFirst, Inline, WakeWhereWorkIs)>;
 
-/// Worker 0 of `sleep`, after as many rounds in vain as it always makes.
+/// Returns worker 0 of `sleep` after as many unsuccessful rounds as it always makes.
 fn would_get_sleepy<'p>(sleep: &Sleep<LooksFirst>, patience: &'p Patience) -> IdlePeriod<'p> {
     let mut idle = sleep.begin_search(0, Some(patience));
-    // Not by as many searches: on a busy host their yields may be dear, and then nobody lingers.
+    // This does not make as many searches: on a busy host their yields may be expensive, and then
+    // no worker lingers.
     idle.phase = Phase::Searching { rounds_left: 0 };
     sleep.found_nothing(&mut idle, &CoreLatch::new(), &Scripted::default());
     idle

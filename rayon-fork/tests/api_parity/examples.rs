@@ -1,4 +1,4 @@
-//! From rustdoc's JSON of a crate to the items that no example shows.
+//! Finds the items that no example shows, in rustdoc's JSON of a crate.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 /// The public types, functions and methods whose documentation has no example that runs.
 ///
-/// Implementations of traits are left out: what they do is documented by the trait.
+/// Implementations of traits are left out: the trait documents them.
 pub(crate) fn items_without(document: &Value) -> BTreeSet<String> {
     let index = document["index"]
         .as_object()
@@ -69,7 +69,7 @@ fn children<'d>(index: &'d Map<String, Value>, ids: &'d Value) -> impl Iterator<
         .map(|id| item(index, id))
 }
 
-/// Whether a code block opens that rustdoc would compile and run.
+/// Returns whether the documentation has a code block that rustdoc would compile and run.
 fn has_example(item: &Value) -> bool {
     let text = item["docs"].as_str().unwrap_or_default();
     // Every other fence closes a block.

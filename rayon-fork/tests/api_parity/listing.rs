@@ -1,4 +1,4 @@
-//! From rustdoc's JSON of a crate to one line for each thing that a program can rely on.
+//! Turns rustdoc's JSON of a crate into one line for each item on which a program can rely.
 
 use std::collections::BTreeSet;
 
@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 
 /// One line per public function, method, variant and trait implementation.
 ///
-/// Names of arguments and where a bound is written (inline or in a where clause) make no difference
-/// to programs, nor do documentation and the place of an item inside the crate; they are left out.
-/// Blanket implementations belong to other crates.
+/// Names of arguments make no difference to programs. Neither does the place of a bound (inline or
+/// in a where clause), the documentation, or the place of an item inside the crate. All these are
+/// left out. Blanket implementations belong to other crates.
 pub(crate) fn listing(document: &Value) -> BTreeSet<String> {
     let krate = Crate {
         index: document["index"]
@@ -118,7 +118,7 @@ impl<'d> Crate<'d> {
 struct Speller {
     self_type: String,
     generics: String,
-    /// As it occurs in JSON.
+    /// The lifetime as it occurs in JSON.
     lifetime: Option<String>,
 }
 
@@ -222,7 +222,8 @@ fn generics(generics: &Value) -> Value {
     json!([parameters, bounds])
 }
 
-/// Without ids, which differ from crate to crate, and with the last part of each path only.
+/// Returns the value without ids, which differ from crate to crate, and with only the last part of
+/// each path.
 fn cleaned(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {

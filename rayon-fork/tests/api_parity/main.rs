@@ -1,5 +1,5 @@
 //! The public interface is that of the published crate: the same items, signatures, bounds and
-//! traits. And each item of it is shown by an example.
+//! traits. An example shows each item.
 #![cfg(not(miri))] // Miri starts no processes.
 
 mod examples;
@@ -14,7 +14,7 @@ use std::fs;
 use scratch::{Scratch, Source};
 use serde_json::Value;
 
-/// What rustdoc says of the package `name` that `package` is or depends on.
+/// Returns rustdoc's JSON of the package `name`, which is `package` or a dependency of it.
 fn document_of(package: &Scratch, name: &str) -> Value {
     let options = [
         "--package",
@@ -35,7 +35,7 @@ fn document_of(package: &Scratch, name: &str) -> Value {
     serde_json::from_str(&fs::read_to_string(package.path(&file)).unwrap()).unwrap()
 }
 
-/// What rustdoc says of the rayon-core of `source`.
+/// Returns rustdoc's JSON of the rayon-core of `source`.
 fn rayon_core_of(source: Source) -> Value {
     let package = Scratch::new("api", source);
     package.write("src/lib.rs", "");
@@ -65,7 +65,7 @@ fn public_items_their_signatures_and_their_traits_are_those_of_the_published_cra
 
 #[test]
 fn one_program_that_uses_every_item_compiles_against_both_and_sees_the_same_traits() {
-    // Against the fork it has compiled, as a part of this test.
+    // It has compiled against the fork, as a part of this test.
     let ours = surface::traits();
     let package = Scratch::new("api", Source::Published);
     package.write("src/surface.rs", include_str!("surface.rs"));
@@ -108,7 +108,7 @@ fn a_missing_bound_and_a_lost_trait_show_in_a_listing() {
     assert!(changed.contains(&"Item"), "{changed:?}");
 }
 
-/// Beginnings of what has no example, and why that needs none.
+/// The beginnings of the names of items without an example, and why they need none.
 const WITHOUT_EXAMPLE: [(&str, &str); 1] = [(
     "Configuration::",
     "deprecated; the type has an example, and the builder has one of each",

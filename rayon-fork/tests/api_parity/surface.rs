@@ -215,7 +215,8 @@ where
     ThreadPoolBuilder::new().build_scoped::<W, F, R>(wrapper, with_pool)
 }
 
-/// Stands for a type; asked for a trait, its method is the inherent one if the type has the trait.
+/// Stands for a type. When a test asks for a trait, the inherent method answers if the type has the
+/// trait.
 struct Probe<T>(PhantomData<T>);
 
 impl<T> Probe<T> {
@@ -231,7 +232,7 @@ macro_rules! probes {
                 true
             }
         })*
-        /// What is asked of a type without the trait.
+        /// The method that answers for a type without the trait.
         trait Lacks {
             $(fn $ask(&self) -> bool {
                 false
@@ -258,12 +259,12 @@ probes! {
     partial_eq: PartialEq, eq: Eq, partial_ord: PartialOrd, ord: Ord, hash: Hash, is_static: Static
 }
 
-/// What outlives everything.
+/// A type that may live for ever.
 trait Static: 'static {}
 
 impl<T: 'static> Static for T {}
 
-/// Which traits every public type has, one line each.
+/// Returns the traits of every public type, one line each.
 pub(crate) fn traits() -> String {
     let mut lines = String::new();
     macro_rules! ask {

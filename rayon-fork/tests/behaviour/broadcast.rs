@@ -28,7 +28,7 @@ fn all_shares_run_at_once() {
 #[test]
 fn a_worker_without_others_that_fell_asleep_wakes_for_a_broadcast() {
     patiently("broadcasts to one worker asleep", || {
-        // In a larger pool a worker that was woken would wake the others.
+        // In a larger pool a woken worker would wake the others.
         let pool = pool(1);
         for _ in 0..rounds(3, 1) {
             thread::sleep(UNTIL_ASLEEP);

@@ -1,4 +1,4 @@
-//! `spawn_broadcast`: once on every worker, nobody waits.
+//! `spawn_broadcast`: once on every worker, and no thread waits.
 
 use rayon_core::{ThreadPoolBuilder, spawn_broadcast};
 

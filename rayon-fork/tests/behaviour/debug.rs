@@ -1,6 +1,5 @@
-//! What people see of each type by `{:?}`. The published crate chooses other words, so the tests
-//! ask for no more than the name and the plain values; but logs hold build errors, so those are the
-//! same word for word.
+//! The `{:?}` output of each type. The published crate chooses other words, so the tests check only
+//! the name and the plain values. But logs hold build errors, so those are the same word for word.
 
 use std::io;
 

@@ -82,7 +82,8 @@ fn injected_jobs_too_run_inside_the_install_of_a_waiting_worker() {
         pool.install(|| {
             other.install(|| {
                 let ran = has_run.clone();
-                // From here it goes through the injector of a pool whose only worker waits for us.
+                // From here the job goes through the injector of a pool whose only worker waits for
+                // this one.
                 pool.spawn(move || ran.add_one());
                 has_run.wait_for(1);
             });

@@ -1,4 +1,4 @@
-//! What a thread may ask about itself and its pool.
+//! The functions by which a thread asks about itself and its pool.
 
 use std::sync::Barrier;
 use std::thread;

@@ -9,7 +9,7 @@ use rayon_core::{ThreadPool, Yield, join_context, scope, yield_local, yield_now}
 
 use crate::common::{Log, meet, panic_text, patiently, pool};
 
-/// What both halves are told when the first half does `during` before it returns.
+/// Returns what both halves learn when the first half does `during` before it returns.
 fn migrations(
     pool: &ThreadPool,
     during: impl Fn() + Sync,
@@ -108,7 +108,7 @@ fn a_nested_join_in_a_migrated_half_counts_from_there() {
             join_context(
                 |_| {
                     meeting.wait();
-                    // Nobody steals while this half keeps its thread busy.
+                    // No thread steals while this half keeps its thread busy.
                     meeting.wait();
                 },
                 |_| {

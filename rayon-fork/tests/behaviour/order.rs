@@ -9,7 +9,7 @@ use crate::common::{Log, Occupation, patiently, pool, rounds};
 
 const JOBS: i32 = 10;
 
-/// The order in which a pool of one runs what `submit` submits on its worker.
+/// Returns the order in which a pool of one worker runs the jobs of `submit`.
 fn order(submit: impl FnOnce(&Log<i32>) + Send) -> Vec<i32> {
     order_in(&pool(1), submit)
 }

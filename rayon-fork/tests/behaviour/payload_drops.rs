@@ -1,5 +1,5 @@
-//! Payloads, and what closures captured, that panic when the pool drops them: nobody is left early,
-//! and the first panic comes out.
+//! Payloads and captures of closures that panic when the pool drops them. No thread returns early,
+//! and the first panic reaches the caller.
 
 use std::hint::black_box;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
@@ -12,7 +12,7 @@ use rayon_core::{Scope, ScopeFifo, ThreadBuilder, ThreadPool, ThreadPoolBuilder,
 
 use crate::common::{Count, Tally, panic_text, patiently, pool, rounds};
 
-/// Panics when it is dropped, with a payload of the same kind: so often.
+/// Panics this many times when it is dropped, with a payload of the same kind.
 struct Bomb {
     drops_left: usize,
     /// Says that it was dropped.
@@ -46,8 +46,8 @@ fn wait_until(happened: impl Fn() -> bool) {
     }
 }
 
-/// A job that ends some time after the bomb was dropped. It owns all that it uses, so that a scope
-/// which does not wait for it only fails the test.
+/// A job that ends some time after the bomb was dropped. It owns all its data, so that a scope that
+/// does not wait for it only fails the test.
 fn slow_job(bomb: &Bomb) -> (impl FnOnce() + Send, Arc<AtomicBool>) {
     let (is_dropped, has_ended) = (
         Arc::clone(&bomb.is_dropped),
@@ -314,7 +314,7 @@ fn what_the_broadcast_of_a_scope_captured_comes_out_of_the_scope_if_it_panics_in
     });
 }
 
-/// What the closures of a builder have captured. Its drop panics.
+/// A capture of the closures of a builder. Its drop panics.
 struct Captured;
 
 impl Drop for Captured {

@@ -1,5 +1,5 @@
-//! A scope ends with its last job, whatever the workers that ran its jobs do next: here each goes
-//! on until the scope has ended, and would wait for itself if it kept the scope open.
+//! A scope ends with its last job, whatever the workers that ran its jobs do next. Here each worker
+//! continues until the scope has ended. If it kept the scope open, it would wait for itself.
 
 use std::sync::mpsc;
 use std::thread;
@@ -8,7 +8,7 @@ use rayon_core::{Scope, Yield, join, yield_local, yield_now};
 
 use crate::common::{Count, Tally, UNTIL_ASLEEP, patiently, pool};
 
-/// Says once, to anybody who waits, that a scope has ended.
+/// Tells all waiting threads once that a scope has ended.
 fn end() -> (Tally, Tally) {
     let ended = Tally::new();
     (ended.clone(), ended)
@@ -103,7 +103,7 @@ fn a_scope_ends_though_its_job_ran_in_a_wait_of_a_job_that_goes_on() {
             let ran = &ran;
             scope.spawn(move |_| {
                 ran.add_one();
-                // So that the wait is over when this is.
+                // So the wait is over when this is.
                 thread::sleep(UNTIL_ASLEEP);
             });
         });
@@ -111,7 +111,7 @@ fn a_scope_ends_though_its_job_ran_in_a_wait_of_a_job_that_goes_on() {
     });
 }
 
-/// What the program hands to a job that no scope waits for.
+/// The scope that the program hands to a detached job.
 struct Lent(*const Scope<'static>);
 
 // SAFETY: scopes are `Sync`.
@@ -121,15 +121,15 @@ unsafe impl Sync for Lent {}
 
 impl Lent {
     fn spawn_leaf(&self) {
-        // SAFETY: `lend` says when. Only here is there a reference, since the borrower goes on
+        // SAFETY: `lend` says when. A reference exists only here, since the borrower continues
         // after the scope's end.
         unsafe { &*self.0 }.spawn(|_| ());
     }
 }
 
-/// Runs `borrower` as a detached job of a pool of one worker that is lent a scope: its first
-/// argument spawns a job into the scope and gives it back. It goes on until its second says that
-/// the scope has ended.
+/// Runs `borrower` as a detached job of a pool of one worker, and lends it a scope. Its first
+/// argument spawns a job into the scope and gives the scope back. `borrower` continues until its
+/// second argument says that the scope has ended.
 fn lend(borrower: impl FnOnce(&(dyn Fn() + Sync), &Tally) + Send + 'static) {
     let pool = pool(1);
     let (ended, until_ended) = end();

@@ -1,4 +1,4 @@
-//! Panics in scopes: one comes out, and nothing is left out for it.
+//! Panics in scopes: one reaches the caller, and all jobs still run.
 
 use rayon_core::scope;
 

@@ -1,4 +1,4 @@
-//! What the compiler makes of the crate: nothing of the hooks of `instrument` is left without it.
+//! The compiled code of the crate: without `instrument`, nothing of its hooks is left.
 
 #[expect(dead_code, reason = "the published crate is not compiled here")]
 #[path = "../common/scratch.rs"]

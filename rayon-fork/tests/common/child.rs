@@ -1,7 +1,7 @@
 //! Tests whose subject is a whole process: its global pool, its environment, its death.
 //!
-//! Such a test is two functions: one that starts this very binary again to run nothing but the
-//! other, which is ignored otherwise and does the deed.
+//! Such a test is two functions. One starts this very binary again to run only the other. The other
+//! is ignored otherwise, and does the deed.
 
 use std::env;
 use std::fs::{self, File};
@@ -22,16 +22,16 @@ pub(crate) struct Ending {
     pub(crate) stderr: String,
 }
 
-/// Whether this process was started by [`run`]: a deed that kills the process must not be done
+/// Returns whether [`run`] started this process: a deed that kills the process must not be done
 /// otherwise.
 pub(crate) fn is_child() -> bool {
     env::var_os(MARK).is_some()
 }
 
-/// Runs the ignored test `name` (its path in the binary) in a process of its own, with `variables`
-/// in its environment and none of those that set the size of pools.
+/// Runs the ignored test `name` (its path in the binary) in a process of its own. The environment
+/// has `variables`, and no variable that sets the size of pools.
 pub(crate) fn run(name: &str, variables: &[(&str, &str)]) -> Ending {
-    // Files, not pipes: nobody has to read while the child runs, however much it writes.
+    // Files, not pipes: no thread has to read while the child runs, however much it writes.
     let output = OutputFiles::new();
     let mut child = Command::new(env::current_exe().unwrap())
         .args([
@@ -92,7 +92,7 @@ pub(crate) fn run_well(name: &str, variables: &[(&str, &str)]) -> Ending {
     ending
 }
 
-/// What the child gave to [`answer`].
+/// Returns the argument that the child gave to [`answer`].
 pub(crate) fn answer_of(name: &str, variables: &[(&str, &str)]) -> String {
     let ending = run_well(name, variables);
     let answer = ending

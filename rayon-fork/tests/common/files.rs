@@ -1,4 +1,4 @@
-//! What is below a folder.
+//! The files below a folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};

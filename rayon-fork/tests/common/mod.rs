@@ -1,4 +1,4 @@
-//! What the test binaries share: a watchdog, pools, and a way to wait for other threads.
+//! The common part of the test binaries: a watchdog, pools, and a way to wait for other threads.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 use std::any::Any;
@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
 
-/// How long anything may take before it counts as hung. Long, because a busy machine is no bug, and
-/// because a variant with an events counter may notice an internal job late (it promises to run it,
-/// not to wake somebody for it).
+/// How long anything may take before it counts as hung. The limit is long, because a busy machine
+/// is no bug. Also, a variant with an events counter may notice an internal job late: it promises
+/// to run the job, not to wake a worker for it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(if cfg!(miri) { 100_000 } else { 60 });
 
 /// Long enough for idle workers to fall asleep, in practice.
@@ -87,7 +87,7 @@ pub(crate) fn payload_text(payload: &(dyn Any + Send)) -> String {
         .expect("a payload of text")
 }
 
-/// Waits for the others at `barrier`; who came last does not matter.
+/// Waits for the others at `barrier`; it does not matter which thread came last.
 pub(crate) fn meet(barrier: &Barrier) {
     barrier.wait();
 }

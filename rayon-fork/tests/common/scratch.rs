@@ -1,5 +1,5 @@
-//! A small package below the target directory that depends on the fork or on the published crate,
-//! for what can only be seen by compiling against one of them.
+//! A small package below the target directory that depends on the fork or on the published crate.
+//! It is for facts that show only by compiling against one of them.
 
 use std::env;
 use std::fs::{self, File};

@@ -1,5 +1,5 @@
-//! What the other cases do, done right: so it is the mistake that is refused and not its
-//! surroundings.
+//! The correct forms of all other cases. They show that the compiler refuses the mistake, and not
+//! the code around it.
 use std::cell::Cell;
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! What a context says is true of one thread.
+//! A context describes one thread.
 fn send<T: Send>(_: T) {}
 fn share<T: Sync>(_: T) {}
 

@@ -1,4 +1,4 @@
-//! Nobody waits for a detached job, so it may borrow nothing.
+//! No thread waits for a detached job, so it may borrow nothing.
 fn main() {
     let local = [1, 2, 3];
     rayon_core::spawn(|| println!("{local:?}")); //~ E0373

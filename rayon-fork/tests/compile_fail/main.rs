@@ -1,6 +1,6 @@
-//! Mistakes that the types refuse. Each file beside this one is a program; a line that must be
-//! refused ends in `//~` and the code of the error, or its message if it has no code. One mistake
-//! per function: the compiler reports the same mistake once in each.
+//! Mistakes that the types refuse. Each file beside this one is a program. A line that the compiler
+//! must refuse ends in `//~` and the code of the error, or its message if it has no code. There is
+//! one mistake per function, because the compiler reports the same mistake once in each.
 #![cfg(not(miri))] // Miri starts no processes.
 
 #[path = "../common/scratch.rs"]
@@ -30,7 +30,7 @@ fn programs() -> BTreeMap<String, String> {
         .collect()
 }
 
-/// What the marks in the programs ask for.
+/// Returns the errors that the marks in the programs require.
 fn expected(programs: &BTreeMap<String, String>) -> Errors {
     let marks = |text: &str| {
         let mut errors = BTreeSet::new();
@@ -48,7 +48,7 @@ fn expected(programs: &BTreeMap<String, String>) -> Errors {
         .collect()
 }
 
-/// What the compiler says of the programs when they depend on `source`.
+/// Returns the compiler's errors for the programs when they depend on `source`.
 fn found(programs: &BTreeMap<String, String>, source: Source) -> Errors {
     let package = Scratch::new("compile-fail", source);
     package.write("src/lib.rs", "");

@@ -1,4 +1,4 @@
-//! Whoever keeps a scope could put jobs into it after nobody waits any more.
+//! A program that keeps a scope could put jobs into it when no thread waits any more.
 use rayon_core::{Scope, ScopeFifo};
 
 fn keep() {

@@ -10,7 +10,7 @@ mod words;
 use rayon_core::ThreadPool;
 use rayon_core::instrument::{EventCounts, Snapshot, snapshot};
 
-/// What happened in `pool` meanwhile.
+/// Returns the events in `pool` while `body` runs.
 fn during(pool: &ThreadPool, body: impl FnOnce()) -> Snapshot {
     let before = snapshot(pool);
     body();
@@ -34,7 +34,7 @@ fn join_nothing() {
     rayon_core::join(|| (), || ());
 }
 
-/// Waits until all workers of `pool` are blocked: from then on nobody does anything.
+/// Waits until all workers of `pool` are blocked. From then on no thread does anything.
 fn rest(pool: &ThreadPool) {
     let at_rest = format!(
         "workers: [{}]",

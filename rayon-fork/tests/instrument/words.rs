@@ -30,10 +30,10 @@ fn words() -> Vec<&'static str> {
     words
 }
 
-/// Those of `words` that a push looks at when nobody sleeps and news were told.
+/// Returns the words that a push reads when no worker sleeps and the events are odd.
 fn words_of_a_push() -> Vec<&'static str> {
     if variant_has("demand") {
-        // Nobody in a pool of one asks for jobs.
+        // In a pool of one worker, no worker requests jobs.
         return Vec::new();
     }
     words()
@@ -65,7 +65,7 @@ fn a_push_that_nobody_waits_for_loads_and_changes_nothing() {
     rest(&pool);
     let joins = |count: usize| (0..count).for_each(|_| join_nothing());
     let counts = pool.install(|| {
-        // The first push after somebody was sleepy tells the news.
+        // The first push after a worker was sleepy makes the events odd.
         joins(1);
         let before = snapshot(&pool);
         joins(100);

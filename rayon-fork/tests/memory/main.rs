@@ -1,5 +1,5 @@
-//! What memory a pool holds after a burst of jobs. A process of its own, since every allocation is
-//! counted.
+//! The memory that a pool holds after a burst of jobs. This is a process of its own, since every
+//! allocation is counted.
 #![cfg(not(miri))] // Bursts, of which Miri would take minutes.
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -87,8 +87,8 @@ const BURSTS: [(&str, Burst); 4] = [
     }),
 ];
 
-/// Nobody else measures meanwhile. `None` where jobs are public: there crossbeam frees queues some
-/// time, and not by itself.
+/// Begins a measurement; no other test measures meanwhile. Returns `None` if jobs are public: then
+/// crossbeam frees queues at some time, and not by itself.
 fn begin() -> Option<MutexGuard<'static, ()>> {
     static MEASURING: Mutex<()> = Mutex::new(());
     rayon_core::rayon_fork_variant()
@@ -116,8 +116,8 @@ fn a_burst_of_jobs_leaves_no_queue_behind_when_its_workers_block() {
                     allocated()
                 );
                 thread::sleep(Duration::from_millis(1));
-                // A thief that had no CPU while it read an old ring keeps that until its owner comes
-                // again.
+                // A thief that had no CPU while it read an old ring keeps that ring until its owner
+                // comes again.
                 if begun.elapsed() > A_WHILE {
                     pool.broadcast(|_| ());
                 }

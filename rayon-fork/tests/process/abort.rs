@@ -227,7 +227,7 @@ const DEPTH: usize = 32 << 20;
 #[inline(never)]
 fn recurse(top: usize) -> usize {
     let mut frame = [0_u8; 4096];
-    // Somebody might look at the frame here and after the call: it cannot be optimised away.
+    // Other code might look at the frame here and after the call, so it cannot be optimised away.
     let here = black_box(&mut frame).as_ptr().addr();
     let levels = if top.abs_diff(here) < DEPTH {
         recurse(top)

@@ -245,8 +245,8 @@ fn current_thread_alone_child() {
 
 #[test]
 fn after_a_failed_implicit_start_every_further_use_panics_and_builds_fail() {
-    // The standard library's own variable, with which no thread can be started but by asking for
-    // less.
+    // The standard library's own variable. With it, no thread can be started unless the program
+    // requests a smaller stack.
     let absurd = (usize::MAX / 2).to_string();
     child::run_well(
         "global_build::failed_start_child",

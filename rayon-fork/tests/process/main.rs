@@ -1,5 +1,5 @@
-//! What programs can observe of this crate once in the life of a process: how the global pool comes
-//! to be, what the environment says, and how the process dies. Most cases are child processes.
+//! The behaviour that programs can observe once in the life of a process. It is how the global pool
+//! starts, what the environment says, and how the process dies. Most cases are child processes.
 #![cfg(not(miri))] // Miri starts no processes.
 
 #[path = "../common/mod.rs"]

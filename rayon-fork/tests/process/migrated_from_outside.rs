@@ -1,5 +1,5 @@
-//! `FnContext::migrated` in joins that threads outside of any pool call: both halves have, whoever
-//! runs them.
+//! `FnContext::migrated` in joins that threads outside of any pool call: both halves have migrated,
+//! whichever worker runs them.
 
 use std::sync::Barrier;
 use std::thread;

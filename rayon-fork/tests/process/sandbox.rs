@@ -16,7 +16,7 @@ pub(crate) fn pool_of_two() -> ThreadPool {
     ThreadPoolBuilder::new().num_threads(2).build().unwrap()
 }
 
-/// What a pool says of its fences, if it has any that are not full.
+/// Returns whether a pool says that its fences are not full.
 pub(crate) fn say_fences(pool: &ThreadPool) -> bool {
     format!("{pool:?}").contains("fences: membarrier")
 }
@@ -66,8 +66,8 @@ fn sandboxed_child() {
             forbid_membarrier();
             meet(&pool);
             meet(&pool_of_two());
-            // On a crowded host nobody may have fallen asleep beside a busy worker yet, and so
-            // nobody asked the kernel.
+            // On an oversubscribed host, perhaps no worker has fallen asleep beside a busy worker
+            // yet. Then no thread has asked the kernel.
             while say_fences(&pool) {
                 meet(&pool);
             }
@@ -92,12 +92,12 @@ fn forking_child() {
 
 /// Runs `deed`, which uses pools of its own, in a copy of this process, and waits for it.
 pub(crate) fn fork_and_wait(deed: impl FnOnce()) {
-    // SAFETY: the copy builds pools, uses them and exits: it needs no lock that another thread may
-    // hold, but the allocator's, of which the C library takes care.
+    // SAFETY: the copy builds pools, uses them and exits. It needs no lock that another thread may
+    // hold, except the allocator's, and the C library takes care of that one.
     let copy = unsafe { libc::fork() };
     if copy == 0 {
         let is_done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(deed)).is_ok();
-        // SAFETY: always safe; nothing of the original is to be run down.
+        // SAFETY: always safe; the copy must run no exit code of the original.
         unsafe { libc::_exit(i32::from(!is_done)) };
     }
     let start = std::time::Instant::now();

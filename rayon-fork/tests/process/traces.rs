@@ -1,8 +1,8 @@
-//! A pool leaves no trace: no thread but its workers at any time, none at all when they are joined,
-//! and no lock that a child of `fork` would wait for.
+//! A pool leaves no trace. It has no thread but its workers at any time, and none at all when they
+//! are joined. It keeps no lock that a child of `fork` would wait for.
 //!
-//! A library with a pool of its own may be unloaded as soon as it has joined the workers, and a
-//! thread limit need be no higher than the number of workers.
+//! A library with its own pool may be unloaded as soon as it has joined the workers. A thread limit
+//! need be no higher than the number of workers.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -20,7 +20,7 @@ use crate::child::{self, is_child};
 use crate::common::{Tally, panic_text, patiently};
 use crate::sandbox::{fork_and_wait, meet, pool_of_two, say_fences};
 
-/// What the kernel calls the threads of this process.
+/// Returns the kernel's names of the threads of this process.
 fn threads() -> BTreeSet<String> {
     let name = |task: io::Result<fs::DirEntry>| {
         // A thread may have ended meanwhile.
@@ -46,7 +46,7 @@ fn watch_for(calls: &[libc::c_long], action: SeccompAction) {
     apply_filter_all_threads(&BpfProgram::try_from(filter).unwrap()).unwrap();
 }
 
-/// Until an idle worker has done what is to be done once in a process.
+/// Waits until an idle worker has done the work that a process needs once.
 fn settle(pool: &ThreadPool) {
     while rayon_fork_variant().contains("demand") && !say_fences(pool) {
         sleep(Duration::from_millis(1));
@@ -268,8 +268,8 @@ fn held_child() {
     let handler: extern "C" fn(libc::c_int) = hold;
     // SAFETY: the handler makes one call that is safe there, and touches atomics.
     unsafe { libc::signal(libc::SIGSYS, handler as libc::sighandler_t) };
-    // Behind the handler the call seems done, and has written nothing: files have no length, and a
-    // folder no subfolders.
+    // After the handler the call seems done, and has written nothing: files have no length, and a
+    // folder has no subfolders.
     watch_for(&[libc::SYS_statx], SeccompAction::Trap);
     CALLS_LEFT.store(calls, Ordering::SeqCst);
     let build = thread::spawn(|| {

@@ -136,7 +136,8 @@ fn a_wide_run_child() {
     println!("{} {}\n{}", finished.elapsed, finished.accesses, finished.result);
 }
 
-/// What a process of its own prints: what is in a static stays for the next run in a process.
+/// Returns the output of a run in a process of its own. In the same process, statics would keep
+/// their values for the next run.
 fn a_wide_run(seed: u64) -> String {
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args(["--exact", "a_wide_run_child", "--nocapture"]);

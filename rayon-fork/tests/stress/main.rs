@@ -1,14 +1,14 @@
 //! Random and repeated work with idle gaps, so that workers fall asleep at every possible moment:
 //! nothing may be lost, nothing done twice, nothing hang.
 //!
-//! Short by default. `FORK_STRESS_SECONDS` sets the time of the random test, `FORK_STRESS_FACTOR`
-//! multiplies the rounds of the others, `FORK_STRESS_SEED` repeats the random choices (not the
-//! schedule) of a run.
+//! Short by default. `FORK_STRESS_SECONDS` sets the time of the random test, and
+//! `FORK_STRESS_FACTOR` multiplies the rounds of the others. `FORK_STRESS_SEED` repeats the random
+//! choices of a run, but not its schedule.
 //!
 //! A variant with an events counter and no fence in a push promises that a job on a busy worker's
-//! deque is run, not that a sleeper is woken for it, and now and then none is (src/sleep/README.md,
-//! section 9). The test whose two halves meet therefore lets the first half give up there, and asks
-//! that it does so seldom.
+//! deque is run. It does not promise to wake a sleeper for it, and now and then wakes none
+//! (src/sleep/README.md, section 9). There, the test whose two halves meet lets the first half give
+//! up, and requires that this happens seldom.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -84,11 +84,12 @@ fn grow<'s>(scope: &Scope<'s>, jobs: usize, count: &'s Count) {
     }
 }
 
-/// How long the first half of a join waits for the second where nobody need come for it.
+/// How long the first half of a join waits for the second in variants where perhaps no worker comes
+/// for it.
 const UNTIL_ALONE: Duration = Duration::from_secs(if cfg!(miri) { 60 } else { 15 });
 
-/// Whether this variant wakes a sleeper for every job on a busy worker's deque: there is a fence
-/// for each push, which `no-jec` brings along.
+/// Returns whether this variant wakes a sleeper for every job on a busy worker's deque. Then each
+/// push has a fence, which `no-jec` includes.
 fn covers_internal_jobs() -> bool {
     let is_fenced = |part: &str| ["no-jec", "demand"].contains(&part) || part.ends_with("-fence");
     rayon_core::rayon_fork_variant().split('+').any(is_fenced)

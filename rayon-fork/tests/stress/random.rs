@@ -11,12 +11,12 @@ use rayon_core::{ThreadPool, ThreadPoolBuilder, join};
 use crate::common::{Count, PATIENCE, Tally, rounds, within_or};
 use crate::{SHORT, grow, idle_gap, number_from, patiently, seed};
 
-/// What an epoch of the random test shares: some pools, and the books of the jobs in them.
+/// The shared state of an epoch of the random test: some pools, and the counts of the jobs in them.
 struct Epoch {
     pools: Vec<ThreadPool>,
     submitted: AtomicUsize,
     executed: AtomicUsize,
-    /// What each outside thread does, for the watchdog.
+    /// The current action of each outside thread, for the watchdog.
     doing: Vec<Mutex<&'static str>>,
 }
 
@@ -43,7 +43,7 @@ impl Epoch {
         &self.pools[rng.usize(..self.pools.len())]
     }
 
-    /// A detached job into a random pool; it submits others while `depth` lasts.
+    /// Submits a detached job to a random pool. The job submits others while `depth` lasts.
     fn submit(self: &Arc<Self>, rng: &mut Rng, depth: usize) {
         let this = Arc::clone(self);
         let mut rng_of_job = rng.fork();
@@ -69,7 +69,7 @@ impl Epoch {
         }
     }
 
-    /// One random thing from outside, checked on the spot unless it is detached.
+    /// Does one random action from outside, and checks it at once unless it is detached.
     fn act(self: &Arc<Self>, rng: &mut Rng, doing: &Mutex<&'static str>) {
         let says = |what| *doing.lock().unwrap() = what;
         let mut inner = rng.fork();
@@ -197,7 +197,7 @@ fn random_work_from_many_threads_is_neither_lost_nor_doubled_nor_stuck() {
             executed.load(Ordering::Relaxed),
             submitted.load(Ordering::Relaxed)
         );
-        // Whoever is the last to hold the epoch drops the pools: we, or a worker on its way out of
+        // The last holder of the epoch drops the pools: this thread, or a worker on its way out of
         // a job.
         drop((epoch, totals));
         patiently("the end of random pools", || exits.wait_for(workers));

@@ -1,5 +1,6 @@
-//! Two jobs of which the first waits for the second, pushed while one worker sleeps and another is
-//! about to stop searching: it takes the first, and must not leave the second to the sleeper.
+//! Two jobs of which the first waits for the second. They are pushed while one worker sleeps and
+//! another is about to stop searching. That one takes the first job, and must not leave the second
+//! to the sleeper.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -47,7 +48,7 @@ fn a_second_job_of_a_fifo_pool_is_not_left_to_a_sleeper() {
 }
 
 fn second_jobs_come_soon(pool: &ThreadPool) {
-    // The others are on record for it: who pushed comes back for it.
+    // Other variants are known to fail this: the worker that pushed comes back for the job.
     if !covers_internal_jobs() {
         return;
     }
@@ -63,11 +64,11 @@ fn second_jobs_come_soon(pool: &ThreadPool) {
         || {
             pool.scope(|scope| {
                 let begun = Instant::now();
-                // On a crowded host a round takes as long as a hundred elsewhere.
+                // On an oversubscribed host, a round takes as long as a hundred elsewhere.
                 let is_time_left = |_: &usize| begun.elapsed() < PATIENCE * factor() / 3;
                 for round in (1..=rounds).take_while(is_time_left) {
-                    // Who ran the second job falls asleep, and then who runs the first one begins to
-                    // search.
+                    // The worker that ran the second job falls asleep. Then the one that runs the
+                    // first job begins to search.
                     let lag = micros(&mut rng, 50..400);
                     let (first_done, second_done) = (&first_done, &second_done);
                     let cold: Vec<usize> =
@@ -84,8 +85,8 @@ fn second_jobs_come_soon(pool: &ThreadPool) {
                         lines[line].0.store(round, Ordering::Relaxed);
                     }
                     scope.spawn(move |_| second_done.store(round, Ordering::Release));
-                    // As code does that waits by other means than the pool's. To yield often would
-                    // change the moments.
+                    // This thread waits as code does that uses other means than the pool's.
+                    // Frequent yields would change the timing.
                     while first_done.load(Ordering::Acquire) < round {
                         (0..10_000).for_each(|_| spin_loop());
                         thread::yield_now();

@@ -1,8 +1,8 @@
-//! Where a platform has no threads, the global pool is the thread that first needs it; pools that
-//! are asked for by name fail. This program makes such a platform of Linux: its `pthread_create` is
-//! the only one.
+//! On a platform without threads, the global pool is the thread that first needs it, and explicitly
+//! built pools fail. This program makes such a platform of Linux: its `pthread_create` is the only
+//! one.
 //!
-//! Without a test harness, which would want threads. Each case is this program again, in a process
+//! It has no test harness, which would need threads. Each case is this program again, in a process
 //! of its own.
 
 #[cfg(any(miri, not(target_os = "linux")))]
@@ -46,7 +46,7 @@ mod linux {
         ENOSYS
     }
 
-    /// What may be the first use of the global pool. Each must do its work on this thread.
+    /// The possible first uses of the global pool. Each must do its work on this thread.
     const FIRST_USES: [(&str, fn()); 11] = [
         ("join", || assert_eq!(rayon_core::join(|| 1, || 2), (1, 2))),
         ("join_context", || {
@@ -125,7 +125,7 @@ mod linux {
         );
     }
 
-    /// A pool that is asked for is made as asked for, or not at all.
+    /// An explicitly built pool is built as requested, or not at all.
     fn explicit_builders_fail() {
         is_unsupported(ThreadPoolBuilder::new().build().map(drop));
         is_unsupported(ThreadPoolBuilder::new().num_threads(1).build_global());

@@ -1,4 +1,4 @@
-//! Every modifier has its room, which is called as it is, its row and its branch.
+//! Every modifier names a file, folder, type or constant, and has a README row and a branch.
 #![cfg(not(miri))] // Miri reads no files.
 
 #[expect(dead_code, reason = "here nothing is built")]
@@ -135,7 +135,8 @@ fn every_modifier_has_one_file_that_chooses_by_it_and_a_row_and_a_branch() {
     }
 }
 
-/// Every file that reports an event imports the hooks, so a file that hooks import must import none.
+/// Every file that reports an event imports the hooks, so the hooks' own files must import no such
+/// file.
 #[test]
 fn hooks_import_nothing_of_the_scheduler_but_its_door_to_the_machine() {
     let source = folder().join("../src");

@@ -16,7 +16,7 @@ const PAIR: Bounds = Bounds {
     fast: Some(2),
     deep: Some(4),
 };
-/// One, and a mistake that needs one more.
+/// One thief, and a mistake that needs one more preemption.
 const LONG_PAIR: Bounds = Bounds {
     fast: Some(3),
     deep: Some(4),
@@ -29,17 +29,18 @@ const TRIO: Bounds = Bounds {
 
 /// How a planted mistake shows: a job came out twice, or never.
 const SEEN: &str = "times out of the deque";
-/// The same, found out by the owner at its next step.
+/// The same, found by the owner at its next step.
 const OVERTAKEN: &str = "jobs are public that the owner has taken";
-/// The same, found out by the thief.
+/// The same, found by the thief.
 const TORN: &str = "words of two jobs";
-/// A thief reads a ring that is freed, in the words of loom.
+/// A thief reads a freed ring: loom's message.
 const FREED: &str = "Causality violation";
 
-/// Whether a ring may still be read. In a model freed rings stay, so that this can be told.
+/// Whether a ring may still be read. In a model freed rings stay in memory, so that a late read is
+/// detected.
 pub(super) struct Life {
     has_ended: AtomicBool,
-    /// For loom, to which the end is a write: those that read before must be ordered before it.
+    /// For loom, to which the end is a write: earlier reads must be ordered before it.
     reads: loom::cell::UnsafeCell<()>,
 }
 
@@ -70,7 +71,7 @@ impl Life {
     }
 }
 
-/// How owner and thieves of a model do their steps.
+/// The steps of the owner and the thieves of a model.
 trait Steps: 'static {
     fn fences() -> Fences {
         Fences::cheapest()
@@ -101,12 +102,12 @@ trait Steps: 'static {
     }
 }
 
-/// As they are.
+/// The steps without a mistake.
 enum Right {}
 
 impl Steps for Right {}
 
-/// An owner that was helped, and shows all of its jobs with each answer.
+/// An owner that was helped, and exposes all of its jobs with each response.
 enum Helped {}
 
 impl Steps for Helped {
@@ -116,7 +117,7 @@ impl Steps for Helped {
     }
 }
 
-/// The same, but where something is public, it shows more without a word to its own pops.
+/// The same, but if a job is public, it exposes more without raising the limit for its own pops.
 enum ShowsMoreAboveTheLimit {}
 
 impl Steps for ShowsMoreAboveTheLimit {
@@ -126,7 +127,7 @@ impl Steps for ShowsMoreAboveTheLimit {
             return Helped::answer(deque);
         }
         let private = deque.head() - public.split(deque.head());
-        // If a thief was quicker, there is nothing more to be shown.
+        // If a thief was quicker, there is nothing more to expose.
         let _raced = deque
             .shared
             .exchange(public, public.unclaimed_with(private));
@@ -151,7 +152,7 @@ struct Exposing<'a> {
 }
 
 impl Exposing<'_> {
-    /// The first steps of the real one, with a claim or without.
+    /// Takes the first steps of the real one, with or without a claim.
     fn expose(stealer: &Stealer<Numbered>, claims: bool, steps: fn(&Exposing<'_>) -> bool) -> bool {
         let shared = &*stealer.shared;
         let Some(_lock) = shared.thieves.exposing.try_lock() else {
@@ -181,7 +182,7 @@ impl Exposing<'_> {
         self.stealer.shared.fences.heavy();
     }
 
-    /// What the owner has left of what was wanted.
+    /// Returns how many of the wanted jobs the owner still has.
     fn left(&self) -> u64 {
         let head = self.stealer.shared.owners.head.load(Ordering::Acquire);
         self.wanted.min(head.saturating_sub(self.split))
@@ -228,7 +229,7 @@ impl Steps for MovesTheSplitBeforeTheLimit {
     }
 }
 
-/// A thief takes it for granted that the owner took nothing back meanwhile.
+/// A thief assumes that the owner took nothing back meanwhile.
 enum ClaimsNothing {}
 
 impl Steps for ClaimsNothing {
@@ -258,7 +259,7 @@ impl Steps for SetsTheLimit {
     }
 }
 
-/// A thief that asks lowers a limit that the owner has set meanwhile.
+/// A thief that asks for jobs lowers a limit that the owner has set meanwhile.
 enum AsksByAStore {}
 
 impl Steps for AsksByAStore {
@@ -269,8 +270,8 @@ impl Steps for AsksByAStore {
     }
 }
 
-/// An owner that takes a private job back sets the limit when it has ended the claim, as if there
-/// could be no other.
+/// An owner that takes back a private job sets the limit after it has ended the claim, as if there
+/// could be no other claim.
 enum SetsTheLimitLate {}
 
 impl Steps for SetsTheLimitLate {
@@ -297,13 +298,14 @@ impl Steps for SetsTheLimitLate {
     }
 }
 
-/// The job at the tail, in a ring that was in use before or after `public` was read.
+/// Returns the job at the tail, in a ring that was in use before or after `public` was read.
 fn copy(ring: *const Ring, public: Public) -> [*mut (); 2] {
     // SAFETY: in models freed rings stay.
     unsafe { Ring::copy(ring, public.0 >> TAIL_SHIFT) }
 }
 
-/// A thief that finds jobs and copies the oldest in this way, from a ring that is not the first.
+/// Steals as a thief that finds jobs and copies the oldest by `copied`, from a ring that is not the
+/// first.
 fn steal_by(
     stealer: &Stealer<Numbered>,
     copied: fn(&Stealer<Numbered>, Public) -> [*mut (); 2],
@@ -352,7 +354,7 @@ impl Steps for CountsItselfWithoutAFence {
     }
 }
 
-/// What a thief read is not ordered before it is not counted any more.
+/// The reads of a thief are not ordered before it leaves the count.
 enum LeavesRelaxed {}
 
 impl Steps for LeavesRelaxed {
@@ -369,7 +371,7 @@ impl Steps for LeavesRelaxed {
     }
 }
 
-/// An owner that is about to block frees its rings without a look at who reads them.
+/// An owner that is about to block frees its rings without reading whether thieves read them.
 enum FreesUnasked {}
 
 impl Steps for FreesUnasked {
@@ -382,12 +384,12 @@ impl Steps for FreesUnasked {
         let first = thieves.first.load(Ordering::Relaxed);
         deque.use_ring(first);
         deque.full_at.set(deque.head() + 1);
-        // SAFETY: that others may read them is the mistake; in models they stay.
+        // SAFETY: the mistake is that others may read the rings; in models they stay in memory.
         unsafe { Ring::free((*first).outgrown.replace(std::ptr::null_mut())) };
     }
 }
 
-/// The first ring is in use again while jobs are left, of which it has copies.
+/// The first ring is in use again while jobs are left, although it has old copies of them.
 enum GivesBackTooEarly {}
 
 impl Steps for GivesBackTooEarly {
@@ -416,8 +418,8 @@ impl Steps for CopiesAfterTheExchange {
         {
             return Steal::Retry;
         }
-        // SAFETY: that it need not be this job any more is the mistake; words of two jobs are found
-        // out.
+        // SAFETY: the mistake is that the slot need not hold this job any more. Words of two jobs
+        // are detected.
         Steal::Success(unsafe { Numbered::from_words(copy(ring, public)) })
     }
 }
@@ -462,7 +464,8 @@ impl Steps for TakesTheLastBackByTheCount {
     }
 }
 
-/// What has come out, and how often. Not loom's: it only checks, and must not add schedules.
+/// The jobs that have come out, and how often. It is not loom's: it only checks, and must not add
+/// schedules.
 struct Tally {
     times: Vec<AtomicUsize>,
 }
@@ -489,8 +492,8 @@ impl Tally {
     }
 }
 
-/// Plays one model of two jobs: the owner's part here, each of `thieves` in a thread of its own;
-/// then what is left comes out.
+/// Plays one model of two jobs. The owner's part runs here, and each of `thieves` in a thread of
+/// its own. Then the remaining jobs come out.
 fn play<S: Steps>(
     jobs: usize,
     capacity: usize,
@@ -509,7 +512,7 @@ fn play<S: Steps>(
     });
 }
 
-/// The same, of so many jobs that are there `at_first`.
+/// The same, with `at_first` jobs at the beginning.
 fn play_with<S: Steps>(
     at_first: usize,
     jobs: usize,
@@ -539,7 +542,7 @@ fn play_with<S: Steps>(
     tally.check();
 }
 
-/// A job that is public, if there is one and nobody else takes it at once.
+/// Steals a public job, if there is one and no other thread takes it at once.
 fn steal<S: Steps>(stealer: &Stealer<Numbered>) -> Option<Numbered> {
     match S::steal(stealer) {
         Steal::Success(job) => Some(job),
@@ -547,19 +550,19 @@ fn steal<S: Steps>(stealer: &Stealer<Numbered>) -> Option<Numbered> {
     }
 }
 
-/// A job of whatever kind.
+/// Steals a public or a private job.
 fn expose_and_steal<S: Steps>(stealer: &Stealer<Numbered>) -> Option<Numbered> {
     S::expose_for_owner(stealer);
     steal::<S>(stealer)
 }
 
-/// A job that the owner shows when asked, if it does so in time.
+/// Asks the owner for jobs, and steals one if the owner exposes it in time.
 fn ask_and_steal<S: Steps>(stealer: &Stealer<Numbered>) -> Option<Numbered> {
     S::ask(stealer);
     steal::<S>(stealer)
 }
 
-/// The owner shows its jobs and pops them; a thief steals.
+/// The owner exposes its jobs and pops them; a thief steals.
 fn owner_exposes<S: Steps>() {
     play::<S>(3, 4, &[steal::<S>], |push, pop, answer| {
         answer();
@@ -571,7 +574,7 @@ fn owner_exposes<S: Steps>() {
     });
 }
 
-/// The owner shows what it pushes beside public jobs, and pops all; a thief steals.
+/// The owner exposes the jobs that it pushes beside public ones, and pops all; a thief steals.
 fn owner_shows_more<S: Steps>() {
     play::<S>(3, 4, &[expose_and_steal::<S>], |push, pop, answer| {
         answer();
@@ -600,7 +603,7 @@ fn thief_exposes_while_indices_come_again<S: Steps>() {
     });
 }
 
-/// The owner pops its private jobs, of which a thief has asked it to show some.
+/// The owner pops its private jobs. A thief has asked it to expose some.
 fn thief_asks<S: Steps>() {
     play::<S>(3, 4, &[ask_and_steal::<S>], |push, pop, _| {
         push(2);
@@ -610,7 +613,7 @@ fn thief_asks<S: Steps>() {
     });
 }
 
-/// The same, and the owner shows others by itself.
+/// The same, and the owner exposes others by itself.
 fn thief_asks_late<S: Steps>() {
     play::<S>(4, 4, &[ask_and_steal::<S>], |push, pop, answer| {
         pop();
@@ -623,7 +626,7 @@ fn thief_asks_late<S: Steps>() {
     });
 }
 
-/// One thief asks the owner, another exposes in its stead.
+/// One thief asks the owner for jobs, another exposes jobs for it.
 fn one_asks_and_one_exposes<S: Steps>() {
     play::<S>(
         3,
@@ -730,8 +733,8 @@ fn growth<S: Steps>() {
     });
 }
 
-/// A thief steals a public job while the owner goes on pushing where that was. The thief is the
-/// first thread here: loom remembers only the latest access to a word, and so would not let another
+/// A thief steals a public job while the owner goes on pushing to that slot. The thief is the first
+/// thread here. Loom remembers only the latest access to a word, and so would not let another
 /// thread's theft come early enough.
 fn theft_and_reuse<S: Steps>() {
     let deque = Deque::starting_at(1, 2, S::fences());
@@ -816,7 +819,7 @@ fn owner_gives_back_and_grows<S: Steps>() {
     });
 }
 
-/// Two thieves steal all jobs, of which the owner finds none, and gives the ring back.
+/// Two thieves steal all jobs. The owner finds none, and gives the ring back.
 fn owner_gives_back_what_is_all_stolen<S: Steps>() {
     play_with::<S>(2, 3, 1, &[steal::<S>, steal::<S>], |deque, tally| {
         deque.shows_all.set(1);
@@ -827,8 +830,8 @@ fn owner_gives_back_what_is_all_stolen<S: Steps>() {
     });
 }
 
-/// A thief is about to expose the job that the owner takes last; then the owner gives the ring back
-/// at once, as it does if that is large.
+/// A thief is about to expose the job that the owner takes last. Then the owner gives the ring back
+/// at once, as it does with a large one.
 fn owner_gives_back_while_a_thief_exposes<S: Steps>() {
     play_with::<S>(2, 3, 1, &[expose_and_steal::<S>], |deque, tally| {
         tally.add(S::pop(deque));

@@ -28,9 +28,9 @@ pub const LIMIT_VARIABLE: &str = "RAYON_FORK_RECORD_LIMIT";
 pub const SPLIT_VARIABLE: &str = "RAYON_FORK_RECORD_SPLIT";
 
 /// The fields of the head, all of them whole numbers. They are this layout; the process; the
-/// monotonic clock when the recording began, in nanoseconds; ticks in a second. Then come the cost
-/// of an event for the thread that writes it, in thousandths of a tick, and the number of threads
-/// for which iterators split.
+/// monotonic clock when the recording began, in nanoseconds; ticks in a second. Then comes the cost
+/// of an event for the thread that writes it, in thousandths of a tick. The last is the number of
+/// threads for which iterators split.
 pub const HEAD: [&str; 6] = [
     "version",
     "process",

@@ -89,8 +89,8 @@ impl<A: Axes> Packed<A> {
 
     #[inline]
     pub(crate) fn load(&self) -> Word {
-        // ORDERING: SeqCst, as all accesses to counters (see `SleepCounters`). After a fence or a
-        // step of J by the same thread, this must see certain sleepers: all that did not see what
+        // ORDERING: SeqCst, as all accesses to counters (see `SleepCounters`). Suppose this thread
+        // has fenced or stepped J before. Then this load must see every sleeper that missed what
         // came before that fence or step.
         Word(self.word.load(Ordering::SeqCst))
     }

@@ -1,6 +1,6 @@
 //! Models of a pool whose workers take the oldest job first, in a build whose other pools keep jobs
-//! private: all its jobs are public, pushes fence, sleepers scan, and who stops searching looks for
-//! work before it wakes others.
+//! private. All its jobs are public, pushes fence, and sleepers scan. A worker that stops searching
+//! looks for work before it wakes others.
 
 use super::on_demand::PackedLooksFirst;
 use super::pool::{Job, Setup};

@@ -1,6 +1,6 @@
-//! Loom models: the real [`Sleep`](super::Sleep), latch and slots, with every variant of the
-//! counters, in all schedules and with all stale values that the memory model allows, within a
-//! bound on preemptions.
+//! Loom models of the real [`Sleep`](super::Sleep), latch and slots, with every variant of the
+//! counters. They run in all schedules, and with all stale values that the memory model allows,
+//! within a bound on preemptions.
 //!
 //! | file           | holds                                                            |
 //! |----------------|------------------------------------------------------------------|
@@ -12,7 +12,7 @@
 //! | `twins.rs`     | the same code with one mistake planted                           |
 //! | `verdicts.rs`  | which scenario each variant must pass, and each twin must fail   |
 //!
-//! How to run them, and what they found, is in the README, section 11. Padding is not modelled: it
+//! The README, section 11, says how to run them, and what they found. Padding is not modelled: it
 //! is placement, and loom has none.
 
 mod in_public;
@@ -36,9 +36,10 @@ const FAILED_IN: &str = "failed in execution";
 /// Asks for the larger preemption bounds.
 const DEEP: &str = "FORK_LOOM_DEEP";
 
-/// How far a scenario is explored: the most times that a thread which could run on is made to wait.
+/// How far loom explores a scenario: the largest number of times that a thread which could run on
+/// is made to wait.
 ///
-/// Without bound means every schedule. With one, loom's pruning may also miss schedules that keep
+/// `None` means every schedule. With a bound, loom's pruning may also miss schedules that keep
 /// within it.
 #[derive(Clone, Copy)]
 pub(crate) struct Bounds {
@@ -56,22 +57,22 @@ impl Bounds {
     }
 }
 
-/// Two threads: few enough for every schedule, if one can wait for it.
+/// Two threads: few enough for every schedule, if there is enough time.
 const PAIR: Bounds = Bounds {
     fast: Some(2),
     deep: None,
 };
-/// Two threads that both sleep. The larger bound is what can be waited for.
+/// Two threads that both sleep. The larger bound is the largest that ends in reasonable time.
 const TWO_SLEEPERS: Bounds = Bounds {
     fast: Some(2),
     deep: Some(4),
 };
-/// Three threads. The larger bound is what can be waited for.
+/// Three threads. The larger bound is the largest that ends in reasonable time.
 pub(crate) const TRIO: Bounds = Bounds {
     fast: Some(2),
     deep: Some(3),
 };
-/// Three threads whose pushes hold a step more, the light fence.
+/// Three threads whose pushes have one more step, the light fence.
 const TRIO_WITH_STEPS: Bounds = Bounds {
     fast: Some(1),
     deep: Some(2),
@@ -99,7 +100,7 @@ macro_rules! is_caught {
 
 pub(crate) use {holds, is_caught};
 
-/// The scenario and the types that it plays with, without the modules that they are from.
+/// Returns the name of the scenario and of its types, without their modules.
 fn subject_of<P>(_: &P) -> String {
     let name = std::any::type_name::<P>();
     if name.ends_with("{{closure}}") {
@@ -109,7 +110,7 @@ fn subject_of<P>(_: &P) -> String {
     words.filter_map(|word| word.rsplit("::").next()).collect()
 }
 
-/// Prints the verdict of the running test: its claim, what it modelled, how far, and in how many
+/// Prints the result of the running test: its claim, its model, its bound, and the number of
 /// executions.
 fn report(subject: &str, bounds: Bounds, executions: usize, verdict: &str) {
     let test = this_test();
@@ -131,13 +132,13 @@ fn this_test() -> String {
         .to_owned()
 }
 
-/// Runs `scenario` in every execution within its bounds, once with fences as loom has them and once
-/// with fences as events of their own (see [`begin_execution`]). Returns the number of executions.
+/// Runs `scenario` in every execution within its bounds. It does so once with loom's own fences and
+/// once with fences as events (see [`begin_execution`]). Returns the number of executions.
 ///
 /// # Panics
 ///
-/// If an execution ends in a failed assertion. One that ends with every thread blocked aborts the
-/// process.
+/// Panics if an execution ends in a failed assertion. An execution that ends with every thread
+/// blocked aborts the process.
 fn explore(bounds: Bounds, scenario: impl Fn() + Copy + Send + Sync + 'static) -> usize {
     let executions = Arc::new(AtomicUsize::new(0));
     if std::env::var_os(CHILD).is_some() {
@@ -172,7 +173,7 @@ pub(crate) fn must_hold(bounds: Bounds, play: impl Fn() + Copy + Send + Sync + '
     report(&subject_of(&play), bounds, executions, "holds");
 }
 
-/// Some execution must fail, and in the way that `symptom` names: a part of the failure's message.
+/// Some execution must fail, with a message that contains `symptom`.
 ///
 /// The model runs in a child, which runs the same test by its name: a deadlock under loom takes its
 /// process with it.

@@ -1,5 +1,5 @@
-//! Models of a pool whose jobs are private until somebody asks for them: the real deque and the
-//! real demand.
+//! Models of a pool whose jobs are private until a worker requests them, with the real deque and
+//! the real request word.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,21 +23,21 @@ use crate::sleep::parking::{ParkingSlot, Slot};
 use crate::sleep::{Queues, Sleep};
 use crate::sync::modelled::{self, Fences};
 
-/// The deque of the one worker who pushes.
+/// The deque of the only worker that pushes.
 pub(super) struct OnDemand {
     deque: OwnersEnd,
     stealer: Stealer<Numbered>,
     fences: Fences,
-    /// Somebody was idle, and is not any more.
+    /// A worker was idle, and is not any more.
     is_demand_old: bool,
-    /// Not loom's: only one thread pushes.
+    /// It is not loom's, because only one thread pushes.
     pushed: AtomicUsize,
-    /// Mistake: what a worker about to block does instead.
+    /// Mistake: a worker that is about to block does this instead.
     before_scan: Option<fn(&Demand)>,
-    /// Mistake: who pushes where somebody asks for jobs calls nobody if something is public
+    /// Mistake: a worker that pushes, and finds a request, notifies no sleeper if a job is public
     /// already.
     leaves_it_at_one: bool,
-    /// Mistake: it looks for searchers without a fence.
+    /// Mistake: that worker reads the count of searching workers without a fence.
     offers_without_fence: bool,
 }
 
@@ -61,7 +61,7 @@ impl OnDemand {
         }
     }
 
-    /// As it is.
+    /// Creates the deque without a mistake.
     fn right() -> Self {
         Self::with(Fences::cheapest())
     }
@@ -73,7 +73,7 @@ impl OnDemand {
         }
     }
 
-    /// What counts a pool of such workers.
+    /// Returns the counters of a pool of such workers.
     pub(super) fn sleep<C: SleepCounters, S: ParkingSlot>(&self, workers: usize) -> Sleep<C, S> {
         let make = || {
             let mut demand = Demand::new(Jobs::Private, self.fences);
@@ -91,7 +91,7 @@ impl OnDemand {
     }
 
     fn that_asks_no_more() -> Self {
-        // It takes it for granted that the demand is set.
+        // The sleeper assumes that the request is set.
         Self {
             before_scan: Some(|demand| demand.fences.heavy()),
             ..Self::with_old_demand()
@@ -99,7 +99,7 @@ impl OnDemand {
     }
 
     fn that_fences_for_nobody() -> Self {
-        // It takes it for granted that everybody is idle.
+        // The sleeper assumes that every worker is idle.
         let before_scan = |demand: &Demand| {
             // ORDERING: SeqCst fence, as in the original.
             modelled::fence(modelled::Ordering::SeqCst);
@@ -143,7 +143,7 @@ impl OnDemand {
         }
     }
 
-    /// A search of which every round is one that looks at private jobs, too.
+    /// Searches for a job. Every round also looks at private jobs.
     pub(super) fn steal<C: SleepCounters, S: ParkingSlot>(
         &self,
         sleep: &Sleep<C, S>,
@@ -158,7 +158,7 @@ impl OnDemand {
             }
         });
         if found.is_none() && self.has_jobs() {
-            // The owner holds the lock, or is about to take its job: let it.
+            // The owner holds the lock, or is about to take its job: let it run.
             thread::yield_now();
         }
         found.map(|job| job.0)
@@ -170,8 +170,8 @@ impl OnDemand {
 }
 
 type PackedJec = Packed<(Jec, NoFence, IdleFirst, Inline)>;
-/// Those of `champion`, which looks before it wakes another in its stead: others rouse a sleeper
-/// with each search that ends.
+/// The counters of `champion`, which looks for work before it wakes a replacement. Others wake a
+/// sleeper with each search that ends.
 pub(super) type PackedLooksFirst = Packed<(Jec, NoFence, IdleFirst, Inline, WakeWhereWorkIs)>;
 type SplitNoJec = Split<(NoJec, ScanFence, SleepersOnly, Inline)>;
 
@@ -197,22 +197,22 @@ fn push<C: SleepCounters>() {
     push_and_wait::<C>(one_job(OnDemand::right));
 }
 
-/// The same, when somebody was idle before.
+/// The same, when a worker was idle before.
 fn push_after_demand<C: SleepCounters>() {
     push_and_wait::<C>(one_job(OnDemand::with_old_demand));
 }
 
-/// The same, and nobody fences for the busy worker.
+/// The same, but no thread fences for the busy worker.
 fn push_without_heavy_fences<C: SleepCounters>() {
     push_and_wait::<C>(one_job(OnDemand::without_heavy_fences));
 }
 
-/// The same, and the sleeper takes the busy worker for idle.
+/// The same, but the sleeper takes the busy worker for idle.
 fn push_fenced_for_nobody<C: SleepCounters>() {
     push_and_wait::<C>(one_job(OnDemand::that_fences_for_nobody));
 }
 
-/// The same, and the sleeper does not look for private jobs.
+/// The same, but the sleeper does not look for private jobs.
 fn push_unseen<C: SleepCounters>() {
     push_and_wait::<C>(Setup {
         unseen: Some(Unseen::Deques),
@@ -220,8 +220,8 @@ fn push_unseen<C: SleepCounters>() {
     });
 }
 
-/// One worker clears the demand while another pushes a job, and waits for it, and the third falls
-/// asleep. That one is the first thread here, so that it may block before the others begin.
+/// One worker clears the request, another pushes a job and waits for it, and the third falls
+/// asleep. The third is the first thread here, so that it may block before the others begin.
 fn clear_by<C: SleepCounters>(make: fn() -> OnDemand, clear: fn(&Sleep<C, Slot>)) {
     let pool = Arc::new(Pool::<C, Slot>::new(one_job(make)));
     let clearer = thread::spawn({
@@ -246,12 +246,13 @@ fn clear_while_another_pushes<C: SleepCounters>() {
     clear_by::<C>(OnDemand::with_old_demand, Sleep::clear_demand);
 }
 
-/// The same, and a worker about to block does not ask again.
+/// The same, but a worker that is about to block does not set the request again.
 fn clear_unasked<C: SleepCounters>() {
     clear_by::<C>(OnDemand::that_asks_no_more, Sleep::clear_demand);
 }
 
-/// Mistake: who finds a sleeper after clearing sets the demand again, and leaves it at that.
+/// Mistake: a worker that finds a sleeper after it cleared the request sets the request again, and
+/// wakes no sleeper.
 fn clear_and_forget_the_others<C: SleepCounters>() {
     clear_by::<C>(OnDemand::with_old_demand, |sleep| {
         let [demand] = &sleep.demand;
@@ -264,8 +265,8 @@ fn clear_and_forget_the_others<C: SleepCounters>() {
     });
 }
 
-/// Two workers search. One finds an injected job, which pushes a private one, and waits for it
-/// while the other falls asleep, which may think that everybody is idle.
+/// Two workers search. One finds an injected job, which pushes a private job and waits for it. The
+/// other falls asleep meanwhile, and may see every worker as idle.
 fn push_after_search<C: SleepCounters>() {
     let pool = Arc::new(Pool::<C, Slot>::new(Setup {
         injected: vec![Job::PushAndAwait],
@@ -297,7 +298,7 @@ fn push_two_dependent_jobs<C: SleepCounters>() {
     });
 }
 
-/// What is left to one who sleeps when two others have done what they do, each in a thread.
+/// The failure if a job is left when two threads have ended and the third sleeps.
 const LEFT: &str = "a job is left to a sleeper that nobody called";
 
 /// A pool in which worker 0 is asleep, and worker 1 about to stop searching or to look for private
@@ -316,7 +317,7 @@ impl<C: SleepCounters> Three<C> {
         })
     }
 
-    /// Worker 0 falls asleep. That it does not block is all the same to others.
+    /// Worker 0 falls asleep. It does not block, but the others cannot see that.
     fn fall_asleep(&self) {
         let Self { pool, sleep } = self;
         sleep.begin_search(0, None);
@@ -327,7 +328,7 @@ impl<C: SleepCounters> Three<C> {
         assert!(!pool.has_jobs(), "worker 0 would not sleep");
     }
 
-    /// Both have done what they do.
+    /// Both threads have ended.
     fn check(&self) {
         let is_asleep = self.sleep.counters.sleeping() > 0;
         assert!(!is_asleep || !self.pool.has_jobs(), "{LEFT}");
@@ -348,18 +349,18 @@ impl<C: SleepCounters> Queues for Three<C> {
     }
 }
 
-/// Worker 1, the last that searches, takes a job and leaves, while worker 2 pushes that job and
-/// another, for which it does not come back.
+/// Worker 1 is the last that searches. It takes a job and leaves, while worker 2 pushes that job
+/// and another, for which it does not come back.
 fn last_searcher_leaves<C: SleepCounters>() {
     leave_by::<C>(OnDemand::right);
 }
 
-/// The same, and only the first job is announced.
+/// The same, but only the first job is announced.
 fn last_searcher_leaves_unannounced<C: SleepCounters>() {
     leave_by::<C>(OnDemand::that_leaves_it_at_one);
 }
 
-/// The same, and nothing keeps the second job from being late.
+/// The same, but no fence keeps the second job from becoming visible late.
 fn last_searcher_leaves_unfenced<C: SleepCounters>() {
     leave_by::<C>(OnDemand::that_offers_without_fence);
 }
@@ -388,7 +389,7 @@ fn leave_by<C: SleepCounters>(make: fn() -> OnDemand) {
     }
 }
 
-/// Worker 1, which yields and so is counted as active, looks for private jobs once, while worker 2
+/// Worker 1 yields, and so is counted as active. It looks for private jobs once. Meanwhile worker 2
 /// takes its job back and pushes another, for which it does not come back.
 fn a_yield_looks_too_early<C: SleepCounters>() {
     let three = Three::<C>::new(OnDemand::right);
@@ -418,7 +419,7 @@ const LARGE: Bounds = Bounds {
 
 const LOST: &str = "deadlock; threads";
 
-/// What holds whatever the counters.
+/// The claims that hold with any counters.
 macro_rules! with {
     ($($module:ident: $counters:ty;)*) => {
         $(mod $module {
@@ -446,10 +447,10 @@ is_caught! {
     a_sleeper_that_fences_for_itself_alone_is_caught: PAIR, LOST, push_without_heavy_fences::<PackedJec>;
     a_sleeper_that_does_not_look_for_private_jobs_is_caught: PAIR, LOST, push_unseen::<PackedJec>;
     a_sleeper_that_fences_for_nobody_is_caught: PAIR, LOST, push_fenced_for_nobody::<PackedJec>;
-    // Where searching workers are counted, a worker that clears the demand sees them.
+    // If searching workers are counted, a worker that clears the request sees them.
     a_sleeper_that_does_not_ask_is_caught: TRIO_WITH_STEPS, LOST, clear_unasked::<SplitNoJec>;
     clearing_without_a_wake_is_caught: TRIO_WITH_STEPS, LOST, clear_and_forget_the_others::<PackedJec>;
-    // Only where who stops searching looks first.
+    // Only for variants in which a worker that stops searching looks for work first.
     leaving_the_second_job_unannounced_is_caught: PAIR, LEFT, last_searcher_leaves_unannounced::<PackedLooksFirst>;
     offering_the_second_job_without_a_fence_is_caught: PAIR, LEFT, last_searcher_leaves_unfenced::<PackedLooksFirst>;
 }

@@ -11,16 +11,17 @@ use crate::sync::modelled::{Condvar, Fences, Mutex};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What a job does. The last job of a model to end also ends every worker.
+/// The actions of jobs. The last job of a model to end also ends every worker.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Job {
     /// Nothing else.
     Tick,
-    /// Blocks its worker, in code of the user, until the gate opens.
+    /// Blocks its worker, in user code, until the gate opens.
     AwaitGate,
     /// Opens the gate.
     OpenGate,
-    /// Pushes the next job, and then as `AwaitGate`. Who runs it is who pushes.
+    /// Pushes the next job, and then waits as `AwaitGate`. The worker that runs this job is the one
+    /// that pushes.
     PushAndAwait,
 }
 
@@ -31,15 +32,16 @@ pub(super) enum Unseen {
     Injector,
 }
 
-/// What is in a model.
+/// The parts of a model.
 pub(super) struct Setup {
     /// Workers that sleep and wake.
     pub(super) workers: usize,
-    /// Jobs that the last worker, who never searches, will push: its thread is in code of the user.
+    /// Jobs that the last worker will push. That worker never searches, because its thread is in
+    /// user code.
     pub(super) pushed: Vec<Job>,
     /// Jobs that will be injected.
     pub(super) injected: Vec<Job>,
-    /// How many of `injected` wait from the start.
+    /// The number of `injected` jobs that wait from the start.
     pub(super) waiting: usize,
     /// Shares of a broadcast for worker 0.
     pub(super) shares: Vec<Job>,
@@ -49,10 +51,10 @@ pub(super) struct Setup {
     pub(super) unseen: Option<Unseen>,
     /// Mistake: a worker that stops searching looks for work first, and then says that it stopped.
     pub(super) looks_before_leaving: bool,
-    /// Whether worker 0 is who pushes: it has no main loop, and searches only while it waits for
-    /// the jobs, which end nobody but that wait.
+    /// Whether worker 0 pushes. It has no main loop, and searches only while it waits for the jobs.
+    /// Their end ends only that wait.
     pub(super) is_owned: bool,
-    /// Makes the pusher's jobs private until somebody asks for them.
+    /// Makes the pusher's jobs private until a worker requests them.
     pub(super) on_demand: Option<fn() -> OnDemand>,
     /// Whether sleepers scan for public jobs, and pushes fence for that.
     pub(super) scans: bool,
@@ -79,15 +81,15 @@ impl Setup {
     }
 }
 
-/// Who injected a pool's jobs, and sleeps on a latch until they have ended: worker 0 of another
-/// pool.
+/// The worker that injected a pool's jobs: worker 0 of another pool. It sleeps on a latch until
+/// these jobs have ended.
 pub(super) struct Asker<C, S> {
     pub(super) pool: Arc<Pool<C, S>>,
     /// Mistake: the setter of the latch wakes the worker of that number in its own pool.
     pub(super) is_mistaken_for_own: bool,
 }
 
-/// A pool of which one worker may be busy with code of the user.
+/// A pool of which one worker may be busy with user code.
 pub(super) struct Pool<C, S> {
     pub(super) sleep: Sleep<C, S>,
     latches: Vec<CoreLatch>,
@@ -101,8 +103,8 @@ pub(super) struct Pool<C, S> {
     looks_before_leaving: bool,
     is_owned: bool,
     asker: Option<Asker<C, S>>,
-    /// All jobs, and those that have ended. Not loom's: it only checks, and must not add schedules.
-    /// Loom runs one thread at a time, so the count is exact.
+    /// All jobs, and those that have ended. The count is not loom's: it only checks, and must not
+    /// add schedules. Loom runs one thread at a time, so the count is exact.
     jobs: usize,
     ended: AtomicUsize,
 }
@@ -146,7 +148,7 @@ impl<C: SleepCounters, S: ParkingSlot> Pool<C, S> {
         }
     }
 
-    /// The last job to end tells `asker`, and ends no worker of this pool.
+    /// Lets the last job to end set the latch of `asker`. It ends no worker of this pool.
     pub(super) fn asked_by(self, asker: Asker<C, S>) -> Self {
         Self {
             asker: Some(asker),
@@ -244,7 +246,7 @@ impl<C: SleepCounters, S: ParkingSlot> Pool<C, S> {
         }
     }
 
-    /// What worker `worker` does until its latch is set.
+    /// Runs worker `worker` until its latch is set.
     pub(super) fn work(&self, worker: usize) {
         let latch = &self.latches[worker];
         let queues = View { pool: self, worker };
@@ -269,8 +271,8 @@ impl<C: SleepCounters, S: ParkingSlot> Pool<C, S> {
         }
     }
 
-    /// When all threads have ended: every job was run once, and nobody is counted as anything but
-    /// active.
+    /// Checks, when all threads have ended, that every job was run once, and that all workers are
+    /// counted as active.
     pub(super) fn assert_at_rest(&self) {
         assert_eq!(self.ended.load(Ordering::Relaxed), self.jobs, "jobs run");
         assert_eq!(
@@ -299,8 +301,8 @@ struct View<'a, C, S> {
 }
 
 impl<C: SleepCounters, S: ParkingSlot> View<'_, C, S> {
-    /// In the order of the real search: own shares, others' deques, the injector. An owner takes
-    /// its own job as a thief would; it cannot miss it.
+    /// Searches in the order of the real search: own shares, others' deques, the injector. An owner
+    /// takes its own job as a thief would; it cannot miss it.
     fn find_work(&self) -> Option<Job> {
         let mut found = None;
         if self.worker == 0 && !self.pool.shares.is_unused() {
@@ -342,7 +344,7 @@ impl<C: SleepCounters, S: ParkingSlot> Queues for View<'_, C, S> {
     }
 }
 
-/// What a look found, whatever comes later.
+/// The result of an earlier look, whatever happens later.
 struct Seen(bool);
 
 impl Queues for Seen {

@@ -1,8 +1,8 @@
 //! A deque and an injector that loom can see into, with the orderings that crossbeam-deque 0.8 has.
 //!
-//! What a job is and when it is freed is not modelled, so slots need no storage: the jobs are known
-//! beforehand, and pushing the n-th means making it visible. The owner's pop is left out; no
-//! scenario has an owner that comes back, as that would rescue a lost job.
+//! The models leave out the contents of jobs and when they are freed, so slots need no storage. The
+//! jobs are known beforehand, and pushing the n-th job means making it visible. The owner's pop is
+//! left out. No scenario has an owner that comes back, because that would rescue a lost job.
 
 use crate::sync::modelled::{AtomicUsize, Ordering, fence};
 
@@ -14,7 +14,7 @@ pub(super) struct Deque<J> {
 }
 
 impl<J: Copy> Deque<J> {
-    /// Empty; `jobs` will be pushed in this order.
+    /// Creates an empty deque. `jobs` will be pushed in this order.
     pub(super) fn new(jobs: Vec<J>) -> Self {
         Self {
             front: AtomicUsize::new(0),
@@ -23,17 +23,17 @@ impl<J: Copy> Deque<J> {
         }
     }
 
-    /// Whether no job ever comes here, so that searching it would be a waste of states.
+    /// Returns whether no job ever comes here, so that searching it would be a waste of states.
     pub(super) fn is_unused(&self) -> bool {
         self.jobs.is_empty()
     }
 
-    /// The job of that number.
+    /// Returns the job of that number.
     pub(super) fn job(&self, number: usize) -> J {
         self.jobs[number]
     }
 
-    /// Asked by the owner.
+    /// For the owner: returns whether the deque is empty.
     pub(super) fn is_empty(&self) -> bool {
         let back = self.back.load(Ordering::Relaxed);
         // ORDERING: SeqCst, as crossbeam-deque does.
@@ -43,14 +43,14 @@ impl<J: Copy> Deque<J> {
     /// Pushes the next job.
     pub(super) fn push(&self) {
         let back = self.back.load(Ordering::Relaxed);
-        // ORDERING: Acquire, Release and the Relaxed store, as crossbeam-deque does: nothing orders
-        // the store before what the owner reads next, which is what the models are about.
+        // ORDERING: Acquire, Release and the Relaxed store, as crossbeam-deque does. Nothing orders
+        // the store before the owner's next loads, and that is the subject of the models.
         let _front = self.front.load(Ordering::Acquire);
         fence(Ordering::Release);
         self.back.store(back + 1, Ordering::Relaxed);
     }
 
-    /// Asked by others.
+    /// For other threads: returns whether the deque looks empty.
     pub(super) fn looks_empty(&self) -> bool {
         // ORDERING: Acquire, SeqCst fence, Acquire, as crossbeam-deque does.
         let front = self.front.load(Ordering::Acquire);
@@ -85,7 +85,8 @@ pub(super) struct Injector<J> {
 }
 
 impl<J: Copy> Injector<J> {
-    /// Holds the first `waiting` of `jobs`; the others will be injected in this order.
+    /// Creates an injector with the first `waiting` of `jobs`. The others will be injected in this
+    /// order.
     pub(super) fn new(jobs: Vec<J>, waiting: usize) -> Self {
         Self {
             head: AtomicUsize::new(0),
@@ -94,12 +95,12 @@ impl<J: Copy> Injector<J> {
         }
     }
 
-    /// Whether no job ever comes here.
+    /// Returns whether no job ever comes here.
     pub(super) fn is_unused(&self) -> bool {
         self.jobs.is_empty()
     }
 
-    /// Whether no job waits.
+    /// Returns whether no job waits.
     pub(super) fn is_empty(&self) -> bool {
         // ORDERING: SeqCst, as crossbeam-deque does.
         self.head.load(Ordering::SeqCst) >= self.tail.load(Ordering::SeqCst)

@@ -1,5 +1,5 @@
-//! What happens in a model, and what must be true at its end. A job that nobody takes leaves every
-//! thread blocked.
+//! The scenarios of the models, and the claims that must be true at their end. If no thread takes a
+//! job, every thread blocks.
 
 use super::pool::{Asker, Job, Pool, Setup, Unseen};
 use crate::sleep::counters::SleepCounters;
@@ -7,8 +7,8 @@ use crate::sleep::parking::ParkingSlot;
 use loom::thread;
 use std::sync::Arc;
 
-/// All workers, but for an owner, search or sleep in threads of their own while `meanwhile` happens
-/// here; then every job must have run.
+/// All workers except an owner search or sleep in threads of their own, while `meanwhile` happens
+/// here. At the end every job must have run.
 pub(super) fn play<C: SleepCounters, S: ParkingSlot + 'static>(
     setup: Setup,
     meanwhile: impl FnOnce(&Arc<Pool<C, S>>),
@@ -39,7 +39,7 @@ pub(super) fn inject<C: SleepCounters, S: ParkingSlot + 'static>() {
     );
 }
 
-/// The same, when a job was announced since anyone last became sleepy.
+/// The same, when a job was announced since a worker last became sleepy.
 pub(super) fn inject_after_news<C: SleepCounters, S: ParkingSlot + 'static>() {
     let setup = Setup {
         injected: vec![Job::Tick],
@@ -79,7 +79,7 @@ pub(super) fn push<C: SleepCounters, S: ParkingSlot + 'static>() {
     push_and_wait::<C, S>(push_setup());
 }
 
-/// The same, when a job was announced since anyone last became sleepy.
+/// The same, when a job was announced since a worker last became sleepy.
 pub(super) fn push_after_news<C: SleepCounters, S: ParkingSlot + 'static>() {
     push_and_wait::<C, S>(Setup {
         starts_with_news: true,
@@ -96,8 +96,8 @@ pub(super) fn push_unseen<C: SleepCounters, S: ParkingSlot + 'static>() {
 }
 
 /// Two workers search or sleep. One finds a job that waits for another, which is injected
-/// meanwhile: a worker that stops searching must not leave the second job to a sleeper that nobody
-/// calls.
+/// meanwhile. A worker that stops searching must not leave the second job to a sleeper that no
+/// thread wakes.
 pub(super) fn inject_what_a_job_awaits<C: SleepCounters, S: ParkingSlot + 'static>() {
     let setup = Setup {
         injected: vec![Job::AwaitGate, Job::OpenGate],
@@ -229,7 +229,7 @@ pub(super) fn ask_another_pool<C: SleepCounters, S: ParkingSlot + 'static>() {
     ask::<C, S>(false);
 }
 
-/// The same by a pool that takes the asking worker for one of its own.
+/// The same with a pool that takes the asking worker for one of its own.
 pub(super) fn ask_another_pool_that_wakes_its_own<C: SleepCounters, S: ParkingSlot + 'static>() {
     ask::<C, S>(true);
 }
@@ -255,8 +255,8 @@ pub(super) fn broadcast_and_inject<C: SleepCounters, S: ParkingSlot + 'static>()
 }
 
 /// The thread that built the pool is its worker 0, and has no main loop. It pushes a job and waits
-/// for it as a scope does, while an outsider injects what that job waits for: whichever of the two
-/// workers is left must take it, asleep or not.
+/// for it as a scope does. An outsider injects a second job, for which the first one waits.
+/// Whichever of the two workers is left must take it, asleep or not.
 pub(super) fn wait_for_a_scope<C: SleepCounters, S: ParkingSlot + 'static>() {
     let setup = Setup {
         pushed: vec![Job::AwaitGate],

@@ -1,6 +1,6 @@
 //! The code under test with one mistake planted.
 //!
-//! Twins live on this side only: counters wrap real counters, and slots wrap a real slot, so that
+//! Twins exist only in the models: counters wrap real counters, and slots wrap a real slot. So
 //! nothing in the code that ships knows of them.
 
 use crate::sleep::counters::axes::{Axes, Fence};
@@ -9,7 +9,7 @@ use crate::sleep::parking::{ParkingSlot, Slot, State};
 use crate::sync::modelled::{Ordering, fence, fence_for_loom};
 use std::marker::PhantomData;
 
-/// What a twin does otherwise than the counters `C`. By default nothing.
+/// The steps in which a twin differs from the counters `C`. By default there are none.
 pub(super) trait Change<C: SleepCounters>: Send + Sync + 'static {
     fn end_search(real: &C, worker: usize) -> usize {
         real.end_search(worker)
@@ -91,7 +91,7 @@ impl<C: SleepCounters> Change<C> for FenceWhenEmpty {
     }
 }
 
-/// A worker that stops searching wakes nobody.
+/// A worker that stops searching wakes no sleeper.
 pub(super) enum NoChain {}
 
 impl<C: SleepCounters> Change<C> for NoChain {
@@ -101,7 +101,8 @@ impl<C: SleepCounters> Change<C> for NoChain {
     }
 }
 
-/// A worker that stops searching looks for sleepers first, and then says that it stopped.
+/// A worker that stops searching reads the sleepers first, and then leaves the count of searching
+/// workers.
 pub(super) enum LooksBeforeLeaving {}
 
 impl<A: Axes> Change<Split<A>> for LooksBeforeLeaving {
@@ -129,8 +130,8 @@ impl<A: Axes> Change<Split<A>> for LooksBeforeRegistering {
     }
 }
 
-/// Not quite a mistake: the counter of events has one bit, so a worker takes two pieces of
-/// news for none at all. The worst that a counter that wraps can do.
+/// Not quite a mistake: the counter of events has one bit, so a worker takes two pieces of news for
+/// none. No counter that wraps can do worse.
 pub(super) enum OneBitOfEvents {}
 
 impl<A: Axes> Change<Packed<A>> for OneBitOfEvents {
@@ -147,7 +148,7 @@ impl<A: Axes> Change<Packed<A>> for OneBitOfEvents {
     }
 }
 
-/// Declares a fence as another one with an end taken out or replaced.
+/// Declares a fence that is another one with one end removed or replaced.
 macro_rules! fence_twin {
     ($(#[$doc:meta])* $name:ident, $after_push:expr, $after_registering:expr) => {
         $(#[$doc])*
@@ -177,7 +178,7 @@ fence_twin! {
     NoPushFence, {}, F::after_registering()
 }
 
-/// Hands every call of a slot on to the real one in field 0, except those written out in the
+/// Passes every call of a slot on to the real one in field 0, except those written out in the
 /// braces.
 macro_rules! slot_twin {
     ($(#[$doc:meta])* $name:ident, $($changed:item)*) => {
@@ -219,7 +220,7 @@ macro_rules! slot_twin {
     };
 }
 
-/// The steps of a slot that twins get wrong; right by default.
+/// The steps of a slot that twins get wrong. The defaults are right.
 trait Handover {
     fn real(&self) -> &Slot;
 

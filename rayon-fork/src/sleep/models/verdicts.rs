@@ -1,4 +1,4 @@
-//! Which scenario each variant must pass, and in which each twin must be caught.
+//! The scenarios that each variant must pass, and those in which each twin must be caught.
 
 use super::scenarios as play;
 use super::twins::*;
@@ -11,8 +11,8 @@ use crate::sleep::parking::Slot;
 /// All threads are blocked, so a wake-up was lost.
 const LOST: &str = "deadlock; threads";
 
-/// What must hold for every variant, and what only for those with fences: the others may lose an
-/// internal job, and are on record for it.
+/// The claims that must hold for every variant, and those only for variants with fences. Variants
+/// without fences may lose an internal job, and the list records that.
 macro_rules! every_scenario {
     ($packing:ident $events:ident NoFence $wake_rule:ident $padding:ident) => {
         holds_for_all! { $packing<($events, NoFence, $wake_rule, $padding)> }
@@ -56,7 +56,8 @@ macro_rules! holds_for_all {
 }
 for_every_variant!(unpadded every_scenario);
 
-/// What rests on whom a worker wakes that stops searching, for those that look first.
+/// The claims that depend on which sleepers a worker wakes when it stops searching, for variants
+/// that look for work first.
 macro_rules! looking_scenario {
     ($packing:ident $events:ident NoFence $wake_rule:ident $padding:ident) => {
         looking_holds! { $packing<($events, NoFence, $wake_rule, $padding, WakeWhereWorkIs)> }
@@ -114,7 +115,7 @@ type PackedNoJec<W> = Packed<(NoJec, ScanFence, W, Inline)>;
 type SplitJec<W> = Split<(Jec, NoFence, W, Inline)>;
 type SplitNoJec<W> = Split<(NoJec, ScanFence, W, Inline)>;
 
-/// Injected jobs do not rest on the counter of events.
+/// Injected jobs do not depend on the counter of events.
 mod events_that_wrap_at_two_strand_no_injected_job {
     use super::*;
     holds! {
@@ -170,8 +171,8 @@ mod scanning_without_the_deques_is_caught {
     }
 }
 
-/// Only where no events are counted: for a job that is announced, they send the sleeper back as
-/// well.
+/// Only for variants that count no events: if a job is announced, the events send the sleeper back
+/// as well.
 mod sleeping_without_a_look_at_the_injector_is_caught {
     use super::*;
     is_caught! {

@@ -1,5 +1,5 @@
-//! Loom models of registering beside the work, and the same steps with one mistake planted: both
-//! sides of a pair miss what the other did.
+//! Loom models of registering while other threads work. The twins take the same steps with one
+//! mistake: both sides of a pair miss what the other did.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use super::{BY_KERNEL, FREE, NONE, REFUSED, Registration};
 use crate::sleep::models::{Bounds, holds, is_caught};
 use crate::sync::modelled::{self, AtomicUsize, Ordering, fence, heavy_fence, light_fence};
 
-/// A light side, a heavy one, and who registers.
+/// A light side, a heavy one, and a thread that registers.
 const TRIO: Bounds = Bounds {
     fast: Some(3),
     deep: None,
 };
 
-/// The same, with two that register.
+/// The same, with two threads that register.
 const QUARTET: Bounds = Bounds {
     fast: Some(2),
     deep: Some(3),
@@ -30,7 +30,7 @@ const REFUSED_TRIO: Bounds = Bounds {
 /// How a planted mistake shows.
 pub(crate) const SEEN: &str = "neither side saw the other";
 
-/// How the three threads of a model do their steps.
+/// The steps of the three threads of a model.
 trait Steps: 'static {
     fn complete(registration: &Registration) {
         registration.complete();
@@ -45,7 +45,7 @@ trait Steps: 'static {
     }
 }
 
-/// As they are.
+/// The steps without a mistake.
 enum Right {}
 
 impl Steps for Right {}
@@ -83,7 +83,7 @@ impl Steps for ReadsTheStateBeforeTheFence {
     }
 }
 
-/// A light side takes what the kernel knows for leave to be free.
+/// A light side is free as soon as the kernel knows the process.
 enum IsFreeTooEarly {}
 
 impl Steps for IsFreeTooEarly {
@@ -112,7 +112,8 @@ impl Steps for LeavesTheFenceToTheFirst {
     }
 }
 
-/// The kernel refuses to register what it has registered for another thread just before.
+/// The kernel refuses to register the process, although it has just registered it for another
+/// thread.
 enum IsDeclined {}
 
 impl Steps for IsDeclined {
@@ -174,7 +175,7 @@ fn pair_while_so_many_register<S: Steps>(registrars: usize) {
     assert!(saw_job || saw_demand, "{SEEN}");
 }
 
-/// How those go on whom the kernel refuses.
+/// How threads continue that the kernel refuses.
 trait Refused: 'static {
     fn refuse(registration: &Registration) {
         registration.heavy_by(|| false);
@@ -183,7 +184,7 @@ trait Refused: 'static {
 
 impl Refused for Right {}
 
-/// Nobody waits for those who have not fenced.
+/// No thread waits for light sides that have not fenced.
 enum GivesNoGrace {}
 
 impl Refused for GivesNoGrace {
@@ -207,8 +208,8 @@ impl Refused for SaysSoEarly {
     }
 }
 
-/// A light side, and two heavy ones: of each pair at least one side sees what the other did before.
-/// A heavy side calls what it is given when it does what the light one must see.
+/// Runs a light side and two heavy ones. In each pair at least one side sees what the other did
+/// before. A heavy side calls its argument when it makes the change that the light side must see.
 pub(crate) fn of_each_pair_one_sees(
     light: impl FnOnce() + 'static,
     first: impl FnOnce(&dyn Fn()) + 'static,
@@ -238,14 +239,14 @@ pub(crate) fn of_each_pair_one_sees(
     assert!(second_saw_job || saw_second, "{SEEN}");
 }
 
-/// Two heavy sides which the kernel refuses, though it served before.
+/// Two heavy sides that the kernel refuses, although it served them before.
 fn pairs_while_the_kernel_refuses<S: Refused>() {
     modelled::prepare_heavy_fences().expect("a model has fences");
     let registration = Arc::new(Registration::new());
     registration.complete();
     let [of_light, of_first] = [(); 2].map(|()| Arc::clone(&registration));
     let light = move || {
-        // The grace period catches a thread anywhere, also before it reads the state.
+        // The grace period catches a thread at any point, even before it reads the state.
         light_fence();
         of_light.light();
     };

@@ -1,5 +1,5 @@
-//! Loom models of heavy fences that are shared, and the same steps with one mistake planted: a
-//! heavy side that relies on another's fence, and the light side, both miss what the other did.
+//! Loom models of shared heavy fences, and twins with one mistake planted. In a twin, a heavy side
+//! that relies on another's fence, and the light side, both miss what the other did.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ trait Steps: 'static {
     }
 }
 
-/// As it is.
+/// The steps without a mistake.
 enum Right {}
 
 impl Steps for Right {}
@@ -37,7 +37,7 @@ impl Steps for IsRefused {
     }
 }
 
-/// A round that runs already will do.
+/// A heavy side relies on a round that runs already.
 enum TakesTheRoundThatRuns {}
 
 impl Steps for TakesTheRoundThatRuns {
@@ -47,7 +47,8 @@ impl Steps for TakesTheRoundThatRuns {
     }
 }
 
-/// Who joins only looks, and whoever begins the round does not see what was done before.
+/// A thread that joins only loads the number. So the thread that begins the round does not see what
+/// was done before.
 enum OnlyLooks {}
 
 impl Steps for OnlyLooks {
@@ -71,15 +72,15 @@ enum EndsFirst {}
 
 impl Steps for EndsFirst {
     fn join(rounds: &Rounds) {
-        // Of no effect unless the first round runs. Without a look before, behind which loom would
-        // not find the schedule.
+        // This has no effect unless the first round runs. There is no load before it, because
+        // behind one loom would not find the schedule.
         rounds.end(1, true);
         rounds.join(try_heavy_fence);
     }
 }
 
-/// Two heavy sides, of which one waits for a round that nobody runs: its thread is lost to a `fork`,
-/// or has no CPU.
+/// Two heavy sides. One of them waits for a round that no thread runs: its thread is lost to a
+/// `fork`, or has no CPU.
 fn pairs_beside_an_abandoned_round<S: Steps>() {
     modelled::prepare_heavy_fences().expect("a model has fences");
     let rounds = Arc::new(Rounds::new());
@@ -99,13 +100,13 @@ fn pairs_beside_an_abandoned_round<S: Steps>() {
     });
 }
 
-/// One heavy side as it is, and one that does the steps `S`.
+/// One heavy side without a mistake, and one that takes the steps `S`.
 fn pairs<S: Steps>() {
     modelled::prepare_heavy_fences().expect("a model has fences");
     let rounds = Arc::new(Rounds::new());
     let of_first = Arc::clone(&rounds);
     let first = move |demand: &dyn Fn()| {
-        // Two rounds: who comes in the middle of the first may rely on the second.
+        // Two rounds: a thread that comes in the middle of the first may rely on the second.
         Right::join(&of_first);
         demand();
         Right::join(&of_first);

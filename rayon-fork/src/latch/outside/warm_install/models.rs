@@ -1,4 +1,4 @@
-//! Loom models of the latch, and the mistakes they must catch.
+//! Loom models of the latch, and the mistakes that they must catch.
 
 use loom::cell::UnsafeCell;
 use loom::thread;

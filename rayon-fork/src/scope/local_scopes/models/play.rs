@@ -9,7 +9,7 @@ use loom::thread;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// What a twin does otherwise. By default nothing.
+/// The steps in which a twin differs. By default there are none.
 pub(super) trait Twin: Send + Sync + 'static {
     const TURNS_AWAY_BEFORE_SEARCHING: bool = true;
     const TURNS_AWAY_FOR_OTHER_JOBS: bool = true;
@@ -25,7 +25,7 @@ pub(super) trait Twin: Send + Sync + 'static {
     }
 }
 
-/// What a job does. Each scope job leaves a mark of its own.
+/// The actions of jobs. Each scope job leaves a mark of its own.
 #[derive(Clone, Copy)]
 pub(super) enum Job {
     /// Of the scope: nothing else.
@@ -43,9 +43,9 @@ pub(super) enum Job {
 }
 
 struct Queues {
-    /// For anybody.
+    /// For any worker.
     jobs: Vec<Job>,
-    /// For workers that wait for nothing.
+    /// For workers that do not wait.
     other: Vec<Job>,
     is_closed: bool,
 }
@@ -56,7 +56,8 @@ pub(super) struct Scope<T> {
     latch: CoreLatch,
     queues: Mutex<Queues>,
     news: Condvar,
-    /// Opened by a job of no scope, awaited by the scope's closure; and opened at the scope's end.
+    /// Opened by a job of no scope, for which the scope's closure waits; and opened at the scope's
+    /// end.
     has_begun: (Mutex<bool>, Condvar),
     has_ended: (Mutex<bool>, Condvar),
     marks: Vec<UnsafeCell<bool>>,
@@ -82,7 +83,7 @@ impl<T: Twin> Counted for Scope<T> {
         let this = unsafe { &*this };
         this.assert_alive();
         if T::take_off(&this.count, units) {
-            // The real one reads here who waits.
+            // The real one reads here which thread waits.
             this.assert_alive();
             // SAFETY: as above.
             unsafe { CoreLatch::set(&raw const this.latch) };
@@ -181,7 +182,7 @@ impl<T: Twin> Scope<T> {
         }
     }
 
-    /// A job, if one waits.
+    /// Takes a job, if one waits.
     fn take(&self, may_be_other: bool) -> Option<Job> {
         let mut queues = self.queues.lock();
         let job = queues.jobs.pop();
@@ -194,7 +195,7 @@ impl<T: Twin> Scope<T> {
         })
     }
 
-    /// Searches and sleeps: a job, or nothing if what is waited for has happened.
+    /// Searches and sleeps. Returns a job, or `None` if the awaited event has happened.
     fn search(&self, is_owner: bool) -> Option<Job> {
         let mut queues = self.queues.lock();
         loop {
@@ -214,7 +215,7 @@ impl<T: Twin> Scope<T> {
         }
     }
 
-    /// What a worker does until the model ends, or an owner until the scope does.
+    /// Runs a worker until the model ends, or an owner until the scope does.
     fn work(&self, held: &Reserve<Self>, is_owner: bool) {
         loop {
             if is_owner && (held.completes(self) || self.latch.probe()) {
@@ -237,8 +238,8 @@ impl<T: Twin> Scope<T> {
     }
 }
 
-/// `workers` workers beside the owner of a scope, whose closure spawns `jobs`; `other` jobs wait
-/// from the start, and may have to begin before.
+/// Plays a model with `workers` workers beside the owner of a scope, whose closure spawns `jobs`.
+/// `other` jobs wait from the start, and may have to begin before.
 fn play<T: Twin>(workers: usize, marks: usize, jobs: Vec<Job>, other: Vec<Job>) {
     let is_other_first = other.iter().any(|job| !matches!(job, Job::Other));
     let scope = Arc::new(Scope::<T>::new(marks, other));
@@ -288,7 +289,7 @@ pub(super) fn job_of_a_job<T: Twin>() {
     play::<T>(1, 2, vec![Job::Parent(0, 1)], vec![]);
 }
 
-/// Two jobs, of which two workers and the owner take what they can.
+/// Two jobs, for two workers and the owner.
 pub(super) fn two_jobs<T: Twin>() {
     play::<T>(2, 2, vec![Job::Leaf(0), Job::Leaf(1)], vec![]);
 }

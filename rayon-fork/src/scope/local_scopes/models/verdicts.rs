@@ -1,4 +1,4 @@
-//! What must hold, and what each twin must be caught at.
+//! The claims that must hold, and the scenarios in which each twin must be caught.
 
 use super::play::{self, Twin};
 use crate::latch::Count;
@@ -14,10 +14,10 @@ const SMALL: Bounds = Bounds {
 /// All threads are blocked, so a scope did not end.
 const LATE: &str = "deadlock; threads";
 const EARLY: &str = "a scope ended before a job of it";
-/// Loom's word for a data race, and for a use after the end.
+/// Loom's message for a data race, and for a use after the end.
 const UNORDERED: &str = "Causality violation";
 
-/// As it is.
+/// The steps without a mistake.
 enum Real {}
 impl Twin for Real {}
 
@@ -54,7 +54,7 @@ impl Twin for Fetches {
 enum TwoSteps {}
 impl Twin for TwoSteps {
     fn take_off(count: &Count, units: usize) -> bool {
-        // ORDERING: as in the original; only that others may come in between is wrong.
+        // ORDERING: as in the original. The only mistake is that other threads may come in between.
         let before = count.0.load(Ordering::Acquire);
         count.0.store(before - units, Ordering::Release);
         before == units
