@@ -288,7 +288,7 @@ impl<S> ThreadPoolBuilder<S> {
     /// assert_eq!(pool.current_thread_index(), Some(0));
     /// let (sender, receiver) = std::sync::mpsc::channel();
     /// pool.spawn(move || sender.send("done").unwrap());
-    /// assert!(receiver.try_recv().is_err()); // nobody has worked yet
+    /// assert!(receiver.try_recv().is_err()); // no worker has run it yet
     /// rayon_core::yield_now();
     /// assert_eq!(receiver.try_recv(), Ok("done"));
     /// ```

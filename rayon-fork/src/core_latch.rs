@@ -9,7 +9,7 @@
 //! | 0    | unset    | not set; the owner is awake, or blocked on another | owner → 1, setter → 3 |
 //! | 1    | sleepy   | not set; the owner is about to block               | owner → 2, setter → 3 |
 //! | 2    | sleeping | not set; the owner is blocked, or bound to be      | owner → 0, setter → 3 |
-//! | 3    | set      | set, for good                                      | nobody                |
+//! | 3    | set      | set, for good                                      | no thread             |
 //!
 //! Every step is a read-modify-write of this one word, so setter and owner always agree on who came
 //! first. Section 4 of `sleep/README.md` describes the rest of the handshake.

@@ -47,7 +47,7 @@ impl Yield {
 ///     let done = Arc::clone(&is_done);
 ///     rayon_core::spawn(move || done.store(true, Ordering::Release));
 ///     while !is_done.load(Ordering::Acquire) {
-///         rayon_core::yield_now(); // else the only worker would wait for itself
+///         rayon_core::yield_now(); // otherwise the only worker would wait for itself
 ///     }
 /// });
 /// ```

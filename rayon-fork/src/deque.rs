@@ -1,4 +1,4 @@
-//! The only door to the deque library: another deque can be put behind these names.
+//! The only file that names the deque library, so that another deque can replace it.
 
 // With the feature `demand`, jobs are shared lazily if the target has atomics of 64 bits. Otherwise
 // they are public.

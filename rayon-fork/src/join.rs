@@ -55,7 +55,7 @@ impl FnContext {
     /// ```
     /// use rayon_core::join_context;
     ///
-    /// /// Splits `splits` times, and anew whenever a thief shows that somebody has time.
+    /// /// Splits `splits` times, and again whenever a theft shows that a worker is idle.
     /// fn sum(numbers: &[u64], splits: u32) -> u64 {
     ///     if splits == 0 || numbers.len() < 2 {
     ///         return numbers.iter().sum();

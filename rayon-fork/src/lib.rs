@@ -10,7 +10,7 @@
 //! |------------------------------------------|-----------------|----------------------|
 //! | two closures                             | [`join`]        | the caller           |
 //! | any number of closures, which may borrow | [`scope()`]     | the end of the scope |
-//! | closures that may outlive the caller     | [`spawn()`]     | nobody               |
+//! | closures that may outlive the caller     | [`spawn()`]     | no thread            |
 //! | one closure, once on every worker        | [`broadcast()`] | the caller           |
 //!
 //! ```

@@ -118,9 +118,8 @@ const PUSHES_UNTIL_UNWANTED: u32 = 64;
 /// guess.
 const ANSWERS_AFTER_HELP: u32 = 64;
 
-/// If a thief reads the memory to be freed, an owner that is about to block searches once more, at
-/// most this often in a row. A guess: the searches yield, so a thief that lost its CPU gets it
-/// back.
+/// If a thief reads the memory to be freed, an owner about to block searches once more, at most
+/// this often in a row. A guess: the searches yield, so a thief that lost its CPU gets it back.
 const TRIES_TO_FREE: u32 = 64;
 
 /// The words that the owner writes with every push and pop.

@@ -18,7 +18,7 @@ use crate::sleep;
 /// pool.install(|| rayon_core::join(|| (), || ()));
 /// let counts: EventCounts = snapshot(&pool).since(&before).total();
 /// assert_eq!(counts.get("pushes"), Some(1));
-/// assert_eq!(counts.get("steals_won"), Some(0)); // there is nobody who could steal
+/// assert_eq!(counts.get("steals_won"), Some(0)); // there is no other worker to steal
 /// for (name, count) in counts.named() {
 ///     println!("{name:20} {count}");
 /// }

@@ -106,9 +106,9 @@ impl Backoff {
 /// single cheap yield proves little. A guess.
 const CHEAP_AGAIN: usize = 8;
 
-/// Decides whether to yield. After an expensive yield, the next searches do not yield; the more
-/// expensive yields there are, the more searches. The worker tries again, because the CPU need not
-/// have gone to a thread of another program.
+/// Decides whether to yield. After an expensive yield, some searches do not yield, and each further
+/// expensive yield doubles their number. The worker tries again, because the CPU need not have gone
+/// to a thread of another program.
 #[derive(Default)]
 pub(crate) struct Yielding {
     dear: Backoff,

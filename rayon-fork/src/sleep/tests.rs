@@ -40,7 +40,8 @@ impl Watchdog {
 /// which goes on with every step of every thread.
 const PATIENCE: Duration = Duration::from_secs(if cfg!(miri) { 100_000 } else { 20 });
 
-/// Queues with contents that the test sets. They count how often a worker looks at them last.
+/// Queues with contents that the test sets. They count how often a worker gets as far as looking at
+/// them.
 #[derive(Default)]
 struct Scripted<'a> {
     broadcasts: bool,
@@ -185,8 +186,9 @@ fn a_set_latch_keeps_its_owner_awake_and_uncounted<C: SleepCounters>() {
 
 /// Waits until the first `workers` workers are blocked.
 ///
-/// It is not enough that they are counted as asleep. A split form counts a worker first, and lets
-/// it turn back if there is news. Then a test could claim a wake-up that no thread owes.
+/// It is not enough that they are counted as asleep. A split form counts a worker first, and then
+/// lets it turn back if there is news. If a test announced a job in between, it would wait for a
+/// wake-up that no thread owes.
 fn until_blocked<C: SleepCounters>(sleep: &Sleep<C>, workers: usize) {
     let patience = Instant::now();
     let is_blocked = |slot: &Slot| *slot.state.lock() == State::Parked;

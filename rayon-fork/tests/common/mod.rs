@@ -13,7 +13,7 @@ use std::time::Duration;
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
 
 /// How long anything may take before it counts as hung. The limit is long, because a busy machine
-/// is no bug. Also, a variant with an events counter may notice an internal job late: it promises
+/// is no bug. A variant with an events counter may notice an internal job late: it promises
 /// to run the job, not to wake a worker for it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(if cfg!(miri) { 100_000 } else { 60 });
 

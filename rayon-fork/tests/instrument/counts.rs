@@ -22,7 +22,7 @@ fn a_worker_alone_takes_back_each_job_it_pushed() {
     let pool = pool(1);
     let counts = during(&pool, || pool.install(|| tree(5))).total();
     let joins = (1 << 5) - 1;
-    // With `demand`, pushes are announced only if somebody else is idle.
+    // With `demand`, pushes are announced only if another worker is idle.
     let announced = if rayon_fork_variant().contains("+demand") {
         0
     } else {

@@ -100,7 +100,7 @@ fn a_broadcast_tries_to_wake_each_worker() {
     assert!(count(&events.total(), "wakes_sent") >= 3);
 }
 
-/// Nothing else lets it find a job that a busy worker keeps to itself just then.
+/// Only that fence lets it find a job that a busy worker keeps private just then.
 #[cfg(feature = "demand")]
 #[test]
 fn a_worker_that_blocks_beside_a_busy_one_makes_it_fence() {

@@ -10,16 +10,16 @@ use std::time::{Duration, Instant};
 
 use rayon_core::{ThreadPool, ThreadPoolBuilder, join, yield_local};
 
-/// Jobs of a burst: their queue takes sixteen times as many bytes.
+/// The jobs of a burst. Their queue takes sixteen times as many bytes.
 const JOBS: usize = 1 << 17;
 
-/// More than this, above what there was before, is a queue that was not given back.
+/// If more than this remains allocated than before, a queue was not given back.
 const SLACK: usize = JOBS;
 
 /// How long a worker has to block after its last job.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// After so long, workers are called once more.
+/// After this time, the test wakes the workers once more.
 const A_WHILE: Duration = Duration::from_secs(2);
 
 /// The system's allocator, and how many bytes are allocated.
@@ -126,7 +126,7 @@ fn a_burst_of_jobs_leaves_no_queue_behind_when_its_workers_block() {
     }
 }
 
-/// So many that their queue is given back at once.
+/// Enough jobs for their queue to be given back at once.
 const VERY_MANY: usize = 2 * JOBS;
 
 /// Makes all jobs of a burst on the calling worker, and runs them there.

@@ -101,7 +101,7 @@ fn counting_child() {
     });
 }
 
-/// Thread-locals are dropped when a thread has done all else, and this one takes its time.
+/// A thread drops its thread-locals last, and the drop of this one takes a while.
 struct KeptByThread(Cell<Option<Tally>>);
 
 impl Drop for KeptByThread {
@@ -229,11 +229,11 @@ fn limited_child() {
     });
 }
 
-/// How many calls more until one is held, and whether one is.
+/// The number of calls until one is held, and whether one is.
 static CALLS_LEFT: AtomicI64 = AtomicI64::new(-1);
 static IS_HELD: AtomicBool = AtomicBool::new(false);
 
-/// Holds the thread in whose place the signal's call is, for good.
+/// Holds the thread whose call raised the signal, for ever.
 extern "C" fn hold(_signal: libc::c_int) {
     if CALLS_LEFT.fetch_sub(1, Ordering::SeqCst) == 0 {
         IS_HELD.store(true, Ordering::SeqCst);

@@ -13,12 +13,12 @@ use rayon_core::ThreadPool;
 use crate::common::{PATIENCE, pool, within_or};
 use crate::{covers_internal_jobs, factor, repeated, seed};
 
-/// More than a cache holds, by lines.
+/// More lines than a cache holds.
 const COLD_LINES: usize = if cfg!(miri) { 64 } else { 1 << 20 };
 /// Stores that keep the next one waiting in the processor.
 const COLD_STORES: usize = 60;
 
-/// One on each line.
+/// A value on a cache line of its own.
 #[repr(align(64))]
 struct Line(AtomicUsize);
 

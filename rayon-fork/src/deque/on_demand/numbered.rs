@@ -4,7 +4,7 @@ use std::ptr;
 
 use crate::deque::TwoWords;
 
-/// A job that is its number, in both words: a copy of which the words are from two jobs shows.
+/// A job whose two words both hold its number, so that a copy with words of two jobs is detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Numbered(pub(crate) usize);
 

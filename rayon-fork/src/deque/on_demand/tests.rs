@@ -1,4 +1,4 @@
-//! The deque by itself: what it does on one thread, against a sequential one, and under thieves.
+//! The deque by itself: on one thread, against a sequential deque, and with thieves.
 
 use std::collections::VecDeque;
 use std::iter;
@@ -13,13 +13,13 @@ use super::{
 };
 use crate::deque::Answer;
 
-/// Both kinds of fences: those that this system has, and full ones.
+/// Returns both kinds of fences: the cheapest of this system, and full ones.
 fn every_kind_of_fences() -> [Fences; 2] {
     [Fences::cheapest(), Fences::full()]
 }
 
-/// A deque with one job's room, so that it grows, whose indices wrap around where the word `public`
-/// ends.
+/// Returns a deque with room for one job, so that it grows. Its indices wrap around where the word
+/// `public` ends.
 fn small(fences: Fences) -> Deque<Numbered> {
     Deque::starting_at((1 << 40) - 5, 1, fences)
 }
@@ -171,7 +171,7 @@ fn after_many_pushes_without_a_thief_nobody_seems_to_want_jobs() {
     );
 }
 
-/// Every step at random, on one thread, beside a sequential deque that knows what is public.
+/// Takes random steps on one thread, beside a sequential deque that knows which jobs are public.
 #[test]
 fn random_steps_do_what_a_sequential_deque_does() {
     for seed in 0..if cfg!(miri) { 4 } else { 300 } {
@@ -186,7 +186,8 @@ fn random_steps_do_what_a_sequential_deque_does() {
                 0 | 1 => {
                     assert_eq!(pop(&deque), jobs.pop_back(), "{context}");
                     if public > jobs.len() {
-                        // The last one went as by a theft; else half of them came back first.
+                        // The owner took the last one as a thief would; otherwise half of them came
+                        // back first.
                         public = if public == 1 { 0 } else { public - public / 2 };
                     }
                 }
@@ -229,7 +230,8 @@ fn random_steps_do_what_a_sequential_deque_does() {
     }
 }
 
-/// Owner and thieves as fast as they can, the ring growing under them: every job comes out once.
+/// The owner and the thieves work as fast as they can while the ring grows: every job comes out
+/// once.
 #[test]
 fn under_thieves_every_job_comes_out_once() {
     let rounds = if cfg!(miri) { 60 } else { 100_000 };
@@ -286,21 +288,21 @@ fn under_thieves_every_job_comes_out_once() {
     }
 }
 
-/// Slots in all rings of the deque.
+/// Returns the number of slots in all rings of the deque.
 fn slots(deque: &Deque<Numbered>) -> usize {
     let thieves = &*deque.shared.thieves;
     let in_use = thieves.ring.load(Ordering::Relaxed);
     let mut of_all = 0;
     let mut ring = in_use;
     while !ring.is_null() {
-        // SAFETY: rings live until the owner, who is here, frees them.
+        // SAFETY: rings live until the owner frees them, and the owner is this thread.
         let one = unsafe { &*ring };
         of_all += one.slots.len();
         ring = one.outgrown.get();
     }
     let first = thieves.first.load(Ordering::Relaxed);
     if in_use != first {
-        // SAFETY: the first one lives as long as the deque.
+        // SAFETY: the first ring lives as long as the deque.
         of_all += unsafe { &*first }.slots.len();
     }
     of_all
@@ -412,7 +414,7 @@ fn a_thief_that_reads_through_many_bursts_keeps_no_more_rings_with_each() {
     assert_eq!(burst(), 1);
 }
 
-/// Bursts of jobs under thieves, each of which ends with rings that are given back.
+/// Runs bursts of jobs with thieves. After each burst the owner gives rings back.
 #[test]
 fn under_thieves_jobs_of_rings_that_come_and_go_come_out_once() {
     const ROUNDS: usize = if cfg!(miri) { 10 } else { 20_000 };

@@ -62,7 +62,7 @@ pub(crate) trait SleepCounters: Send + Sync + 'static {
     /// `worker` has nothing to run and starts to search.
     fn begin_search(&self, worker: usize);
 
-    /// `worker` has work again; returns how many sleepers to wake in its stead.
+    /// `worker` has work again. Returns how many sleepers to wake as replacements.
     fn end_search(&self, worker: usize) -> usize;
 
     /// `worker` will sleep unless jobs are announced after this call.

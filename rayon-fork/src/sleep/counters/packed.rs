@@ -5,7 +5,7 @@
 //! |---------------|---------------|-------|------------------------------------------------------|
 //! | 0..16         | 0..8          | S     | workers asleep: blocked, or about to                 |
 //! | 16..32        | 8..16         | I     | workers searching, sleepy or asleep; never below S   |
-//! | 32..64        | 16..32        | J     | events; even: none since somebody last became sleepy |
+//! | 32..64        | 16..32        | J     | events; even: none since a worker became sleepy      |
 //!
 //! J is on top, so that its overflow leaves the word. Without an events counter its bits stay 0.
 //! With `sleepers-only` nothing reads I. It is kept all the same, so that the variant differs from

@@ -5,7 +5,7 @@
 //! | file           | holds                                                            |
 //! |----------------|------------------------------------------------------------------|
 //! | `queues.rs`    | queues with crossbeam's orderings, as loom cannot see into those |
-//! | `on_demand.rs` | jobs that are private until somebody is idle: pool and verdicts |
+//! | `on_demand.rs` | jobs that are private until a worker is idle: pool and results |
 //! | `in_public.rs` | jobs that are public where others are private |
 //! | `pool.rs`      | workers that search, run and wait as the real ones do            |
 //! | `scenarios.rs` | what happens in a model, and what must be true at its end        |
