@@ -1,5 +1,5 @@
-//! Measures how many bytes of stack one level of nesting takes, for each way to nest. `cargo xtask
-//! stack` runs this program on the published crate and on the fork, and compares.
+//! Measures how many bytes of stack one level of nesting takes, for each way to nest. The command
+//! `cargo xtask stack` runs this program on the published crate and on the fork, and compares.
 //!
 //! The program nests each way on one worker with a stack of 2 MiB, as deep as a program may expect
 //! to go.

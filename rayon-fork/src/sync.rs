@@ -4,7 +4,7 @@
 //!
 //! There are two groups. Most of the crate uses the plain one. `sleep/` and `core_latch.rs` use
 //! [`modelled`]. A build with `--cfg fork_loom` takes that from loom, so that the models run the
-//! very code that the pool runs. The rest of the crate cannot use loom: its atomics have no `const
+//! very code that the pool runs. The rest of the crate cannot use loom. Its atomics have no `const
 //! fn new`, and statics need one.
 
 #[cfg(not(fork_loom))]
@@ -135,7 +135,7 @@ mod locks {
     #[cfg(feature = "web_spin_lock")]
     unpoisoned_locks!(wasm_sync, std::sync::MutexGuard);
 }
-// A build whose latches spin first does not use one of the two.
+// With `warm-install`, no file takes `Condvar` from here.
 #[allow(unused_imports)]
 pub(crate) use locks::{Condvar, Mutex};
 
@@ -213,8 +213,9 @@ pub(crate) mod modelled {
         Ok(())
     }
 
-    /// One side of an ordered pair: a step on a word of its own. So it orders nothing with any
-    /// fence but its partner. (It also orders other light fences, which the real one does not.)
+    /// One side of an ordered pair: a step on a word that only such pairs use. So it orders nothing
+    /// with any fence but its partner. (It also orders other light fences, which the real one does
+    /// not.)
     pub(crate) fn light_fence() {
         // ORDERING: AcqRel. One of two steps is first, and the thread of the other sees what came
         // before it. That is what `sync/asymmetric.rs` promises of a pair.

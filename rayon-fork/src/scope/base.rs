@@ -43,10 +43,10 @@ impl<'scope> ScopeBase<'scope> {
     /// Runs the scope's own closure, waits for all jobs, and resumes the first panic.
     pub(super) fn run<R>(&self, owner: Option<&Worker>, op: impl FnOnce() -> R) -> R {
         let _frame = hooks::open_scope(ptr::from_ref(self) as usize);
-        // Jobs may borrow from the callers of this frame, so it must not be unwound before they
-        // have ended. Nothing unwinds from here to the end of the wait. User code is captured,
-        // later payloads are discarded, and a panic inside the wait aborts the process. A guard
-        // would take stack on each level.
+        // Jobs may use data in this frame and in its callers' frames, so it must not be unwound
+        // before they have ended. Nothing unwinds from here to the end of the wait. User code is
+        // captured, later payloads are discarded, and a panic inside the wait aborts the process. A
+        // guard would take stack on each level.
         let result = match unwind::capture(op) {
             Ok(result) => Some(result),
             Err(payload) => {
@@ -65,7 +65,7 @@ impl<'scope> ScopeBase<'scope> {
 
     fn resume_first_panic(&self) {
         // ORDERING: Relaxed would suffice, since the latch orders this after every job. Acquire
-        // pairs with the exchange in `keep_if_first`, so that the reader need not argue with the
+        // pairs with the exchange in `keep_if_first`, so that the reader need not rely on the
         // latch.
         let panic = self.panic.swap(ptr::null_mut(), Ordering::Acquire);
         if !panic.is_null() {
