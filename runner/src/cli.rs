@@ -96,7 +96,7 @@ fn command() -> clap::Command {
 /// Parses the command line and does what it says.
 ///
 /// # Errors
-/// Whatever stops a command; [`crate::exit::exit_of`] gives its exit code.
+/// Any error that stops a command; [`crate::exit::exit_of`] gives its exit code.
 pub fn run() -> Result<Exit> {
     let cli = Cli::from_arg_matches(&command().get_matches()).unwrap_or_else(|error| error.exit());
     let place = || cli.globals.place();

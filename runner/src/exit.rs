@@ -22,8 +22,8 @@ pub fn exit_of(error: &anyhow::Error) -> Exit {
     }
 }
 
-/// Whether the cause is that what was named is no file with text in it: other bytes, a folder, or
-/// links that lead in a circle.
+/// Whether the cause is a path that names no file of text: other bytes, a folder, or links that
+/// lead in a circle.
 fn is_misfit(cause: &(dyn std::error::Error + 'static)) -> bool {
     cause
         .downcast_ref::<Error>()

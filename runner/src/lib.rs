@@ -3,7 +3,7 @@
 //!
 //! The binary is a thin door to [`cli`]; `README.md` describes the method behind it.
 
-// They panic on a full disk and where nobody reads: [`text`] does not.
+// They panic on a full disk and on a closed pipe: [`text`] does not.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 /// [`text::words::tell`] of what `format!` makes of its arguments.

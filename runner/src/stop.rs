@@ -56,8 +56,7 @@ pub enum Stop {
     Interrupted(String),
 }
 
-/// Whether what was named is no file with text in it: other bytes, a folder, or links that lead in a
-/// circle.
+/// Whether a path names no file of text: other bytes, a folder, or links that lead in a circle.
 pub(crate) fn is_no_file_of_text(error: &Error) -> bool {
     let kinds = [
         ErrorKind::InvalidData,
@@ -68,7 +67,7 @@ pub(crate) fn is_no_file_of_text(error: &Error) -> bool {
     kinds.contains(&error.kind()) || is_circle
 }
 
-/// Whether a command only stopped because nobody reads its standard output any more.
+/// Whether a command only stopped because its standard output was closed.
 #[must_use]
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let is_it = |error: &Error| error.kind() == ErrorKind::BrokenPipe;

@@ -1,5 +1,5 @@
-//! One binary per branch, asked who it is before it is trusted, of the branch's own sources, which
-//! may be edited or rewritten.
+//! Builds one binary per branch from the branch's own sources, which may be edited or rewritten. A
+//! binary must name its variant before the runner trusts it.
 
 pub mod binary;
 mod cargo_config;
@@ -191,7 +191,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Digest of the sources that branches share and that somebody may be editing, working trees
+    /// Digest of the sources that branches share and that a user may be editing, working trees
     /// included.
     pub(crate) fn shared_sources(&self, branches: &[Branch]) -> Result<String> {
         let root = self.recipe.checkout.root();
@@ -533,7 +533,7 @@ impl<'a> Builder<'a> {
         Ok(package.clone())
     }
 
-    /// Whether cargo took what the checkout's lock file says.
+    /// Checks that cargo took the versions of the checkout's lock file.
     fn check_versions(&self, branch: &Branch, workspace: &Path) -> Result<()> {
         let lock = self.recipe.lock(branch)?;
         let strayed = strayed_from_lock(&lock, &workspace.join("Cargo.lock"))?;
@@ -639,8 +639,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Copies the binary away under its digest: a build that somebody starts during a sweep must
-    /// not change what the sweep runs.
+    /// Copies the binary away under its digest: a build that a user starts during a sweep must not
+    /// change the binaries of the sweep.
     fn keep_copy(&self, built: &Path) -> Result<(PathBuf, String)> {
         let bytes =
             fs::read(built).with_context(|| format!("{} cannot be read", built.display()))?;
@@ -715,8 +715,8 @@ fn edits_of(config_folder: &Path, version: &str, edits: &Path) -> Result<Edits> 
     Ok(read)
 }
 
-/// A `path` source must be there and be rayon-core, told before cargo's less direct words, and
-/// edits must be well formed. Both start from `config_folder`.
+/// Checks that a `path` source is there and is rayon-core, in clearer words than cargo's, and that
+/// edits are well formed. Both start from `config_folder`.
 ///
 /// # Errors
 /// [`Stop::BadInput`] with what is there instead, and the remedy.

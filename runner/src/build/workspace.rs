@@ -73,7 +73,7 @@ impl Recipe<'_> {
         }
     }
 
-    /// Shuffled layouts of a branch: none of an instrumented one, whose times nobody sees.
+    /// Shuffled layouts of a branch: none of an instrumented one, which is not timed.
     pub(super) fn layouts_of(&self, source: &Source) -> std::ops::RangeInclusive<u32> {
         1..=if source.is_instrumented() || self.is_simulated() {
             0
@@ -236,8 +236,8 @@ impl Recipe<'_> {
 
     /// A build script that has the linker put the functions of each layout in an order of its own.
     ///
-    /// Where a function lies decides which branches share a predictor's entry and which lines of
-    /// code a cache set; between builds of equal speed that alone makes some per cent.
+    /// The place of a function decides which branches share a predictor's entry, and which lines of
+    /// code share a cache set. That alone changes the speed of equal builds by some per cent.
     fn shuffling_program(&self, branch: &Branch) -> String {
         let mut program = "// Written by `cargo runner build`; changes here are overwritten.\n\
                            fn main() {\n    println!(\"cargo::rerun-if-changed=build.rs\");\n"

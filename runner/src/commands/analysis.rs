@@ -32,7 +32,7 @@ pub(crate) fn run(project: &Project, arguments: &AnalysisArgs) -> Result<Exit> {
     wait(python.module("sweep_analysis").args(&arguments.arguments))
 }
 
-/// Has the analysis print the table of a sweep. Python is set up if it has to be, which is told.
+/// Has the analysis print the table of a sweep. Sets Python up first if it has to, and says so.
 pub(super) fn print_table(project: &Project, sweep: &SweepDir, format: Format) -> Result<Exit> {
     wait(&mut table(project, sweep, format)?)
 }

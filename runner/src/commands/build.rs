@@ -63,8 +63,8 @@ pub(crate) fn run(project: &Project, arguments: &BuildArgs) -> Result<Exit> {
 /// Binaries, and why some branches have none.
 pub(crate) type Builds = (BTreeMap<String, Built>, BTreeMap<String, Error>);
 
-/// Builds branches, several at a time where there are CPUs for it, and says so. A failure stops, or
-/// is kept and told.
+/// Builds branches, several at a time where there are CPUs for it, and says so. A failure stops the
+/// command, or is kept and reported.
 pub(crate) fn all(builder: &Builder<'_>, branches: &[Branch], keeps_going: bool) -> Result<Builds> {
     // Report at once what needs no build, before minutes go into other branches.
     branches

@@ -98,7 +98,7 @@ pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
     let all = format!("{cells} cells, {} blocks, {trials} trials", plan.blocks());
     facts.push(("in all", all));
     if asked.machine.is_some() {
-        // Virtual time tells nothing of how long the host takes.
+        // Virtual time does not show how long the host takes.
         return print(&facts);
     }
     let time = human(estimate::of(&asked, &plan));
@@ -123,7 +123,7 @@ fn print(facts: &[Fact]) -> Result<Exit> {
     Ok(Exit::Good)
 }
 
-/// One thing that a plan says: what about, and what.
+/// A fact of a plan: its label, and its text.
 type Fact = (&'static str, String);
 
 fn shown(facts: &[Fact], columns: Option<usize>) -> String {

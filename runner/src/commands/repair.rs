@@ -31,7 +31,8 @@ pub(crate) fn run(project: &Project, arguments: &RepairArgs) -> Result<Exit> {
     let parent = project.sweeps(arguments.output.as_deref());
     let sweep = SweepDir::find(&project.checkout, &parent, &arguments.sweep)?;
     let repaired = trials_file::repair(sweep.path())?;
-    // The other files are not mended here, and what is said of the lines must not stand for them.
+    // This command does not mend the other files, and its message about the lines must not cover
+    // them.
     let others = sweep.manifest().and_then(|_| sweep.host());
     match repaired {
         None if others.is_err() => tell!("trials of {}: no broken line", sweep.name()),

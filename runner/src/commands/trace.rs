@@ -71,7 +71,7 @@ pub(crate) fn run(project: &Project, arguments: &TraceArgs) -> Result<Exit> {
     };
     let load = load(arguments)?;
     let output = output(project, arguments, &branch, &load);
-    // That they cannot be written is better told before minutes go into a build.
+    // Refuse unwritable files before minutes go into a build.
     let recording = output.with_extension("zst");
     if recording == output {
         bail!(Stop::BadInput(format!(

@@ -191,7 +191,8 @@ pub(super) fn branches(project: &Project, arguments: &SweepArgs) -> Result<Confi
     let list = typed.over(experiment).branches.unwrap_or_default();
     let (mut branches, is_baseline_added) = selection::branches(&project.config()?, &list)?;
     if is_baseline_added {
-        // Times are compared with themselves, measured: nobody asked for another branch.
+        // Predicted times are compared with measured ones of the same branch, so the baseline that
+        // was only added is left out.
         branches.retain(|branch| !branch.baseline);
         branches[0].baseline = true;
     }

@@ -59,7 +59,8 @@ pub struct Branch {
     pub source: Source,
     /// Whether the others are compared with this one.
     pub baseline: bool,
-    /// By which it is picked, unless it is of the study, or named.
+    /// The group by which it is picked; `None` if `all` picks it, or the command line names its
+    /// source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
     /// The hypothesis of its author; may be empty.
@@ -79,7 +80,7 @@ pub const INSTRUMENT: &str = "instrument";
 const RECORD: &str = "record";
 
 impl Branch {
-    /// One that nobody expects anything of.
+    /// A branch without hypothesis, group or claims.
     pub(crate) fn new(name: String, source: Source) -> Self {
         Self {
             name,

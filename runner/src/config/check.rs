@@ -1,4 +1,4 @@
-//! From the file as written to the file as used; the only place that knows what a row may say.
+//! Turns the file as written into the file as used; the only place that knows the rules of a row.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;

@@ -119,8 +119,8 @@ impl Checkout {
         text.replace(&format!("{}/", self.root.display()), "")
     }
 
-    /// The same, and of every other absolute path the last two parts, unless it is one that many
-    /// systems have: compilers and panics name files wherever somebody keeps them.
+    /// The same, and shortens every other absolute path to its last two parts, unless many systems
+    /// have it: compilers and panics name files in users' folders.
     pub(crate) fn without_folders(&self, text: &str) -> String {
         // The first is what follows the scheme of an address.
         const COMMON: [&str; 9] = [

@@ -1,4 +1,4 @@
-//! A fault in a file that somebody wrote: where it stands, and how to mend it.
+//! A fault in a file that a user wrote: its place, and how to mend it.
 
 use crate::config::pick::{hint, plain};
 

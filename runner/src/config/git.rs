@@ -1,5 +1,4 @@
-//! Git sources: where a repository is, and which commit a word means, told before anything is
-//! built.
+//! Git sources: finds the repository and the commit that a word means, before anything is built.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! Names picked out of known ones, and the name that somebody likely meant.
+//! Picks names out of known ones, and finds the name that a user likely meant.
 
 use std::collections::BTreeSet;
 

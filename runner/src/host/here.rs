@@ -17,7 +17,8 @@ use crate::host::{CPUS, Host};
 /// Name of the machine.
 pub(crate) const NAME: &str = "here";
 
-/// MHz in the place of a clock that cannot be measured: all prices hold at it, whatever it is.
+/// MHz in the place of a clock that cannot be measured: its value does not matter, since all costs
+/// hold at it.
 const UNKNOWN_MHZ: f64 = 1_000.0;
 
 /// Digits of a price after the point.
@@ -52,7 +53,7 @@ pub(crate) fn measured(
     ))
 }
 
-/// Names the host, so that nobody takes another's prices for its own.
+/// Names the host, so that its costs are not taken for another host's.
 pub(crate) fn title(host: &Host, cpus: &[Cpu]) -> String {
     let model = host
         .cpu_field("model name")

@@ -1,5 +1,5 @@
-//! One host's files as a compressed archive, which tells nobody's name and is the same for the same
-//! files.
+//! One host's files as a compressed archive, which contains no names of people and is the same for
+//! the same files.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -97,7 +97,7 @@ fn add(tar: &mut Builder<impl io::Write>, path: &str, content: &[u8]) -> io::Res
 pub fn read(path: &Path) -> Result<(Record, Files)> {
     let name = path.display().to_string();
     let refused = |why: String| Stop::BadInput(format!("{name}: {why}; nothing was unpacked"));
-    // Of a file that is no archive the library quotes a part, whatever stands there.
+    // If the file is no archive, the library's message quotes some of its bytes, of any kind.
     let damaged = |error: io::Error| {
         let why = start_of(&error.to_string());
         refused(format!("it is damaged, or no {ENDING} file: {why}"))

@@ -133,8 +133,8 @@ pub fn check(name: &str, files: &Files, record: &OfHost) -> Result<()> {
 }
 
 /// A machine's file with the prices that it lacks as a shipped machine has them: a host that was
-/// measured before a price was thought of is on record all the same. Nothing is simulated with what
-/// this returns.
+/// measured before a price was thought of is on record all the same. The result is only checked,
+/// and never used for a simulation.
 fn with_later_prices(text: &str) -> Option<String> {
     let shipped: Table = include_str!("../../../machines/zen4-64.toml")
         .parse()

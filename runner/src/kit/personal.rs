@@ -1,4 +1,4 @@
-//! Words that tell whose machine this is: none of them may leave it.
+//! Redacts the words that identify a machine or its user: they must not leave the machine.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::host::Host;
 /// Shorter ones stand in every file.
 const SHORTEST: usize = 3;
 
-/// Names that many machines and their users have, so that they tell nobody apart.
+/// Names that many machines and their users have, so that they identify no one.
 const COMMON: [&str; 24] = [
     "admin",
     "alpine",

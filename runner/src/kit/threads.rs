@@ -1,13 +1,13 @@
 //! With how many threads a host is measured, from how many cores and CPUs it has.
 
-/// Up to so many CPUs, pools with twice as many threads run, too: on larger hosts nobody asks for
+/// Up to so many CPUs, pools with twice as many threads run, too: on larger hosts no user needs
 /// them.
 const SMALL: usize = 4;
 
 /// From so many cores on, short lists have a number between one thread and all cores.
 const HAS_MIDDLE: usize = 6;
 
-/// A simulated pool of more threads takes seconds for each iteration, whatever the host.
+/// A simulated pool of more threads takes seconds for each iteration on any host.
 const MOST_SIMULATED: usize = 64;
 
 /// Thread counts of the sweeps of one host, each list sorted and without repetition.

@@ -153,7 +153,7 @@ fn checked(
         for (what, count) in [
             ("trials", row.trials),
             ("iterations", row.iterations),
-            // Unless it is said, there are as many as trials.
+            // Without it, there are as many layouts as trials.
             ("layouts", row.layouts.or(Some(1))),
         ] {
             match count {

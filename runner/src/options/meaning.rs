@@ -168,7 +168,7 @@ fn threads(
     Ok(threads)
 }
 
-/// Where workers run; of a row's choice, a simulated machine takes what it can do.
+/// Where workers run. A simulated machine ignores a row's choice to pin them, which it cannot do.
 fn placements(selection: &Selection, meant: &Definition) -> Result<Vec<Placement>> {
     let typed = selection.definition.placement;
     let meant = match (&selection.machine, typed) {

@@ -1,4 +1,4 @@
-//! From words on the command line to what a sweep asks: branches, workloads, thread counts.
+//! Turns words on the command line into a sweep's request: branches, workloads, thread counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;

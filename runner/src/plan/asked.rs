@@ -33,7 +33,7 @@ pub struct Input {
     pub path: String,
     /// SHA-256 of the content, in hexadecimal.
     pub sha256: String,
-    /// Where it lies, if this run was told so; not in results.
+    /// Its place, if the command line of this run has it; not in results.
     #[serde(skip)]
     pub place: Option<PathBuf>,
 }
@@ -203,10 +203,10 @@ fn is_one(number: &u32) -> bool {
     *number == 1
 }
 
-/// Trials of a sweep that nobody would wait for.
+/// The most trials of a plan: more would take too long for anyone to wait for.
 const MOST_TRIALS: usize = 10_000_000;
 
-/// Names of branches, with the twin and instrumented builds.
+/// The most names of branches, with the A/A control and instrumented builds.
 const MOST_NAMES: usize = 1 << 12;
 
 impl Asked {

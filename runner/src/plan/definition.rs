@@ -105,7 +105,7 @@ pub struct Definition {
     pub cells: Vec<BTreeMap<String, String>>,
 }
 
-/// Where `--help` lists what is about frequencies.
+/// The heading under which `--help` lists the options about frequencies.
 pub(crate) const FREQUENCY_HEADING: &str = "CPU frequency";
 
 impl Definition {

@@ -1,4 +1,4 @@
-//! How long trials take, roughly: what parameters and sizes say of each.
+//! Estimates roughly how long trials take, from the parameters and the size of each.
 
 use std::time::Duration;
 

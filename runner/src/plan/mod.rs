@@ -140,7 +140,7 @@ impl Plan {
             is_counted,
         } = &self.names[name];
         // A block has the same layout for all, but for the twin: the same binary twice would hide
-        // from the A/A band how far two layouts of one program lie apart.
+        // from the noise floor how far two layouts of one program lie apart.
         let layout = (block.replicate + u32::from(*is_twin)) % self.layouts;
         Trial {
             id: Id::of(&(cell, block.replicate)),

@@ -229,7 +229,7 @@ impl Manifest {
         self.branch(&record.branch).is_some() && record.load(&self.asked).is_some()
     }
 
-    /// Whether its last run came to the end of the plan; what was merged has no run of its own.
+    /// Whether its last run came to the end of the plan; a merged sweep has no run of its own.
     pub(crate) fn is_finished(&self) -> bool {
         !self.shards.is_empty() || self.runs.last().is_some_and(|run| run.end == "finished")
     }
@@ -283,7 +283,7 @@ mod tests {
     use crate::plan;
     use crate::record::sweep_dir::SweepDir;
 
-    /// So many of the oldest, whatever is added.
+    /// So many of the oldest sweeps, however many are added later.
     const LOOKED_AT: usize = 4;
 
     #[test]

@@ -39,8 +39,8 @@ const LONGEST: u64 = if cfg!(test) { 1 << 20 } else { 1 << 28 };
 
 /// How hard to compress: a finished sweep is written once, and kept.
 const LEVEL: i32 = 19;
-/// How far back equal text is looked for, as a power of two; what every reader takes without being
-/// told.
+/// How far back equal text is looked for, as a power of two: the most that every reader takes
+/// without an option.
 const WINDOW_LOG: u32 = 27;
 
 /// The file that holds the records of the sweep in a folder.
@@ -62,8 +62,8 @@ pub(crate) fn create(folder: &Path) -> io::Result<()> {
     File::create(folder.join(PLAIN))?.sync_all()
 }
 
-/// Compresses the records of a folder that nobody else writes to. The same lines become the same
-/// bytes: the header has neither a time nor a name.
+/// Compresses the records of a folder to which no other process writes. The same lines become the
+/// same bytes: the header has neither a time nor a name.
 pub(crate) fn pack(folder: &Path) -> io::Result<()> {
     let plain = folder.join(PLAIN);
     whole_file::write(&folder.join(PACKED), |out| {
@@ -295,8 +295,8 @@ fn broken_lines(path: PathBuf) -> Result<Vec<Range<u64>>> {
     Ok(broken)
 }
 
-/// Sets aside the broken lines of a sweep that nobody appends to, and half a last line; says how
-/// many and where.
+/// Sets aside the broken lines of a sweep, and half a last line, while no process appends; returns
+/// how many and where.
 ///
 /// # Errors
 /// If another process appends, or the disk refuses; every record is then where it was.

@@ -1,4 +1,5 @@
-//! From plan to records: runs what is missing, one trial at a time.
+//! Runs the missing trials of a plan and records them: one at a time on a host, side by side on a
+//! simulated machine.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

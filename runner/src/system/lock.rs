@@ -10,8 +10,8 @@ use crate::stop::Stop;
 use crate::system::interrupt;
 use crate::system::whole_file::folder_of;
 
-/// Locks the file at `path`, and makes it if it is not there; until the result is dropped, nobody
-/// else has it. If another command has it, which `does` something, says so and waits.
+/// Locks the file at `path`, and makes it if it is not there; until the result is dropped, no other
+/// process has it. If another command has it, which `does` something, says so and waits.
 ///
 /// # Errors
 /// If the lock cannot be made; [`Stop::Interrupted`].

@@ -122,7 +122,7 @@ pub(crate) fn files_below(root: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Makes errors of locks that were not got: what `held` says, if somebody else has it.
+/// Turns a failed lock into an error: the message of `held`, if another process has the lock.
 pub(crate) fn check_locked(
     locked: Result<(), TryLockError>,
     path: &Path,

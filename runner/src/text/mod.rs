@@ -1,4 +1,4 @@
-//! Text for people: tables, and what is told.
+//! Text for people: tables and messages.
 
 pub mod table;
 pub mod words;

@@ -25,7 +25,7 @@ pub enum Format {
 /// Prints a text on standard output at once, also where that is a file or a pipe.
 ///
 /// # Errors
-/// If nobody takes it: a full disk, or a reader that has gone.
+/// If the text cannot be written: a full disk, or a reader that has gone.
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());

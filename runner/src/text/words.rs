@@ -1,4 +1,4 @@
-//! Words for people: what is told on standard error, numbers with their nouns, and times.
+//! Words for people: messages on standard error, numbers with their nouns, and times.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::time::Duration;

@@ -483,7 +483,7 @@ fn a_sweep_may_be_called_by_the_beginning_of_its_name_if_no_other_begins_so() {
         fs::write(folder.path().join(name).join("manifest.json"), "{}").unwrap();
     }
     let sweeps = folder.path().display().to_string();
-    // It has nothing to show, which is said of the sweep that was meant.
+    // The sweep that the name means has nothing to show, and the message names that sweep.
     run(&folder, &["show", "2026-01-02", "--output", &sweeps])
         .code(2)
         .stderr(contains("2026-01-02T000000Z-a-1"));

@@ -90,7 +90,7 @@ fn record(asked: &Asked, trial: &Trial<'_>) -> Record {
         started_at: "2026-11-20T10:33:35.417506637Z".to_owned(),
         process_ns: 175_679_415,
         variant: Some("split+no-jec".to_owned()),
-        // Of a program that does what it can in a given time: another one each time.
+        // A program that runs for a given time has another answer each time.
         answer: Some(format!("{} packets", trial.id)),
         work_unit: Some("packets".to_owned()),
         warmup: vec![iteration],

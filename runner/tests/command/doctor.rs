@@ -314,7 +314,7 @@ fn cpus_that_share_a_core_are_a_warning_where_the_kernel_only_lists_them() {
     assert_finds(&changes, Severity::Warning, "smt", seen);
     let remedy = diagnose(&changes).findings.remove(0).remedy;
     assert!(!remedy.contains("smt/control"), "{remedy}");
-    // Siblings that may not be used share with nobody.
+    // CPUs that may not be used share no core with those that may.
     changes.push(("proc/self/status", "Cpus_allowed_list:\t0,2"));
     assert_eq!(diagnose(&changes).find("smt"), None);
 }

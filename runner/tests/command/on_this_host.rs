@@ -139,7 +139,7 @@ fn interrupted_it_goes_on_and_what_it_packs_is_taken_once_elsewhere() {
             .arg(output);
         command.assert()
     };
-    // Where it was made, the sweeps are there; the host becomes one of those that are told of.
+    // The checkout that made the file has the sweeps already; the host is added to its hosts.
     merge(&results)
         .success()
         .stdout(contains("hosts/").and(contains("sweeps/").not()));

@@ -168,7 +168,7 @@ fn how_far_a_sweep_got_is_told_before_the_analysis_has_said_anything() {
     assert!(output.status.success());
 }
 
-/// A Python that says what it is told to do, and makes another of its kind for an environment.
+/// A mock Python that prints how pip is called, and copies itself into an environment.
 const TALKING: &str = "#!/bin/sh
 case \"$*\" in
     *version_info*) echo 3 12 ;;

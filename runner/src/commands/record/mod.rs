@@ -114,14 +114,14 @@ pub(crate) fn run(arguments: &RecordArgs) -> Result<Exit> {
 
 /// One run that records itself.
 pub(super) struct Recorder {
-    /// Where it does, if it is told by [`FOLDER_VARIABLE`].
+    /// The folder for its events, which [`FOLDER_VARIABLE`] names to the program.
     folder: TempDir,
     output: PathBuf,
     started_ns: u64,
 }
 
 impl Recorder {
-    /// That `output` cannot be written is better told before the program runs.
+    /// Checks that `output` can be written before the program runs, and not after it.
     pub(super) fn begin(output: PathBuf) -> Result<Self> {
         whole_file::check_writable(&output)?;
         let folder = tempfile::tempdir_in(in_memory());

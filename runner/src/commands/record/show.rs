@@ -25,7 +25,7 @@ pub(crate) fn run(path: &Path, timeline: Option<&Path>, format: Format) -> Resul
         )));
     }
     let (recording, tree) = read(path, &path.display().to_string())?;
-    // First what stays: whoever reads the tables may stop reading.
+    // Write the timeline first: the reader of the tables may close the pipe.
     if let Some(output) = timeline {
         refuse_same(output, path)?;
         whole_file::check_writable(output)?;

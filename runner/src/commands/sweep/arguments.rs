@@ -117,8 +117,8 @@ pub(crate) struct TypedProgram {
 }
 
 impl SweepCommand {
-    /// Of a command that prints tables as `show` does, and finds by itself what it has to go on
-    /// with.
+    /// Makes the one for a command that prints tables as `show` does, and finds the sweep to go on
+    /// with by itself.
     pub(crate) fn going_on(command: &'static str, config: Option<Config>) -> Self {
         Self {
             command,

@@ -109,7 +109,7 @@ pub(super) fn finish(
         project.checkout.shown(sweep.path()),
     );
     if is_simulated {
-        // Which line of which function waits is what a simulated machine knows and no other does.
+        // Only a simulated machine knows which line of which function waits.
         _ = writeln!(end, "waits:   cargo runner analysis lines {which}");
     }
     tell_counted(summary);
@@ -129,7 +129,7 @@ pub(super) fn finish(
         let remedy = format!(
             "no table: {reason}. Every record is kept; once that is mended, `cargo runner show {which}` prints it"
         );
-        // Data were asked for, and whoever reads them must not take nothing for all.
+        // A reader of data must not take empty output for all of the data.
         if is_data {
             bail!(Stop::HostNotFit(remedy));
         }

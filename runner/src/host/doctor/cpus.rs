@@ -135,7 +135,7 @@ fn siblings(host: &Host, diagnosis: &mut Diagnosis) {
         return;
     };
     let cpus = host.allowed_cpus().ok().zip(host.cores().ok());
-    // Kernels that cannot switch siblings off say 0 whatever there is.
+    // Kernels that cannot switch siblings off say 0 even if there are siblings.
     let shares = cpus
         .as_ref()
         .is_some_and(|(cpus, cores)| *cores < cpus.len());

@@ -25,7 +25,7 @@ pub struct Finding {
     pub id: String,
     /// How much it matters.
     pub severity: Severity,
-    /// Where it was seen, and what was there.
+    /// The file or tool that shows it, and the value there.
     pub seen: String,
     /// Its effect on a sweep.
     pub why: String,

@@ -1,8 +1,7 @@
-//! Judges whether this host, as it is now, can carry what a sweep claims, and says what to do about
-//! it.
+//! Checks whether this host, as it is now, is fit for a sweep, and says how to mend it.
 //!
-//! Every check reads files below a [`Host`], which tests make up, or what [`Circumstances`] holds;
-//! none changes anything.
+//! Every check reads files below a [`Host`], which tests mock, or the [`Circumstances`]; no check
+//! changes anything.
 
 mod circumstances;
 mod clock;

@@ -141,13 +141,14 @@ impl Held {
         self.restore_once()
     }
 
-    /// Ends without a restore: the fix stays until somebody restores from the journal.
+    /// Ends without a restore: the fix stays until a command restores from the journal.
     pub(crate) fn leave_fixed(mut self) {
         self.journal = None;
     }
 
     fn restore_once(&mut self) -> Result<()> {
-        // Taken first: whatever happens from here on, a second attempt is left to the next command.
+        // Take the journal first: if the restore fails, the next command tries again, and not
+        // `drop`.
         let Some(journal) = self.journal.take() else {
             return Ok(());
         };

@@ -64,7 +64,7 @@ impl Entry {
         }
     }
 
-    /// Whether the system was started anew since, which has undone the fix.
+    /// Whether the system has booted since the fix, which undid it.
     pub(crate) fn is_of_earlier_boot(&self) -> bool {
         self.boot != boot()
     }
@@ -75,8 +75,8 @@ fn boot() -> String {
     id.trim().to_owned()
 }
 
-/// Where the journal of a tree lies unless told otherwise: one for the host, so that it is found
-/// from every checkout, and outside of all results.
+/// The default place of a tree's journal: one for the host, so that every checkout finds it, and
+/// outside of all results.
 pub(crate) fn default_path(tree: &Tree) -> PathBuf {
     let identity = Id::of(&("frequency journal", Host::default().id(), &tree.root)).to_string();
     Path::new("/var/tmp").join(format!(
@@ -142,7 +142,7 @@ impl Journal {
                 )))
             }
         };
-        // Anybody may write to the folder, and what a journal says is written to the kernel's
+        // Any user may write to the folder, and the journal's values are written to the kernel's
         // files.
         let facts = file.metadata()?;
         if !facts.is_file() {
@@ -231,7 +231,7 @@ mod tests {
         }]
     }
 
-    /// A journal that nobody holds.
+    /// A journal without a holder.
     fn made(folder: &Path) -> (Tree, PathBuf) {
         let (tree, path) = (Tree::at(folder), folder.join("journal"));
         Journal::create(&path, Entry::now(&tree, 2_000_000, before())).unwrap();

@@ -78,7 +78,7 @@ pub trait ControlFrequency {
     /// Just after it: measures again and says whether the mode held.
     fn after(&mut self) -> ClockReading;
 
-    /// At the end of all trials: puts back what was there.
+    /// At the end of all trials: puts the old settings back.
     ///
     /// # Errors
     /// If that fails.
@@ -102,7 +102,7 @@ pub struct Setup {
     /// The files that are set.
     pub(crate) tree: Tree,
     backend: Choice,
-    /// Where what was there is kept.
+    /// The file that keeps the old settings.
     pub(crate) journal: PathBuf,
 }
 
@@ -173,7 +173,7 @@ impl Setup {
         }
     }
 
-    /// Why one frequency cannot be set and held here; `None` if it can, as far as that can be told
+    /// Why one frequency cannot be set and held here; `None` if it can, as far as that is known
     /// without doing it.
     pub(crate) fn reason_against_fixed(&self) -> Option<String> {
         self.prepare().err().map(|error| format!("{error:#}"))

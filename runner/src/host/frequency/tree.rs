@@ -62,7 +62,7 @@ impl Kind {
         }
     }
 
-    /// Whether it only forbids what the limits forbid already.
+    /// Whether it is a switch for boost, which the upper limits of a fix forbid already.
     #[must_use]
     pub fn is_boost(self) -> bool {
         matches!(
@@ -108,7 +108,7 @@ impl From<Knob> for String {
 impl TryFrom<String> for Knob {
     type Error = String;
 
-    /// Nothing but what a fix changes can be named, so a damaged journal cannot lead outside.
+    /// Accepts only the files that a fix changes, so a damaged journal cannot lead outside.
     fn try_from(path: String) -> Result<Self, String> {
         let of_policy = || {
             let (policy, file) = path.strip_prefix("cpufreq/policy")?.split_once('/')?;

@@ -1,5 +1,5 @@
-//! A sweep that something happened to between two runs: what is said, with which exit code, and
-//! that nothing is lost.
+//! A sweep that was damaged between two runs: the message and the exit code are right, and nothing
+//! is lost.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -103,7 +103,7 @@ const KILLED_TRIALS: usize = 6;
 fn killed_sweep() -> &'static TempDir {
     static SWEEP: OnceLock<TempDir> = OnceLock::new();
     SWEEP.get_or_init(|| {
-        // Nothing drops a static: what the last run left is removed by this one.
+        // A static is never dropped, so each run removes the folder of the last one.
         let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("killed-sweep");
         let _ = fs::remove_dir_all(&place);
         fs::create_dir_all(&place).unwrap();
@@ -208,7 +208,7 @@ fn ctrl_c_ends_cleanly_says_how_to_go_on_and_loses_nothing() {
         .code(130)
         .stderr(contains("interrupted with"))
         .stderr(contains("cargo runner sweep --resume"))
-        // Where nobody looks on, no bar is drawn.
+        // Without a terminal, no bar is drawn.
         .stderr(contains("\r").or(contains("\u{1b}")).not());
     let manifest: Value =
         serde_json::from_str(&fs::read_to_string(sweep.join("manifest.json")).unwrap()).unwrap();
