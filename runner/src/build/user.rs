@@ -155,15 +155,59 @@ impl Tree {
     }
 }
 
+/// A copy of a program of the user.
+pub(super) struct Copied {
+    /// The package's folder.
+    pub(super) folder: PathBuf,
+    /// Whether the package itself depends on rayon-core.
+    is_direct: bool,
+    /// The version of rayon-core in the user's lock file.
+    locked: Option<String>,
+}
+
 impl Builder<'_> {
-    /// Copies a program of the user for a branch, has the copy take the branch's rayon-core, and
-    /// checks that cargo does so and that the program uses it. Gives the package's folder.
+    /// Copies a program of the user for a branch, and checks that cargo takes the branch's
+    /// rayon-core there and that the program uses it.
     pub(super) fn prepare_user(
         &self,
         branch: &Branch,
         program: &WholeProgram,
         home: &Path,
-    ) -> Result<PathBuf> {
+    ) -> Result<()> {
+        let Copied {
+            folder,
+            is_direct,
+            locked,
+        } = self.copy_user(branch, program, home)?;
+        let metadata = self.metadata(branch, &folder)?;
+        if !uses_rayon(program, is_direct, &metadata) {
+            bail!(Stop::BadInput(format!(
+                "--program: `{}` does not use rayon-core, so every branch would be the same program; \
+                 `cargo tree -i rayon-core` in its folder shows what would",
+                program.binary
+            )));
+        }
+        let taken = self.resolved(branch, &metadata)?;
+        features_on(branch, &metadata, &taken)?;
+        let is_other = |it: &String| branch.baseline && *it != taken.version.to_string();
+        if let Some(locked) = locked.filter(is_other) {
+            tell!(
+                "note: the Cargo.lock of `{}` has rayon-core {locked}; it is compared as built with {}, to which \
+                 `cargo update -p rayon-core` would bring it",
+                program.binary,
+                taken.version
+            );
+        }
+        Ok(())
+    }
+
+    /// Copies a program of the user for a branch, and has the copy take the branch's rayon-core.
+    pub(super) fn copy_user(
+        &self,
+        branch: &Branch,
+        program: &WholeProgram,
+        home: &Path,
+    ) -> Result<Copied> {
         let tree = Tree::of(home)?;
         let place = digest::of_bytes(tree.base.as_os_str().as_encoded_bytes());
         let copy = self.folder.join(&branch.name).join(FOLDER);
@@ -213,29 +257,11 @@ impl Builder<'_> {
             };
             copy_folder(&tree.base.join(part), &copy.join(part), new_text)?;
         }
-        let folder = copy.join(package.parent().unwrap_or(Path::new("")));
-        let metadata = self.metadata(branch, &folder)?;
-        if !uses_rayon(program, is_direct, &metadata) {
-            bail!(Stop::BadInput(format!(
-                "--program: `{}` does not use rayon-core, so every branch would be the same program; \
-                 `cargo tree -i rayon-core` in its folder shows what would",
-                program.binary
-            )));
-        }
-        let taken = self.resolved(branch, &metadata)?;
-        features_on(branch, &metadata, &taken)?;
-        let locked = lock.as_deref().and_then(locked_version);
-        if let Some(locked) =
-            locked.filter(|it| branch.baseline && *it != taken.version.to_string())
-        {
-            tell!(
-                "note: the Cargo.lock of `{}` has rayon-core {locked}; it is compared as built with {}, to which \
-                 `cargo update -p rayon-core` would bring it",
-                program.binary,
-                taken.version
-            );
-        }
-        Ok(folder)
+        Ok(Copied {
+            folder: copy.join(package.parent().unwrap_or(Path::new(""))),
+            is_direct,
+            locked: lock.as_deref().and_then(locked_version),
+        })
     }
 
     /// Lets a package depend on the branch's rayon-core, with its features; whether it did so

@@ -27,7 +27,7 @@ impl Builder<'_> {
         let layouts = *self.recipe.layouts_of(&branch.source).end();
         for program in self.recipe.programs.whole() {
             let folder = match &program.folder {
-                Some(home) => self.prepare_user(branch, program, home)?,
+                Some(home) => self.copy_user(branch, program, home)?.folder,
                 None => self.prepare_whole(branch, program)?,
             };
             built.user = program

@@ -211,7 +211,7 @@ fn a_program_of_the_user_is_built_with_each_branch_and_runs_in_its_folder_which_
     run_with("other")
         .code(2)
         .stderr(contains("does not end in order on `master`"))
-        .stderr(contains("assertion failed"));
+        .stderr(contains("left == right"));
 }
 
 #[test]
