@@ -230,6 +230,9 @@ impl Builder<'_> {
             }
             if place == workspace {
                 self.patch(branch, &mut manifest)?;
+                // A copy of a package that is in no workspace would be in this checkout's.
+                let own = manifest.entry("workspace");
+                own.or_insert_with(|| Table::new().into());
             }
             let stamp = digest::of_bytes(lock.as_deref().unwrap_or_default().as_bytes());
             let text = format!(

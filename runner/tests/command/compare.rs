@@ -151,6 +151,12 @@ fn a_program_of_the_user_is_built_with_each_branch_and_runs_in_its_folder_which_
                 let here = std::env::current_dir().unwrap().display().to_string(); \
                 assert_eq!(told, [\"--an\", \"argument\", &here]);";
     let own_shown = package(&own, "rayon = \"1.10\"", code);
+    let locked = std::process::Command::new(env!("CARGO"))
+        .args(["generate-lockfile", "--quiet", "--offline"])
+        .current_dir(&own)
+        .status();
+    assert!(locked.unwrap().success());
+    let lock = fs::read(own.join("Cargo.lock")).unwrap();
     let words = |argument| {
         [
             &[
