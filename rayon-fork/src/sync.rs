@@ -1,11 +1,11 @@
-//! The interface to the machine. Only this file names the standard library's atomics, locks,
+//! The interface to the machine. Only this module names the standard library's atomics, locks,
 //! condition variables, yielding and thread parking. Only `sync/asymmetric.rs` names the kernel's
 //! fences.
 //!
 //! There are two groups. Most of the crate uses the plain one. `sleep/` and `core_latch.rs` use
 //! [`modelled`]. A build with `--cfg fork_loom` takes that from loom, so that the models run the
-//! very code that the pool runs. The rest of the crate cannot use loom. Its atomics have no `const
-//! fn new`, and statics need one.
+//! very code that the pool runs. The rest of the crate cannot use loom. Its atomics have no
+//! `const fn new`, and statics need one.
 
 #[cfg(not(fork_loom))]
 mod asymmetric;
