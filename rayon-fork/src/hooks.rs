@@ -100,7 +100,7 @@ events! {
     Exposure = "exposures",
     /// A worker made private jobs of another one public.
     ExposureForOwner = "exposures_for_owner",
-    /// A worker that stopped searching woke another one to search instead.
+    /// A worker that stopped searching woke another one to search instead (wake-up propagation).
     WakePassedOn = "wakes_passed_on",
     /// One of the last searching workers lingered.
     Linger = "lingers",
@@ -111,7 +111,7 @@ events! {
 /// Defines [`Word`], and the names under which accesses to its values are reported.
 macro_rules! words {
     ($($(#[$doc:meta])* $word:ident = $name:literal,)*) => {
-        /// A word of the sleep counters, of any packing.
+        /// A word of the sleep counters, of any counter layout.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Word {
             $($(#[$doc])* $word,)*

@@ -1,6 +1,6 @@
 //! A variant's name from its parts, put together by the compiler.
 
-/// The room for all modifiers, and some more. A longer name does not compile.
+/// The capacity for the names of all features, and some more. A longer name does not compile.
 const CAPACITY: usize = 256;
 
 /// A text: the first `len` bytes.

@@ -1,5 +1,5 @@
-//! The hooks of the feature `local-scopes` in the scheduler, one line each: workers hold units of a
-//! scope's count. `local_scopes_off.rs` is the twin of builds without it.
+//! The hooks of the feature `local-scopes` in the scheduler, one line each. The count of a scope is
+//! sharded: workers hold units of it. `local_scopes_off.rs` is the twin of builds without it.
 //!
 //! The scheduler calls them where, by `README.md`, a worker turns to a scope or away from it.
 

@@ -35,9 +35,10 @@ const A_TURN: Duration = Duration::from_millis(1);
 /// Whether workers linger, and measure what their searches cost.
 pub(super) const LINGERS: bool = LeaveRuleOf::<Selected>::LINGERS;
 
-/// Workers linger while at most this many search. The number is from simulations. If only one
-/// worker may linger, the others sleep between two short regions of a stream, and each region waits
-/// for wake-ups. If all workers linger, tiny jobs on many cores take up to twice as long.
+/// Workers linger while at most this many search. The number is from simulations. Suppose only one
+/// worker may linger. Then the others sleep between two short fork-join regions of a stream, and
+/// each region waits for wake-ups. If all workers linger, tiny jobs on many cores take up to twice
+/// as long.
 const LINGERERS: usize = 3;
 
 /// The longest back-off skips 2^N − 1 attempts.

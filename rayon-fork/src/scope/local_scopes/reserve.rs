@@ -1,4 +1,5 @@
-//! Units of a scope's count that a worker holds, so that it need not write the count for each job.
+//! A sharded reference count: a worker holds units of a scope's count, so that it need not write
+//! the count for each job.
 //!
 //! `README.md` says when a worker may hold units, and why no scope ends early or late.
 

@@ -1,5 +1,5 @@
-//! The type parameters of the packings: events, fence, wake rule, padding and leave rule. Each is
-//! one dimension of the variants.
+//! The type parameters of the counter layouts: events, fence, wake rule, padding and leave rule.
+//! Each is one dimension of the variants.
 
 use crate::hooks::{self, Event};
 use crate::sync::modelled::{Ordering, fence};
@@ -50,7 +50,7 @@ impl<E: Events, F: Fence, W: WakeRule, P: Padding> Axes for (E, F, W, P) {
     const MODIFIERS: &'static [&'static str] = <(E, F, W, P, WakeTwo)>::MODIFIERS;
 }
 
-/// A counter word, placed as the axes say.
+/// A counter word, placed as the padding says.
 pub(crate) type Line<A, T> = <<A as Axes>::Padding as Padding>::Line<T>;
 
 /// The placement of a counter word.
@@ -263,7 +263,8 @@ impl WakeRule for SleepersOnly {
     }
 }
 
-/// The rule for how many sleepers replace a worker that stops searching (README, section 6).
+/// The rule of wake-up propagation: how many sleepers replace a worker that stops searching
+/// (README, section 6).
 pub(crate) trait LeaveRule: Send + Sync + 'static {
     /// Part of the variant's name.
     const MODIFIER: &'static str;

@@ -1,5 +1,5 @@
 //! The rules that every variant must keep, with one thread at a time, and the mistakes that only
-//! one packing can make.
+//! one counter layout can make.
 
 use super::axes::*;
 use super::variants::for_every_variant;

@@ -5,7 +5,7 @@
 //! | `packed.rs`      | sleeping, inactive and events in one word                      |
 //! | `split.rs`       | one word each                                                  |
 //! | `words.rs`       | one word, whose accesses can be counted, and its common steps  |
-//! | `axes.rs`        | what packings are generic over: events, fences, rules, padding |
+//! | `axes.rs`        | the dimensions of layouts: events, fences, rules, padding      |
 //! | `variants.rs`    | all variants, and the one that features choose                 |
 //! | `conformance.rs` | for tests: what every variant must do, single-threaded         |
 //! | `walk.rs`        | for tests: the example of the sleep README                     |
@@ -98,8 +98,8 @@ pub(crate) trait SleepCounters: Send + Sync + 'static {
     /// Returns the count of events, for people and tests, or 0 if none are counted.
     fn events(&self) -> usize;
 
-    /// Returns whether `word` is ever accessed: the packing has it, and the other dimensions use
-    /// it.
+    /// Returns whether `word` is ever accessed: the counter layout has it, and the other dimensions
+    /// use it.
     #[cfg(feature = "instrument")]
     fn uses(word: hooks::Word) -> bool;
 

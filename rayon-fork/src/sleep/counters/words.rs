@@ -1,5 +1,5 @@
 //! One word of the counters: an atomic number that reports each access to the hooks. The file also
-//! has the steps that several packings share: stepping the events, and keeping I apart.
+//! has the steps that several counter layouts share: stepping the events, and keeping I apart.
 //!
 //! A word's name is part of its type, so the word itself is no larger than the number. A build
 //! without the feature `instrument` accesses only the number.
