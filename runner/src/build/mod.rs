@@ -165,8 +165,8 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Builds that go on at the same time, out of so many. Each has a target folder of its own, in
-    /// which what branches have in common is compiled anew; that pays from two builds in a folder
+    /// Builds that go on at the same time, out of so many. Each has a target folder of its own, and
+    /// compiles the common dependencies of branches again; that pays from two builds in a folder
     /// on.
     pub(crate) fn at_once(builds: usize) -> usize {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
@@ -318,8 +318,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Where cargo keeps a release of a package. It says so only of libraries, beside which
-    /// programs lie.
+    /// Returns the folder in which cargo keeps a release of a package. Cargo names it only for
+    /// libraries, beside which programs lie.
     fn published(&self, branch: &Branch, name: &str, version: &str) -> Result<PathBuf> {
         let probe = self
             .folder

@@ -290,8 +290,8 @@ fn main_program(source: &Source, programs: Programs) -> String {
     }
     let variant = match source {
         Source::Fork { .. } => "rayon_core::rayon_fork_variant()",
-        // Others do not know themselves; what cargo resolved is checked instead. The import keeps
-        // the dependency that selects its features in use.
+        // Other sources cannot name their variant; the runner checks the version that cargo
+        // resolved. The import keeps the dependency that selects its features in use.
         _ => "\"upstream\"",
     };
     let whole = match programs {
@@ -305,7 +305,7 @@ fn main_program(source: &Source, programs: Programs) -> String {
     )
 }
 
-/// A lock file, as far as it is looked at.
+/// The parts of a lock file that are read.
 #[derive(Default, Deserialize)]
 struct Lock {
     package: Vec<Locked>,

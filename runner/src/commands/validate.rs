@@ -51,7 +51,7 @@ pub(crate) struct ValidateArgs {
     /// Take the prices that `cargo runner calibrate` measured on this host earlier
     #[arg(long)]
     pub(super) keep_prices: bool,
-    /// Begin anew, even if an earlier validation waits to be finished
+    /// Start over, even if an earlier validation is unfinished
     #[arg(long)]
     pub(super) new: bool,
     #[command(flatten)]

@@ -83,7 +83,8 @@ impl Programs {
         })
     }
 
-    /// Those that a build tells of; of whole programs all, whether or not they are among them.
+    /// Returns the workloads that a build describes. A build of whole programs describes all whole
+    /// programs, even those that it lacks.
     pub(crate) fn descriptions(self) -> impl Iterator<Item = &'static Description> {
         described().filter(move |it| self.has(&it.name))
     }

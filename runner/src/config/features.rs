@@ -12,15 +12,15 @@ pub struct Features {
     pub names: BTreeSet<String>,
     /// Layouts of the counters, of which a build has one: the first if it names none.
     pub packings: Vec<String>,
-    /// Those of the 2022 study.
+    /// The features of the 2022 study.
     pub study: BTreeSet<String>,
-    /// Those of the feature, and branch, `champion`.
+    /// The features that the feature `champion`, and the branch, consist of.
     pub champion: BTreeSet<String>,
     /// Pairs that are refused, and why.
     pub exclusive: Vec<(String, String, String)>,
 }
 
-/// Those of the checkout that this program was compiled in.
+/// The features of the checkout in which this program was compiled.
 static FEATURES: LazyLock<Features> = LazyLock::new(|| {
     Features::from_manifest(include_str!("../../../rayon-fork/Cargo.toml")).unwrap_or_else(
         |error| panic!("rayon-fork/Cargo.toml: [package.metadata.features]: {error}"),
@@ -28,7 +28,7 @@ static FEATURES: LazyLock<Features> = LazyLock::new(|| {
 });
 
 impl Features {
-    /// Those of the fork.
+    /// Returns the features of the fork.
     #[must_use]
     pub fn of_the_fork() -> &'static Self {
         &FEATURES

@@ -65,7 +65,7 @@ impl Reader<'_> {
         Ok(Config { branches })
     }
 
-    /// Those of a group, or the one that a word means.
+    /// Returns the branches of a group, or the one that a word means.
     fn branches(&self, word: &str) -> Result<Vec<Branch>, String> {
         if !word.starts_with(GROUP) {
             return Ok(vec![self.branch(word)?]);

@@ -5,7 +5,7 @@ use probes::core_to_core;
 use super::{CPUS, Fact, Host};
 use crate::affinity::allowed_cpus;
 
-/// The files to look into beside every trial, found once: a look must not take long.
+/// The files that are read beside every trial, found once: a reading must not take long.
 #[derive(Clone, Debug)]
 pub struct Gauges {
     host: Host,
@@ -56,7 +56,8 @@ impl Gauges {
     }
 
     /// Measures how long a cache line takes from the first CPU to the last, in nanoseconds; `None`
-    /// if there is only one. Unlike a look it keeps both busy, for about a millisecond.
+    /// if there is only one. Unlike reading a file, this keeps both CPUs busy, for about a
+    /// millisecond.
     pub(crate) fn core_to_core_ns(&self) -> Option<f64> {
         self.first_and_last.and_then(core_to_core::measure)
     }

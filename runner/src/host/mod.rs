@@ -37,8 +37,8 @@ pub(crate) const CPUS: &str = "sys/devices/system/cpu";
 /// Place of the stolen time among those of `/proc/stat`.
 const STEAL: usize = 7;
 
-/// Longest file that is read as a fact. `/proc/cpuinfo` of a thousand CPUs has about 2 MiB; a longer
-/// file is none of the kernel's.
+/// Longest file that is read as a fact. `/proc/cpuinfo` of a thousand CPUs has about 2 MiB; a
+/// longer file is not from the kernel.
 const LONGEST: u64 = 16 << 20;
 
 /// CPU numbers in lists are below this: more than any kernel supports.

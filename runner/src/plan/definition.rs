@@ -91,7 +91,7 @@ pub struct Definition {
     #[arg(skip)]
     #[serde(default, skip_serializing)]
     pub set: BTreeMap<String, Scalar>,
-    /// Parameters of which every value meets every other.
+    /// Parameters whose values are combined, each with each.
     #[arg(skip)]
     #[serde(default, skip_serializing)]
     pub vary: BTreeMap<String, Vec<Scalar>>,

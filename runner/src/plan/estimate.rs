@@ -14,7 +14,7 @@ pub const SETTLE: Duration = Duration::from_millis(10);
 /// for. Measured once on 2 virtual CPUs.
 const AROUND: Duration = SETTLE.saturating_add(Duration::from_millis(27));
 
-/// The time of a plan of what was asked; on a host of which nothing is known, a guess.
+/// Estimates the time of a plan. A guess, since it knows nothing of the host.
 pub(crate) fn of(asked: &Asked, plan: &Plan) -> Duration {
     let iterations = asked.warmup_iterations + asked.iterations;
     let of_kind = |(load, trials): (usize, usize)| {

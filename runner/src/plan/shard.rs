@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Kind, Plan};
 
-/// One of the parts.
+/// One of the parts of a plan that is split over machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Shard {
     /// Which, from 1 on.

@@ -1,4 +1,4 @@
-//! The version of the record format, looked at before anything else that a file says.
+//! The version of the record format, which is checked before any other field of a file.
 
 use anyhow::{Result, bail};
 use protocol::SCHEMA;
@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::stop::Stop;
 
-/// Refuses what another version of the format says, before its fields are looked for.
+/// Refuses a file of another version of the format, before its fields are read.
 pub(crate) fn check_schema(json: &str, place: impl Fn() -> String) -> Result<()> {
     #[derive(Deserialize)]
     struct Version {

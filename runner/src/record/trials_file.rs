@@ -636,8 +636,8 @@ mod tests {
         pack(packed.path()).unwrap();
         let packed = fs::read(packed.path().join(PACKED)).unwrap();
         // Packing and unpacking: before the new file has its name, with both, and with the new one
-        // alone. Both with a longer plain one does not happen; if it did, nothing would be lost
-        // either.
+        // alone. A longer plain file beside the packed one does not happen; even then nothing would
+        // be lost.
         for (plain, is_packed) in [
             (Some("one\n"), false),
             (Some("one\n"), true),

@@ -60,7 +60,7 @@ pub struct Surroundings<'a> {
 pub trait Watch {
     /// A trial is about to start.
     fn begin(&mut self, load: &Load, trial: &Trial<'_>);
-    /// It ended.
+    /// The trial has ended.
     fn end(&mut self, record: &Record);
 }
 

@@ -65,7 +65,7 @@ impl HostLock {
     /// Whether a sweep runs on this host now.
     pub(crate) fn is_held() -> bool {
         let file = File::open(Self::path());
-        // Shared: two who only look do not see each other.
+        // A shared lock, so that two processes that only check do not see each other.
         file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 }

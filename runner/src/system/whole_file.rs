@@ -83,8 +83,8 @@ pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> io::Result<()> 
     })
 }
 
-/// Writes the file unless it says the same already, for those who look at time stamps; returns
-/// whether it did.
+/// Writes the file unless it has this content already, since other tools compare time stamps;
+/// returns whether it did.
 ///
 /// # Errors
 /// If it can neither be read nor written.

@@ -32,7 +32,7 @@ const PROGRAMS: &str = "src/kinds";
 /// The crate that rewritten ones have in place of the standard library.
 const FACADE: &str = "cores-std";
 
-/// A crate that asks the system, of which the facade has what a simulated machine answers.
+/// A crate of system calls. The facade has the calls of it that a simulated machine answers.
 const ANSWERED: &str = "rustix";
 
 /// Others, which the machine does not answer.

@@ -56,7 +56,7 @@ pub(crate) struct OnThisHostArgs {
     /// Make everything tiny, and keep it in results/quick
     #[arg(long)]
     quick: bool,
-    /// Begin anew, even if an earlier call can be gone on with
+    /// Start over, even if an earlier call could be continued
     #[arg(long)]
     new: bool,
     /// A name of yours or of this machine that may be sent, because it is an ordinary word; may be

@@ -310,7 +310,7 @@ fn memory_nodes(host: &Host, diagnosis: &mut Diagnosis) {
     let with_cpus = host
         .cpus_in(&format!("{folder}/has_cpu"))
         .unwrap_or_default();
-    // One whose CPUs this process may use, where that is known: `numactl` takes no other.
+    // Take a node whose CPUs this process may use, where that is known: `numactl` refuses others.
     let allowed = host.allowed_cpus().unwrap_or_default();
     let has_allowed = |node: &&usize| {
         let cpus = host.cpus_in(&format!("{folder}/node{node}/cpulist"));

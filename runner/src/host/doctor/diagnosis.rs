@@ -8,8 +8,8 @@ use crate::host::Fact;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// As the host is now, a sweep cannot run here, or no frequency can be held, or times would
-    /// tell of something else than the branches. The doctor then ends with exit code 4.
+    /// As the host is now, a sweep cannot run, or no frequency can be held, or times would not show
+    /// the branches. The doctor then ends with exit code 4.
     Unfit,
     /// Times can be used, but their intervals are wider or their curves bent for a reason outside.
     Warning,
@@ -80,8 +80,8 @@ impl Diagnosis {
         });
     }
 
-    /// The fact. One that could not be read is listed as unknown: a check that gets `None` says
-    /// nothing more, above all not that something is in order.
+    /// Returns the fact. A fact that could not be read is listed as unknown. A check that gets
+    /// `None` must not add anything, above all not that something is in order.
     pub(super) fn known<T>(&mut self, what: &str, fact: Fact<T>) -> Option<T> {
         let reason = match fact {
             Ok(fact) => return Some(fact),

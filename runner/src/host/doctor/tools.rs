@@ -26,8 +26,8 @@ pub(super) fn check(around: &Circumstances, diagnosis: &mut Diagnosis) {
             Warning,
             "linker",
             reason.clone(),
-            "branches cannot be linked in several layouts, so the luck of one layout cannot be told from a \
-             design",
+            "branches cannot be linked in several layouts, so the effect of one layout cannot be separated \
+             from that of a design",
             "install LLVM's linker (Debian: `apt install lld`) and link with it, or ask for `--layouts 1`",
         ),
     }

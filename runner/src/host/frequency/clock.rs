@@ -1,9 +1,8 @@
-//! The frequency that CPUs really run at: how long a chain of instructions takes of which each
-//! needs the result of the one before, so that the CPU cannot do two at once.
+//! Measures the frequency at which CPUs really run, by the time of a chain of instructions. Each
+//! needs the result of the one before, so the CPU cannot run two at once.
 //!
-//! A request is not a clock: firmware, heat and a hypervisor have their say. One chain alone may be
-//! deceived by a CPU that is cleverer than we think, so there are two, of additions and of
-//! multiplications, which must agree.
+//! A requested frequency is not the clock: firmware, heat and a hypervisor change it. A clever CPU
+//! may shorten one chain, so there are two, of additions and of multiplications, which must agree.
 
 use std::sync::Barrier;
 use std::thread;

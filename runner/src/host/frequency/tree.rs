@@ -36,7 +36,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Those that every policy may have.
+    /// The kinds that every policy may have.
     pub const OF_POLICY: [Self; 6] = [
         Self::Governor,
         Self::PolicyBoost,
@@ -45,7 +45,7 @@ impl Kind {
         Self::Min,
         Self::Speed,
     ];
-    /// Those that the host may have once.
+    /// The kinds that the host may have once.
     pub const OF_HOST: [Self; 3] = [Self::Boost, Self::NoTurbo, Self::HwpDynamicBoost];
 
     fn file(self) -> &'static str {
