@@ -52,7 +52,7 @@ pub struct WholeProgram {
     pub folder: Option<PathBuf>,
 }
 
-/// What a branch's binary has to know of the whole programs that were built for it.
+/// The whole programs that were built for a branch's binary.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WholeBuilds {

@@ -103,7 +103,7 @@ fn try_out(sh: &Shell, name: &str, source: Option<&Sources>, options: &Options) 
         demo::run(sh, name, &edited)?;
     }
     sh.write_file(&file, edited.patch()?)?;
-    // Whoever reads may have read enough.
+    // A reader may have closed the pipe, having read enough.
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{shown}").and_then(|()| out.flush());
     Ok(())

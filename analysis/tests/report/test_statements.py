@@ -71,7 +71,11 @@ def test_every_statement_is_what_the_committed_sweeps_say(file: Path) -> None:
 # Pages on programs and on the fork describe these, which have numbers that nobody measured.
 @pytest.mark.parametrize(
     "file",
-    [file for file in FILES if file.parent.name not in ("findings", "rivals", "services", "rayon-fork")],
+    [
+        file
+        for file in FILES
+        if file.parent.name not in ("findings", "rivals", "services", "rayon-fork")
+    ],
     ids=lambda file: f"{file.parent.name}/{file.name}",
 )
 def test_no_number_is_typed(file: Path) -> None:

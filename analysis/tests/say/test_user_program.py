@@ -1,4 +1,4 @@
-"""What is said of a program of the user: of each quantity a change, an interval and a verdict."""
+"""Sentences on a program of the user: for each quantity a change, an interval and a verdict."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sweep_analysis.say.user_program import UNSEEN
 
 
 def told(folder: Path, megabytes: dict[str, float], *, is_of_user: bool = True) -> list[str]:
-    """What a sweep says in which `champion` takes half the time, and branches so much memory."""
+    """The sentences of a sweep in which `champion` takes half the time, and branches so much memory."""
     truth = made_up.Truth(
         branches=["master", "champion"],
         workloads={"mine": 0.1},

@@ -16,7 +16,7 @@ const PERIOD: Duration = Duration::from_millis(1);
 /// By this name the threads that are counted are told from others.
 const NAME: &str = "counted";
 
-/// What threads have done so far.
+/// Counts of what threads have done so far.
 #[derive(Default)]
 struct Done {
     /// How often they went to sleep by themselves; to yield does not count.

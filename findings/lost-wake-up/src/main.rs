@@ -110,7 +110,7 @@ fn stay(worker: usize) {
     }
 }
 
-/// What Linux says of a thread by that name.
+/// Returns the state that Linux shows of the thread with this name.
 fn state(name: &str) -> Option<&'static str> {
     let tasks = std::fs::read_dir("/proc/self/task").ok()?.flatten();
     let texts = tasks.flat_map(|task| std::fs::read_to_string(task.path().join("stat")));

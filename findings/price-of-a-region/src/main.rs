@@ -12,7 +12,7 @@ use rayon_core::ThreadPoolBuilder;
 
 /// Jobs in a region.
 const JOBS: usize = 64;
-/// What a job should take.
+/// The time of a job.
 const JOB: Duration = Duration::from_micros(1);
 /// Serial work before a region, in jobs.
 const GAP: usize = 5;
@@ -49,7 +49,7 @@ fn tree(jobs: usize, steps: u64) {
 #[repr(align(128))]
 struct Line<T>(T);
 
-/// What is measured, and for how long.
+/// A measurement, and its length.
 #[derive(Clone, Copy)]
 struct Regions {
     workers: usize,

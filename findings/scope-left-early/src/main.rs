@@ -22,7 +22,7 @@ impl Drop for PanicsInDrop {
     }
 }
 
-/// What the second job and the caller tell each other. They own it: the job of a sound program
+/// The messages between the second job and the caller. They own it: the job of a sound program
 /// would borrow, and write through a dead borrow.
 #[derive(Default)]
 struct Said {

@@ -33,7 +33,7 @@ impl Latch {
     }
 }
 
-/// What a worker that searches, and a thread that waits for it, share.
+/// The state that a searching worker shares with a thread that waits for it.
 #[derive(Default)]
 struct Made {
     asked: AtomicU32,

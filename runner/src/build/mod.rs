@@ -267,7 +267,7 @@ impl<'a> Builder<'a> {
         if is_rewritten {
             self.rewrite(branch, &workspace, &metadata)?;
         }
-        // What is wrong with a program of the user is told before anything is compiled.
+        // Faults of the user's program are reported before anything is compiled.
         for program in self.recipe.programs.whole() {
             if let Some(home) = &program.folder {
                 self.prepare_user(branch, program, home)?;

@@ -94,8 +94,8 @@ fn pick<'p>(among: &[&'p Package], wanted: Option<&str>) -> Result<(&'p Package,
     }
 }
 
-/// What cargo says of a package and its workspace, without a look at what they depend on: so it
-/// writes no lock file.
+/// Asks cargo about a package and its workspace, but not about their dependencies: so cargo writes
+/// no lock file.
 fn described(folder: &Path) -> Result<Metadata> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)

@@ -49,7 +49,7 @@ pub(crate) struct CompareArgs {
     arguments: Vec<String>,
 }
 
-/// What `--help` says below the options.
+/// The examples that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 Examples:
   cargo runner compare master path:../rayon/rayon-core --workloads ticks,quicksort
@@ -80,7 +80,7 @@ const TIMEOUT_S: f64 = 600.0;
 
 pub(crate) fn run(project: &Project, arguments: &CompareArgs) -> Result<Exit> {
     let config = match arguments.specs.as_slice() {
-        // What is resumed knows its branches.
+        // A sweep that is resumed knows its branches.
         [] => None,
         words => Some(project.named(words)?),
     };

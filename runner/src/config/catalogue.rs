@@ -32,7 +32,7 @@ pub(crate) fn list_user(program: WholeProgram) {
     drop(USER.set((program, description)));
 }
 
-/// What a branch is built with: the less, the sooner.
+/// The programs with which a branch is built; a build with fewer ends sooner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Programs {
     /// Those of the original study alone, which most sweeps run.

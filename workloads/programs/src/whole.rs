@@ -92,7 +92,7 @@ impl Workload for Whole {
 /// The metric that [`Run`] adds for a program of the user.
 const PEAK_MEMORY: &str = "peak_memory";
 
-/// What this process may come to need beside, while a program runs.
+/// The memory that this process may come to need while a program runs.
 const SPARE_BYTES: u64 = 1 << 20;
 
 /// The most memory that this process, or one that it started and that has ended, ever had.
@@ -128,7 +128,7 @@ impl Run {
             // there.
             .stderr(Stdio::inherit());
         if let Some(folder) = &self.folder {
-            // What it prints is not looked at, and would be memory of this process.
+            // Its output is not read, and would count as memory of this process.
             command.current_dir(folder).stdout(Stdio::null());
         }
         self.floor_bytes.get_or_insert_with(peak_bytes);

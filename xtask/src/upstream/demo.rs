@@ -14,7 +14,7 @@ use crate::shell::cpu_seconds_of_children;
 /// Visits to each benchmark; in each it runs three times.
 const ROUNDS: usize = 7;
 
-/// What runs in each visit: the second `before` is the A/A control.
+/// The runs of each visit; the second `before` is the A/A control.
 const SIDES: [&str; 3] = ["before", "after", "before again"];
 
 /// A demo, with options that make a run take less than about a second.

@@ -59,7 +59,7 @@ def forest_of(asked: Asked) -> Made:
 
 
 def host_cost(asked: Asked) -> str:
-    """What a cost of the model was measured to be on a host. Words: the host, and the key of `here.toml`."""
+    """A cost of the model, as it was measured on a host. Words: the host, and the key of `here.toml`."""
     name, key = asked.words
     file = HOSTS / name / "here.toml"
     if not file.exists():

@@ -24,7 +24,7 @@ KINDS = {
     "inconclusive": (UNCLEAR,),
     "all": (FASTER, SLOWER, UNCLEAR),
 }
-"""Rows of the table, by the verdicts that they are of. What is not judged is in none."""
+"""Rows of the table, by the verdicts that they are of. Rows that are not judged are in none."""
 
 
 def changes(judgement: Judgement, look: Look) -> str:

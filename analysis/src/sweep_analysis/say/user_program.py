@@ -1,4 +1,4 @@
-"""What branches change in a program of the user: wall time, CPU time and peak memory, each with its verdict."""
+"""The changes that branches make to a program of the user: wall time, CPU time and peak memory, each with its verdict."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ fn is_sleepy(word: usize) -> bool {
     word & ONE_EVENT == 0
 }
 
-/// What the steps do wrong.
+/// A mistake that is planted in the steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Mistake {
     None,
@@ -148,7 +148,7 @@ impl Pool {
     }
 }
 
-/// What the workers do while `jobs` jobs are added. One more is asleep.
+/// The actions of the workers while `jobs` jobs are added. One more worker is asleep.
 struct Scene {
     jobs: usize,
     /// Whether a worker becomes sleepy meanwhile, beside the one that found another job.

@@ -22,12 +22,12 @@ use crate::system::whole_file::{files_below, write_if_changed};
 /// One change of rayon-core, with a script for each tree that it is for.
 #[derive(Debug)]
 pub struct Edits {
-    /// What the edits change, in a line: the subject of a commit.
+    /// The change in one line: the subject of a commit.
     pub change: String,
     /// Why, where it was measured, where it loses, and the release note: the rest of the commit's
     /// message.
     pub message: String,
-    /// What upstream's release notes may say of it; empty if it is no proposal.
+    /// The line for upstream's release notes; empty if it is no proposal.
     pub release_note: String,
     /// How messages call the file.
     shown: String,
@@ -214,7 +214,7 @@ impl Edits {
         )))
     }
 
-    /// What the files of the crate in `folder` become: its hashes tell which tree it is.
+    /// Returns the edited files of the crate in `folder`, whose hashes tell which tree it is.
     ///
     /// # Errors
     /// [`Stop::BadInput`] if a file is not as in any tree that the edits are for, with each tree's
