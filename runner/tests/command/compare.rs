@@ -207,11 +207,8 @@ fn a_program_of_the_user_is_built_with_each_branch_and_runs_in_its_folder_which_
         .map(|it| it.unwrap().file_name())
         .collect();
     left.sort();
-    assert_eq!(
-        left,
-        ["Cargo.toml", "src"],
-        "neither a lock file nor builds"
-    );
+    assert_eq!(left, ["Cargo.lock", "Cargo.toml", "src"], "no builds");
+    assert_eq!(fs::read(own.join("Cargo.lock")).unwrap(), lock);
 
     // It is compared on what it is asked to do, so a failure there is bad input.
     run_with("other")
