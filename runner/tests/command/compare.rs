@@ -209,6 +209,11 @@ fn a_program_of_the_user_is_built_with_each_branch_and_runs_in_its_folder_which_
     left.sort();
     assert_eq!(left, ["Cargo.lock", "Cargo.toml", "src"], "no builds");
     assert_eq!(fs::read(own.join("Cargo.lock")).unwrap(), lock);
+    let sweep = fs::read_dir(&sweeps).unwrap().next().unwrap().unwrap();
+    let manifest = fs::read_to_string(sweep.path().join("manifest.json")).unwrap();
+    assert!(manifest.contains("\"--an\""), "{manifest}");
+    let place = folder.path().display().to_string();
+    assert!(!manifest.contains(&place), "{manifest}");
 
     // It is compared on what it is asked to do, so a failure there is bad input.
     run_with("other")
