@@ -1,6 +1,7 @@
 //! One measuring sweep at a time on a host.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -101,6 +102,20 @@ fn holder(file: &File) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whether_a_sweep_runs_is_unknown_where_its_lock_cannot_be_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        assert_eq!(is_held(&path), Ok(false));
+        let locked = File::create(&path).unwrap();
+        assert_eq!(is_held(&path), Ok(false));
+        locked.lock().unwrap();
+        assert_eq!(is_held(&path), Ok(true));
+        let below = path.join("lock");
+        let reason = is_held(&below).unwrap_err();
+        assert!(reason.contains("lock/lock cannot be read: "), "{reason}");
+    }
 
     #[test]
     fn who_keeps_a_lock_is_told_by_process_and_command() {

@@ -133,7 +133,7 @@ fn good() -> Circumstances {
             free_us: 225.0,
             pinned_us: 220.0,
         }),
-        is_another_sweep_running: false,
+        is_another_sweep_running: Ok(false),
         usable_cpus: Ok(4),
         has_membarrier: Some(true),
         disks: vec![disk(Some(1 << 40), true)],
@@ -1098,7 +1098,7 @@ fn circumstances_are_judged_like_files() {
         "do not agree",
     );
     judge(
-        &|it| it.is_another_sweep_running = true,
+        &|it| it.is_another_sweep_running = Ok(true),
         unfit,
         "another-sweep",
         "held",

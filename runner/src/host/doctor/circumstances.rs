@@ -45,8 +45,8 @@ pub struct Circumstances {
     /// How often wake-ups end on one CPU, now; `None` if it was not tried, or there is only one
     /// CPU.
     pub stacking: Option<Stacking>,
-    /// Whether another sweep runs.
-    pub is_another_sweep_running: bool,
+    /// Whether another sweep runs; or why that is unknown.
+    pub is_another_sweep_running: Result<bool, String>,
     /// CPUs that a pool may use, by affinity and quota; or why that is unknown.
     pub usable_cpus: Result<usize, String>,
     /// Whether the kernel lets a process fence for all its threads; `None` if another kernel's
@@ -80,7 +80,11 @@ impl Circumstances {
             } else {
                 None
             },
-            is_another_sweep_running: HostLock::is_held(),
+            is_another_sweep_running: if tree.is_system() {
+                HostLock::is_held()
+            } else {
+                Err("its lock is held by a process, and the running system is another host".into())
+            },
             usable_cpus,
             has_membarrier: tree.is_system().then(Host::has_membarrier),
             disks: ["results", "target"]

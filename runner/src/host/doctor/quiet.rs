@@ -12,7 +12,11 @@ const BUSY: [f64; 2] = [0.1, 0.5];
 const STOLEN: [f64; 2] = [0.001, 0.02];
 
 pub(super) fn check_sweeps(around: &Circumstances, diagnosis: &mut Diagnosis) {
-    if around.is_another_sweep_running {
+    let is_running = around.is_another_sweep_running.clone();
+    let Some(is_running) = diagnosis.known("whether another sweep runs", is_running) else {
+        return;
+    };
+    if is_running {
         diagnosis.add(
             Unfit,
             "another-sweep",
