@@ -9,6 +9,7 @@ use crate::commands::{
 };
 use crate::options::Globals;
 use crate::stop::Exit;
+use crate::system::interrupt;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -98,6 +99,7 @@ fn command() -> clap::Command {
 /// # Errors
 /// Any error that stops a command; [`crate::exit::exit_of`] gives its exit code.
 pub fn run() -> Result<Exit> {
+    interrupt::survive_file_limits()?;
     let cli = Cli::from_arg_matches(&command().get_matches()).unwrap_or_else(|error| error.exit());
     let place = || cli.globals.place();
     match &cli.command {

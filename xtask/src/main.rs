@@ -30,6 +30,7 @@ use runner::config::ConfigError;
 use runner::exit::exit_of;
 use runner::stop::Stop;
 use runner::stop::is_broken_pipe;
+use runner::system::interrupt::survive_file_limits;
 use runner::text::words::tell;
 use xshell::Shell;
 
@@ -179,6 +180,7 @@ fn exit_code(error: &anyhow::Error) -> u8 {
 }
 
 fn run(task: Task) -> Result<()> {
+    survive_file_limits()?;
     let sh = shell::at_root()?;
     match task {
         Task::Test {

@@ -17,7 +17,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use flate2::read::MultiGzDecoder;
 use protocol::SCHEMA;
-use rustix::process::{Resource, getrlimit};
 
 use crate::record::Record;
 use crate::record::schema::check_schema;
@@ -398,14 +397,8 @@ impl Appender {
         let mut line = serde_json::to_vec(record).context("a record has no JSON form")?;
         line.push(b'\n');
         let before = self.file.stream_position()?;
-        // The kernel ends a process that writes more than it may (`ulimit -f`), without a word.
-        let most = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
-        let written = if before + line.len() as u64 > most {
-            Err(ErrorKind::FileTooLarge.into())
-        } else {
-            let written = self.file.write_all(&line);
-            written.and_then(|()| self.file.sync_data())
-        };
+        let written = self.file.write_all(&line);
+        let written = written.and_then(|()| self.file.sync_data());
         if written.is_ok() && !self.is_there() {
             bail!(Stop::HostNotFit(format!(
                 "{} is not there any more: somebody moved or removed the sweep while it ran, and what is \
@@ -538,6 +531,56 @@ mod tests {
         // A copy in its place is another file.
         fs::copy(folder.path().join("elsewhere"), &path).unwrap();
         assert!(appender.append(&record).is_err());
+    }
+
+    #[test]
+    #[ignore = "the process that the next test limits"]
+    fn a_process_that_may_write_little() {
+        crate::system::interrupt::survive_file_limits().unwrap();
+        let folder = PathBuf::from(std::env::var_os("LIMITED_FOLDER").unwrap());
+        let record = committed_record();
+        let mut appender = Appender::open(&folder).unwrap();
+        let error = (0..1000).find_map(|_| appender.append(&record).err());
+        let error = error.expect("8 KiB hold no thousand records");
+        assert_eq!(crate::exit::exit_of(&error), crate::stop::Exit::HostNotFit);
+        assert!(error.to_string().contains("`ulimit -f`?"), "{error:#}");
+        // Other files, too.
+        let long = vec![b'x'; 100_000];
+        assert!(whole_file::write_json(&folder.join("manifest.json"), &long).is_err());
+    }
+
+    #[test]
+    fn beyond_a_limit_of_file_sizes_an_append_is_an_error_and_whole_records_stay() {
+        let (folder, path) = file(b"");
+        let limited = std::process::Command::new("sh")
+            // In blocks of 512 bytes.
+            .args(["-c", "ulimit -f 16; exec \"$0\" --ignored --exact \"$1\""])
+            .arg(std::env::current_exe().unwrap())
+            .arg("record::trials_file::tests::a_process_that_may_write_little")
+            .env("LIMITED_FOLDER", folder.path())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&limited.stdout);
+        assert!(
+            limited.status.success() && said.contains("1 passed"),
+            "{said}"
+        );
+        let kept = fs::read(&path).unwrap();
+        assert!(kept.ends_with(b"\n"), "a part of a record stayed");
+        for line in text(folder.path()).lines() {
+            serde_json::from_str::<Record>(line).unwrap();
+        }
+        assert!(!kept.is_empty());
+        // Without the limit it goes on.
+        let mut appender = Appender::open(folder.path()).unwrap();
+        assert_eq!(appender.torn, None);
+        appender.append(&committed_record()).unwrap();
+    }
+
+    fn committed_record() -> Record {
+        let sweeps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/sweeps");
+        let committed = SweepDir::all(&sweeps).remove(0);
+        committed.records().unwrap().next().unwrap().unwrap()
     }
 
     /// Counts the bytes that are read.

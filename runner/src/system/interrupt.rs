@@ -3,6 +3,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context as _, Result};
+use nix::libc::c_int;
+use nix::sys::signal::{SigHandler, Signal as Caught, signal};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::stop::Stop;
@@ -43,6 +45,23 @@ pub fn install() -> Result<()> {
         }
     })
     .context("the handler for Ctrl-C cannot be installed")
+}
+
+/// From now on a write beyond `ulimit -f` is an error, which names the file and puts back what was
+/// changed. The kernel would else end this process without a word, in the middle of anything.
+///
+/// A handler, not `SIG_IGN`: processes that are started from here do not inherit it.
+///
+/// # Errors
+/// If the handler cannot be installed.
+pub fn survive_file_limits() -> Result<()> {
+    extern "C" fn nothing(_: c_int) {}
+    // SAFETY: the handler does nothing, which is async-signal-safe, and no other part of this
+    // process handles this signal.
+    let installed = unsafe { signal(Caught::SIGXFSZ, SigHandler::Handler(nothing)) };
+    installed
+        .map(drop)
+        .context("the handler for `ulimit -f` cannot be installed")
 }
 
 /// Whether somebody asked to stop.
