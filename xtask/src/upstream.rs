@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
@@ -105,8 +105,16 @@ fn try_out(sh: &Shell, name: &str, source: Option<&Sources>, options: &Options) 
     sh.write_file(&file, edited.patch()?)?;
     // A reader may have closed the pipe, having read enough.
     let mut out = std::io::stdout().lock();
-    let _ = writeln!(out, "{shown}").and_then(|()| out.flush());
-    Ok(())
+    let told = writeln!(out, "{shown}").and_then(|()| out.flush());
+    match told {
+        // Whoever reads may have read enough.
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Stop::HostNotFit(format!(
+            "standard output cannot be written: {error}; make room, or name another place; \
+             {shown} is written"
+        ))
+        .into()),
+        _ => Ok(()),
+    }
 }
 
 /// Runs upstream's unit and integration tests; of rayon's workspace, its demo is built, too.
