@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,10 +14,13 @@ import polars as pl
 import pytest
 
 import made_up
+from sweep_analysis.read.asked import asked_of
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.load import read_sweep
+from sweep_analysis.read.provenance import provenance
 from sweep_analysis.read.records import Records, file_of, parse
 from sweep_analysis.read.schema import ITERATIONS, TRIALS
+from sweep_analysis.say.conditions import conditions
 
 
 @pytest.fixture
@@ -215,6 +220,67 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 def test_a_manifest_that_is_no_object_is_refused(folder: Path) -> None:
     (folder / "manifest.json").write_text("[]")
     with pytest.raises(InputError, match=r"manifest\.json: not a JSON object"):
+        read_sweep(folder)
+
+
+WRONG: tuple[Any, ...] = ([], "x", None)
+"""Values that few fields may have."""
+
+
+def places(value: object) -> list[tuple[Any, ...]]:
+    """The way to each value in an object."""
+    inner: Any = value.items() if isinstance(value, dict) else []
+    inner = enumerate(value) if isinstance(value, list) else inner
+    return [(), *((key, *rest) for key, it in inner for rest in places(it))]
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "host.json"])
+def test_a_field_of_the_wrong_type_is_named_with_its_value_or_does_no_harm(
+    folder: Path, name: str
+) -> None:
+    file = folder / name
+    right = json.loads(file.read_text())
+    refused = set()
+    for *way, last in filter(None, places(right)):
+        for wrong in WRONG:
+            changed = copy.deepcopy(right)
+            parent = changed
+            for step in way:
+                parent = parent[step]
+            parent[last] = wrong
+            file.write_text(json.dumps(changed))
+            try:
+                sweep = read_sweep(folder)
+                conditions(sweep)
+                provenance(sweep)
+                asked_of(sweep)
+            except InputError as error:
+                refused.add(re.split(r"[.\[`]", str(error).partition("field `")[2])[0])
+    file.write_text(json.dumps(right))
+    known = {"asked", "branches", "checkout"} if name == "manifest.json" else {"cpu", "cpus_usable"}
+    assert known <= refused
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        (
+            "host.json",
+            {"cpu": []},
+            r"host\.json: field `cpu` is `\[\]`: expected `object`.*restore",
+        ),
+        ("host.json", {"cpus_usable": -3}, r"field `cpus_usable` is `-3`: expected `int` >= 1"),
+        ("manifest.json", {"branches": [{"name": "a"}, 7]}, r"field `branches\[1\]` is `7`: exp"),
+        ("manifest.json", {"asked": {"threads": ["x"]}}, r'field `asked\.threads\[0\]` is `"x"`'),
+        ("manifest.json", {"branches": [{}]}, r"field `branches\[0\]` is `{}`: .* `name`"),
+    ],
+)
+def test_the_message_of_a_wrong_type_names_file_field_value_and_remedy(
+    folder: Path, name: str, change: dict[str, Any], message: str
+) -> None:
+    file = folder / name
+    file.write_text(json.dumps(json.loads(file.read_text()) | change))
+    with pytest.raises(InputError, match=message):
         read_sweep(folder)
 
 

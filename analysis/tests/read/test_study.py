@@ -133,6 +133,32 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, name: str, text: str, mess
 
 
 @pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"name,time_ns\nT\0SP,7\n", r"csv:2: a NUL byte in .*: export it again"),
+        ("name,time_ns\nTSP,7\n".encode("utf-16"), "csv: it is text in UTF-16; export it as UTF-8"),
+        ("name,time_ns\nTSP,7\n".encode("utf-16-be"), "csv: it is text in UTF-16"),
+        (b"name,time_ns\nT\xe9,7\n", "csv:2: .* is not UTF-8; export it as UTF-8"),
+        (b'name,time_ns\nTSP,6\n"TSP,7\nX,8\n', "csv:3: a quote is never closed: .*close it"),
+        (b"'name','time_ns'\n'TSP',7\n", "header has quotes .*'name'.*; write names .* without"),
+        (b'"name,time_ns"\n"TSP,7"\n', "header has quotes .*'name,time_ns'; write names"),
+        (b"name,time_ns,time_ns\nTSP,7,8\n", "column `time_ns` is there twice; keep one"),
+    ],
+)
+def test_what_is_no_csv_text_in_utf_8_is_named_with_its_line_and_a_remedy(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
+    (tmp_path / "speedup-master-1-threads.csv").write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        read_study(tmp_path)
+
+
+def test_names_and_numbers_in_quotes_are_read(tmp_path: Path) -> None:
+    (tmp_path / "speedup-master-1-threads.csv").write_text('"name","time_ns"\n"TSP","7"\n')
+    assert read_study(tmp_path).iterations.collect()["elapsed_ns"].to_list() == [7]
+
+
+@pytest.mark.parametrize(
     "text",
     ["name,time_ns\nTSP,7\n\n\n", "name,time_ns\r\n\r\nTSP,7\r\n\r\n", "name,time_ns\nTSP,7\n,\n"],
 )

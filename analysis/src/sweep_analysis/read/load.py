@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import polars as pl
 
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.labels import LAYOUTS, SEEDS, Replicates, count
 from sweep_analysis.read.records import Records, file_of, parse
 from sweep_analysis.read.schema import EVENTS, LINE_WAITS, METRICS, SPENT, TRIALS, TWIN_SUFFIX
+from sweep_analysis.read.written import Host, Manifest, read_fields
 
 CHECKOUT = Path(__file__).resolve().parents[4]
 """The checkout that this package lies in."""
@@ -136,8 +136,8 @@ def read_sweep(folder: Path, *, leaves_out: bool = False) -> Sweep:
         raise InputError(
             folder, "no such folder", "give the folder of a sweep, as listed by `ls results/sweeps`"
         )
-    manifest = _read_object(folder / "manifest.json")
-    host = _read_object(folder / "host.json")
+    manifest = _read_object(folder / "manifest.json", Manifest)
+    host = _read_object(folder / "host.json", Host)
     file = file_of(folder)
     try:
         records = parse(file, leaves_out=leaves_out)
@@ -251,7 +251,8 @@ def _hosts(folder: Path, manifest: dict[str, Any], host: dict[str, Any]) -> list
     )
     notes = [merged]
     cpus = {
-        _read_object(file).get("cpus_usable") for file in sorted(folder.glob("shards/*/host.json"))
+        _read_object(file, Host).get("cpus_usable")
+        for file in sorted(folder.glob("shards/*/host.json"))
     }
     if len(cpus) > 1:
         counts = ", ".join(str(number) for number in sorted(cpus, key=str))
@@ -270,15 +271,11 @@ def _unreadable(file: Path, error: OSError) -> InputError:
     )
 
 
-def _read_object(file: Path) -> dict[str, Any]:
+def _read_object(file: Path, fields: type[Host | Manifest]) -> dict[str, Any]:
     try:
-        return msgspec.json.decode(file.read_bytes(), type=dict[str, Any])
+        return read_fields(file, fields)
     except OSError as error:
         raise _unreadable(file, error) from error
-    except msgspec.DecodeError as error:
-        raise InputError(
-            file, f"not a JSON object: {error}", "restore the file as the runner wrote it"
-        ) from error
 
 
 def _branches(manifest: dict[str, Any], records: Records) -> tuple[list[str], str | None]:

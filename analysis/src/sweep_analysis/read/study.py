@@ -18,6 +18,7 @@ good as any pairing of independent runs, but takes out no drift.
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections import Counter
 from pathlib import Path
@@ -102,6 +103,7 @@ def read_study(folder: Path, time_unit: str | None = None) -> Sweep:
 def _read_rows(file: Path, time_unit: str | None) -> pl.DataFrame:
     """Rows with `name`, `program`, `replicate` and `elapsed_ns`."""
     try:
+        _check_text(file, file.read_bytes())
         columns = pl.read_csv(file, n_rows=0).columns
         other = [mark for mark in SEPARATORS if len(columns) == 1 and mark in columns[0]]
         if other:
@@ -109,6 +111,20 @@ def _read_rows(file: Path, time_unit: str | None) -> pl.DataFrame:
                 file,
                 f"its columns are separated by {SEPARATORS[other[0]]}: {columns[0]!r}",
                 "export it with commas between columns, and points in numbers",
+            )
+        quoted = [name for name in columns if QUOTES.search(name)]
+        if quoted:
+            raise InputError(
+                file,
+                f"its header has quotes that are no part of a name: {quoted[0]!r}",
+                'write names and numbers without quotes, or each in its own `"`',
+            )
+        twice = [name for name in columns if TWICE.search(name)]
+        if twice:
+            raise InputError(
+                file,
+                f"column `{TWICE.sub('', twice[0])}` is there twice",
+                "keep one of the two",
             )
         frame = pl.read_csv(file).with_row_index(_LINE, offset=2)
     except (pl.exceptions.PolarsError, OSError) as error:
@@ -151,6 +167,37 @@ def _read_rows(file: Path, time_unit: str | None) -> pl.DataFrame:
         }
     )
     return rows.with_columns(pl.int_range(pl.len()).over("name", "program").alias("replicate"))
+
+
+def _check_text(file: Path, content: bytes) -> None:
+    """Refuse what is no text in UTF-8, of which the library reads part, or says less.
+
+    Raises:
+        InputError: it is in another encoding, damaged, or has a quote that nothing closes.
+    """
+    utf16 = "it is text in UTF-16", "export it as UTF-8 (in Excel: `CSV UTF-8`)"
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise InputError(file, *utf16)
+    for number, line in enumerate(content.split(b"\n"), 1):
+        if 0 in line:
+            # Every letter of English has one in UTF-16.
+            if 2 * line.count(0) >= len(line) - 1:
+                raise InputError(file, *utf16)
+            raise InputError(
+                f"{file}:{number}", f"a NUL byte in {line!r}", "it is damaged: export it again"
+            )
+        try:
+            line.decode()
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"{file}:{number}", f"{line!r} is not UTF-8", "export it as UTF-8"
+            ) from error
+        if line.count(b'"') % 2:
+            raise InputError(
+                f"{file}:{number}",
+                f"a quote is never closed: {line.decode()!r}",
+                "close it, or remove it",
+            )
 
 
 def _time_column(file: Path, columns: list[str], time_unit: str | None) -> tuple[str, int]:

@@ -1,0 +1,147 @@
+"""Which fields of `manifest.json` and `host.json` the analysis reads, and of which type each is."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from sweep_analysis.read.errors import InputError
+
+_Cpus = Annotated[int, msgspec.Meta(ge=1, le=1 << 24)]
+_Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
+_STEP = re.compile(r"\.([^.\[]+)|\[(\d+)\]")
+_MOST_SHOWN = 40
+"""So many characters of a value are shown."""
+
+
+class _Machine(msgspec.Struct):
+    name: str
+    title: str | None = None
+    sha256: str | None = None
+
+
+class _Processor(msgspec.Struct):
+    model_name: str | None = None
+    is_virtual: bool | None = None
+
+
+class _Kernel(msgspec.Struct):
+    osrelease: str | None = None
+
+
+class Host(msgspec.Struct):
+    """Fields of `host.json`; what the runner could not read is null."""
+
+    id: str | None = None
+    cores: _Cpus | None = None
+    cpus_usable: _Cpus | None = None
+    cpu: _Processor = msgspec.field(default_factory=_Processor)
+    kernel: _Kernel = msgspec.field(default_factory=_Kernel)
+    simulated: _Machine | None = None
+
+
+class _Checkout(msgspec.Struct):
+    commit: str | None = None
+    dirty: bool | None = None
+
+
+class _Load(msgspec.Struct):
+    workload: str
+    size: str
+    parameters: dict[str, str]
+
+
+class _Experiment(msgspec.Struct):
+    name: str
+    shows: str
+    source: str
+    figure: str
+    sequential_ignores: list[str]
+
+
+class _Asked(msgspec.Struct):
+    workloads: list[_Load] = []
+    branches: list[str] = []
+    modes: list[str] = []
+    placements: list[str] = []
+    threads: list[_Count] = []
+    twin: bool = False
+    trials: _Count = 0
+    layouts: _Count = 1
+    warmup_iterations: _Count = 0
+    timeout_s: float | None = None
+    machine: _Machine | None = None
+    experiment: _Experiment | None = None
+
+
+class _Source(msgspec.Struct):
+    kind: str | None = None
+    features: list[str] = []
+
+
+class _Receipt(msgspec.Struct):
+    version: str | None = None
+    variant: str | None = None
+    binary_sha256: str | None = None
+    commit: _Checkout | None = None
+
+
+class _Branch(msgspec.Struct):
+    name: str
+    baseline: bool = False
+    hypothesis: str | None = None
+    source: _Source = msgspec.field(default_factory=_Source)
+    receipt: _Receipt | None = None
+    claims: list[Any] = []
+
+
+class _Shard(msgspec.Struct):
+    host: str | None = None
+
+
+class Manifest(msgspec.Struct):
+    """Fields of `manifest.json`."""
+
+    name: str | None = None
+    created_at: str | None = None
+    host: str | None = None
+    checkout: _Checkout = msgspec.field(default_factory=_Checkout)
+    command_line: list[str] = []
+    asked: _Asked = msgspec.field(default_factory=_Asked)
+    branches: list[_Branch] = []
+    shards: list[_Shard] = []
+    settle_ms: _Count | None = None
+    trials_planned: _Count | None = None
+    is_ad_hoc: bool = False
+
+
+def read_fields(file: Path, fields: type[Host | Manifest]) -> dict[str, Any]:
+    """All that such a file says, after a look at the type of each field that is read.
+
+    Raises:
+        OSError: it cannot be read.
+        InputError: it is no object of JSON, or a field is of another type.
+    """
+    remedy = "restore the file as the runner wrote it"
+    try:
+        written = msgspec.json.decode(file.read_bytes(), type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(file, f"not a JSON object: {error}", remedy) from error
+    try:
+        msgspec.convert(written, fields)
+    except msgspec.ValidationError as error:
+        wrong, _, path = str(error).partition(" - at `$")
+        value: Any = written
+        for name, index in _STEP.findall(path.partition("[...]")[0].rstrip("`")):
+            value = value[name] if name else value[int(index)]
+        shown = json.dumps(value)
+        if len(shown) > _MOST_SHOWN:
+            shown = shown[:_MOST_SHOWN] + "…"
+        where = path.rstrip("`").removeprefix(".") or "the whole"
+        what = f"field `{where}` is `{shown}`: {wrong[:1].lower()}{wrong[1:]}"
+        raise InputError(file, what, remedy) from error
+    return written
