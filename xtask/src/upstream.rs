@@ -103,11 +103,10 @@ fn try_out(sh: &Shell, name: &str, source: Option<&Sources>, options: &Options) 
         demo::run(sh, name, &edited)?;
     }
     sh.write_file(&file, edited.patch()?)?;
-    // A reader may have closed the pipe, having read enough.
     let mut out = std::io::stdout().lock();
     let told = writeln!(out, "{shown}").and_then(|()| out.flush());
     match told {
-        // Whoever reads may have read enough.
+        // A reader may have closed the pipe, having read enough.
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Stop::HostNotFit(format!(
             "standard output cannot be written: {error}; make room, or name another place; \
              {shown} is written"

@@ -75,7 +75,9 @@ fn comments(path: &str, text: &str) -> Vec<Paragraph> {
     let lines = text.lines().map(|line| {
         let line = line.trim();
         let rest = marks.iter().find_map(|mark| line.strip_prefix(mark))?;
-        Some(rest.trim_end_matches("\"\"\"").trim().to_owned())
+        let rest = rest.trim_end_matches("\"\"\"").trim();
+        // A heading, such as `# Errors`, ends a paragraph.
+        (!rest.starts_with("# ")).then(|| rest.to_owned())
     });
     paragraphs(lines)
 }

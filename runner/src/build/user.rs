@@ -12,7 +12,7 @@ use protocol::WholeProgram;
 use toml::{Table, Value};
 
 use crate::build::edits::copy_folder;
-use crate::build::whole::freed;
+use crate::build::workspace::freed;
 use crate::build::{Builder, features_on};
 use crate::config::{Branch, catalogue};
 use crate::stop::Stop;

@@ -11,7 +11,7 @@ use protocol::{WholeBuilds, WholeProgram};
 use toml::{Table, Value};
 
 use crate::build::edits::copy_folder;
-use crate::build::workspace::{Recipe, WHOLE, shuffling};
+use crate::build::workspace::{Recipe, WHOLE, freed, shuffling};
 use crate::build::{Builder, features_on, write_if_changed};
 use crate::config::Branch;
 use crate::system::digest;
@@ -163,13 +163,4 @@ fn write_linker(folder: &Path, layouts: u32) -> Result<()> {
     write_if_changed(&linker, script)?;
     fs::set_permissions(&linker, Permissions::from_mode(0o755))
         .with_context(|| format!("{} cannot be made executable", linker.display()))
-}
-
-/// A lock file without its rayon-core, which cargo then chooses anew: that of a patch as well.
-pub(super) fn freed(lock: &str) -> String {
-    const HEAD: &str = "[[package]]\n";
-    let others = lock
-        .split(HEAD)
-        .filter(|it| !it.starts_with("name = \"rayon-core\"\n"));
-    others.collect::<Vec<_>>().join(HEAD)
 }

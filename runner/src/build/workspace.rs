@@ -436,6 +436,15 @@ fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))
 }
 
+/// A lock file without its rayon-core, which cargo then chooses anew: that of a patch as well.
+pub(super) fn freed(lock: &str) -> String {
+    const HEAD: &str = "[[package]]\n";
+    let others = lock
+        .split(HEAD)
+        .filter(|it| !it.starts_with("name = \"rayon-core\"\n"));
+    others.collect::<Vec<_>>().join(HEAD)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -63,11 +63,25 @@ impl HostLock {
         )
     }
 
-    /// Whether a sweep runs on this host now.
-    pub(crate) fn is_held() -> bool {
-        let file = File::open(Self::path());
-        // A shared lock, so that two processes that only check do not see each other.
-        file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    /// Whether a sweep runs on this host now; or why that is unknown.
+    pub(crate) fn is_held() -> Result<bool, String> {
+        is_held(&Self::path())
+    }
+}
+
+fn is_held(path: &Path) -> Result<bool, String> {
+    let unknown = |error: io::Error| format!("{} cannot be read: {error}", path.display());
+    let file = match File::open(path) {
+        Ok(file) => file,
+        // Every sweep makes it.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(unknown(error)),
+    };
+    // A shared lock, so that two processes that only check do not see each other.
+    match file.try_lock_shared() {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) => Err(unknown(error)),
     }
 }
 

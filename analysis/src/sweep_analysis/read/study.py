@@ -37,6 +37,10 @@ BASELINE = "master"
 """The study's baseline."""
 SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 """Separators of columns other than the comma. Files that use one of them have decimal commas, too."""
+QUOTES = re.compile(r"^[\"'`]|[\"'`]$|^[^,]*,")
+"""Quotes that the reader leaves in a name: of another kind, or around a whole line."""
+TWICE = re.compile(r"_duplicated_\d+$")
+"""The suffix that the library adds to a repeated name."""
 MOST_NS = float(2**63)
 """Times are kept as signed 64-bit numbers of nanoseconds; a larger one is a mistake of units."""
 _LINE = "line of the file"

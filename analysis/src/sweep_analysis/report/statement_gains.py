@@ -314,7 +314,7 @@ def _proposals(asked: Asked) -> str:
     """Gains and losses of each branch with edits against the baseline, and losses not excluded.
 
     A row for each branch. No words. Lines are those of our text without comments, by the edits as
-    they are now.
+    they are now, which may lie elsewhere than when they were measured.
     """
     judgement = asked.sweep.judgement
     written = tomllib.loads((CHECKOUT / "branches.toml").read_text(encoding="utf-8"))["branch"]

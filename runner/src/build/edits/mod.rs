@@ -160,7 +160,6 @@ impl Edits {
         } else {
             format!("\nRelease note:\n{release_note}\n")
         };
-        let message = format!("{why}\n\nMeasured:\n{measured}\n\nLoses:\n{loses}\n{note}");
         let edits = Self {
             change: written.change,
             message: format!("{why}\n\nMeasured:\n{measured}\n\nLoses:\n{loses}\n{note}"),
