@@ -18,7 +18,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 use cargo_metadata::{Metadata, Package};
-use protocol::MachineRequest;
+use protocol::{MachineRequest, WholeProgram};
 
 use crate::build::edits::Edits;
 use crate::build::rewriting::places;
@@ -274,6 +274,32 @@ impl<'a> Builder<'a> {
             }
         }
         Ok(Prepared { package, features })
+    }
+
+    /// Copies a program of the user for a branch, and checks that cargo takes the branch's
+    /// rayon-core there and that the program uses it.
+    fn prepare_user(&self, branch: &Branch, program: &WholeProgram, home: &Path) -> Result<()> {
+        let copied = user::copy(&self.recipe, &self.folder, branch, program, home)?;
+        let metadata = self.metadata(branch, &copied.folder)?;
+        if !user::uses_rayon(program, copied.is_direct, &metadata) {
+            bail!(Stop::BadInput(format!(
+                "--program: `{}` does not use rayon-core, so every branch would be the same program; \
+                 `cargo tree -i rayon-core` in its folder shows what would",
+                program.binary
+            )));
+        }
+        let taken = self.resolved(branch, &metadata)?;
+        features_on(branch, &metadata, &taken)?;
+        let is_other = |it: &String| branch.baseline && *it != taken.version.to_string();
+        if let Some(locked) = copied.locked.filter(is_other) {
+            tell!(
+                "note: the Cargo.lock of `{}` has rayon-core {locked}; it is compared as built with {}, to which \
+                 `cargo update -p rayon-core` would bring it",
+                program.binary,
+                taken.version
+            );
+        }
+        Ok(())
     }
 
     /// Rewrites the crates of a branch for simulated machines, and writes the workspace that takes

@@ -12,8 +12,7 @@ use protocol::WholeProgram;
 use toml::{Table, Value};
 
 use crate::build::edits::copy_folder;
-use crate::build::workspace::freed;
-use crate::build::{Builder, features_on};
+use crate::build::workspace::{Recipe, freed};
 use crate::config::{Branch, catalogue};
 use crate::stop::Stop;
 use crate::system::{digest, subprocess};
@@ -160,163 +159,129 @@ pub(super) struct Copied {
     /// The package's folder.
     pub(super) folder: PathBuf,
     /// Whether the package itself depends on rayon-core.
-    is_direct: bool,
+    pub(super) is_direct: bool,
     /// The version of rayon-core in the user's lock file.
-    locked: Option<String>,
+    pub(super) locked: Option<String>,
 }
 
-impl Builder<'_> {
-    /// Copies a program of the user for a branch, and checks that cargo takes the branch's
-    /// rayon-core there and that the program uses it.
-    pub(super) fn prepare_user(
-        &self,
-        branch: &Branch,
-        program: &WholeProgram,
-        home: &Path,
-    ) -> Result<()> {
-        let Copied {
-            folder,
-            is_direct,
-            locked,
-        } = self.copy_user(branch, program, home)?;
-        let metadata = self.metadata(branch, &folder)?;
-        if !uses_rayon(program, is_direct, &metadata) {
-            bail!(Stop::BadInput(format!(
-                "--program: `{}` does not use rayon-core, so every branch would be the same program; \
-                 `cargo tree -i rayon-core` in its folder shows what would",
-                program.binary
-            )));
+/// Copies a program of the user for a branch, and has the copy take the branch's rayon-core.
+///
+/// `folder` is that of all branches.
+pub(super) fn copy(
+    recipe: &Recipe<'_>,
+    folder: &Path,
+    branch: &Branch,
+    program: &WholeProgram,
+    home: &Path,
+) -> Result<Copied> {
+    let tree = Tree::of(home)?;
+    let place = digest::of_bytes(tree.base.as_os_str().as_encoded_bytes());
+    let copy = folder.join(&branch.name).join(FOLDER);
+    let copy = copy.join(format!("{}-{}", program.name, &place[..8]));
+    let root = tree.base.join(&tree.workspace);
+    let lock = fs::read_to_string(root.join("Cargo.lock")).ok();
+    let package = home.strip_prefix(&tree.base)?.join("Cargo.toml");
+    let workspace = tree.workspace.join("Cargo.toml");
+    let mut manifests = vec![package.clone(), workspace.clone()];
+    manifests.dedup();
+    let mut texts: Vec<(PathBuf, String)> = Vec::new();
+    let mut is_direct = false;
+    for place in manifests {
+        let file = tree.base.join(&place);
+        let text = fs::read_to_string(&file)
+            .with_context(|| format!("{} cannot be read", file.display()))?;
+        let mut manifest: Table = text.parse()?;
+        if place == package {
+            is_direct = depend(recipe, branch, &mut manifest)?;
         }
-        let taken = self.resolved(branch, &metadata)?;
-        features_on(branch, &metadata, &taken)?;
-        let is_other = |it: &String| branch.baseline && *it != taken.version.to_string();
-        if let Some(locked) = locked.filter(is_other) {
-            tell!(
-                "note: the Cargo.lock of `{}` has rayon-core {locked}; it is compared as built with {}, to which \
-                 `cargo update -p rayon-core` would bring it",
-                program.binary,
-                taken.version
-            );
+        if place == workspace {
+            patch(recipe, branch, &mut manifest)?;
+            // A copy of a package that is in no workspace would be in this checkout's.
+            let own = manifest.entry("workspace");
+            own.or_insert_with(|| Table::new().into());
         }
-        Ok(())
+        let stamp = digest::of_bytes(lock.as_deref().unwrap_or_default().as_bytes());
+        let text = format!(
+            "# Written by `cargo runner compare` beside the lock file {stamp}.\n{}",
+            toml::to_string(&manifest)?
+        );
+        texts.push((place, text));
     }
-
-    /// Copies a program of the user for a branch, and has the copy take the branch's rayon-core.
-    pub(super) fn copy_user(
-        &self,
-        branch: &Branch,
-        program: &WholeProgram,
-        home: &Path,
-    ) -> Result<Copied> {
-        let tree = Tree::of(home)?;
-        let place = digest::of_bytes(tree.base.as_os_str().as_encoded_bytes());
-        let copy = self.folder.join(&branch.name).join(FOLDER);
-        let copy = copy.join(format!("{}-{}", program.name, &place[..8]));
-        let root = tree.base.join(&tree.workspace);
-        let lock = fs::read_to_string(root.join("Cargo.lock")).ok();
-        let package = home.strip_prefix(&tree.base)?.join("Cargo.toml");
-        let workspace = tree.workspace.join("Cargo.toml");
-        let mut manifests = vec![package.clone(), workspace.clone()];
-        manifests.dedup();
-        let mut texts: Vec<(PathBuf, String)> = Vec::new();
-        let mut is_direct = false;
-        for place in manifests {
-            let file = tree.base.join(&place);
-            let text = fs::read_to_string(&file)
-                .with_context(|| format!("{} cannot be read", file.display()))?;
-            let mut manifest: Table = text.parse()?;
-            if place == package {
-                is_direct = self.depend(branch, &mut manifest)?;
-            }
-            if place == workspace {
-                self.patch(branch, &mut manifest)?;
-                // A copy of a package that is in no workspace would be in this checkout's.
-                let own = manifest.entry("workspace");
-                own.or_insert_with(|| Table::new().into());
-            }
-            let stamp = digest::of_bytes(lock.as_deref().unwrap_or_default().as_bytes());
-            let text = format!(
-                "# Written by `cargo runner compare` beside the lock file {stamp}.\n{}",
-                toml::to_string(&manifest)?
-            );
-            texts.push((place, text));
-        }
-        // Cargo adapts the lock file; as long as nothing changes, it need not do so again.
-        let is_adapted = texts.iter().all(|(place, text)| {
-            fs::read_to_string(copy.join(place)).is_ok_and(|earlier| earlier == *text)
-        });
-        let copied_lock = tree.workspace.join("Cargo.lock");
-        let adapted = is_adapted
-            .then(|| fs::read_to_string(copy.join(&copied_lock)).ok())
-            .flatten();
-        let new_lock = adapted.or_else(|| lock.as_deref().map(freed));
-        for part in &tree.parts {
-            let new_text = |file: &Path| {
-                let file = part.join(file);
-                let is_it = |(place, _): &&(PathBuf, String)| *place == file;
-                let manifest = texts.iter().find(is_it).map(|(_, text)| text);
-                let lock = new_lock.as_ref().filter(|_| file == copied_lock);
-                manifest.or(lock).map(|text| text.clone().into_bytes())
-            };
-            copy_folder(&tree.base.join(part), &copy.join(part), new_text)?;
-        }
-        Ok(Copied {
-            folder: copy.join(package.parent().unwrap_or(Path::new(""))),
-            is_direct,
-            locked: lock.as_deref().and_then(locked_version),
-        })
-    }
-
-    /// Lets a package depend on the branch's rayon-core, with its features; whether it did so
-    /// before.
-    fn depend(&self, branch: &Branch, manifest: &mut Table) -> Result<bool> {
-        let ours: Table = self.recipe.manifest(branch, &[])?.parse()?;
-        let ours = &ours["dependencies"]["rayon-core"];
-        let dependencies = manifest
-            .entry("dependencies")
-            .or_insert_with(|| Table::new().into());
-        let Some(dependencies) = dependencies.as_table_mut() else {
-            return Ok(false);
+    // Cargo adapts the lock file; as long as nothing changes, it need not do so again.
+    let is_adapted = texts.iter().all(|(place, text)| {
+        fs::read_to_string(copy.join(place)).is_ok_and(|earlier| earlier == *text)
+    });
+    let copied_lock = tree.workspace.join("Cargo.lock");
+    let adapted = is_adapted
+        .then(|| fs::read_to_string(copy.join(&copied_lock)).ok())
+        .flatten();
+    let new_lock = adapted.or_else(|| lock.as_deref().map(freed));
+    for part in &tree.parts {
+        let new_text = |file: &Path| {
+            let file = part.join(file);
+            let is_it = |(place, _): &&(PathBuf, String)| *place == file;
+            let manifest = texts.iter().find(is_it).map(|(_, text)| text);
+            let lock = new_lock.as_ref().filter(|_| file == copied_lock);
+            manifest.or(lock).map(|text| text.clone().into_bytes())
         };
-        let own = dependencies.get("rayon-core").cloned();
-        let mut merged = ours.as_table().cloned().unwrap_or_default();
-        if let Some(own) = own.as_ref().and_then(Value::as_table) {
-            let features = |it: &Table| {
-                let listed = it.get("features").and_then(Value::as_array).cloned();
-                listed.unwrap_or_default()
-            };
-            let all = [features(&merged), features(own)].concat();
-            merged.insert("features".to_owned(), all.into());
-            let kept = own.iter().filter(|(key, _)| *key == "optional");
-            merged.extend(kept.map(|(key, it)| (key.clone(), it.clone())));
-        }
-        dependencies.insert("rayon-core".to_owned(), merged.into());
-        Ok(own.is_some())
+        copy_folder(&tree.base.join(part), &copy.join(part), new_text)?;
     }
+    Ok(Copied {
+        folder: copy.join(package.parent().unwrap_or(Path::new(""))),
+        is_direct,
+        locked: lock.as_deref().and_then(locked_version),
+    })
+}
 
-    /// Lets a workspace take the branch's rayon-core, and none of its own.
-    fn patch(&self, branch: &Branch, manifest: &mut Table) -> Result<()> {
-        let ours: Table = self.recipe.manifest(branch, &[])?.parse()?;
-        let ours = ours.get("patch").and_then(|it| it.get("crates-io"));
-        let ours = ours.and_then(Value::as_table).cloned().unwrap_or_default();
-        let mut patches = Table::new();
-        if let Some(Value::Table(own)) = manifest.remove("patch") {
-            patches = own;
-        }
-        let mut of_registry = match patches.remove("crates-io") {
-            Some(Value::Table(own)) => own,
-            _ => Table::new(),
+/// Lets a package depend on the branch's rayon-core, with its features; whether it did so
+/// before.
+fn depend(recipe: &Recipe<'_>, branch: &Branch, manifest: &mut Table) -> Result<bool> {
+    let ours: Table = recipe.manifest(branch, &[])?.parse()?;
+    let ours = &ours["dependencies"]["rayon-core"];
+    let dependencies = manifest
+        .entry("dependencies")
+        .or_insert_with(|| Table::new().into());
+    let Some(dependencies) = dependencies.as_table_mut() else {
+        return Ok(false);
+    };
+    let own = dependencies.get("rayon-core").cloned();
+    let mut merged = ours.as_table().cloned().unwrap_or_default();
+    if let Some(own) = own.as_ref().and_then(Value::as_table) {
+        let features = |it: &Table| {
+            let listed = it.get("features").and_then(Value::as_array).cloned();
+            listed.unwrap_or_default()
         };
-        of_registry.remove("rayon-core");
-        of_registry.extend(ours);
-        patches.insert("crates-io".to_owned(), of_registry.into());
-        manifest.insert("patch".to_owned(), patches.into());
-        Ok(())
+        let all = [features(&merged), features(own)].concat();
+        merged.insert("features".to_owned(), all.into());
+        let kept = own.iter().filter(|(key, _)| *key == "optional");
+        merged.extend(kept.map(|(key, it)| (key.clone(), it.clone())));
     }
+    dependencies.insert("rayon-core".to_owned(), merged.into());
+    Ok(own.is_some())
+}
+
+/// Lets a workspace take the branch's rayon-core, and none of its own.
+fn patch(recipe: &Recipe<'_>, branch: &Branch, manifest: &mut Table) -> Result<()> {
+    let ours: Table = recipe.manifest(branch, &[])?.parse()?;
+    let ours = ours.get("patch").and_then(|it| it.get("crates-io"));
+    let ours = ours.and_then(Value::as_table).cloned().unwrap_or_default();
+    let mut patches = Table::new();
+    if let Some(Value::Table(own)) = manifest.remove("patch") {
+        patches = own;
+    }
+    let mut of_registry = match patches.remove("crates-io") {
+        Some(Value::Table(own)) => own,
+        _ => Table::new(),
+    };
+    of_registry.remove("rayon-core");
+    of_registry.extend(ours);
+    patches.insert("crates-io".to_owned(), of_registry.into());
+    manifest.insert("patch".to_owned(), patches.into());
+    Ok(())
 }
 
 /// Whether the program is linked with rayon-core, apart from what this runner lets it depend on.
-fn uses_rayon(program: &WholeProgram, is_direct: bool, metadata: &Metadata) -> bool {
+pub(super) fn uses_rayon(program: &WholeProgram, is_direct: bool, metadata: &Metadata) -> bool {
     let nodes = metadata.resolve.as_ref().map_or(&[][..], |it| &it.nodes);
     let is_root = |it: &&Package| it.source.is_none() && *it.name == program.package;
     let Some(root) = metadata.packages.iter().find(is_root) else {

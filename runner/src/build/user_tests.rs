@@ -162,7 +162,8 @@ fn a_program_uses_rayon_if_what_it_is_linked_with_does_and_not_because_the_runne
 fn a_manifest_takes_the_branchs_rayon_core_in_the_place_of_its_own() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
     let checkout = crate::config::checkout::Checkout::find(root).unwrap();
-    let builder = Builder::new(&checkout, checkout.root(), 1).unwrap();
+    let builder = crate::build::Builder::new(&checkout, checkout.root(), 1).unwrap();
+    let recipe = &builder.recipe;
     let fork = Branch::new(
         "champion".to_owned(),
         crate::config::Source::Fork {
@@ -173,8 +174,8 @@ fn a_manifest_takes_the_branchs_rayon_core_in_the_place_of_its_own() {
                           [patch.crates-io]\nrayon-core = { path = \"x\" }\nother = { path = \"y\" }"
         .parse()
         .unwrap();
-    assert!(builder.depend(&fork, &mut own).unwrap());
-    builder.patch(&fork, &mut own).unwrap();
+    assert!(depend(recipe, &fork, &mut own).unwrap());
+    patch(recipe, &fork, &mut own).unwrap();
     let dependency = &own["dependencies"]["rayon-core"];
     assert_eq!(dependency["version"].as_str(), Some("1"));
     assert_eq!(
@@ -196,13 +197,13 @@ fn a_manifest_takes_the_branchs_rayon_core_in_the_place_of_its_own() {
             version: "1.13.0".to_owned(),
         },
     );
-    assert!(builder.depend(&published, &mut own).unwrap());
-    builder.patch(&published, &mut own).unwrap();
+    assert!(depend(recipe, &published, &mut own).unwrap());
+    patch(recipe, &published, &mut own).unwrap();
     assert!(
         own["patch"]["crates-io"].get("rayon-core").is_none(),
         "{own}"
     );
-    assert!(!builder.depend(&published, &mut Table::new()).unwrap());
+    assert!(!depend(recipe, &published, &mut Table::new()).unwrap());
 }
 
 #[test]

@@ -11,6 +11,7 @@ use protocol::{WholeBuilds, WholeProgram};
 use toml::{Table, Value};
 
 use crate::build::edits::copy_folder;
+use crate::build::user;
 use crate::build::workspace::{Recipe, WHOLE, freed, shuffling};
 use crate::build::{Builder, features_on, write_if_changed};
 use crate::config::Branch;
@@ -27,7 +28,7 @@ impl Builder<'_> {
         let layouts = *self.recipe.layouts_of(&branch.source).end();
         for program in self.recipe.programs.whole() {
             let folder = match &program.folder {
-                Some(home) => self.copy_user(branch, program, home)?.folder,
+                Some(home) => user::copy(&self.recipe, &self.folder, branch, program, home)?.folder,
                 None => self.prepare_whole(branch, program)?,
             };
             built.user = program
