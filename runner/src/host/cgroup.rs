@@ -177,6 +177,19 @@ impl Host {
         // A controller is in one hierarchy: where the older interface has it, the newer one says
         // nothing of it.
         let is_older = lines.iter().any(|(controllers, _)| has_it(controllers));
+        let is_its = |controllers: &str| {
+            if is_older {
+                has_it(controllers)
+            } else {
+                controllers.is_empty()
+            }
+        };
+        let own = lines.iter().find(|(controllers, _)| is_its(controllers));
+        if let Some((_, path)) = own.filter(|(_, path)| path.split('/').any(|it| it == "..")) {
+            return Err(format!(
+                "/proc/self/cgroup names `{path}`, a control group above all that this process sees"
+            ));
+        }
         let folders = lines.into_iter().flat_map(|(controllers, path)| {
             let mounts = if is_older && has_it(controllers) {
                 vec![
@@ -287,9 +300,20 @@ mod tests {
     }
 
     #[test]
+    fn a_group_above_all_that_is_seen_has_no_known_limits() {
+        let root = MadeUp::new(&[
+            ("proc/self/cgroup", "0::/../../x"),
+            ("sys/fs/cgroup/cpu.max", "max 100000"),
+        ]);
+        let reason = root.host().cpu_quotas().unwrap_err();
+        assert!(reason.contains("names `/../../x`"), "{reason}");
+        assert!(root.host().memory_limit().is_err());
+    }
+
+    #[test]
     fn no_limit_is_none() {
         let root = MadeUp::new(&[
-            ("proc/self/cgroup", "0::/../..\n1:cpu:/"),
+            ("proc/self/cgroup", "0::/\n1:cpu:/"),
             ("sys/fs/cgroup/cpu.max", "max 100000"),
             ("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1"),
             ("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000"),

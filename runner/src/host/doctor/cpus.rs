@@ -354,8 +354,9 @@ fn kernel(host: &Host, diagnosis: &mut Diagnosis) {
         | "timebase"
         | "tod" => Ok(None),
         "hpet" | "acpi_pm" | "jiffies" | "pit" | "xen" | "refined-jiffies" => Ok(Some(source)),
+        "" => Err(format!("/{file} is empty")),
         _ => Err(format!(
-            "/{file} = {source}, of which this doctor knows nothing"
+            "/{file} = {source}, which this doctor does not know"
         )),
     });
     match diagnosis.known("what reading the time costs", source) {
