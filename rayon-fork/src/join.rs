@@ -182,7 +182,7 @@ where
         }
         if is_back {
             hooks::second_begins();
-            // SAFETY: the reference is back, unexecuted.
+            // SAFETY: this worker took the reference back, so no other has executed it, or will.
             let result_b = unsafe {
                 if IN_PLACE_JOIN {
                     job_b.run_in_place(injected)

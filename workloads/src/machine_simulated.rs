@@ -21,7 +21,7 @@ const WAITS_TOLD: usize = 40;
 /// Iteration that runs, for the report of a deadlock.
 static ITERATION: AtomicU32 = AtomicU32::new(0);
 
-/// The bits of the price of a unit, in picoseconds. Written before the machine starts; one thread
+/// The cost of a unit in picoseconds, as the bits of its float. Written before the machine starts; one thread
 /// of the host does everything.
 static PRICE: AtomicU64 = AtomicU64::new(0);
 

@@ -38,6 +38,9 @@ pub(crate) struct Options {
     /// Only write the patch: compile and test nothing.
     #[arg(long, requires = "names")]
     skip_tests: bool,
+    /// Also apply the patch to RAYON itself, if all went well.
+    #[arg(long, requires = "tree")]
+    apply: bool,
     /// Run rayon-demo's own benchmarks before and after each proposal, in turns, and print their times.
     #[arg(long, requires = "tree")]
     demo: bool,
@@ -103,6 +106,9 @@ fn try_out(sh: &Shell, name: &str, source: Option<&Sources>, options: &Options) 
         demo::run(sh, name, &edited)?;
     }
     sh.write_file(&file, edited.patch()?)?;
+    if let (true, Some(source)) = (options.apply, source) {
+        apply(sh, &source.root, &file)?;
+    }
     let mut out = std::io::stdout().lock();
     let told = writeln!(out, "{shown}").and_then(|()| out.flush());
     match told {
@@ -114,6 +120,22 @@ fn try_out(sh: &Shell, name: &str, source: Option<&Sources>, options: &Options) 
         .into()),
         _ => Ok(()),
     }
+}
+
+/// Applies a patch to the user's own tree.
+///
+/// # Errors
+/// [`Stop::BadInput`] if Git refuses; the tree is then as it was.
+fn apply(sh: &Shell, root: &Path, patch: &Path) -> Result<()> {
+    let git = cmd!(sh, "git -C {root} apply {patch}").quiet();
+    git.run().map_err(|error| {
+        Stop::BadInput(format!(
+            "--apply: {} cannot be changed ({error}); the patch is written: {}",
+            root.display(),
+            patch.display()
+        ))
+        .into()
+    })
 }
 
 /// Runs upstream's unit and integration tests; of rayon's workspace, its demo is built, too.

@@ -102,7 +102,7 @@ const FIRST_CAPACITY: usize = if cfg!(fork_loom) { 4 } else { 256 };
 
 /// The owner gives a ring of more slots than this, 2 MiB, back as soon as it knows that the deque
 /// is empty. A guess. Scopes of a hundred thousand jobs, one after the other, keep one ring. For
-/// more jobs, making room again costs less than running them.
+/// more jobs, a new ring costs less than the jobs in it.
 const LARGE: usize = 1 << 17;
 
 /// An owner that finds its deque empty this often gives the room for more jobs back, if it does not

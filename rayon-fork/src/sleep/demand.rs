@@ -138,7 +138,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     }
 
     /// Returns whether pushes rely on the scan of every deque that a worker makes before it blocks.
-    /// Unannounced pushes do, and so do public ones, which fence for that scan.
+    /// Unannounced pushes rely on it. Public pushes do too: their fence pairs with the scan.
     #[inline]
     pub(super) fn scans_for_pushes(&self) -> bool {
         self.jobs() != Jobs::Announced

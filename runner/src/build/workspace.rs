@@ -73,7 +73,7 @@ impl Recipe<'_> {
         }
     }
 
-    /// Shuffled layouts of a branch: none of an instrumented one, which is not timed.
+    /// Shuffled layouts of a branch: none of an instrumented or simulated one, which no host times.
     pub(super) fn layouts_of(&self, source: &Source) -> std::ops::RangeInclusive<u32> {
         1..=if source.is_instrumented() || self.is_simulated() {
             0

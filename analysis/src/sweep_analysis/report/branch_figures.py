@@ -28,7 +28,7 @@ from sweep_analysis.stats.speedup import DEFINITIONS
 FLAT = 1.02
 """Lines of speed-up that stay within this ratio of each other say nothing."""
 MOST_LINES = 5
-"""Pairs of lines of source of each branch and workload that the page shows."""
+"""The page shows at most this many pairs of source lines for each branch and workload."""
 _NO_COMPARISON = (
     "No branch ran in the same blocks as the baseline, so there is nothing to compare it with."
 )

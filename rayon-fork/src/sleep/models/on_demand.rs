@@ -37,7 +37,7 @@ pub(super) struct OnDemand {
     /// Mistake: a worker that pushes, and finds a request, notifies no sleeper if a job is public
     /// already.
     leaves_it_at_one: bool,
-    /// Mistake: that worker reads the count of searching workers without a fence.
+    /// Mistake: the worker that pushes reads the count of searching workers without a fence.
     offers_without_fence: bool,
 }
 

@@ -27,7 +27,7 @@ const DRIVERS: &str = "FREQUENCY_FAULTS";
 /// Variables for the process to be ended: folder, journal, number of the step, fault.
 const TOLD: [&str; 4] = ["FAULT_SYSFS", "FAULT_JOURNAL", "FAULT_STEP", "FAULT_KIND"];
 
-/// Ends its process when it is about to write for the given time.
+/// Kills its process just before a write, which its number tells.
 struct Faulty {
     kernel: Kernel,
     steps_left: usize,

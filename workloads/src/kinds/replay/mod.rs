@@ -90,7 +90,7 @@ struct Program {
     detached: Awaited,
     /// By their stretches, the jobs that threads outside wait for without a call of the pool.
     awaited: HashMap<u32, Awaited>,
-    /// In which stretch each of these jobs is waited for.
+    /// By these jobs, the stretch in which a thread waits for each.
     awaited_in: HashMap<u32, u32>,
 }
 
