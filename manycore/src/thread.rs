@@ -113,8 +113,8 @@ impl Builder {
     /// it any more.
     ///
     /// # Safety
-    /// What `body` and its result borrow lives until `after` has been called, or the thread could
-    /// not be started.
+    /// All that `body` and its result borrow must live until `after` has been called, or the thread
+    /// could not be started.
     unsafe fn spawn_unchecked<'a, T: 'a>(
         self,
         body: impl FnOnce() -> T + 'a,

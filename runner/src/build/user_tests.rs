@@ -198,7 +198,7 @@ fn a_manifest_takes_the_branchs_rayon_core_in_the_place_of_its_own() {
         },
     );
     assert!(depend(recipe, &published, &mut own).unwrap());
-    patch(recipe, &published, &mut own).unwrap();
+    super::patch(recipe, &published, &mut own).unwrap();
     assert!(
         own["patch"]["crates-io"].get("rayon-core").is_none(),
         "{own}"

@@ -7,7 +7,7 @@ import tomllib
 import polars as pl
 
 from sweep_analysis.draw.forest_plots import QUANTITIES, Part, forest
-from sweep_analysis.read.labels import count, with_panel
+from sweep_analysis.read.labels import count, listed, with_panel
 from sweep_analysis.report.asked import Asked, Made, host
 from sweep_analysis.report.hosts import HOSTS
 from sweep_analysis.report.pictures import picture
@@ -53,7 +53,7 @@ def forest_of(asked: Asked) -> Made:
     about = (
         f"`{branch}` against `{against}` with {width}, with 95 % intervals: left of zero is less. "
         "A full point is significant, a hollow one is inconclusive; grey is the noise floor. "
-        f"Each part ran on a host of its own {asked.source()}."
+        f"Each part ran on the host in its title (sweeps {listed(asked.each_link())})."
     )
     return f"{text}\n{about}\n", files
 
