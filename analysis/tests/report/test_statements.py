@@ -655,7 +655,9 @@ def test_the_sentence_on_hangs_leaves_no_run_out_in_silence(tmp_path: Path) -> N
     assert text.startswith(
         "`packed` hung in 1 of 3 runs, in 0.0 million elements (sweep [`2026-01-01T000000Z`]"
     )
-    assert text.endswith(" 1 other run ended without a result and is left out.")
+    assert text.endswith(
+        " 1 other run ran out of time or failed, and is left out: how much work was done is unknown."
+    )
     both = stated("hung", [analysis, analysis])
     assert both.startswith("Where nobody fences, 2 branches hung in 2 of 14 runs")
     assert "; where the thread that pushes fences, 1 branch hung in none of 8 runs" in both

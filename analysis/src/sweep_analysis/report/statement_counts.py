@@ -35,7 +35,10 @@ def _hung(asked: Asked) -> str:
             for part in rows.partition_by("fenced_by", maintain_order=True)
         )
     aside = int(rows["set_aside"].sum())
-    left_out = f" {count(aside, 'other run')} ended without a result and {'is' if aside == 1 else 'are'} left out."
+    left_out = (
+        f" {count(aside, 'other run')} ran out of time or failed, and "
+        f"{'is' if aside == 1 else 'are'} left out: how much work was done is unknown."
+    )
     return f"{capital(told)} {asked.source()}.{left_out if aside else ''}"
 
 
