@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 
 use regex::Regex;
 
@@ -138,14 +139,19 @@ fn paragraphs(lines: impl Iterator<Item = Option<String>>) -> Vec<Paragraph> {
 
 /// Sentences of a paragraph, without statements, addresses and marks of emphasis.
 fn sentences(paragraph: &str) -> Vec<String> {
-    let statement = Regex::new(r"<!-- analysis:.*?<!-- /analysis -->|<[^>]*>").unwrap();
-    let address = Regex::new(r"\]\([^)]*\)").unwrap();
-    let end = Regex::new(r#"[.!?][\])*_"]*\s+"#).unwrap();
-    let text = statement.replace_all(paragraph, "N");
-    let text = address.replace_all(&text, "]");
+    // Compiled once: there are thousands of paragraphs.
+    static STATEMENT: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"<!-- analysis:.*?<!-- /analysis -->|<[^>]*>").expect("a pattern")
+    });
+    static ADDRESS: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"\]\([^)]*\)").expect("a pattern"));
+    static END: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r#"[.!?][\])*_"]*\s+"#).expect("a pattern"));
+    let text = STATEMENT.replace_all(paragraph, "N");
+    let text = ADDRESS.replace_all(&text, "]");
     let mut all = Vec::new();
     let mut from = 0;
-    for found in end.find_iter(&text) {
+    for found in END.find_iter(&text) {
         // `e.g. that`, `0.5 . then`: a sentence begins with a capital, code, or a bracket.
         let next = text[found.end()..].trim_start_matches(['[', '*', '_', '(', '"']);
         if next.starts_with(|it: char| it.is_uppercase() || it == '`') {
