@@ -184,6 +184,7 @@ pub(super) fn copy(
     let workspace = tree.workspace.join("Cargo.toml");
     let mut manifests = vec![package.clone(), workspace.clone()];
     manifests.dedup();
+    let ours: Table = recipe.manifest(branch, &[])?.parse()?;
     let mut texts: Vec<(PathBuf, String)> = Vec::new();
     let mut is_direct = false;
     for place in manifests {
@@ -192,10 +193,10 @@ pub(super) fn copy(
             .with_context(|| format!("{} cannot be read", file.display()))?;
         let mut manifest: Table = text.parse()?;
         if place == package {
-            is_direct = depend(recipe, branch, &mut manifest)?;
+            is_direct = depend(&ours, &mut manifest);
         }
         if place == workspace {
-            patch(recipe, branch, &mut manifest)?;
+            patch(&ours, &mut manifest);
             // A copy of a package that is in no workspace would be in this checkout's.
             let own = manifest.entry("workspace");
             own.or_insert_with(|| Table::new().into());
@@ -233,16 +234,15 @@ pub(super) fn copy(
     })
 }
 
-/// Lets a package depend on the branch's rayon-core, with its features; whether it did so
-/// before.
-fn depend(recipe: &Recipe<'_>, branch: &Branch, manifest: &mut Table) -> Result<bool> {
-    let ours: Table = recipe.manifest(branch, &[])?.parse()?;
+/// Lets a package depend on the rayon-core of `ours`, the manifest of a branch, with its features;
+/// whether it did so before.
+fn depend(ours: &Table, manifest: &mut Table) -> bool {
     let ours = &ours["dependencies"]["rayon-core"];
     let dependencies = manifest
         .entry("dependencies")
         .or_insert_with(|| Table::new().into());
     let Some(dependencies) = dependencies.as_table_mut() else {
-        return Ok(false);
+        return false;
     };
     let own = dependencies.get("rayon-core").cloned();
     let mut merged = ours.as_table().cloned().unwrap_or_default();
@@ -257,12 +257,11 @@ fn depend(recipe: &Recipe<'_>, branch: &Branch, manifest: &mut Table) -> Result<
         merged.extend(kept.map(|(key, it)| (key.clone(), it.clone())));
     }
     dependencies.insert("rayon-core".to_owned(), merged.into());
-    Ok(own.is_some())
+    own.is_some()
 }
 
-/// Lets a workspace take the branch's rayon-core, and none of its own.
-fn patch(recipe: &Recipe<'_>, branch: &Branch, manifest: &mut Table) -> Result<()> {
-    let ours: Table = recipe.manifest(branch, &[])?.parse()?;
+/// Lets a workspace take the rayon-core of `ours`, the manifest of a branch, and none of its own.
+fn patch(ours: &Table, manifest: &mut Table) {
     let ours = ours.get("patch").and_then(|it| it.get("crates-io"));
     let ours = ours.and_then(Value::as_table).cloned().unwrap_or_default();
     let mut patches = Table::new();
@@ -277,7 +276,6 @@ fn patch(recipe: &Recipe<'_>, branch: &Branch, manifest: &mut Table) -> Result<(
     of_registry.extend(ours);
     patches.insert("crates-io".to_owned(), of_registry.into());
     manifest.insert("patch".to_owned(), patches.into());
-    Ok(())
 }
 
 /// Whether the program is linked with rayon-core, apart from what this runner lets it depend on.

@@ -163,7 +163,10 @@ fn a_manifest_takes_the_branchs_rayon_core_in_the_place_of_its_own() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
     let checkout = crate::config::checkout::Checkout::find(root).unwrap();
     let builder = crate::build::Builder::new(&checkout, checkout.root(), 1).unwrap();
-    let recipe = &builder.recipe;
+    let of = |branch| -> Table {
+        let manifest = builder.recipe.manifest(branch, &[]).unwrap();
+        manifest.parse().unwrap()
+    };
     let fork = Branch::new(
         "champion".to_owned(),
         crate::config::Source::Fork {
@@ -174,8 +177,8 @@ fn a_manifest_takes_the_branchs_rayon_core_in_the_place_of_its_own() {
                           [patch.crates-io]\nrayon-core = { path = \"x\" }\nother = { path = \"y\" }"
         .parse()
         .unwrap();
-    assert!(depend(recipe, &fork, &mut own).unwrap());
-    patch(recipe, &fork, &mut own).unwrap();
+    assert!(depend(&of(&fork), &mut own));
+    patch(&of(&fork), &mut own);
     let dependency = &own["dependencies"]["rayon-core"];
     assert_eq!(dependency["version"].as_str(), Some("1"));
     assert_eq!(
@@ -197,13 +200,13 @@ fn a_manifest_takes_the_branchs_rayon_core_in_the_place_of_its_own() {
             version: "1.13.0".to_owned(),
         },
     );
-    assert!(depend(recipe, &published, &mut own).unwrap());
-    super::patch(recipe, &published, &mut own).unwrap();
+    assert!(depend(&of(&published), &mut own));
+    super::patch(&of(&published), &mut own);
     assert!(
         own["patch"]["crates-io"].get("rayon-core").is_none(),
         "{own}"
     );
-    assert!(!depend(recipe, &published, &mut Table::new()).unwrap());
+    assert!(!depend(&of(&published), &mut Table::new()));
 }
 
 #[test]

@@ -177,29 +177,28 @@ impl Host {
         // A controller is in one hierarchy: where the older interface has it, the newer one says
         // nothing of it.
         let is_older = lines.iter().any(|(controllers, _)| has_it(controllers));
-        let is_its = |controllers: &str| {
+        let own = lines.into_iter().filter(|(controllers, _)| {
             if is_older {
                 has_it(controllers)
             } else {
                 controllers.is_empty()
             }
-        };
-        let own = lines.iter().find(|(controllers, _)| is_its(controllers));
-        if let Some((_, path)) = own.filter(|(_, path)| path.split('/').any(|it| it == "..")) {
+        });
+        let own: Vec<(&str, &str)> = own.collect();
+        let is_above = |path: &str| path.split('/').any(|it| it == "..");
+        if let Some((_, path)) = own.first().filter(|(_, path)| is_above(path)) {
             return Err(format!(
                 "/proc/self/cgroup names `{path}`, a control group above all that this process sees"
             ));
         }
-        let folders = lines.into_iter().flat_map(|(controllers, path)| {
-            let mounts = if is_older && has_it(controllers) {
-                vec![
+        let folders = own.into_iter().flat_map(|(controllers, path)| {
+            let mounts = if is_older {
+                [
                     format!("{base}/{controllers}"),
                     format!("{base}/{controller}"),
                 ]
-            } else if !is_older && controllers.is_empty() {
-                vec![base.to_owned(), format!("{base}/unified")]
             } else {
-                Vec::new()
+                [base.to_owned(), format!("{base}/unified")]
             };
             let around = mounts.into_iter().map(move |mount| up_from(&mount, path));
             around.flatten().collect::<Vec<String>>()
