@@ -18,8 +18,7 @@ mod recording;
 #[cfg(feature = "instrument")]
 pub(crate) use counting::{ACCESSES, KINDS, Record};
 pub(crate) use counting::{
-    Here, Records, SleepAttempt, become_sleepy, changed, claimed, count, count_if, loaded,
-    tried_to_exchange,
+    Here, Records, become_sleepy, changed, claimed, count, count_if, loaded, tried_to_exchange,
 };
 pub(crate) use recording::{
     await_others, is_worker, job_ended, open_broadcast, open_install, open_join, open_scope,
@@ -30,7 +29,7 @@ pub(crate) use recording::{
 macro_rules! events {
     ($($(#[$doc:meta])* $event:ident = $name:literal,)*) => {
         /// Something that a thread did. The order is that of the reported counts.
-        /// `instrument/README.md` says which thread counts each event, and which sums hold.
+        /// `instrument/README.md` says which thread counts each event.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[cfg_attr(
             not(feature = "instrument"),
@@ -52,60 +51,20 @@ macro_rules! events {
 events! {
     /// A worker put a job on its own deque.
     Push = "pushes",
-    /// A worker took a job from its own deque.
-    Pop = "pops",
     /// A thread called a closure that had waited in a queue.
     JobExecuted = "jobs_executed",
-    /// A thread that is no worker of the pool put a job into its injector.
-    Injection = "injections",
-    /// A worker took a job from the injector.
-    InjectorTake = "injector_takes",
-    /// A worker took its share of a broadcast.
-    BroadcastTaken = "broadcasts_taken",
     /// A worker asked the deque of one other worker for a job.
     StealTried = "steals_tried",
     /// The worker got one.
     StealWon = "steals_won",
-    /// The worker must ask again, because others were at the deque.
-    StealContended = "steals_contended",
     /// A worker began to search.
     Search = "searches",
-    /// A worker looked everywhere, and found nothing.
-    SearchRound = "search_rounds",
-    /// A worker yielded to the operating system after that.
-    Yield = "yields",
-    /// A worker only paused after that: it had just begun to search, or a yield was expensive
-    /// lately.
-    Pause = "pauses",
-    /// A worker became sleepy.
-    Doze = "dozes",
     /// A worker blocked.
     Sleep = "sleeps",
-    /// A worker was about to block, and did not.
-    SleepCancelled = "sleeps_cancelled",
-    /// A thread announced a job that was put into a queue.
-    Announcement = "announcements",
-    /// A thread locked a worker's slot to wake it if it sleeps.
-    WakeTried = "wakes_tried",
-    /// That worker slept, and was woken.
+    /// A thread woke a worker that slept.
     WakeSent = "wakes_sent",
     /// A worker that was woken became sleepy again without having run a job.
     WakeInVain = "wakes_in_vain",
-    /// A full fence stood between a push and its announcement.
-    PushFence = "push_fences",
-    /// A worker made all CPUs of the process fence. It was about to block, or to make jobs of
-    /// another worker public.
-    HeavyFence = "heavy_fences",
-    /// A worker made its own private jobs public, because another worker was idle.
-    Exposure = "exposures",
-    /// A worker made private jobs of another one public.
-    ExposureForOwner = "exposures_for_owner",
-    /// A worker that stopped searching woke another one to search instead (wake-up propagation).
-    WakePassedOn = "wakes_passed_on",
-    /// One of the last searching workers lingered.
-    Linger = "lingers",
-    /// That worker then found a job, or no longer needed one.
-    LingerWorthIt = "lingers_worth_it",
 }
 
 /// Defines [`Word`], and the names under which accesses to its values are reported.

@@ -83,7 +83,6 @@ use crossbeam_utils::CachePadded;
 use self::ring::{MOST_PUBLIC, Public, Ring, Slot, TAIL_SHIFT};
 use super::Steal;
 use super::terms::{Answer, TwoWords};
-use crate::hooks::{self, Event};
 use crate::sync::modelled::{
     AtomicPtr, AtomicU64, AtomicUsize, Fences, Mutex, Ordering, Unmodelled, fence_for_loom,
 };
@@ -382,7 +381,6 @@ impl<T: TwoWords> Deque<T> {
                 self.set_head(head);
                 self.seen_tail.set(head);
             }
-            hooks::count_if(count == 0 && next.count() > 0, Event::Exposure);
             let job = (!is_gone).then(|| self.take(newest));
             self.give_back_if_large();
             return job;
@@ -574,7 +572,6 @@ impl<T: TwoWords> Deque<T> {
             self.set_limit(next.split(head));
             match self.shared.exchange(public, next) {
                 Ok(()) => {
-                    hooks::count_if(more > 0, Event::Exposure);
                     // Otherwise a thief has exposed or taken the job, or there was a public job
                     // already.
                     let is_news = more > 0 && count == 0;
@@ -778,7 +775,6 @@ impl<T: TwoWords> Stealer<T> {
             // the fence, and the head is read after it. If the owner's read of the limit misses the
             // raise, the owner has lowered the head before.
             fences.heavy();
-            hooks::count(Event::HeavyFence);
         }
         let head = owners.head.load(Ordering::Acquire);
         let more = wanted.min(head.saturating_sub(split));
@@ -790,7 +786,6 @@ impl<T: TwoWords> Stealer<T> {
         if is_exposed {
             // Relaxed: a hint.
             thieves.exposed_at.store(head, Ordering::Relaxed);
-            hooks::count(Event::ExposureForOwner);
         }
         is_exposed || self.has_public()
     }

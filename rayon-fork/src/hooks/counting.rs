@@ -71,7 +71,6 @@ pub(crate) fn end_search() {
 #[inline]
 pub(crate) fn become_sleepy() {
     with_record(|record| {
-        record.add_one(Event::Doze as usize);
         if record.set_woken(false) {
             record.add_one(Event::WakeInVain as usize);
         }
@@ -82,29 +81,6 @@ pub(crate) fn become_sleepy() {
 #[inline]
 pub(crate) fn claimed() {
     with_record(|record| _ = record.set_woken(true));
-}
-
-/// The calling worker tries to sleep for as long as this lives.
-pub(crate) struct SleepAttempt {
-    sleeps_before: u64,
-}
-
-impl SleepAttempt {
-    pub(crate) fn begin() -> Self {
-        let mut sleeps_before = 0;
-        with_record(|record| sleeps_before = record.count(Event::Sleep as usize));
-        Self { sleeps_before }
-    }
-}
-
-impl Drop for SleepAttempt {
-    fn drop(&mut self) {
-        with_record(|record| {
-            if record.count(Event::Sleep as usize) == self.sleeps_before {
-                record.add_one(Event::SleepCancelled as usize);
-            }
-        });
-    }
 }
 
 /// The counts of one pool.

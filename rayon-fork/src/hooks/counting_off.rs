@@ -28,15 +28,6 @@ pub(crate) fn become_sleepy() {}
 #[inline]
 pub(crate) fn claimed() {}
 
-pub(crate) struct SleepAttempt;
-
-impl SleepAttempt {
-    #[inline]
-    pub(crate) fn begin() -> Self {
-        Self
-    }
-}
-
 pub(crate) struct Records;
 
 // The twin that counts uses `self` in these methods.

@@ -72,11 +72,11 @@ impl EventCounts {
     ///
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     /// pool.install(|| ());
-    /// let earlier = snapshot(&pool).outside;
+    /// let earlier = snapshot(&pool).workers[0];
     /// pool.install(|| ());
     /// pool.install(|| ());
-    /// let since = snapshot(&pool).outside.since(&earlier);
-    /// assert_eq!(since.get("injections"), Some(2));
+    /// let since = snapshot(&pool).workers[0].since(&earlier);
+    /// assert_eq!(since.get("jobs_executed"), Some(2));
     /// ```
     ///
     /// # Panics
@@ -132,8 +132,8 @@ impl Sum for EventCounts {
 /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
 /// pool.install(|| ());
 /// let so_far = snapshot(&pool);
-/// assert_eq!(so_far.outside.get("injections"), Some(1));
-/// assert_eq!(so_far.workers[0].get("injector_takes"), Some(1));
+/// assert_eq!(so_far.workers[0].get("jobs_executed"), Some(1));
+/// assert_eq!(so_far.outside.get("jobs_executed"), Some(0));
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -157,7 +157,7 @@ impl Snapshot {
     /// pool.install(|| ());
     /// pool.install(|| ());
     /// let since = snapshot(&pool).since(&earlier);
-    /// assert_eq!(since.outside.get("injections"), Some(2));
+    /// assert_eq!(since.total().get("jobs_executed"), Some(2));
     /// ```
     ///
     /// # Panics

@@ -13,7 +13,7 @@ use crate::builder::{Handlers, PoolPlan};
 use crate::core_latch::CoreLatch;
 use crate::deque::{Deque, Injector, JobDeque, JobStealer};
 use crate::error::ThreadPoolBuildError;
-use crate::hooks::{self, Event, Records};
+use crate::hooks::{self, Records};
 use crate::job::{JobRef, StackJob};
 use crate::latch::{CountLatch, LockLatch, Outlook, SpinLatch};
 use crate::scope::local_scopes::{self, Awaited};
@@ -161,7 +161,6 @@ impl Registry {
     /// Injects a job from outside the pool: any worker may take it.
     pub(crate) fn inject(&self, job: JobRef) {
         let _here = self.records.visit();
-        hooks::count(Event::Injection);
         let queue_was_empty = self.injector.is_empty();
         self.injector.push(job);
         self.sleep.job_injected(queue_was_empty);

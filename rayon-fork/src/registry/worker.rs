@@ -172,22 +172,14 @@ impl Worker {
     /// Takes the newest job of the worker's own deque, or else the oldest of its own broadcasts.
     #[inline]
     pub(crate) fn take_local(&self) -> Option<JobRef> {
-        match self.deque.pop() {
-            Some(job) => {
-                hooks::count(Event::Pop);
-                Some(job)
-            }
-            None => self.take_broadcast(),
-        }
+        self.deque.pop().or_else(|| self.take_broadcast())
     }
 
     /// Takes a job back without reading it. Returns `true` if the job is the newest of the worker's
     /// own deque, and no thief may take it. The caller knows that this worker has not run it.
     #[inline]
     pub(crate) fn try_take_back(&self, place: &Place) -> bool {
-        let is_back = self.deque.try_take_back(place);
-        hooks::count_if(is_back, Event::Pop);
-        is_back
+        self.deque.try_take_back(place)
     }
 
     #[inline]
@@ -198,9 +190,7 @@ impl Worker {
         if !self.has_broadcasts() {
             return None;
         }
-        let share = settle(|| self.broadcasts.steal());
-        hooks::count_if(share.is_some(), Event::BroadcastTaken);
-        share
+        settle(|| self.broadcasts.steal())
     }
 
     /// Takes a job from anywhere: its own deque, its own broadcasts, other workers, or the
@@ -228,9 +218,7 @@ impl Worker {
     }
 
     pub(super) fn take_injected(&self) -> Option<JobRef> {
-        let job = settle(|| self.registry.injector.steal());
-        hooks::count_if(job.is_some(), Event::InjectorTake);
-        job
+        settle(|| self.registry.injector.steal())
     }
 
     /// Returns the deques of all other workers, starting at a random one.
@@ -264,10 +252,7 @@ impl Worker {
                         hooks::count(Event::StealWon);
                         return Some(job);
                     }
-                    Steal::Retry => {
-                        hooks::count(Event::StealContended);
-                        was_contended = true;
-                    }
+                    Steal::Retry => was_contended = true,
                     Steal::Empty => {}
                 }
             }

@@ -9,7 +9,6 @@ use super::Sleep;
 use super::parking::ParkingSlot;
 use super::{IdlePeriod, Phase};
 use crate::deque::Answer;
-use crate::hooks::{self, Event};
 use crate::sleep::counters::SleepCounters;
 use crate::sync::AtomicUsize as UnmodelledUsize;
 use crate::sync::modelled::{AtomicUsize, Fences, Ordering, fence};
@@ -170,7 +169,6 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         // request are visible before the fence, and the scan reads the jobs after it. So a pushing
         // worker whose job the scan misses finds the request, and then the sleeper.
         demand.fences.heavy();
-        hooks::count(Event::HeavyFence);
     }
 
     /// The calling worker is no longer counted as idle, and may push next.

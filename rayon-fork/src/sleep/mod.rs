@@ -241,7 +241,6 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     pub(crate) fn end_search(&self, idle: IdlePeriod<'_>, queues: &impl Queues) {
         hooks::end_search();
         if let (Phase::Lingering { .. }, Some(patience)) = (idle.phase, idle.patience) {
-            hooks::count(Event::LingerWorthIt);
             patience.was_worth_it();
         }
         let mut sleepers_to_wake = self.counters.end_search(idle.worker);
@@ -251,7 +250,6 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
             sleepers_to_wake = self.wanted_beside_searchers(patience, queues);
         }
         if sleepers_to_wake > 0 {
-            hooks::count(Event::WakePassedOn);
             self.wake_any(sleepers_to_wake);
         }
         self.after_search();
@@ -280,7 +278,6 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         latch: &CoreLatch,
         queues: &impl Queues,
     ) {
-        hooks::count(Event::SearchRound);
         match idle.phase {
             Phase::Searching { rounds_left } if rounds_left > 0 => {
                 let goes_on = rest::<C>(rounds_left, idle.patience);
@@ -290,15 +287,12 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
             }
             Phase::Searching { .. } if self.begins_to_linger(idle.patience) => {
                 idle.phase = Phase::Lingering { rounds: 0 };
-                hooks::count(Event::Linger);
-                hooks::count(Event::Yield);
                 yield_now();
             }
             Phase::Lingering { rounds } if self.goes_on_lingering(idle.patience) => {
                 idle.phase = Phase::Lingering {
                     rounds: rounds.wrapping_add(1),
                 };
-                hooks::count(Event::Yield);
                 yield_now();
             }
             Phase::Searching { .. } | Phase::Lingering { .. } => {
@@ -306,10 +300,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
                 FenceOf::<C>::after_becoming_sleepy();
                 hooks::become_sleepy();
                 if idle.patience.is_some_and(Patience::yields_are_dear) {
-                    hooks::count(Event::Pause);
                     pause();
                 } else {
-                    hooks::count(Event::Yield);
                     yield_now();
                 }
             }
@@ -345,7 +337,6 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
 
     /// Wakes `worker` if it sleeps. Returns `true` if it slept, and now runs.
     pub(crate) fn wake_worker(&self, worker: usize) -> bool {
-        hooks::count(Event::WakeTried);
         let was_asleep = self.slots[worker].wake(|| self.counters.end_sleep(worker));
         hooks::count_if(was_asleep, Event::WakeSent);
         was_asleep
@@ -353,7 +344,6 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
 
     #[inline]
     fn announce_job(&self, queue_was_empty: bool) {
-        hooks::count(Event::Announcement);
         let sleepers_to_wake = self.counters.announce_job(queue_was_empty);
         if sleepers_to_wake > 0 {
             self.wake_any(sleepers_to_wake);
@@ -394,7 +384,6 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         latch: &CoreLatch,
         queues: &impl Queues,
     ) {
-        let _attempt = hooks::SleepAttempt::begin();
         // The worker must not be counted as asleep during this, because freeing takes a while.
         if !queues.give_back() {
             idle.stay_sleepy();
@@ -499,16 +488,12 @@ fn rest<C: SleepCounters>(rounds_left: u32, patience: Option<&Patience>) -> bool
     match patience {
         Some(patience) if LeaveRuleOf::<C>::LINGERS => {
             if rounds_left == ROUNDS_UNTIL_SLEEPY {
-                hooks::count(Event::Pause);
                 patience.begin_rests();
                 return true;
             }
-            let pauses = patience.yields_are_dear();
-            hooks::count(if pauses { Event::Pause } else { Event::Yield });
             patience.rest()
         }
         _ => {
-            hooks::count(Event::Yield);
             yield_now();
             true
         }

@@ -3,12 +3,13 @@
 #[path = "../common/mod.rs"]
 mod common;
 
-mod counts;
-mod sleeping;
-mod words;
+use std::collections::BTreeSet;
+use std::sync::Barrier;
 
-use rayon_core::ThreadPool;
 use rayon_core::instrument::{EventCounts, Snapshot, snapshot};
+use rayon_core::{ThreadPool, rayon_fork_variant};
+
+use crate::common::{meet, panic_text, patiently, pool};
 
 /// Returns the events in `pool` while `body` runs.
 fn during(pool: &ThreadPool, body: impl FnOnce()) -> Snapshot {
@@ -24,14 +25,11 @@ fn count(counts: &EventCounts, name: &str) -> u64 {
         .unwrap_or_else(|| panic!("no `{name}` in {counts:?}"))
 }
 
-/// The sum of the counts of those names.
-fn sum_of(counts: &EventCounts, names: &[&str]) -> u64 {
-    names.iter().map(|name| count(counts, name)).sum()
-}
-
-/// One push, one pop.
-fn join_nothing() {
-    rayon_core::join(|| (), || ());
+/// `2^depth - 1` joins, each of which pushes a job.
+fn tree(depth: usize) {
+    if depth > 0 {
+        rayon_core::join(|| tree(depth - 1), || tree(depth - 1));
+    }
 }
 
 /// Waits until all workers of `pool` are blocked. From then on no thread does anything.
@@ -40,9 +38,250 @@ fn rest(pool: &ThreadPool) {
         "workers: [{}]",
         vec!["Parked"; pool.current_num_threads()].join(", ")
     );
-    common::patiently("falling asleep", || {
+    patiently("falling asleep", || {
         while !format!("{pool:?}").contains(&at_rest) {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
     });
+}
+
+fn variant_has(modifier: &str) -> bool {
+    rayon_fork_variant().split('+').any(|part| part == modifier)
+}
+
+#[test]
+fn a_worker_alone_pushes_and_runs_and_steals_nothing() {
+    let pool = pool(1);
+    let counts = during(&pool, || pool.install(|| tree(5))).total();
+    for (name, expected) in [
+        ("pushes", 31),
+        ("jobs_executed", 32),
+        ("steals_tried", 0),
+        ("steals_won", 0),
+    ] {
+        assert_eq!(count(&counts, name), expected, "{name}");
+    }
+}
+
+#[test]
+fn each_worker_executes_its_share_of_a_broadcast() {
+    let pool = pool(3);
+    let events = during(&pool, || drop(pool.broadcast(|_| ())));
+    for worker in &events.workers {
+        assert_eq!(count(worker, "jobs_executed"), 1);
+    }
+    assert_eq!(count(&events.total(), "pushes"), 0);
+}
+
+#[test]
+fn a_job_of_a_fifo_is_one_job_though_a_token_stands_for_it() {
+    let pool = pool(1);
+    let spawn_ten = || {
+        rayon_core::scope_fifo(|scope| (0..10).for_each(|_| scope.spawn_fifo(|_| ())));
+    };
+    let counts = during(&pool, || pool.install(spawn_ten)).total();
+    assert_eq!(
+        (count(&counts, "pushes"), count(&counts, "jobs_executed")),
+        (10, 11)
+    );
+}
+
+#[test]
+fn every_job_is_executed_once_whoever_does_it() {
+    let pool = pool(3);
+    let counts = during(&pool, || {
+        patiently("a mixture of jobs", || {
+            pool.scope(|scope| {
+                (0..100).for_each(|_| scope.spawn(|_| tree(4)));
+                scope.spawn_broadcast(|_, _| tree(3));
+            });
+            pool.install(|| tree(6));
+        });
+        rest(&pool);
+    })
+    .total();
+    let (joins, shares) = (100 * 15 + 3 * 7 + 63, 3);
+    assert_eq!(count(&counts, "pushes"), 100 + joins);
+    assert_eq!(count(&counts, "jobs_executed"), 100 + joins + shares + 2);
+    assert!(count(&counts, "steals_won") <= count(&counts, "steals_tried"));
+}
+
+#[test]
+fn a_job_that_another_worker_must_run_is_stolen_once() {
+    let pool = pool(2);
+    let meeting = Barrier::new(2);
+    let counts = during(&pool, || {
+        patiently("two workers that meet", || {
+            pool.install(|| rayon_core::join(|| meet(&meeting), || meet(&meeting)));
+        });
+    })
+    .total();
+    assert_eq!(count(&counts, "steals_won"), 1);
+    assert!(count(&counts, "steals_tried") >= 1);
+}
+
+#[test]
+fn a_worker_of_another_pool_is_an_outsider() {
+    let (asking, asked) = (pool(1), pool(1));
+    let of_asking = during(&asking, || {
+        let of_asked = during(&asked, || asking.install(|| asked.install(|| ())));
+        assert_eq!(count(&of_asked.outside, "jobs_executed"), 0);
+        assert_eq!(count(&of_asked.total(), "jobs_executed"), 1);
+    });
+    assert_eq!(count(&of_asking.total(), "jobs_executed"), 1);
+}
+
+#[test]
+fn differences_of_snapshots_in_a_row_add_up() {
+    let pool = pool(2);
+    let first = snapshot(&pool);
+    pool.install(|| tree(3));
+    let second = snapshot(&pool);
+    pool.install(|| tree(4));
+    rest(&pool);
+    let third = snapshot(&pool);
+    let sum = second.since(&first).total() + third.since(&second).total();
+    assert_eq!(sum, third.since(&first).total());
+    assert_eq!(count(&sum, "pushes"), 7 + 15);
+    assert_eq!(third.since(&third).total(), EventCounts::default());
+}
+
+#[test]
+fn snapshots_in_the_wrong_order_or_of_two_pools_are_refused() {
+    let pool_of_two = pool(2);
+    let early = snapshot(&pool_of_two);
+    pool_of_two.install(|| ());
+    let late = snapshot(&pool_of_two);
+    assert!(panic_text(|| early.since(&late)).contains("later"));
+    assert!(panic_text(|| snapshot(&pool(1)).since(&early)).contains("different pools"));
+}
+
+#[test]
+fn workers_without_a_job_search_and_sleep() {
+    let pool = pool(3);
+    rest(&pool);
+    for worker in &snapshot(&pool).workers {
+        for name in ["searches", "sleeps"] {
+            assert!(count(worker, name) >= 1, "{name} in {worker:?}");
+        }
+        assert_eq!(count(worker, "jobs_executed"), 0);
+    }
+}
+
+#[test]
+fn a_sleeper_that_comes_for_a_job_another_has_got_was_woken_in_vain() {
+    let pool = pool(2);
+    rest(&pool);
+    // The injection wakes one worker. When that has the job, it wakes the other to search for more,
+    // unless it looks first.
+    let woken_in_vain = u64::from(!variant_has("wake-where-work-is"));
+    let counts = during(&pool, || {
+        pool.install(|| ());
+        rest(&pool);
+    })
+    .total();
+    assert_eq!(count(&counts, "wakes_sent"), 1 + woken_in_vain);
+    assert_eq!(count(&counts, "sleeps"), 1 + woken_in_vain);
+    assert_eq!(count(&counts, "wakes_in_vain"), woken_in_vain);
+}
+
+#[test]
+fn each_sleep_ends_by_a_wake() {
+    let pool = pool(3);
+    for _ in 0..20 {
+        pool.broadcast(|_| ());
+        pool.install(|| tree(1));
+    }
+    rest(&pool);
+    let counts = snapshot(&pool).total();
+    let ended = count(&counts, "sleeps") - 3;
+    let sent = count(&counts, "wakes_sent");
+    // A wake may also come before the worker has blocked, and then there is no sleep.
+    assert!(ended <= sent, "{counts:?}");
+    assert!(count(&counts, "wakes_in_vain") <= sent, "{counts:?}");
+}
+
+/// The words that the compiled variant uses.
+fn words() -> Vec<&'static str> {
+    if variant_has("packed") {
+        return vec!["packed_word"];
+    }
+    let mut words = vec!["sleeping"];
+    words.extend((!variant_has("no-jec")).then_some("events"));
+    words.extend((!variant_has("sleepers-only")).then_some("inactive"));
+    words
+}
+
+#[test]
+fn a_variant_reports_its_own_words_and_no_other() {
+    let reported: BTreeSet<_> = EventCounts::default()
+        .named()
+        .map(|(name, _)| name)
+        .collect();
+    for suffix in ["_loads", "_rmws", "_cas_failures"] {
+        let of_words: BTreeSet<_> = reported
+            .iter()
+            .filter_map(|name| name.strip_suffix(suffix))
+            .collect();
+        assert_eq!(of_words, words().into_iter().collect(), "{suffix}");
+    }
+    assert_eq!(EventCounts::default().get("no_such_thing"), None);
+}
+
+#[test]
+fn a_push_that_nobody_waits_for_loads_and_changes_nothing() {
+    let pool = pool(1);
+    rest(&pool);
+    let counts = pool.install(|| {
+        // The first push after a worker was sleepy makes the events odd.
+        tree(1);
+        let before = snapshot(&pool);
+        (0..100).for_each(|_| tree(1));
+        snapshot(&pool).since(&before).total()
+    });
+    for word in words() {
+        // With `demand`, no worker of a pool of one requests jobs.
+        let is_read = word != "inactive" && !variant_has("demand");
+        let (loads, rmws) = (format!("{word}_loads"), format!("{word}_rmws"));
+        assert_eq!(count(&counts, &loads), 100 * u64::from(is_read), "{loads}");
+        assert_eq!(count(&counts, &rmws), 0, "{rmws}");
+    }
+}
+
+#[test]
+fn searches_are_counted_in_the_word_that_the_variant_has_for_them() {
+    let pool = pool(2);
+    (0..10).for_each(|_| pool.install(|| ()));
+    rest(&pool);
+    let counts = snapshot(&pool).total();
+    // Every worker searches now; each search but its last has ended.
+    let changes = 2 * count(&counts, "searches") - 2;
+    if variant_has("packed") {
+        assert!(count(&counts, "packed_word_rmws") > changes, "{counts:?}");
+    } else {
+        let inactive = counts.get("inactive_rmws");
+        let expected = (!variant_has("sleepers-only")).then_some(changes);
+        assert_eq!(inactive, expected, "{counts:?}");
+    }
+}
+
+#[test]
+fn sleepers_are_counted_up_and_down_in_the_word_that_has_them() {
+    let pool = pool(4);
+    for _ in 0..200 {
+        pool.broadcast(|_| tree(1));
+    }
+    rest(&pool);
+    let counts = snapshot(&pool).total();
+    let registered = count(&counts, "sleeps") + count(&counts, "wakes_sent");
+    let rmws = format!("{}_rmws", words()[0]);
+    assert!(count(&counts, &rmws) >= registered, "{rmws} in {counts:?}");
+    for word in words() {
+        // An exchange that failed is a change, too.
+        let (rmws, failures) = (format!("{word}_rmws"), format!("{word}_cas_failures"));
+        assert!(
+            count(&counts, &failures) <= count(&counts, &rmws),
+            "{word} in {counts:?}"
+        );
+    }
 }

@@ -1,7 +1,6 @@
 //! The type parameters of the counter layouts: events, fence, wake rule, padding and leave rule.
 //! Each is one dimension of the variants.
 
-use crate::hooks::{self, Event};
 use crate::sync::modelled::{Ordering, fence};
 use std::ops::Deref;
 
@@ -181,7 +180,6 @@ impl Fence for PushFence {
         // before the fence, and the events are read after it. If they are odd, the worker's last
         // search must find the job (README, section 9).
         fence(Ordering::SeqCst);
-        hooks::count(Event::PushFence);
     }
 
     #[inline]
@@ -204,7 +202,6 @@ impl Fence for ScanFence {
         // before the fence, and the sleepers are read after it. If that read misses a sleeper, the
         // sleeper's scan must find the job (README, section 5).
         fence(Ordering::SeqCst);
-        hooks::count(Event::PushFence);
     }
 }
 
