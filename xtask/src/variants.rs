@@ -346,6 +346,22 @@ mod tests {
     }
 
     #[test]
+    fn every_feature_of_variants_has_a_row_of_the_forks_readme_and_a_branch() {
+        let readme = include_str!("../../rayon-fork/README.md");
+        let branches = include_str!("../../branches.toml");
+        for name in modifiers() {
+            let row = format!("| `{name}` |");
+            assert!(readme.lines().any(|line| line.starts_with(&row)), "{row}");
+            let word = format!("\"{name}\"");
+            let is_built = |line: &str| line.starts_with("fork = ") && line.contains(&word);
+            assert!(
+                branches.lines().any(is_built),
+                "no branch is built with {word}"
+            );
+        }
+    }
+
+    #[test]
     fn features_that_exclude_each_other_are_no_variant() {
         let error = Variant::parse("push-fence,no-jec").unwrap_err().to_string();
         assert!(

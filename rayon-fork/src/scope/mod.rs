@@ -346,3 +346,24 @@ impl fmt::Debug for ScopeFifo<'_> {
             .finish()
     }
 }
+
+/// A scope that took jobs for a shorter or a longer time than it waits would be unsound.
+///
+/// ```
+/// fn same<'r, 's>(it: &'r rayon_core::Scope<'s>) -> &'r rayon_core::Scope<'s> { it }
+/// fn same_fifo<'r, 's>(it: &'r rayon_core::ScopeFifo<'s>) -> &'r rayon_core::ScopeFifo<'s> { it }
+/// ```
+/// ```compile_fail
+/// fn shorter<'r, 'l: 's, 's>(it: &'r rayon_core::Scope<'l>) -> &'r rayon_core::Scope<'s> { it }
+/// ```
+/// ```compile_fail
+/// fn longer<'r, 'l: 's, 's>(it: &'r rayon_core::Scope<'s>) -> &'r rayon_core::Scope<'l> { it }
+/// ```
+/// ```compile_fail
+/// fn shorter<'r, 'l: 's, 's>(it: &'r rayon_core::ScopeFifo<'l>) -> &'r rayon_core::ScopeFifo<'s> { it }
+/// ```
+/// ```compile_fail
+/// fn longer<'r, 'l: 's, 's>(it: &'r rayon_core::ScopeFifo<'s>) -> &'r rayon_core::ScopeFifo<'l> { it }
+/// ```
+#[cfg(doctest)]
+struct LifetimesDoNotVary;
