@@ -2,16 +2,12 @@
 //! starts, what the environment says, and how the process dies. Most cases are child processes.
 #![cfg(not(miri))] // Miri starts no processes.
 
+mod abort;
+mod child;
 #[path = "../common/mod.rs"]
 mod common;
-
-#[path = "../common/child.rs"]
-mod child;
-
-mod abort;
 mod environment;
 mod global_build;
-mod global_start;
 mod migrated_from_outside;
 #[cfg(target_os = "linux")]
 mod sandbox;

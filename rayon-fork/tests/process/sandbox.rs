@@ -9,8 +9,8 @@ use std::time::Duration;
 use rayon_core::{ThreadPool, ThreadPoolBuilder, rayon_fork_variant};
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter_all_threads};
 
-use crate::child::{self, is_child};
-use crate::common::{PATIENCE, patiently};
+use crate::child::alone;
+use crate::common::PATIENCE;
 
 pub(crate) fn pool_of_two() -> ThreadPool {
     ThreadPoolBuilder::new().num_threads(2).build().unwrap()
@@ -38,56 +38,41 @@ pub(crate) fn meet(pool: &ThreadPool) {
     }
 }
 
-/// From now on the kernel refuses `membarrier` to every thread.
-fn forbid_membarrier() {
-    let rules = [(libc::SYS_membarrier, Vec::new())].into_iter().collect();
-    let refusal = SeccompAction::Errno(libc::EPERM.unsigned_abs());
+/// From now on `action` happens to a thread of this process that makes one of these calls.
+pub(crate) fn watch_for(calls: &[libc::c_long], action: SeccompAction) {
+    let rules = calls.iter().map(|&call| (call, Vec::new())).collect();
     let arch = std::env::consts::ARCH.try_into().unwrap();
-    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refusal, arch).unwrap();
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, action, arch).unwrap();
     apply_filter_all_threads(&BpfProgram::try_from(filter).unwrap()).unwrap();
 }
 
 #[test]
 fn a_sandbox_after_the_first_pool_loses_no_job() {
-    child::run_well("sandbox::sandboxed_child", &[]);
-}
-
-#[test]
-#[ignore = "run in a process of its own by the test above"]
-fn sandboxed_child() {
-    if is_child() {
-        patiently("jobs that meet, in a sandbox", || {
-            let pool = pool_of_two();
-            let has_fences = rayon_fork_variant().contains("demand");
-            while has_fences && !say_fences(&pool) {
-                sleep(Duration::from_millis(1));
-            }
+    alone(&[], || {
+        let pool = pool_of_two();
+        let has_fences = rayon_fork_variant().contains("demand");
+        while has_fences && !say_fences(&pool) {
+            sleep(Duration::from_millis(1));
+        }
+        meet(&pool);
+        let refusal = SeccompAction::Errno(libc::EPERM.unsigned_abs());
+        watch_for(&[libc::SYS_membarrier], refusal);
+        meet(&pool);
+        meet(&pool_of_two());
+        // On an oversubscribed host, perhaps no worker has fallen asleep beside a busy worker
+        // yet. Then no thread has asked the kernel.
+        while say_fences(&pool) {
             meet(&pool);
-            forbid_membarrier();
-            meet(&pool);
-            meet(&pool_of_two());
-            // On an oversubscribed host, perhaps no worker has fallen asleep beside a busy worker
-            // yet. Then no thread has asked the kernel.
-            while say_fences(&pool) {
-                meet(&pool);
-            }
-        });
-    }
+        }
+    });
 }
 
 #[test]
 fn a_fork_may_build_pools_of_its_own() {
-    child::run_well("sandbox::forking_child", &[]);
-}
-
-#[test]
-#[ignore = "run in a process of its own by the test above"]
-fn forking_child() {
-    if !is_child() {
-        return;
-    }
-    meet(&pool_of_two());
-    fork_and_wait(|| meet(&pool_of_two()));
+    alone(&[], || {
+        meet(&pool_of_two());
+        fork_and_wait(|| meet(&pool_of_two()));
+    });
 }
 
 /// Runs `deed`, which uses pools of its own, in a copy of this process, and waits for it.

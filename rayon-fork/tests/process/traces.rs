@@ -14,11 +14,11 @@ use std::thread::{self, JoinHandle, sleep};
 use std::time::Duration;
 
 use rayon_core::{ThreadBuilder, ThreadPool, ThreadPoolBuilder, join, rayon_fork_variant};
-use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter_all_threads};
+use seccompiler::SeccompAction;
 
-use crate::child::{self, is_child};
+use crate::child::{alone, ending};
 use crate::common::{Tally, panic_text, patiently};
-use crate::sandbox::{fork_and_wait, meet, pool_of_two, say_fences};
+use crate::sandbox::{fork_and_wait, meet, pool_of_two, say_fences, watch_for};
 
 /// Returns the kernel's names of the threads of this process.
 fn threads() -> BTreeSet<String> {
@@ -38,14 +38,6 @@ fn bystander() {
     thread::spawn(|| sleep(Duration::from_secs(600)));
 }
 
-/// From now on `action` happens to a thread of this process that makes one of these calls.
-fn watch_for(calls: &[libc::c_long], action: SeccompAction) {
-    let rules = calls.iter().map(|&call| (call, Vec::new())).collect();
-    let arch = std::env::consts::ARCH.try_into().unwrap();
-    let filter = SeccompFilter::new(rules, SeccompAction::Allow, action, arch).unwrap();
-    apply_filter_all_threads(&BpfProgram::try_from(filter).unwrap()).unwrap();
-}
-
 /// Waits until an idle worker has done the work that a process needs once.
 fn settle(pool: &ThreadPool) {
     while rayon_fork_variant().contains("demand") && !say_fences(pool) {
@@ -55,17 +47,8 @@ fn settle(pool: &ThreadPool) {
 
 #[test]
 fn a_pool_has_no_thread_but_its_workers() {
-    child::run_well("traces::counting_child", &[]);
-}
-
-#[test]
-#[ignore = "run in a process of its own by the test above"]
-fn counting_child() {
-    if !is_child() {
-        return;
-    }
-    bystander();
-    patiently("pools whose threads are counted", || {
+    alone(&[], || {
+        bystander();
         let before = threads();
         let assert_no_others = |when: &str| {
             let others: Vec<_> = threads()
@@ -150,17 +133,8 @@ fn a_scoped_pool_tells_that_a_thread_has_panicked() {
 
 #[test]
 fn a_pool_starts_no_thread_where_that_is_deadly() {
-    child::run_well("traces::threadless_child", &[]);
-}
-
-#[test]
-#[ignore = "run in a process of its own by the test above"]
-fn threadless_child() {
-    if !is_child() {
-        return;
-    }
-    bystander();
-    patiently("a pool that may start no thread", || {
+    alone(&[], || {
+        bystander();
         let start = |_| {
             let (sender, receiver) = mpsc::channel::<ThreadBuilder>();
             let run = move || receiver.recv().unwrap().run();
@@ -195,17 +169,8 @@ fn threadless_child() {
 
 #[test]
 fn a_thread_limit_need_leave_room_for_the_workers_alone() {
-    child::run_well("traces::limited_child", &[]);
-}
-
-#[test]
-#[ignore = "run in a process of its own by the test above"]
-fn limited_child() {
-    if !is_child() {
-        return;
-    }
-    bystander();
-    patiently("a pool under a limit", || {
+    alone(&[], || {
+        bystander();
         // The limit counts the threads of a user, and does not bind the superuser: the test becomes
         // a user who has no other process.
         let user = 1_900_000_000 + std::process::id();
@@ -246,92 +211,76 @@ extern "C" fn hold(_signal: libc::c_int) {
 
 #[test]
 fn a_child_that_is_forked_in_the_middle_of_the_first_build_may_build_pools() {
+    // Builds a pool, holds the thread that builds it after so many calls, and then forks.
+    let build_and_hold = || {
+        let calls = std::env::var("CALLS").unwrap().parse().unwrap();
+        bystander();
+        let handler: extern "C" fn(libc::c_int) = hold;
+        // SAFETY: the handler makes one call that is safe there, and touches atomics.
+        unsafe { libc::signal(libc::SIGSYS, handler as libc::sighandler_t) };
+        // After the handler the call seems done, and has written nothing: files have no length, and a
+        // folder has no subfolders.
+        watch_for(&[libc::SYS_statx], SeccompAction::Trap);
+        CALLS_LEFT.store(calls, Ordering::SeqCst);
+        let build = thread::spawn(|| {
+            let pool = pool_of_two();
+            pool.broadcast(|_| ());
+            pool
+        });
+        while !IS_HELD.load(Ordering::SeqCst) && !build.is_finished() {
+            sleep(Duration::from_micros(100));
+        }
+        if IS_HELD.load(Ordering::SeqCst) {
+            fork_and_wait(|| meet(&pool_of_two()));
+        } else {
+            println!("{BUILT}");
+        }
+    };
     // In the middle is any place where the build asks the system about files: after so many calls.
     for calls_before in 0.. {
         let calls = calls_before.to_string();
-        let answer = child::answer_of("traces::held_child", &[("CALLS", &calls)]);
-        if answer == "built" {
+        let Some(ending) = ending(&[("CALLS", &calls)], build_and_hold) else {
+            return;
+        };
+        assert!(ending.status.success(), "{}", ending.stderr);
+        if ending.stdout.contains(BUILT) {
             assert!(calls_before > 0, "nobody was held");
             return;
         }
     }
 }
 
-#[test]
-#[ignore = "run in a process of its own by the test above"]
-fn held_child() {
-    if !is_child() {
-        return;
-    }
-    let calls = std::env::var("CALLS").unwrap().parse().unwrap();
-    bystander();
-    let handler: extern "C" fn(libc::c_int) = hold;
-    // SAFETY: the handler makes one call that is safe there, and touches atomics.
-    unsafe { libc::signal(libc::SIGSYS, handler as libc::sighandler_t) };
-    // After the handler the call seems done, and has written nothing: files have no length, and a
-    // folder has no subfolders.
-    watch_for(&[libc::SYS_statx], SeccompAction::Trap);
-    CALLS_LEFT.store(calls, Ordering::SeqCst);
-    let build = thread::spawn(|| {
-        let pool = pool_of_two();
-        pool.broadcast(|_| ());
-        pool
-    });
-    while !IS_HELD.load(Ordering::SeqCst) && !build.is_finished() {
-        sleep(Duration::from_micros(100));
-    }
-    if IS_HELD.load(Ordering::SeqCst) {
-        fork_and_wait(|| meet(&pool_of_two()));
-        child::answer("held");
-    } else {
-        child::answer("built");
-    }
-}
+/// Said by a process in which no thread was held.
+const BUILT: &str = "nobody is held any more";
 
 #[test]
 fn a_child_that_is_forked_while_a_worker_registers_has_the_same_fences() {
     if rayon_fork_variant().contains("demand") {
-        child::run_well("traces::registering_child", &[]);
-    }
-}
-
-#[test]
-#[ignore = "run in a process of its own by the test above"]
-fn registering_child() {
-    if !is_child() {
-        return;
-    }
-    bystander();
-    // The first one mostly comes in the middle, and whenever it comes, this must hold.
-    let pools = [(); 3].map(|()| {
-        let pool = pool_of_two();
-        sleep(Duration::from_millis(2));
-        fork_and_wait(|| {
-            let pool = pool_of_two();
-            settle(&pool);
-            meet(&pool);
+        alone(&[], || {
+            bystander();
+            // The first one mostly comes in the middle, and whenever it comes, this must hold.
+            let pools = [(); 3].map(|()| {
+                let pool = pool_of_two();
+                sleep(Duration::from_millis(2));
+                fork_and_wait(|| {
+                    let pool = pool_of_two();
+                    settle(&pool);
+                    meet(&pool);
+                });
+                pool
+            });
+            patiently("the fences of the original", || {
+                pools.iter().for_each(settle);
+                pools.iter().for_each(meet);
+            });
         });
-        pool
-    });
-    patiently("the fences of the original", || {
-        pools.iter().for_each(settle);
-        pools.iter().for_each(meet);
-    });
+    }
 }
 
 #[test]
 fn an_idle_worker_registers_where_the_caller_is_a_worker_too() {
-    child::run_well("traces::adopted_child", &[]);
-}
-
-#[test]
-#[ignore = "run in a process of its own by the test above"]
-fn adopted_child() {
-    if !is_child() {
-        return;
-    }
-    bystander();
-    patiently("a pool with the calling thread", || {
+    alone(&[], || {
+        bystander();
         let pool = ThreadPoolBuilder::new()
             .num_threads(2)
             .use_current_thread()

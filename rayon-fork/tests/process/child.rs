@@ -1,7 +1,6 @@
 //! Tests whose subject is a whole process: its global pool, its environment, its death.
 //!
-//! Such a test is two functions. One starts this very binary again to run only the other. The other
-//! is ignored otherwise, and does the deed.
+//! Such a test starts this very binary again to run only itself, and there does the deed.
 
 use std::env;
 use std::fs::{self, File};
@@ -22,25 +21,44 @@ pub(crate) struct Ending {
     pub(crate) stderr: String,
 }
 
-/// Returns whether [`run`] started this process: a deed that kills the process must not be done
-/// otherwise.
-pub(crate) fn is_child() -> bool {
-    env::var_os(MARK).is_some()
+/// Returns the name of the test that called, from the type of its closure.
+fn name_of<F>(_: &F) -> &'static str {
+    let name = std::any::type_name::<F>();
+    let (_crate, name) = name.split_once("::").unwrap();
+    name.trim_end_matches("::{{closure}}")
 }
 
-/// Runs the ignored test `name` (its path in the binary) in a process of its own. The environment
-/// has `variables`, and no variable that sets the size of pools.
-pub(crate) fn run(name: &str, variables: &[(&str, &str)]) -> Ending {
+/// Does `deed` in a process of its own, which must succeed. Its environment has `variables`, and no
+/// other variable that sets the size of pools.
+pub(crate) fn alone(variables: &[(&str, &str)], deed: impl FnOnce()) {
+    let name = name_of(&deed);
+    let Some(ending) = ending(variables, deed) else {
+        return;
+    };
+    assert!(
+        ending.status.success(),
+        "`{name}` with {variables:?} failed in its child: {}\n{}\n{}",
+        ending.status,
+        ending.stdout,
+        ending.stderr
+    );
+}
+
+/// Does the same, and returns how the process ended, or nothing if this is that process.
+pub(crate) fn ending(variables: &[(&str, &str)], deed: impl FnOnce()) -> Option<Ending> {
+    let name = name_of(&deed);
+    if env::var_os(MARK).is_some_and(|mark| mark == name) {
+        deed();
+        return None;
+    }
+    Some(run(name, variables))
+}
+
+fn run(name: &str, variables: &[(&str, &str)]) -> Ending {
     // Files, not pipes: no thread has to read while the child runs, however much it writes.
     let output = OutputFiles::new();
     let mut child = Command::new(env::current_exe().unwrap())
-        .args([
-            name,
-            "--exact",
-            "--ignored",
-            "--nocapture",
-            "--test-threads=1",
-        ])
+        .args([name, "--exact", "--nocapture", "--test-threads=1"])
         .env(MARK, name)
         .env_remove("RAYON_NUM_THREADS")
         .env_remove("RAYON_RS_NUM_CPUS")
@@ -59,7 +77,7 @@ pub(crate) fn run(name: &str, variables: &[(&str, &str)]) -> Ending {
             child.kill().unwrap();
             child.wait().unwrap();
             panic!(
-                "hung: child test `{name}` with {variables:?} has not ended; it wrote:\n{}",
+                "hung: the child of `{name}` with {variables:?} has not ended; it wrote:\n{}",
                 output.both()
             );
         }
@@ -73,41 +91,10 @@ pub(crate) fn run(name: &str, variables: &[(&str, &str)]) -> Ending {
     let listed = format!("test {name} ");
     assert!(
         ending.stdout.contains(&listed),
-        "no ignored test is called `{name}`:\n{}",
+        "no test is called `{name}`:\n{}",
         ending.stdout
     );
     ending
-}
-
-/// As [`run`], for a child that must succeed.
-pub(crate) fn run_well(name: &str, variables: &[(&str, &str)]) -> Ending {
-    let ending = run(name, variables);
-    assert!(
-        ending.status.success(),
-        "child test `{name}` with {variables:?} failed: {}\n{}\n{}",
-        ending.status,
-        ending.stdout,
-        ending.stderr
-    );
-    ending
-}
-
-/// Returns the argument that the child gave to [`answer`].
-pub(crate) fn answer_of(name: &str, variables: &[(&str, &str)]) -> String {
-    let ending = run_well(name, variables);
-    let answer = ending
-        .stdout
-        .split_once("answer<")
-        .and_then(|(_, rest)| rest.split_once('>'));
-    answer
-        .unwrap_or_else(|| panic!("child test `{name}` gave no answer:\n{}", ending.stdout))
-        .0
-        .to_owned()
-}
-
-/// Tells the parent `text`.
-pub(crate) fn answer(text: impl std::fmt::Display) {
-    println!("answer<{text}>");
 }
 
 /// Where a child's output goes; deleted with this.
