@@ -8,29 +8,6 @@ use rayon_core::{ThreadPoolBuilder, current_thread_index};
 use crate::common::{Log, Tally, meet, patiently};
 
 #[test]
-fn the_start_handler_runs_once_on_every_worker_with_its_index() {
-    patiently("sixteen start handlers at a barrier", || {
-        let meeting = Arc::new(Barrier::new(17));
-        let log = Log::new();
-        let (at_meeting, indices) = (Arc::clone(&meeting), log.clone());
-        let pool = ThreadPoolBuilder::new()
-            .num_threads(16)
-            .start_handler(move |index| {
-                assert_eq!(current_thread_index(), Some(index));
-                indices.add(index);
-                at_meeting.wait();
-            })
-            .build()
-            .unwrap();
-        meeting.wait();
-        pool.broadcast(|_| ());
-        let mut indices = log.take();
-        indices.sort_unstable();
-        assert!(indices.into_iter().eq(0..16));
-    });
-}
-
-#[test]
 fn the_start_handler_runs_before_any_job() {
     patiently("a job behind a start handler", || {
         let log = Log::new();

@@ -5,7 +5,7 @@ use std::thread;
 
 use rayon_core::spawn;
 
-use crate::common::{Count, Log, Tally, UNTIL_ASLEEP, panic_text, patiently, pool, rounds};
+use crate::common::{Log, Tally, panic_text, patiently, pool, rounds};
 
 #[test]
 fn a_worker_of_the_same_pool_runs_the_closure_at_once_on_its_thread() {
@@ -89,51 +89,6 @@ fn injected_jobs_too_run_inside_the_install_of_a_waiting_worker() {
             });
         });
         assert_eq!(has_run.get(), 1);
-    });
-}
-
-#[test]
-fn very_many_jobs_wait_for_another_pool_at_once() {
-    patiently("a hundred waits for another pool", || {
-        let (pool, other) = (pool(2), pool(1));
-        let count = Count::new();
-        pool.scope(|scope| {
-            for _ in 0..rounds(100, 5) {
-                scope.spawn(|_| other.install(|| count.add(1)));
-            }
-        });
-        assert_eq!(count.get(), rounds(100, 5));
-    });
-}
-
-#[test]
-fn a_pool_that_fell_asleep_wakes_for_an_install() {
-    patiently("installs into a pool asleep", || {
-        for workers in 1..=3 {
-            let pool = pool(workers);
-            for i in 0..rounds(3, 1) {
-                thread::sleep(UNTIL_ASLEEP);
-                assert_eq!(pool.install(|| i), i);
-            }
-        }
-    });
-}
-
-#[test]
-fn many_threads_install_at_once() {
-    patiently("installs from many threads", || {
-        let pool = pool(2);
-        let installs = rounds(500, 3);
-        thread::scope(|threads| {
-            for caller in 0..4 {
-                let pool = &pool;
-                threads.spawn(move || {
-                    for i in 0..installs {
-                        assert_eq!(pool.install(|| (caller, i)), (caller, i));
-                    }
-                });
-            }
-        });
     });
 }
 

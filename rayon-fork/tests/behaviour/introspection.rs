@@ -7,7 +7,7 @@ use rayon_core::{
     current_num_threads, current_thread_has_pending_tasks, max_num_threads, spawn, spawn_broadcast,
 };
 
-use crate::common::{Occupation, patiently, pool};
+use crate::common::{patiently, pool};
 
 #[test]
 fn an_index_belongs_to_one_thread_for_its_life() {
@@ -92,14 +92,4 @@ fn the_largest_number_of_threads_depends_on_the_pointer_width_alone() {
         255
     };
     assert_eq!(max_num_threads(), expected);
-}
-
-#[test]
-fn a_busy_pool_answers_at_once() {
-    patiently("questions to a busy pool", || {
-        let pool = pool(1);
-        let _busy = Occupation::of(&pool);
-        assert_eq!(pool.current_num_threads(), 1);
-        assert_eq!(pool.current_thread_index(), None);
-    });
 }

@@ -9,7 +9,6 @@ mod common;
 
 mod broadcast;
 mod broadcast_detached;
-mod debug;
 mod deprecated;
 mod handlers;
 mod install;

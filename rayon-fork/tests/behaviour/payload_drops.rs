@@ -127,36 +127,32 @@ fn is_not_left_early(
     });
 }
 
+/// Calls `$loses` in each kind of scope.
+macro_rules! no_scope_is_left_early {
+    ($loses:ident) => {
+        is_not_left_early("a scope", |pool, slow, bomb| {
+            pool.scope(|scope| $loses(scope, slow, bomb));
+        });
+        is_not_left_early("a FIFO scope", |pool, slow, bomb| {
+            pool.scope_fifo(|scope| $loses(scope, slow, bomb));
+        });
+        is_not_left_early("a scope in place", |pool, slow, bomb| {
+            pool.in_place_scope(|scope| $loses(scope, slow, bomb));
+        });
+        is_not_left_early("a FIFO scope in place", |pool, slow, bomb| {
+            pool.in_place_scope_fifo(|scope| $loses(scope, slow, bomb));
+        });
+    };
+}
+
 #[test]
 fn a_scope_is_not_left_before_its_jobs_end_if_a_losing_payload_of_its_closure_panics_in_drop() {
-    is_not_left_early("a scope", |pool, slow, bomb| {
-        pool.scope(|scope| loses_by_the_closure(scope, slow, bomb));
-    });
-    is_not_left_early("a FIFO scope", |pool, slow, bomb| {
-        pool.scope_fifo(|scope| loses_by_the_closure(scope, slow, bomb));
-    });
-    is_not_left_early("a scope in place", |pool, slow, bomb| {
-        pool.in_place_scope(|scope| loses_by_the_closure(scope, slow, bomb));
-    });
-    is_not_left_early("a FIFO scope in place", |pool, slow, bomb| {
-        pool.in_place_scope_fifo(|scope| loses_by_the_closure(scope, slow, bomb));
-    });
+    no_scope_is_left_early!(loses_by_the_closure);
 }
 
 #[test]
 fn a_scope_is_not_left_before_its_jobs_end_if_a_losing_payload_of_a_job_panics_in_drop() {
-    is_not_left_early("a scope", |pool, slow, bomb| {
-        pool.scope(|scope| loses_by_a_job(scope, slow, bomb));
-    });
-    is_not_left_early("a FIFO scope", |pool, slow, bomb| {
-        pool.scope_fifo(|scope| loses_by_a_job(scope, slow, bomb));
-    });
-    is_not_left_early("a scope in place", |pool, slow, bomb| {
-        pool.in_place_scope(|scope| loses_by_a_job(scope, slow, bomb));
-    });
-    is_not_left_early("a FIFO scope in place", |pool, slow, bomb| {
-        pool.in_place_scope_fifo(|scope| loses_by_a_job(scope, slow, bomb));
-    });
+    no_scope_is_left_early!(loses_by_a_job);
 }
 
 #[test]

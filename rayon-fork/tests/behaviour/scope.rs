@@ -3,9 +3,9 @@
 use std::thread;
 use std::time::Duration;
 
-use rayon_core::{Scope, current_thread_index, join, scope, scope_fifo};
+use rayon_core::{current_thread_index, scope, scope_fifo};
 
-use crate::common::{Count, patiently, pool, rounds};
+use crate::common::{Count, patiently, pool};
 
 #[test]
 fn the_closure_runs_on_a_worker_also_if_the_caller_is_none() {
@@ -80,28 +80,5 @@ fn a_scope_takes_jobs_from_threads_that_are_no_workers() {
             });
         });
         assert_eq!(count.get(), 2);
-    });
-}
-
-#[test]
-fn scopes_and_joins_nest_in_each_other() {
-    patiently("scopes in joins in scopes", || {
-        let pool = pool(3);
-        let count = Count::new();
-        let add_one = |_: &Scope<'_>| count.add(1);
-        let two_jobs = || {
-            scope(|scope| {
-                scope.spawn(add_one);
-                scope.spawn(add_one);
-            });
-        };
-        pool.scope(|scope| {
-            for _ in 0..rounds(200, 5) {
-                scope.spawn(|_| {
-                    join(two_jobs, two_jobs);
-                });
-            }
-        });
-        assert_eq!(count.get(), rounds(200, 5) * 4);
     });
 }

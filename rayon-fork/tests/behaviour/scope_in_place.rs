@@ -79,21 +79,6 @@ fn a_worker_of_another_pool_goes_on_with_its_own_work_while_it_waits() {
 }
 
 #[test]
-fn all_jobs_have_ended_when_it_returns() {
-    patiently("a scope in place of many jobs", || {
-        let count = Count::new();
-        let sum = in_place_scope(|scope| {
-            for i in 0..10 {
-                let count = &count;
-                scope.spawn(move |_| count.add(i));
-            }
-            "value"
-        });
-        assert_eq!((sum, count.get()), ("value", 45));
-    });
-}
-
-#[test]
 fn a_panic_of_the_closure_waits_for_the_jobs() {
     patiently("a scope in place whose closure panics", || {
         let pool = pool(1);

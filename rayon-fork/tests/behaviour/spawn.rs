@@ -6,7 +6,7 @@ use std::thread;
 
 use rayon_core::{ThreadPoolBuilder, spawn, spawn_fifo};
 
-use crate::common::{Log, Tally, patiently, pool, rounds};
+use crate::common::{Tally, patiently, pool};
 
 #[test]
 fn a_job_from_a_worker_runs_in_its_pool() {
@@ -86,31 +86,5 @@ fn a_panic_in_install_does_not_reach_the_panic_handler() {
         assert!(outcome.is_err());
         pool.install(|| ());
         assert_eq!(seen.get(), 0);
-    });
-}
-
-#[test]
-fn every_job_runs_exactly_once() {
-    patiently("many spawned jobs", || {
-        let pool = pool(3);
-        let log = Log::new();
-        let done = Tally::new();
-        let jobs = rounds(3000, 30);
-        for i in 0..jobs {
-            let (log, done) = (log.clone(), done.clone());
-            let job = move || {
-                log.add(i);
-                done.add_one();
-            };
-            if i % 2 == 0 {
-                pool.spawn(job);
-            } else {
-                pool.spawn_fifo(job);
-            }
-        }
-        done.wait_for(jobs);
-        let mut ran = log.take();
-        ran.sort_unstable();
-        assert!(ran.into_iter().eq(0..jobs));
     });
 }

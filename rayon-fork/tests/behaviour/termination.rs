@@ -1,14 +1,10 @@
 //! How a pool ends: after its handle is gone and its jobs have run, and not later.
 
 use std::sync::{Arc, Barrier, mpsc};
-use std::thread;
 
 use rayon_core::{ThreadPool, ThreadPoolBuilder, join, spawn, spawn_broadcast};
 
-use crate::common::{Tally, UNTIL_ASLEEP, patiently, rounds};
-
-/// More workers than processors, usually. Every one of them takes Miri seconds.
-const MANY: usize = rounds(22, 4);
+use crate::common::{Tally, patiently, rounds};
 
 /// A pool that counts its workers' exits.
 fn pool_and_exits(workers: usize) -> (ThreadPool, Tally) {
@@ -22,31 +18,6 @@ fn pool_and_exits(workers: usize) -> (ThreadPool, Tally) {
             .unwrap(),
         exits,
     )
-}
-
-#[test]
-fn all_workers_end_after_heavy_joins() {
-    fn work(depth: usize) {
-        if depth > 0 {
-            join(|| work(depth - 1), || work(depth - 1));
-        }
-    }
-    patiently("a pool dropped after joins", || {
-        let (pool, exits) = pool_and_exits(MANY);
-        pool.install(|| work(rounds(10, 3)));
-        drop(pool);
-        exits.wait_for(MANY);
-    });
-}
-
-#[test]
-fn all_workers_end_also_if_they_were_asleep() {
-    patiently("a pool dropped asleep", || {
-        let (pool, exits) = pool_and_exits(MANY);
-        thread::sleep(2 * UNTIL_ASLEEP);
-        drop(pool);
-        exits.wait_for(MANY);
-    });
 }
 
 #[test]

@@ -49,24 +49,6 @@ fn the_name_closure_is_asked_for_index_zero_too() {
 }
 
 #[test]
-fn a_second_build_on_the_same_thread_fails() {
-    on_new_thread("two builds on this thread", || {
-        let builder = || ThreadPoolBuilder::new().num_threads(1).use_current_thread();
-        let _pool = builder().build().unwrap();
-        let error = builder().build().unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "The current thread is already part of another thread pool."
-        );
-        assert!(std::error::Error::source(&error).is_none());
-        assert_eq!(
-            format!("{error:?}"),
-            "ThreadPoolBuildError { kind: CurrentThreadAlreadyInPool }"
-        );
-    });
-}
-
-#[test]
 fn a_build_on_a_worker_of_any_pool_fails() {
     patiently("a build on a worker", || {
         let pool = crate::common::pool(1);

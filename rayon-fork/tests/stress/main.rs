@@ -167,18 +167,6 @@ fn an_idle_worker_takes_the_second_of_two_long_halves() {
 }
 
 #[test]
-fn an_injected_job_reaches_the_only_worker_whatever_it_was_doing() {
-    let mut rng = Rng::with_seed(seed());
-    let pool = pool(1);
-    for i in 0..repeated(2000, 5) {
-        idle_gap(&mut rng, SHORT / 2);
-        patiently("an install into a pool of one", || {
-            assert_eq!(pool.install(|| i), i);
-        });
-    }
-}
-
-#[test]
 fn a_spawned_job_reaches_a_worker_and_answers() {
     let mut rng = Rng::with_seed(seed());
     patiently("ping-pong with spawned jobs", || {
@@ -216,26 +204,6 @@ fn broadcasts_reach_every_worker_once_while_workers_doze_off() {
 }
 
 #[test]
-fn detached_broadcasts_reach_every_worker_once_while_workers_doze_off() {
-    let mut rng = Rng::with_seed(seed());
-    patiently("detached broadcasts to dozing workers", || {
-        for workers in 1..=3 {
-            let pool = pool(workers);
-            let reached = Tally::new();
-            let broadcasts = repeated(300, 3);
-            for i in 1..=broadcasts {
-                idle_gap(&mut rng, SHORT / 2);
-                let count = reached.clone();
-                pool.spawn_broadcast(move |_| count.add_one());
-                reached.wait_for(i * workers);
-            }
-            pool.broadcast(|_| ());
-            assert_eq!(reached.get(), broadcasts * workers);
-        }
-    });
-}
-
-#[test]
 fn pools_end_whatever_their_workers_were_doing() {
     let mut rng = Rng::with_seed(seed());
     patiently("pools that end", || {
@@ -254,22 +222,6 @@ fn pools_end_whatever_their_workers_were_doing() {
             }
             drop(pool);
             exits.wait_for(workers);
-        }
-    });
-}
-
-#[test]
-fn pools_of_one_install_into_each_other_whatever_they_were_doing() {
-    let mut rng = Rng::with_seed(seed());
-    patiently("mutual installs", || {
-        let (first, second) = (pool(1), pool(1));
-        for i in 0..repeated(500, 3) {
-            idle_gap(&mut rng, SHORT / 2);
-            let answer = first.install(|| {
-                idle_gap(&mut rng, SHORT / 4);
-                second.install(|| first.install(|| i))
-            });
-            assert_eq!(answer, i);
         }
     });
 }
