@@ -1,12 +1,11 @@
 //! Pools, of one's own and global.
 
-use std::any::Any;
 use std::error::Error;
 use std::fmt;
 use std::sync::OnceLock;
 use std::thread;
 
-use crate::{BroadcastContext, Scope, ScopeFifo, Yield, broadcast, missing, rival};
+use crate::{BroadcastContext, Scope, broadcast, missing, rival};
 
 /// The pool of calls from outside of any.
 pub(crate) fn global() -> &'static ThreadPool {
@@ -22,7 +21,7 @@ pub(crate) fn global() -> &'static ThreadPool {
 #[derive(Debug, Default)]
 pub struct ThreadPoolBuilder {
     threads: usize,
-    /// The first option that no rival has.
+    /// An option that no rival has.
     refused: Option<&'static str>,
 }
 
@@ -47,39 +46,8 @@ impl ThreadPoolBuilder {
 
     /// Refused by [`build`](Self::build).
     #[must_use]
-    pub fn start_handler<H: Fn(usize) + Send + Sync + 'static>(self, _handler: H) -> Self {
-        self.refuse("start_handler")
-    }
-
-    /// Refused by [`build`](Self::build).
-    #[must_use]
-    pub fn exit_handler<H: Fn(usize) + Send + Sync + 'static>(self, _handler: H) -> Self {
-        self.refuse("exit_handler")
-    }
-
-    /// Refused by [`build`](Self::build).
-    #[must_use]
-    pub fn panic_handler<H: Fn(Box<dyn Any + Send>) + Send + Sync + 'static>(
-        self,
-        _handler: H,
-    ) -> Self {
-        self.refuse("panic_handler")
-    }
-
-    /// Refused by [`build`](Self::build).
-    #[must_use]
-    pub fn stack_size(self, _bytes: usize) -> Self {
-        self.refuse("stack_size")
-    }
-
-    /// Refused by [`build`](Self::build).
-    #[must_use]
-    pub fn use_current_thread(self) -> Self {
-        self.refuse("use_current_thread")
-    }
-
-    fn refuse(mut self, option: &'static str) -> Self {
-        self.refused.get_or_insert(option);
+    pub fn start_handler<H: Fn(usize) + Send + Sync + 'static>(mut self, _handler: H) -> Self {
+        self.refused = Some("start_handler");
         self
     }
 
@@ -156,17 +124,6 @@ impl ThreadPool {
         self.pool.enter(op)
     }
 
-    /// [`join`](crate::join()) in this pool.
-    pub fn join<A, B, RA, RB>(&self, oper_a: A, oper_b: B) -> (RA, RB)
-    where
-        A: FnOnce() -> RA + Send,
-        B: FnOnce() -> RB + Send,
-        RA: Send,
-        RB: Send,
-    {
-        self.install(|| crate::join(oper_a, oper_b))
-    }
-
     /// [`scope`](crate::scope()) in this pool.
     pub fn scope<'scope, OP, R>(&self, op: OP) -> R
     where
@@ -189,31 +146,9 @@ impl ThreadPool {
         self.threads
     }
 
-    /// [`scope`](Self::scope).
-    pub fn scope_fifo<'scope, OP, R>(&self, op: OP) -> R
-    where
-        OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
-        R: Send,
-    {
-        self.scope(op)
-    }
-
-    /// [`in_place_scope`](Self::in_place_scope).
-    pub fn in_place_scope_fifo<'scope, OP, R>(&self, op: OP) -> R
-    where
-        OP: FnOnce(&ScopeFifo<'scope>) -> R,
-    {
-        self.in_place_scope(op)
-    }
-
     /// Not there; panics.
     pub fn spawn<OP: FnOnce() + Send + 'static>(&self, op: OP) {
         missing::spawn(op);
-    }
-
-    /// Not there; panics.
-    pub fn spawn_fifo<OP: FnOnce() + Send + 'static>(&self, op: OP) {
-        missing::spawn_fifo(op);
     }
 
     /// [`broadcast`](crate::broadcast()) in this pool.
@@ -223,30 +158,5 @@ impl ThreadPool {
         R: Send,
     {
         broadcast::on(&self.pool, self.threads, op)
-    }
-
-    /// Not there; panics.
-    pub fn spawn_broadcast<OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static>(&self, op: OP) {
-        missing::spawn_broadcast(op);
-    }
-
-    /// Not there; panics.
-    pub fn yield_now(&self) -> Option<Yield> {
-        missing::yield_now()
-    }
-
-    /// Not there; panics.
-    pub fn yield_local(&self) -> Option<Yield> {
-        missing::yield_local()
-    }
-
-    /// Not there; panics.
-    pub fn current_thread_index(&self) -> Option<usize> {
-        missing::current_thread_index()
-    }
-
-    /// Not there; panics.
-    pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
-        missing::current_thread_has_pending_tasks()
     }
 }
