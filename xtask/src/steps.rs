@@ -256,7 +256,7 @@ pub(crate) fn models(sh: &Shell, depth: Depth) -> Result<()> {
         models = models.args(["--", "--test-threads", "1"]);
     }
     step(
-        "models of the sleep protocol, of locks and of queues",
+        "models of the sleep protocol and of locks",
         models,
     )
 }

@@ -1,6 +1,8 @@
 //! The parts of HTTP/1.1 (RFC 9110, 9112) that the HTTP servers here share: the head of a request,
 //! with bounds on everything that a client can make long, and statuses.
 
+use crate::net::TurnedAway;
+
 /// Longest request line and headers together, in bytes.
 pub(crate) const MAX_HEAD: usize = 8 * 1024;
 /// Most headers.
@@ -30,6 +32,14 @@ impl Status {
 
 /// A status and the message to the client.
 pub(crate) type Wrong = (Status, &'static str);
+
+/// Why an HTTP client is turned away.
+pub(crate) fn turned_away(why: TurnedAway) -> Wrong {
+    match why {
+        TurnedAway::TooSlow => (Status::REQUEST_TIMEOUT, "the request took too long\n"),
+        TurnedAway::Stopping => (Status::UNAVAILABLE, "the server ends\n"),
+    }
+}
 
 /// Room for the headers of one head.
 pub(crate) type Room<'a> = [httparse::Header<'a>; MAX_HEADERS];

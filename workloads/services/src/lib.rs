@@ -15,8 +15,6 @@ mod http;
 pub mod kv;
 pub mod locks;
 mod net;
-mod queue;
-mod safepoints;
 pub mod serve;
 pub mod user_threads;
 
@@ -29,6 +27,7 @@ use workloads::program;
 use workloads::workload::Workload;
 
 use observer::Observer;
+use protocol::Metric;
 
 /// The programs of this crate, by the names of rows in `workloads.toml`. A new one needs a line here.
 const PROGRAMS: &[(&str, Prepare)] = &[
@@ -66,4 +65,10 @@ pub fn main(variant: &'static str) -> ExitCode {
 #[must_use]
 pub fn main_instrumented(variant: &'static str, observer: &'static dyn Observer) -> ExitCode {
     program::main_instrumented(variant, &ALL, observer)
+}
+
+/// A metric with its name.
+fn metric(name: &str, value: f64, unit: &str) -> (String, Metric) {
+    let unit = unit.to_owned();
+    (name.to_owned(), Metric { value, unit })
 }

@@ -1,13 +1,13 @@
 //! One request in, one answer out; or, with arguments, a service tried by hand or served by itself.
 
-mod files;
-
 use std::io::{self, IsTerminal, Write as _};
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
+use services::file_server::FileServer;
 use services::{SERVICES, serve};
 use workloads::cli::{self, HOST_FAILED, Run, parse_setting, print};
 
@@ -55,7 +55,17 @@ struct AnyServer {
 #[derive(Subcommand)]
 enum WithoutWorkload {
     /// Serve the files below a directory over HTTP, for curl or a browser; Ctrl-C ends it
-    Files(files::Files),
+    Files(Files),
+}
+
+#[derive(Args)]
+struct Files {
+    /// Directory whose files are served
+    #[arg(long, value_name = "DIRECTORY")]
+    root: PathBuf,
+    /// Port on 127.0.0.1; 0 takes any free port
+    #[arg(long, default_value_t = 8000)]
+    port: u16,
 }
 
 #[derive(Args)]
@@ -69,7 +79,7 @@ struct Serve {
     /// Threads of the pool, or handlers
     #[arg(long, short, default_value_t = 2)]
     threads: usize,
-    /// Limit of open connections; further ones are refused
+    /// Limit of open connections; further ones wait
     #[arg(long, default_value_t = 512)]
     connections: usize,
     /// Limit in milliseconds for a whole request to arrive, and for its answer to be taken
@@ -101,7 +111,7 @@ fn main() -> ExitCode {
             AnyServer {
                 without_workload: Some(WithoutWorkload::Files(arguments)),
                 ..
-            } => files::serve(&arguments),
+            } => serve_files(&arguments),
             AnyServer {
                 service: Some(arguments),
                 ..
@@ -144,6 +154,31 @@ fn run_server(arguments: Serve) -> ExitCode {
         Err(refusal) => {
             eprintln!("error: {refusal}");
             ExitCode::from(2)
+        }
+    }
+}
+
+/// Serves files until the first signal to end.
+fn serve_files(arguments: &Files) -> ExitCode {
+    let server = match FileServer::bind(&arguments.root, arguments.port) {
+        Ok(server) => server,
+        Err(refusal) => {
+            eprintln!("error: {refusal}");
+            return ExitCode::from(2);
+        }
+    };
+    let stop = server.stop_handle();
+    on_interrupt(move || stop.stop());
+    let outcome = server.address().and_then(|address| {
+        announce(&format!("http://{address}/"));
+        eprintln!("serving; Ctrl-C ends it, a second one at once");
+        server.run()
+    });
+    match outcome {
+        Ok(counts) => print(&format!("{counts}\n"), 0),
+        Err(error) => {
+            eprintln!("error: the file server cannot go on: {error}");
+            ExitCode::from(HOST_FAILED)
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use protocol::{Description, Refusal, Size};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::net::{Limits, Server, Stopper};
+use crate::net::{self, Limits, Server};
 use crate::{forum, kv};
 
 /// A server to be started.
@@ -31,7 +31,7 @@ pub struct Serve {
 
 /// Ends a running server.
 #[derive(Clone)]
-pub struct Stop(Stopper);
+pub struct Stop(net::Stop);
 
 impl Stop {
     /// Lets no client in any more; requests that have arrived are answered.
@@ -93,8 +93,8 @@ pub fn serve(serve: &Serve, ready: impl FnOnce(SocketAddr, Stop)) -> Result<Stri
     let server = Server::bind(address, limits).map_err(refuse)?;
     ready(server.address().map_err(refuse)?, Stop(server.stopper()));
     let report = match service {
-        "kv" => kv::serve(server, &values, &pool, serve.threads),
-        _ => forum::serve(server, &values, &pool),
+        "kv" => kv::serve(&server, &values, &pool, serve.threads),
+        _ => forum::serve(&server, &values, &pool),
     };
     report.map_err(|error| {
         Refusal::new(format!(

@@ -18,8 +18,7 @@ use std::time::Duration;
 
 use rayon::ThreadPool;
 
-use crate::safepoints::chain_with_safepoints;
-use crate::user_threads::{Direction, Files, UserThreads};
+use crate::user_threads::{Direction, Files, UserThreads, chain_with_safepoints};
 use area::Area;
 use protocol::{Metric, Refusal, Values};
 use workloads::kinds::pacing::chain;

@@ -11,8 +11,11 @@ use nix::errno::Errno;
 use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
 use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
 
-use super::answer::{FORBIDDEN, INTERNAL_SERVER_ERROR, NOT_FOUND};
-use crate::http::Wrong;
+use crate::http::{Status, Wrong};
+
+const FORBIDDEN: Wrong = (Status(403, "Forbidden"), "");
+const NOT_FOUND: Wrong = (Status::NOT_FOUND, "");
+const INTERNAL_SERVER_ERROR: Wrong = (Status(500, "Internal Server Error"), "");
 
 /// The file that a browser gets for a directory.
 const INDEX: &str = "index.html";

@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use crossbeam_utils::CachePadded;
 
 use super::protocol::{self, Request};
-use crate::net::{Parsed, Service, Then, Times, TurnedAway};
+use crate::net::{Parsed, Protocol, Service, Then, Times, TurnedAway};
 
 /// Parts with a lock of their own; more than there are threads, so that two topics rarely meet.
 const SHARDS: usize = 64;
@@ -118,13 +118,26 @@ impl Board {
     }
 }
 
-impl Service for Board {
+impl Protocol for Board {
     type Request = Request;
-    type Outcome = ();
 
     fn parse(&self, input: &[u8]) -> Parsed<Request> {
         protocol::parse(input)
     }
+
+    fn turn_away(&self, why: TurnedAway) -> Vec<u8> {
+        let mut answer = Vec::new();
+        let why = match why {
+            TurnedAway::TooSlow => "the line took too long",
+            TurnedAway::Stopping => "the server ends",
+        };
+        protocol::error(why, &mut answer);
+        answer
+    }
+}
+
+impl Service for Board {
+    type Outcome = ();
 
     fn answer(&self, request: &Request, _: bool, output: &mut Vec<u8>) -> ((), Then) {
         match request {
@@ -138,17 +151,6 @@ impl Service for Board {
             Request::Nonsense(why) => protocol::error(why, output),
         }
         ((), Then::Listen)
-    }
-
-    fn turn_away(&self, why: TurnedAway) -> Vec<u8> {
-        let mut answer = Vec::new();
-        let why = match why {
-            TurnedAway::Full => "too many connections; try again later",
-            TurnedAway::TooSlow => "the line took too long",
-            TurnedAway::Stopping => "the server ends",
-        };
-        protocol::error(why, &mut answer);
-        answer
     }
 
     fn answered(&self, _: usize, _: &Request, (): (), _: Times) {}

@@ -7,10 +7,8 @@ use std::time::{Duration, Instant};
 
 use super::board::Board;
 use super::protocol::MAX_TOPIC;
-use crate::net::{Stopper, serve_guests};
 use workloads::kinds::latency::Latencies;
 use workloads::random::{Random, mix};
-use workloads::usage::thread_cpu;
 
 /// Topics, messages and places: as many as the study's harness chose from.
 pub(crate) const VALUES: [u8; 7] = *b"1234567";
@@ -69,7 +67,6 @@ pub(crate) struct ClientReport {
     /// The number of the first message that was read at each place of each topic.
     read: [[Option<usize>; 7]; 7],
     pub(crate) complaint: Option<String>,
-    pub(crate) cpu: Duration,
 }
 
 impl ClientReport {
@@ -83,49 +80,32 @@ impl ClientReport {
             places: [0; 7],
             read: [[None; 7]; 7],
             complaint: None,
-            cpu: Duration::ZERO,
         }
     }
 }
 
 /// All clients of a run.
+#[derive(Clone, Copy)]
 pub(crate) struct Clients<'a> {
     pub(crate) words: &'a Words,
     pub(crate) seed: u64,
-    pub(crate) posters: usize,
-    pub(crate) readers: usize,
-    pub(crate) duration: Duration,
+    pub(crate) until: Instant,
     pub(crate) address: SocketAddr,
 }
 
 impl Clients<'_> {
-    /// Runs all clients beside `serve`, which serves until it is stopped.
-    pub(crate) fn run<T>(
-        &self,
-        stopper: &Stopper,
-        serve: impl FnOnce() -> T,
-    ) -> (T, Vec<ClientReport>) {
-        let until = Instant::now() + self.duration;
-        let clients = [(Role::Poster, self.posters), (Role::Reader, self.readers)]
-            .into_iter()
-            .flat_map(|(role, count)| (0..count).map(move |number| (role, number)))
-            .map(|(role, number)| move || self.client(role, number, until));
-        serve_guests(stopper, clients, serve)
-    }
-
-    fn client(&self, role: Role, number: usize, until: Instant) -> ClientReport {
+    pub(crate) fn client(&self, role: Role, number: usize) -> ClientReport {
         let mut seen = ClientReport::nothing(role);
         let mut random = Random::new(mix(self.seed) ^ mix((number as u64) << 1 | role as u64));
-        if let Err(error) = self.talk(&mut random, until, &mut seen) {
+        if let Err(error) = self.talk(&mut random, &mut seen) {
             seen.complaint
                 .get_or_insert_with(|| format!("{role:?} {number}: {error}"));
         }
-        seen.cpu = thread_cpu();
         seen
     }
 
     /// One request at least, so that there is something to check.
-    fn talk(&self, random: &mut Random, until: Instant, seen: &mut ClientReport) -> io::Result<()> {
+    fn talk(&self, random: &mut Random, seen: &mut ClientReport) -> io::Result<()> {
         let stream = TcpStream::connect_timeout(&self.address, PATIENCE)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -166,7 +146,7 @@ impl Clients<'_> {
                     char::from(VALUES[value])
                 ));
             }
-            if ended >= until {
+            if ended >= self.until {
                 return Ok(());
             }
         }

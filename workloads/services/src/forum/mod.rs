@@ -15,61 +15,32 @@ use std::time::{Duration, Instant};
 use ::protocol::{Metric, Refusal, Values};
 use rayon::ThreadPool;
 
-use crate::descriptors;
-use crate::net::{Handlers, LOOPBACK, Limits, Queue, Server, Unit};
+use crate::net::{Handlers, LOOPBACK, Limits, Queue, Server, Unit, serve_beside};
+use crate::{descriptors, metric};
 use board::Board;
 use clients::{ClientReport, Clients, Role, Words};
 use workloads::kinds::latency::Latencies;
-use workloads::usage::process_cpu;
 use workloads::workload::{Instance, Mismatch, Setup};
 
 /// Parameters that concern the server.
 pub(crate) const OF_SERVER: [&str; 1] = ["implementation"];
 
 /// Serves until it is stopped; says what happened.
-pub(crate) fn serve(server: Server, values: &Values, pool: &ThreadPool) -> io::Result<String> {
+pub(crate) fn serve(server: &Server, values: &Values, pool: &ThreadPool) -> io::Result<String> {
     let board = Board::new();
-    let (handlers, unit) = Implementation::of(values).handlers(pool);
-    let counts = server.run(&board, handlers, unit)?;
+    let counts = server.run(&board, handlers(values.word("implementation"), pool))?;
     Ok(format!(
         "{counts}\n{} messages on the board\n",
         board.messages()
     ))
 }
 
-/// The handlers that answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Implementation {
-    Pool,
-    Queue,
-    Threads,
-}
-
-impl Implementation {
-    fn of(values: &Values) -> Self {
-        match values.word("implementation") {
-            "queue" => Self::Queue,
-            "threads" => Self::Threads,
-            _ => Self::Pool,
-        }
-    }
-
-    /// Behind a queue are as many threads as `pool` has, which then sleep.
-    fn handlers(self, pool: &ThreadPool) -> (Handlers<'_>, Unit) {
-        match self {
-            Self::Pool => (Handlers::Pool(pool), Unit::Requests),
-            Self::Queue => {
-                let count = pool.current_num_threads();
-                (
-                    Handlers::Threads {
-                        count,
-                        queue: Queue::LockFree,
-                    },
-                    Unit::Requests,
-                )
-            }
-            Self::Threads => (Handlers::ThreadPerConnection, Unit::Connections),
-        }
+/// The handlers that answer; behind a queue are as many threads as `pool` has, which then sleep.
+fn handlers<'a>(implementation: &str, pool: &'a ThreadPool) -> Handlers<'a> {
+    match implementation {
+        "queue" => Handlers::Threads(pool.current_num_threads(), Queue::LockFree, Unit::Requests),
+        "threads" => Handlers::Connection,
+        _ => Handlers::Pool(pool, Unit::Requests),
     }
 }
 
@@ -83,7 +54,7 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     descriptors::check("forum", "posters + readers", posters + readers)?;
     Ok(Box::new(BoardRun {
         seed: setup.seed,
-        implementation: Implementation::of(values),
+        implementation: values.word("implementation").to_owned(),
         words: match values.word("harness") {
             "long-lines" => Words::long(),
             _ => Words::short(),
@@ -99,7 +70,7 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
 
 struct BoardRun {
     seed: u64,
-    implementation: Implementation,
+    implementation: String,
     words: Words,
     posters: usize,
     readers: usize,
@@ -124,8 +95,6 @@ struct Run {
 struct Total {
     posts: Latencies,
     reads: Latencies,
-    /// Requests of each client, posters first.
-    clients: Vec<u64>,
     posted: u64,
     read: u64,
     elapsed: Duration,
@@ -137,7 +106,6 @@ impl Total {
         Self {
             posts: Latencies::new("post"),
             reads: Latencies::new("read"),
-            clients: Vec::new(),
             posted: 0,
             read: 0,
             elapsed: Duration::ZERO,
@@ -146,9 +114,7 @@ impl Total {
     }
 
     fn add(&mut self, run: &Run) {
-        self.clients.resize(run.seen.len(), 0);
-        for (client, sum) in run.seen.iter().zip(&mut self.clients) {
-            *sum += client.requests;
+        for client in &run.seen {
             let (latencies, count) = match client.role {
                 Role::Poster => (&mut self.posts, &mut self.posted),
                 Role::Reader => (&mut self.reads, &mut self.read),
@@ -162,45 +128,28 @@ impl Total {
 }
 
 impl BoardRun {
-    fn serve(&mut self, handlers: Handlers<'_>, unit: Unit) -> u64 {
+    fn serve(&mut self, handlers: Handlers<'_>) -> u64 {
         let (server, board) = self.stage.take().expect("the stage was set");
-        let address = server
-            .address()
-            .expect("the kernel knows an address that it gave");
-        let Self {
-            seed,
-            posters,
-            readers,
-            duration,
-            ref words,
-            ..
-        } = *self;
-        let clients = Clients {
-            words,
-            seed,
-            posters,
-            readers,
-            duration,
-            address,
+        let all = Clients {
+            words: &self.words,
+            seed: self.seed,
+            until: Instant::now() + self.duration,
+            address: server.address().expect("the kernel gave it an address"),
         };
-        let (begun, cpu_before) = (Instant::now(), process_cpu());
-        let stopper = server.stopper();
-        let (ended, seen) = clients.run(&stopper, || server.run(&board, handlers, unit));
-        let (elapsed, cpu) = (begun.elapsed(), process_cpu().saturating_sub(cpu_before));
-        let trouble = match ended {
-            Err(error) => Some(format!("the server: {error}")),
-            Ok(counts) if counts.good != (posters + readers) as u64 => Some(counts.to_string()),
-            Ok(_) => None,
-        };
-        let requests = seen.iter().map(|client| client.requests).sum();
-        let client_cpu = seen.iter().map(|client| client.cpu).sum();
-        let server_cpu = cpu.saturating_sub(client_cpu);
+        let posters = (0..self.posters).map(|number| (Role::Poster, number));
+        let readers = (0..self.readers).map(|number| (Role::Reader, number));
+        let clients = posters
+            .chain(readers)
+            .map(|(role, number)| move || all.client(role, number));
+        let run = serve_beside(&server, &board, handlers, clients);
+        let trouble = run.trouble(self.posters + self.readers);
+        let requests = run.clients.iter().map(|client| client.requests).sum();
         self.run = Some(Run {
             board,
-            seen,
             trouble,
-            elapsed,
-            server_cpu,
+            seen: run.clients,
+            elapsed: run.elapsed,
+            server_cpu: run.server_cpu,
         });
         requests
     }
@@ -220,12 +169,11 @@ impl Instance for BoardRun {
     }
 
     fn run_sequential(&mut self) -> u64 {
-        self.serve(Handlers::Reader, Unit::Requests)
+        self.serve(Handlers::Connection)
     }
 
     fn run_on(&mut self, pool: &ThreadPool) -> u64 {
-        let (handlers, unit) = self.implementation.handlers(pool);
-        self.serve(handlers, unit)
+        self.serve(handlers(&self.implementation.clone(), pool))
     }
 
     fn check(&mut self) -> Result<String, Mismatch> {
@@ -258,42 +206,17 @@ impl Instance for BoardRun {
         if requests == 0 || seconds <= 0.0 {
             return metrics;
         }
-        let mut add = |name: &str, value: f64, unit: &str| {
-            metrics.insert(
-                name.to_owned(),
-                Metric {
-                    value,
-                    unit: unit.to_owned(),
-                },
-            );
-        };
         let rate = |count: u64| count as f64 / seconds;
-        add("requests_per_second", rate(requests), "requests/s");
-        add("posts_per_second", rate(total.posted), "requests/s");
-        add("reads_per_second", rate(total.read), "requests/s");
         let clients = (self.posters + self.readers) as f64;
-        add(
-            "requests_per_thread_per_second",
-            rate(requests) / clients,
-            "requests/s",
-        );
-        let (posters, readers) = total.clients.split_at(self.posters);
-        for (name, clients) in [("poster", posters), ("reader", readers)] {
-            let ends = [
-                ("slowest", clients.iter().min()),
-                ("fastest", clients.iter().max()),
-            ];
-            for (end, count) in ends {
-                let count = count.copied().unwrap_or(0);
-                add(
-                    &format!("{end}_{name}_per_second"),
-                    rate(count),
-                    "requests/s",
-                );
-            }
-        }
         let cpu = total.server_cpu.as_secs_f64() * 1e9 / requests as f64;
-        add("server_cpu_per_request", cpu, "ns/request");
+        let rates = [
+            ("requests_per_second", rate(requests)),
+            ("posts_per_second", rate(total.posted)),
+            ("reads_per_second", rate(total.read)),
+            ("requests_per_thread_per_second", rate(requests) / clients),
+        ];
+        metrics.extend(rates.map(|(name, value)| metric(name, value, "requests/s")));
+        metrics.extend([metric("server_cpu_per_request", cpu, "ns/request")]);
         metrics
     }
 }

@@ -64,21 +64,23 @@ pub(crate) struct Request {
 
 /// Reads the request at the beginning of `input`.
 pub(crate) fn parse(input: &[u8]) -> Parsed<Request> {
-    match try_parse(input) {
-        Ok(parsed) => parsed,
-        Err((status, detail)) => {
-            let mut answer = Vec::new();
-            Response {
-                status,
-                tag: None,
-                body: detail.as_bytes(),
-                version: 1,
-                keeps_alive: false,
-            }
-            .write(&mut answer);
-            Parsed::Wrong { answer }
-        }
+    try_parse(input).unwrap_or_else(|wrong| Parsed::Wrong {
+        answer: refusal(wrong),
+    })
+}
+
+/// The answer in place of one to a request, and the last of its connection.
+pub(crate) fn refusal((status, detail): Wrong) -> Vec<u8> {
+    let mut answer = Vec::new();
+    Response {
+        status,
+        tag: None,
+        body: detail.as_bytes(),
+        version: 1,
+        keeps_alive: false,
     }
+    .write(&mut answer);
+    answer
 }
 
 fn try_parse(input: &[u8]) -> Result<Parsed<Request>, Wrong> {

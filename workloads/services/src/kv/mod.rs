@@ -1,27 +1,20 @@
 //! `kv`: an HTTP key-value server on loopback and its clients, after a study of queues and locks in
 //! such servers.
 //!
-//! A reader thread outside the pool waits for all connections and hands complete requests to
-//! handlers: jobs of the pool, or threads behind a queue. Files of the server: `http.rs` the
-//! protocol, `store.rs` the documents, `service.rs` the handling of a request. Files of the
-//! clients: `plan.rs` the requests and the known answers, `client.rs` one client, `load.rs` all of
-//! them. `parts.rs` has service times in the order of requests, `trade.rs` server and clients
+//! Files of the server: `http.rs` the protocol, `store.rs` the documents, `service.rs` the handling
+//! of a request. Files of the clients: `plan.rs` the requests and the known answers, `clients.rs`
+//! the clients. `parts.rs` has service times in the order of requests, `run.rs` server and clients
 //! together, with the check. The server's threads are in `crate::net`.
 
-mod client;
+mod clients;
 mod http;
 #[cfg(test)]
 mod http_tests;
-mod load;
 mod parts;
 mod plan;
+mod run;
 mod service;
 mod store;
-#[cfg(test)]
-mod store_tests;
-#[cfg(test)]
-mod tests;
-mod trade;
 
 use std::fmt::Write as _;
 use std::io;
@@ -31,9 +24,9 @@ use rayon::ThreadPool;
 
 use crate::net::{Handlers, Queue, Server, Unit};
 use protocol::{Refusal, Values};
+use run::KeyValueRun;
 use service::KeyValue;
 use store::{Guard, Store};
-use trade::Trade;
 use workloads::workload::{Instance, Setup};
 
 /// The study's server slept so long when it found the lock-free queue empty.
@@ -44,7 +37,7 @@ const NAP: Duration = Duration::from_millis(250);
 /// # Errors
 /// If it cannot be run as asked.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-    Ok(Box::new(Trade::new(setup)?))
+    Ok(Box::new(KeyValueRun::new(setup)?))
 }
 
 /// The arrangement of handlers, without the pool itself.
@@ -75,12 +68,9 @@ impl Arrangement {
 
     fn handlers(self, pool: &ThreadPool) -> Handlers<'_> {
         if self.is_pool {
-            Handlers::Pool(pool)
+            Handlers::Pool(pool, self.unit)
         } else {
-            Handlers::Threads {
-                count: self.threads,
-                queue: self.queue,
-            }
+            Handlers::Threads(self.threads, self.queue, self.unit)
         }
     }
 }
@@ -98,14 +88,14 @@ pub(crate) const OF_SERVER: [&str; 5] = ["handlers", "takes", "queue", "empty", 
 
 /// Serves until it is stopped; says what happened.
 pub(crate) fn serve(
-    server: Server,
+    server: &Server,
     values: &Values,
     pool: &ThreadPool,
     threads: usize,
 ) -> io::Result<String> {
     let service = KeyValue::new(Store::new(guard(values)), threads, false);
     let arrangement = Arrangement::of(values, threads);
-    let counts = server.run(&service, arrangement.handlers(pool), arrangement.unit)?;
+    let counts = server.run(&service, arrangement.handlers(pool))?;
     let measured = service.measured();
     let mut report = format!("{counts}\n{} documents stored\n", service.store.all().len());
     for ((method, status), count) in &measured.counts {

@@ -11,7 +11,7 @@ use super::http::{self, Method, Request, Response};
 use super::parts::Noted;
 use super::store::{Put, Store};
 use crate::http::Status;
-use crate::net::{Parsed, Service, Then, Times, TurnedAway};
+use crate::net::{Parsed, Protocol, Service, Then, Times, TurnedAway};
 use workloads::kinds::latency::Latencies;
 
 /// How many requests of each method ended with each status.
@@ -20,12 +20,12 @@ pub(crate) type Counts = BTreeMap<(Method, u16), u64>;
 /// See the file's header.
 pub(crate) struct KeyValue {
     pub(crate) store: Store,
-    /// One for each handler, which alone writes to it while the server runs.
+    /// As many as there are handlers, so that two connections rarely write to one.
     records: Vec<CachePadded<Mutex<Record>>>,
     notes_each: bool,
 }
 
-/// One handler's record of the requests that it answered.
+/// A record of requests that were answered.
 #[derive(Default)]
 struct Record {
     measured: Measured,
@@ -34,7 +34,7 @@ struct Record {
 }
 
 impl KeyValue {
-    /// For `handlers` handlers at most. If it `notes_each`, it remembers every request.
+    /// With as many records as there are handlers. If it `notes_each`, it remembers every request.
     pub(crate) fn new(store: Store, handlers: usize, notes_each: bool) -> Self {
         let records = (0..handlers).map(|_| CachePadded::default()).collect();
         Self {
@@ -44,7 +44,7 @@ impl KeyValue {
         }
     }
 
-    /// The requests that handlers noted one by one, in no order.
+    /// The requests that were noted one by one, in no order.
     pub(crate) fn take_noted(&self) -> Vec<Noted> {
         let records = self.records.iter();
         records
@@ -52,7 +52,7 @@ impl KeyValue {
             .collect()
     }
 
-    /// Returns the measurements of all handlers.
+    /// Returns the measurements of all records.
     pub(crate) fn measured(&self) -> Measured {
         let mut all = Measured::default();
         for record in &self.records {
@@ -62,13 +62,20 @@ impl KeyValue {
     }
 }
 
-impl Service for KeyValue {
+impl Protocol for KeyValue {
     type Request = Request;
-    type Outcome = Status;
 
     fn parse(&self, input: &[u8]) -> Parsed<Request> {
         http::parse(input)
     }
+
+    fn turn_away(&self, why: TurnedAway) -> Vec<u8> {
+        http::refusal(crate::http::turned_away(why))
+    }
+}
+
+impl Service for KeyValue {
+    type Outcome = Status;
 
     fn answer(&self, request: &Request, is_last: bool, output: &mut Vec<u8>) -> (Status, Then) {
         let found;
@@ -109,29 +116,8 @@ impl Service for KeyValue {
         )
     }
 
-    fn turn_away(&self, why: TurnedAway) -> Vec<u8> {
-        let (status, body): (_, &[u8]) = match why {
-            TurnedAway::Full => (
-                Status::UNAVAILABLE,
-                b"too many connections; try again later\n",
-            ),
-            TurnedAway::TooSlow => (Status::REQUEST_TIMEOUT, b"the request took too long\n"),
-            TurnedAway::Stopping => (Status::UNAVAILABLE, b"the server ends\n"),
-        };
-        let mut answer = Vec::new();
-        Response {
-            status,
-            tag: None,
-            body,
-            version: 1,
-            keeps_alive: false,
-        }
-        .write(&mut answer);
-        answer
-    }
-
-    fn answered(&self, handler: usize, request: &Request, status: Status, times: Times) {
-        let mut record = lock(&self.records[handler % self.records.len()]);
+    fn answered(&self, connection: usize, request: &Request, status: Status, times: Times) {
+        let mut record = lock(&self.records[connection % self.records.len()]);
         record.measured.note(request.method, status, times);
         if self.notes_each {
             record

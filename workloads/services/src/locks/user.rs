@@ -4,8 +4,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::contender::{Lock, Shape, Tally};
-use crate::safepoints::chain_with_safepoints;
-use crate::user_threads::{Current, Mutex, Report, SpinLock, UserThreads};
+use crate::user_threads::{Current, Mutex, Report, SpinLock, UserThreads, chain_with_safepoints};
 
 /// Runs all contenders.
 ///

@@ -2,18 +2,18 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
+use std::net::TcpListener;
+use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::conversation::*;
-use super::{Limits, Parsed, Service, Then, Times, TurnedAway};
+use super::*;
 
 /// Lines, answered by themselves; `bye` ends the conversation, and a line with `!` is wrong.
 struct Echo;
 
-impl Service for Echo {
+impl Protocol for Echo {
     type Request = Vec<u8>;
-    type Outcome = ();
 
     fn parse(&self, input: &[u8]) -> Parsed<Vec<u8>> {
         match input.iter().position(|byte| *byte == b'\n') {
@@ -30,27 +30,12 @@ impl Service for Echo {
         }
     }
 
-    fn answer(&self, request: &Vec<u8>, _: bool, output: &mut Vec<u8>) -> ((), Then) {
-        output.extend_from_slice(request);
-        (
-            (),
-            if request == b"bye\n" {
-                Then::Close
-            } else {
-                Then::Listen
-            },
-        )
-    }
-
     fn turn_away(&self, why: TurnedAway) -> Vec<u8> {
-        if why == TurnedAway::Stopping {
-            b"the end".to_vec()
-        } else {
-            b"late".to_vec()
+        match why {
+            TurnedAway::Stopping => b"the end".to_vec(),
+            TurnedAway::TooSlow => b"late".to_vec(),
         }
     }
-
-    fn answered(&self, _: usize, _: &Vec<u8>, (): (), _: Times) {}
 }
 
 /// Gives one piece a time and would block in between; takes so many bytes at a time, then blocks.
@@ -64,9 +49,8 @@ struct Pieces {
 
 impl Pieces {
     fn new(input: impl IntoIterator<Item = Vec<u8>>, takes: usize) -> Self {
-        let input = input.into_iter().collect();
         Self {
-            input,
+            input: input.into_iter().collect(),
             is_closed: true,
             output: Vec::new(),
             takes,
@@ -106,30 +90,37 @@ impl Write for Pieces {
     }
 }
 
-/// Goes on until the conversation is over, or the stream has nothing more and stays open.
-fn talk(stream: &mut Pieces) -> (Conversation, Option<End>) {
-    let mut conversation = Conversation::new();
-    // Each step takes a piece or a part of an answer; far more than any test has.
-    for _ in 0..100_000 {
-        match conversation.advance(stream, &Echo, || ()) {
-            Step::Asked(request) => {
-                let mut answer = Vec::new();
-                let ((), then) = Echo.answer(&request, false, &mut answer);
-                conversation.answer(answer, then);
-            }
-            Step::Waits if !stream.is_closed && stream.input.is_empty() => {
-                return (conversation, None);
-            }
-            Step::Waits => {}
-            Step::Over(end) => return (conversation, Some(end)),
-        }
-    }
-    panic!("it never ends");
+impl Stream for Pieces {
+    fn finish(&mut self) {}
 }
 
-fn ended(text: &[u8]) -> (Vec<u8>, Option<End>) {
+/// A server that is not served, for its end.
+fn stop() -> Stop {
+    Stop::new(&TcpListener::bind(LOOPBACK).unwrap()).unwrap()
+}
+
+/// Short, so that a stream that stays open ends a test.
+const LIMITS: Limits = Limits {
+    connections: 1,
+    request: Duration::from_millis(20),
+    idle: Duration::from_millis(20),
+    farewell: Duration::from_millis(20),
+};
+
+fn talk(stream: &mut Pieces, limits: &Limits, stop: &Stop) -> End {
+    converse(stream, &Echo, limits, stop, |request, _, output| {
+        output.send(&request)?;
+        Ok(if request == b"bye\n" {
+            Then::Close
+        } else {
+            Then::Listen
+        })
+    })
+}
+
+fn ended(text: &[u8]) -> (Vec<u8>, End) {
     let mut stream = Pieces::new([text.to_vec()], usize::MAX);
-    let (_, end) = talk(&mut stream);
+    let end = talk(&mut stream, &Limits::DEFAULT, &stop());
     (stream.output, end)
 }
 
@@ -144,75 +135,44 @@ fn a_conversation_ends_in_the_way_that_its_client_chose() {
         (b"a\n!\nb\n", b"a\nno", End::Malformed),
     ];
     for (input, output, end) in known {
-        assert_eq!(ended(input), (output.to_vec(), Some(end)), "{input:?}");
+        assert_eq!(ended(input), (output.to_vec(), end), "{input:?}");
     }
 }
 
 #[test]
-fn the_end_of_patience_depends_on_where_a_conversation_is() {
-    let waits = |text: &[u8]| {
-        let mut stream = Pieces::new([text.to_vec()], usize::MAX);
+fn a_client_that_says_nothing_more_is_let_go_and_one_within_a_request_hears_why() {
+    for (input, is_stopped, output, end) in [
+        ("a\n", false, "a\n", End::Good),
+        ("a\nb", false, "a\nlate", End::TooSlow),
+        ("", true, "", End::Good),
+        ("b", true, "the end", End::TooSlow),
+    ] {
+        let stop = stop();
+        if is_stopped {
+            stop.stop();
+        }
+        let mut stream = Pieces::new([input.into()], usize::MAX);
         stream.is_closed = false;
-        talk(&mut stream)
-    };
-    let (mut idle, end) = waits(b"a\n");
-    assert_eq!(end, None);
-    assert!(idle.deadline(&Limits::DEFAULT).is_some());
-    assert_eq!(idle.expire(&Echo), Some(End::Good));
-    assert_eq!(idle.deadline(&Limits::DEFAULT), None, "it is over");
-    let (mut slow, end) = waits(b"a\nb");
-    assert_eq!(end, None);
-    assert_eq!(slow.expire(&Echo), None, "there is a last word");
-    let mut stream = Pieces::new([], usize::MAX);
-    assert_eq!(
-        slow.advance(&mut stream, &Echo, || ()),
-        Step::Over(End::TooSlow)
-    );
-    assert_eq!(stream.output, b"late");
+        assert_eq!(talk(&mut stream, &LIMITS, &stop), end, "{input:?}");
+        assert_eq!(stream.output, output.as_bytes(), "{input:?}");
+    }
 }
 
 #[test]
-fn when_the_server_stops_an_idle_client_is_let_go_and_a_half_sent_request_is_answered_with_the_reason()
- {
-    let waits = |text: &[u8]| {
-        let mut stream = Pieces::new([text.to_vec()], usize::MAX);
-        stream.is_closed = false;
-        talk(&mut stream).0
-    };
-    assert_eq!(waits(b"a\n").stop(&Echo), Some(End::Good));
-    let mut half = waits(b"a\nb");
-    assert_eq!(half.stop(&Echo), None, "there is a last word");
-    let mut stream = Pieces::new([], usize::MAX);
-    stream.is_closed = false;
-    while !half.is_leaving() {
-        assert_eq!(half.advance(&mut stream, &Echo, || ()), Step::Waits);
-    }
-    assert_eq!(stream.output, b"the end");
-}
-
-#[test]
-fn a_client_without_room_is_told_so_before_and_after_it_has_asked() {
-    for input in [&b""[..], b"a\nb\n", b"a"] {
-        let mut stream = Pieces::new([Vec::new(), input.to_vec()], usize::MAX);
-        let mut refused = Conversation::refused(&Echo);
-        while refused.advance(&mut stream, &Echo, || ()) != Step::Over(End::TurnedAway) {}
-        assert_eq!(stream.output, b"late", "and nothing else is answered");
-    }
-    let mut deaf = Conversation::refused(&Echo);
-    assert_eq!(
-        deaf.expire(&Echo),
-        Some(End::TurnedAway),
-        "it never took a place"
-    );
+fn a_request_that_had_arrived_when_the_server_stopped_is_answered_and_is_the_last() {
+    let stop = stop();
+    stop.stop();
+    let mut stream = Pieces::new([b"a\nb\n".to_vec()], usize::MAX);
+    assert_eq!(talk(&mut stream, &LIMITS, &stop), End::Good);
+    assert_eq!(stream.output, b"a\n");
 }
 
 #[test]
 fn a_client_that_says_too_much_after_its_end_is_cut_off() {
     let talk_on = std::iter::repeat_n(vec![b'x'; 4096], 1_000);
     let mut stream = Pieces::new([b"bye\n".to_vec()].into_iter().chain(talk_on), usize::MAX);
-    stream.is_closed = false;
-    let (_, end) = talk(&mut stream);
-    assert_eq!(end, Some(End::Good));
+    let end = talk(&mut stream, &Limits::DEFAULT, &stop());
+    assert_eq!(end, End::Good);
     assert!(!stream.input.is_empty(), "all was read");
 }
 
@@ -234,7 +194,7 @@ proptest! {
         }
         pieces.push(rest.to_vec());
         let mut stream = Pieces::new(pieces, takes);
-        let (_, end) = talk(&mut stream);
+        let end = talk(&mut stream, &Limits::DEFAULT, &stop());
         prop_assert_eq!((stream.output, end), ended(&text));
     }
 }

@@ -1,48 +1,46 @@
-//! Servers on TCP as the service workloads need them: threads that read, threads that answer, and
-//! bounds.
+//! A server on TCP as the service workloads need it: one loop accepts connections, one serves each.
 //!
-//! A thread of its own, the *reader*, owns the listener and waits for all connections at once
-//! (`reader.rs`). The reader hands each complete request to a *handler* (`handlers.rs`): a job of
-//! the pool, one of some threads behind a queue (`crate::queue`), or the reader itself. A handler
-//! answers one request and never waits for a client, so slow clients cannot use up the threads of a
-//! pool. The reader sends the bytes that a client does not take at once. The reader does not wait
-//! for handlers either (`turns.rs`). Only the arrangements that say so (`Unit::Connections`,
-//! `Handlers::ThreadPerConnection`) keep a handler on one connection until it ends, as the studies
-//! did.
-//!
-//! A connection is a small state machine that knows neither threads nor sockets
-//! (`conversation.rs`), the same in all arrangements.
+//! A thread waits for each client, so a slow client keeps no worker of a pool: the thread reads a
+//! request, has it answered, and sends the answer. `server.rs` says where answers are worked out.
+//! A client beyond the limit of connections waits in the kernel's queue. Both loops ([`accept`] and
+//! `conversation.rs`) also run on user-level threads: `crate::file_server`.
 
+mod beside;
 mod conversation;
 #[cfg(test)]
 mod conversation_tests;
-mod counts;
-mod guests;
-mod handlers;
-mod reader;
+mod queue;
 mod server;
-mod signal;
-mod turns;
 
-pub(crate) use counts::Counts;
-pub(crate) use guests::{LOOPBACK, serve_guests};
-pub(crate) use handlers::{Handlers, Queue, Unit};
-pub(crate) use server::Server;
-pub(crate) use signal::Stopper;
+pub(crate) use beside::serve_beside;
+pub(crate) use conversation::{Output, Stream, TICK, converse};
+pub(crate) use queue::Kind as Queue;
+pub(crate) use server::{Handlers, Server, Stop, Unit, accept};
 
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
-/// The protocol of a connection, and the answers to its requests.
-pub(crate) trait Service: Sync {
+/// A free port of this host only.
+pub(crate) const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+/// The requests of a connection.
+pub(crate) trait Protocol {
     /// One request, complete and independent of the bytes that it came in.
     type Request: Send;
-
-    /// The outcome of a request.
-    type Outcome;
 
     /// Parses the beginning of `input`, the unanswered bytes of a connection. A prefix of `input`
     /// must give the same result, or [`Parsed::Incomplete`].
     fn parse(&self, input: &[u8]) -> Parsed<Self::Request>;
+
+    /// The answer to a client that began a request and does not get it answered.
+    fn turn_away(&self, why: TurnedAway) -> Vec<u8>;
+}
+
+/// The answers to requests.
+pub(crate) trait Service: Protocol + Sync {
+    /// The outcome of a request.
+    type Outcome: Send;
 
     /// Does what is asked for and appends the answer to `output`. `is_last`: the server is about to
     /// close the connection, and the answer should say so.
@@ -53,13 +51,10 @@ pub(crate) trait Service: Sync {
         output: &mut Vec<u8>,
     ) -> (Self::Outcome, Then);
 
-    /// The answer to a client that is turned away without having asked for anything.
-    fn turn_away(&self, why: TurnedAway) -> Vec<u8>;
-
-    /// A request was answered, and the answer given to the kernel; `handler` counts from 0.
+    /// A request was answered, and the answer given to the kernel. Connections count from 0.
     fn answered(
         &self,
-        handler: usize,
+        connection: usize,
         request: &Self::Request,
         outcome: Self::Outcome,
         times: Times,
@@ -100,8 +95,6 @@ pub(crate) enum Then {
 /// Why a client is turned away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TurnedAway {
-    /// As many connections as may be are open.
-    Full,
     /// It began a request and did not end it in time.
     TooSlow,
     /// It had not ended a request when the server was stopped.
@@ -111,19 +104,19 @@ pub(crate) enum TurnedAway {
 /// When things happened to a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Times {
-    /// The whole request had been read; for the first one of a handler's own connection, so much
-    /// earlier as that connection waited for a handler.
+    /// The whole request had been read; for the first one of a connection that waited for a
+    /// handler, so much earlier.
     pub(crate) arrived: Instant,
     /// A handler began with it.
     pub(crate) begun: Instant,
-    /// The answer had been written, or given to the reader to be written as the client takes it.
+    /// The answer had been written.
     pub(crate) ended: Instant,
 }
 
 /// The resources that one client, or all, may use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Open connections; more are turned away.
+    /// Open connections.
     pub(crate) connections: usize,
     /// From the first byte of a request to its last, and for a client to take an answer.
     pub(crate) request: Duration,
@@ -141,9 +134,43 @@ impl Limits {
         idle: Duration::from_mins(1),
         farewell: Duration::from_millis(500),
     };
+}
 
-    /// How often deadlines are looked at: so often that none is missed by more than half.
-    fn between_looks(&self) -> Duration {
-        self.request.min(self.idle).min(self.farewell) / 2
+/// How a connection ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// Between two requests, or after an answer that was the last.
+    Good,
+    /// The client got the answer that it asked for nonsense.
+    Malformed,
+    /// The client took too long.
+    TooSlow,
+    /// The client left within a request or did not take its answer.
+    Vanished,
+}
+
+/// The counts of a server's connections, by [`End`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts([u64; 4]);
+
+impl Counts {
+    pub(crate) fn count(&mut self, end: End) {
+        self.0[end as usize] += 1;
+    }
+
+    pub(crate) fn good(&self) -> u64 {
+        self.0[End::Good as usize]
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [good, malformed, too_slow, vanished] = self.0;
+        let all: u64 = self.0.iter().sum();
+        write!(
+            formatter,
+            "{all} connections: {good} good, {malformed} malformed, {too_slow} too slow, \
+             {vanished} vanished"
+        )
     }
 }

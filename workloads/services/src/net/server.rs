@@ -1,23 +1,116 @@
-//! A server that can be started and stopped.
+//! A server that can be started and stopped, and the threads that answer its requests.
 
-use std::io;
-use std::net::SocketAddr;
-use std::sync::Arc;
+use std::io::{self, ErrorKind};
+use std::mem;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread::{self, Builder};
+use std::time::{Duration, Instant};
 
-use mio::net::TcpListener;
-use mio::{Interest, Poll, Waker};
+use crossbeam_channel::{Receiver, Sender, bounded};
+use rayon::ThreadPool;
 
-use super::counts::Counts;
-use super::handlers::{self, Handlers, Unit};
-use super::reader::Reader;
-use super::signal::{LISTENER, Signal, Stopper, WOKEN};
-use super::{Limits, Service};
+use super::conversation::{Stream, TICK, converse};
+use super::queue::{Kind, Queue};
+use super::{Counts, Limits, Service, Then, Times};
 
-/// Bound to an address, not yet serving.
+/// The pause after the kernel could not accept a connection, or give a thread for it; a guess.
+const AFTER_TROUBLE: Duration = Duration::from_millis(10);
+
+/// The tick of a connection that gets a handler when the server has been stopped: many may have
+/// waited for one.
+const LAST_TICK: Duration = Duration::from_millis(1);
+
+/// The handlers of a server's requests.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Handlers<'a> {
+    /// The thread of a connection answers by itself.
+    Connection,
+    /// Jobs of this pool.
+    Pool(&'a ThreadPool, Unit),
+    /// So many threads behind a queue.
+    Threads(usize, Kind, Unit),
+}
+
+/// The amount that a handler takes at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// One request, whose connection's thread waits for the answer.
+    Requests,
+    /// A connection, until it ends.
+    Connections,
+}
+
+/// Ends a server, from any thread.
+#[derive(Clone)]
+pub(crate) struct Stop {
+    /// When it was asked to end.
+    asked: Arc<OnceLock<Instant>>,
+    /// The listener as a socket that can be shut.
+    listener: Arc<TcpStream>,
+}
+
+impl Stop {
+    /// Ends a server that listens there.
+    ///
+    /// # Errors
+    /// If the kernel has no more descriptors.
+    pub(crate) fn new(listener: &TcpListener) -> io::Result<Self> {
+        let socket = OwnedFd::from(listener.try_clone()?);
+        Ok(Self {
+            asked: Arc::default(),
+            listener: Arc::new(socket.into()),
+        })
+    }
+
+    /// Lets no client in any more. Requests that have arrived are answered; a client that is still
+    /// asking is sent away.
+    pub(crate) fn stop(&self) {
+        // The first call counts.
+        let _ = self.asked.set(Instant::now());
+        // Ends the `accept` that waits for a client (Linux). It fails if that was done before.
+        let _ = self.listener.shutdown(Shutdown::Both);
+    }
+
+    pub(crate) fn asked(&self) -> Option<Instant> {
+        self.asked.get().copied()
+    }
+}
+
+/// Accepts connections until the server is stopped. `pause` waits for a client where the listener
+/// does not block, and so long after trouble. `hand` may fail for want of a thread: the client sees
+/// a closed connection.
+///
+/// # Errors
+/// Those of `pause`.
+pub(crate) fn accept(
+    listener: &TcpListener,
+    stop: &Stop,
+    mut pause: impl FnMut(Option<Duration>) -> io::Result<()>,
+    mut hand: impl FnMut(TcpStream) -> io::Result<()>,
+) -> io::Result<()> {
+    while stop.asked().is_none() {
+        let accepted = listener.accept();
+        if let Err(error) = accepted.and_then(|(stream, _)| hand(stream)) {
+            match error.kind() {
+                ErrorKind::WouldBlock => pause(None)?,
+                // The client went away before it was accepted.
+                ErrorKind::ConnectionAborted | ErrorKind::Interrupted => {}
+                // No descriptors, memory or threads left, most likely: another client must leave
+                // first.
+                _ if stop.asked().is_none() => pause(Some(AFTER_TROUBLE))?,
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Bound to an address.
 pub(crate) struct Server {
-    poll: Poll,
     listener: TcpListener,
-    signal: Arc<Signal>,
+    stop: Stop,
     limits: Limits,
 }
 
@@ -27,16 +120,10 @@ impl Server {
     /// # Errors
     /// If the address cannot be had, for example because another process has it.
     pub(crate) fn bind(address: SocketAddr, limits: Limits) -> io::Result<Self> {
-        let poll = Poll::new()?;
-        let mut listener = TcpListener::bind(address)?;
-        poll.registry()
-            .register(&mut listener, LISTENER, Interest::READABLE)?;
-        let waker = Waker::new(poll.registry(), WOKEN)?;
-        let signal = Arc::new(Signal::new(waker));
+        let listener = TcpListener::bind(address)?;
         Ok(Self {
-            poll,
+            stop: Stop::new(&listener)?,
             listener,
-            signal,
             limits,
         })
     }
@@ -49,29 +136,234 @@ impl Server {
         self.listener.local_addr()
     }
 
-    /// Ends it, from another thread, once it runs or before.
-    pub(crate) fn stopper(&self) -> Stopper {
-        Stopper(Arc::clone(&self.signal))
+    /// Ends it once it runs, or before.
+    pub(crate) fn stopper(&self) -> Stop {
+        self.stop.clone()
     }
 
-    /// Serves until it is stopped and the last request is answered. The calling thread is the
-    /// reader.
+    /// Serves until it is stopped and the last request is answered.
     ///
     /// # Errors
-    /// If the kernel gives no more threads or events.
+    /// If the kernel gives no threads for handlers.
     pub(crate) fn run<S: Service>(
-        self,
+        &self,
         service: &S,
         handlers: Handlers<'_>,
-        unit: Unit,
     ) -> io::Result<Counts> {
-        let Self {
-            poll,
-            listener,
-            signal,
+        let desk = &Desk {
+            server: self,
+            service,
+            counts: Mutex::default(),
+            room: bounded(self.limits.connections),
+        };
+        match handlers {
+            Handlers::Connection => desk.with_threads(&|request, last| desk.answer(request, last)),
+            Handlers::Pool(pool, Unit::Requests) => {
+                desk.with_threads(&|request, last| pool.install(|| desk.answer(request, last)))
+            }
+            // Jobs are counted by the scope, which ends when the last one has.
+            Handlers::Pool(pool, Unit::Connections) => pool.in_place_scope(|scope| {
+                desk.accept(|connection| {
+                    scope.spawn(move |_| desk.attend_here(&connection));
+                    Ok(())
+                })
+            }),
+            Handlers::Threads(count, kind, unit) => {
+                let queue = Queue::new(kind);
+                behind(&queue, count, || match unit {
+                    Unit::Connections => desk.accept(|connection| {
+                        queue.push(Some(Box::new(move || desk.attend_here(&connection))));
+                        Ok(())
+                    }),
+                    Unit::Requests => desk.with_threads(&|request, last| {
+                        let (reply, answer) = bounded(1);
+                        let work = move || drop(reply.send(desk.answer(request, last)));
+                        queue.push(Some(Box::new(work)));
+                        answer.recv().expect("a handler answers each request")
+                    }),
+                })
+            }
+        }?;
+        let counts = *lock(&desk.counts);
+        Ok(counts)
+    }
+}
+
+/// Something for a handler to do; `None` ends it.
+type Task<'a> = Option<Box<dyn FnOnce() + Send + 'a>>;
+
+/// `count` threads behind `queue` while `serve` runs.
+fn behind<'a>(
+    queue: &Queue<Task<'a>>,
+    count: usize,
+    serve: impl FnOnce() -> io::Result<()>,
+) -> io::Result<()> {
+    thread::scope(|scope| {
+        let work = || {
+            while let Some(task) = queue.pop() {
+                task();
+            }
+        };
+        let start = |number| {
+            Builder::new()
+                .name(format!("handler-{number}"))
+                .spawn_scoped(scope, work)
+        };
+        let mut handlers = Vec::new();
+        let started = (0..count).try_for_each(|number| {
+            handlers.push(start(number)?);
+            Ok(())
+        });
+        let result = started.and_then(|()| serve());
+        // Also if not all could be started, or those that were would wait for ever.
+        handlers.iter().for_each(|_| queue.push(None));
+        handlers.iter().for_each(|it| it.thread().unpark());
+        result
+    })
+}
+
+/// The state that all threads of a server share.
+struct Desk<'a, S> {
+    server: &'a Server,
+    service: &'a S,
+    counts: Mutex<Counts>,
+    /// Has something for each open connection, and is full when no more may be open.
+    room: (Sender<()>, Receiver<()>),
+}
+
+struct Connection {
+    number: usize,
+    stream: TcpStream,
+    accepted: Instant,
+}
+
+/// A request that was answered.
+struct Answered<S: Service> {
+    request: S::Request,
+    answer: Vec<u8>,
+    outcome: S::Outcome,
+    then: Then,
+    begun: Instant,
+}
+
+/// A thread that panicked left whole counts.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<S: Service> Desk<'_, S> {
+    /// Hands on each connection as soon as there is room for it.
+    fn accept(&self, mut hand: impl FnMut(Connection) -> io::Result<()>) -> io::Result<()> {
+        let Server { listener, stop, .. } = self.server;
+        let (take, give_back) = &self.room;
+        let mut number = 0;
+        let pause = |trouble: Option<Duration>| {
+            thread::sleep(trouble.unwrap_or(AFTER_TROUBLE));
+            Ok(())
+        };
+        accept(listener, stop, pause, |stream| {
+            // Waits; a connection that ends makes room.
+            take.send(()).expect("the receiver is beside it");
+            let connection = Connection {
+                number,
+                stream,
+                accepted: Instant::now(),
+            };
+            number += 1;
+            hand(connection).inspect_err(|_| {
+                let _ = give_back.try_recv();
+            })
+        })
+    }
+
+    /// A thread for each connection, which has requests answered by `answer`.
+    fn with_threads<A>(&self, answer: &A) -> io::Result<()>
+    where
+        A: Fn(S::Request, bool) -> Answered<S> + Sync,
+    {
+        thread::scope(|scope| {
+            self.accept(|connection| {
+                Builder::new()
+                    .name(format!("client-{}", connection.number))
+                    .spawn_scoped(scope, move || {
+                        self.attend(&connection, Duration::ZERO, answer);
+                    })
+                    .map(drop)
+            })
+        })
+    }
+
+    /// Serves a connection on this thread, for which the connection has waited since it was
+    /// accepted. The first request is charged with that.
+    fn attend_here(&self, connection: &Connection) {
+        let waited = connection.accepted.elapsed();
+        self.attend(connection, waited, &|request, is_last| {
+            self.answer(request, is_last)
+        });
+    }
+
+    fn attend(
+        &self,
+        connection: &Connection,
+        mut waited: Duration,
+        answer: &impl Fn(S::Request, bool) -> Answered<S>,
+    ) {
+        let Server { limits, stop, .. } = self.server;
+        let mut stream = &connection.stream;
+        let is_stopping = stop.asked().is_some();
+        let tick = Some(if is_stopping { LAST_TICK } else { TICK });
+        // Only a tick of zero is refused. An answer is one write: waiting for more would delay it.
+        let _ = stream.set_nodelay(true);
+        let _ = stream.set_read_timeout(tick);
+        let _ = stream.set_write_timeout(tick);
+        let end = converse(
+            &mut stream,
+            self.service,
             limits,
-        } = self;
-        let reader = Reader::new(poll, listener, unit);
-        handlers::run(reader, service, &signal, limits, handlers)
+            stop,
+            |request, is_last, output| {
+                let now = Instant::now();
+                let arrived = now.checked_sub(mem::take(&mut waited)).unwrap_or(now);
+                let Answered {
+                    request,
+                    answer,
+                    outcome,
+                    then,
+                    begun,
+                } = answer(request, is_last);
+                let sent = output.send(&answer);
+                let ended = Instant::now();
+                let times = Times {
+                    arrived,
+                    begun,
+                    ended,
+                };
+                self.service
+                    .answered(connection.number, &request, outcome, times);
+                sent.map(|()| then)
+            },
+        );
+        lock(&self.counts).count(end);
+        let _ = self.room.1.try_recv();
+    }
+
+    fn answer(&self, request: S::Request, is_last: bool) -> Answered<S> {
+        let begun = Instant::now();
+        let mut answer = Vec::new();
+        let (outcome, then) = self.service.answer(&request, is_last, &mut answer);
+        Answered {
+            request,
+            answer,
+            outcome,
+            then,
+            begun,
+        }
+    }
+}
+
+impl Stream for &TcpStream {
+    fn finish(&mut self) {
+        // Refused if the client is gone already, which the next read tells as well.
+        let _ = self.shutdown(Shutdown::Write);
     }
 }

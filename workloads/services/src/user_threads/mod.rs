@@ -8,13 +8,13 @@
 mod condvar;
 mod files;
 mod mutex;
+#[cfg(feature = "cli")]
 mod sockets;
 mod spin;
 #[cfg(test)]
 mod tests;
-mod waits;
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::rc::Rc;
@@ -22,13 +22,14 @@ use std::time::{Duration, Instant};
 
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
+use workloads::kinds::pacing::chain;
 
 pub use condvar::Condvar;
 pub use files::{Direction, Files};
 pub use mutex::{Mutex, MutexGuard};
-pub use sockets::Sockets;
+#[cfg(feature = "cli")]
+pub(crate) use sockets::UserSocket;
 pub use spin::{SpinGuard, SpinLock};
-pub use waits::Known;
 
 /// Size of each stack. The kernel gives memory only to pages that are touched, so what counts is
 /// that a panic's report fits.
@@ -70,7 +71,8 @@ struct Shared {
     files: RefCell<Option<Files>>,
     /// The outcomes of transfers whose threads have not gone on yet.
     outcomes: RefCell<BTreeMap<usize, files::Outcome>>,
-    sockets: OnceCell<Sockets>,
+    #[cfg(feature = "cli")]
+    waiters: RefCell<Vec<sockets::Waiter>>,
     /// Spawned by threads, not yet added.
     newcomers: RefCell<Vec<(DefaultStack, Body)>>,
     /// How often a thread was switched to.
@@ -106,7 +108,8 @@ impl UserThreads {
             preemptions: Cell::new(0),
             files: RefCell::new(None),
             outcomes: RefCell::default(),
-            sockets: OnceCell::new(),
+            #[cfg(feature = "cli")]
+            waiters: RefCell::default(),
             newcomers: RefCell::default(),
             switches: Cell::new(0),
         };
@@ -125,17 +128,6 @@ impl UserThreads {
     /// Takes the files that [`UserThreads::set_files`] was given.
     pub fn take_files(&mut self) -> Option<Files> {
         self.shared.files.borrow_mut().take()
-    }
-
-    /// Lets threads wait for sockets: [`Current::know`].
-    ///
-    /// # Panics
-    /// If they could already.
-    pub fn set_sockets(&mut self, sockets: Sockets) {
-        assert!(
-            self.shared.sockets.set(sockets).is_ok(),
-            "sockets are given once"
-        );
     }
 
     /// Adds a thread, last in the queue. It begins when [`UserThreads::run`] gets to it.
@@ -245,25 +237,15 @@ impl Shared {
 
     /// Wakes every thread whose socket may be ready; waits for one if no thread can go on.
     fn wake_for_sockets(&self) {
-        let Some(sockets) = self.sockets.get() else {
-            return;
-        };
-        while !sockets.are_idle() {
+        #[cfg(feature = "cli")]
+        while !self.waiters.borrow().is_empty() {
             let may_wait = self.ready.borrow().is_empty();
-            sockets
-                .ready(may_wait)
-                .into_iter()
-                .for_each(|number| self.wake(number));
+            let ready = sockets::take_ready(&mut self.waiters.borrow_mut(), may_wait);
+            ready.into_iter().for_each(|number| self.wake(number));
             if !self.ready.borrow().is_empty() {
                 break;
             }
         }
-    }
-
-    /// # Panics
-    /// If there are none.
-    fn sockets(&self) -> &Sockets {
-        self.sockets.get().expect("the threads were given sockets")
     }
 
     fn wake(&self, number: usize) {
@@ -316,4 +298,21 @@ impl Current<'_> {
     fn wake(&self, number: usize) {
         self.shared.wake(number);
     }
+}
+
+/// Steps between two safepoints, under a microsecond: reading the clock then takes some 3 % of the
+/// time.
+const STEPS_BETWEEN_SAFEPOINTS: u64 = 256;
+
+/// The same steps as [`chain`], now and then with a safepoint.
+pub(crate) fn chain_with_safepoints(me: &Current<'_>, seed: u64, steps: u64) -> u64 {
+    let mut word = seed;
+    let mut left = steps;
+    while left > 0 {
+        let now = left.min(STEPS_BETWEEN_SAFEPOINTS);
+        word = chain(word, now);
+        left -= now;
+        me.safepoint();
+    }
+    word
 }

@@ -1,106 +1,129 @@
 //! Waiting for sockets while other user threads go on.
 //!
 //! Sockets do not block; a thread that finds one not ready waits here until the kernel says that it
-//! may be. A notice can be about something past, so a woken thread tries again.
+//! may be, or a tick has passed.
 
-use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
-use std::io::{self, ErrorKind};
-use std::sync::Arc;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::AsFd;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use mio::event::Source;
-use mio::{Events, Interest, Poll, Token, Waker};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-/// The token of the waker; sockets begin after it.
-const WAKER: Token = Token(0);
+use super::Current;
+use crate::net::{Stream, TICK};
 
-/// Readiness notices that are taken at a time. More come with the next poll.
-const EVENTS: usize = 256;
-
-/// Sockets that threads wait for.
-pub struct Sockets {
-    poll: RefCell<Poll>,
-    events: RefCell<Events>,
-    next_token: Cell<usize>,
-    /// By token: the thread that waits, and until when.
-    waiting: RefCell<BTreeMap<usize, (usize, Option<Instant>)>>,
+/// A thread that waits for a socket.
+pub(super) struct Waiter {
+    thread: usize,
+    socket: Rc<dyn AsFd>,
+    flags: PollFlags,
+    due: Instant,
 }
 
-impl Sockets {
-    /// No sockets yet. The waker, used from wherever, wakes every thread that waits for one.
-    ///
+/// Takes out the threads whose sockets may be ready or whose time is up; waits for the first of
+/// them if `may_wait`.
+///
+/// # Panics
+/// If the kernel refuses to say.
+pub(super) fn take_ready(waiters: &mut Vec<Waiter>, may_wait: bool) -> Vec<usize> {
+    let Some(first_due) = waiters.iter().map(|it| it.due).min() else {
+        return Vec::new();
+    };
+    let left = first_due.saturating_duration_since(Instant::now());
+    // Rounded up, or the last part of a millisecond would be spun through.
+    let left = left.as_micros().div_ceil(1000);
+    let timeout = if may_wait {
+        PollTimeout::try_from(left).expect("ticks are short")
+    } else {
+        PollTimeout::ZERO
+    };
+    let mut asked: Vec<PollFd<'_>> = waiters
+        .iter()
+        .map(|it| PollFd::new(it.socket.as_fd(), it.flags))
+        .collect();
+    match poll(&mut asked, timeout) {
+        Err(Errno::EINTR) => return Vec::new(),
+        outcome => outcome.expect("a poll of our own"),
+    };
+    let now = Instant::now();
+    let is_ready: Vec<bool> = asked.iter().map(|it| it.any() == Some(true)).collect();
+    drop(asked);
+    let mut is_ready = is_ready.into_iter();
+    waiters
+        .extract_if(.., |it| is_ready.next() == Some(true) || it.due <= now)
+        .map(|it| it.thread)
+        .collect()
+}
+
+impl Current<'_> {
+    /// Waits until the socket may be ready for these, but no longer than `limit`.
+    pub(crate) fn wait_for(&self, socket: Rc<dyn AsFd>, flags: PollFlags, limit: Duration) {
+        self.shared.waiters.borrow_mut().push(Waiter {
+            thread: self.number,
+            socket,
+            flags,
+            due: Instant::now() + limit,
+        });
+        self.block();
+    }
+}
+
+/// A connection for whose client a user thread waits.
+pub(crate) struct UserSocket<'a> {
+    me: &'a Current<'a>,
+    socket: Rc<TcpStream>,
+}
+
+impl<'a> UserSocket<'a> {
     /// # Errors
-    /// If the kernel has no more descriptors.
-    pub fn new() -> io::Result<(Self, Arc<Waker>)> {
-        let poll = Poll::new()?;
-        let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
-        let sockets = Self {
-            poll: RefCell::new(poll),
-            events: RefCell::new(Events::with_capacity(EVENTS)),
-            next_token: Cell::new(WAKER.0 + 1),
-            waiting: RefCell::default(),
-        };
-        Ok((sockets, waker))
+    /// If the socket cannot be made not to block.
+    pub(crate) fn new(me: &'a Current<'a>, socket: TcpStream) -> io::Result<Self> {
+        socket.set_nonblocking(true)?;
+        Ok(Self {
+            me,
+            socket: Rc::new(socket),
+        })
     }
 
-    /// Makes a socket known; returns its token.
-    pub(super) fn register(&self, socket: &mut impl Source) -> io::Result<usize> {
-        let token = self.next_token.replace(self.next_token.get() + 1);
-        let interest = Interest::READABLE | Interest::WRITABLE;
-        self.poll
-            .borrow()
-            .registry()
-            .register(socket, Token(token), interest)?;
-        Ok(token)
-    }
-
-    /// Remembers that `thread` waits for the socket of this token.
-    pub(super) fn wake_when_ready(&self, token: usize, thread: usize, deadline: Option<Instant>) {
-        self.waiting.borrow_mut().insert(token, (thread, deadline));
-    }
-
-    pub(super) fn are_idle(&self) -> bool {
-        self.waiting.borrow().is_empty()
-    }
-
-    /// The threads that can go on: their sockets may be ready, their time is up, or all were woken.
-    /// Waits for the first of them if `may_wait`.
-    ///
-    /// # Panics
-    /// If the kernel refuses to say.
-    pub(super) fn ready(&self, may_wait: bool) -> Vec<usize> {
-        let first_deadline = self
-            .waiting
-            .borrow()
-            .values()
-            .filter_map(|(_, deadline)| *deadline)
-            .min();
-        let left = first_deadline.map(|it| it.saturating_duration_since(Instant::now()));
-        let timeout = if may_wait { left } else { Some(Duration::ZERO) };
-        let events = &mut *self.events.borrow_mut();
-        match self.poll.borrow_mut().poll(events, timeout) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => return Vec::new(),
-            outcome => outcome.expect("a poll of our own"),
+    /// Tries, waits for a tick at most, and tries once more.
+    fn twice<T>(
+        &self,
+        flags: PollFlags,
+        mut operation: impl FnMut(&TcpStream) -> io::Result<T>,
+    ) -> io::Result<T> {
+        match operation(&self.socket) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                let socket: Rc<TcpStream> = Rc::clone(&self.socket);
+                self.me.wait_for(socket, flags, TICK);
+                operation(&self.socket)
+            }
+            outcome => outcome,
         }
-        let mut waiting = self.waiting.borrow_mut();
-        let mut ready = Vec::new();
-        if events.iter().any(|event| event.token() == WAKER) {
-            ready.extend(std::mem::take(&mut *waiting).into_values());
-        }
-        ready.extend(
-            events
-                .iter()
-                .filter_map(|event| waiting.remove(&event.token().0)),
-        );
-        let now = Instant::now();
-        let is_over = |deadline: Option<Instant>| deadline.is_some_and(|it| it <= now);
-        let expired: Vec<usize> = waiting
-            .iter()
-            .filter(|(_, it)| is_over(it.1))
-            .map(|(token, _)| *token)
-            .collect();
-        ready.extend(expired.iter().filter_map(|token| waiting.remove(token)));
-        ready.into_iter().map(|(thread, _)| thread).collect()
+    }
+}
+
+impl Read for UserSocket<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.twice(PollFlags::POLLIN, |mut socket| socket.read(buffer))
+    }
+}
+
+impl Write for UserSocket<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.twice(PollFlags::POLLOUT, |mut socket| socket.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Stream for UserSocket<'_> {
+    fn finish(&mut self) {
+        // Refused if the client is gone already, which the next read tells as well.
+        let _ = self.socket.shutdown(Shutdown::Write);
     }
 }

@@ -366,19 +366,22 @@ fn threads_that_threads_spawn_run_to_their_end_however_many_and_take_over_their_
     assert!(threads.vacant.capacity() < 100, "numbers are used again");
 }
 
+#[cfg(feature = "cli")]
 #[test]
 fn a_thread_that_waits_for_a_socket_goes_on_although_another_never_waits() {
-    let mut threads = UserThreads::new(FOREVER);
-    threads.set_sockets(Sockets::new().unwrap().0);
-    let listener = mio::net::TcpListener::bind(([127, 0, 0, 1], 0).into()).unwrap();
-    let _client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    use std::net::{TcpListener, TcpStream};
+
+    use nix::poll::PollFlags;
+
+    let listener = Rc::new(TcpListener::bind(crate::net::LOOPBACK).unwrap());
+    let _client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let has_accepted = Rc::new(Cell::new(false));
     let accepted = Rc::clone(&has_accepted);
+    let mut threads = UserThreads::new(FOREVER);
     threads
         .spawn(move |me| {
-            let mut listener = me.know(listener).unwrap();
-            me.wait_for(&listener, None).unwrap();
-            listener.get_mut().accept().unwrap();
+            me.wait_for(listener.clone(), PollFlags::POLLIN, FOREVER / 2);
+            listener.accept().unwrap();
             accepted.set(true);
         })
         .unwrap();

@@ -54,7 +54,19 @@ impl Drop for Server {
 
 impl Server {
     pub(crate) fn start(service: &str, arguments: &[&str]) -> Self {
-        let mut child = program()
+        Self::start_by(program(), service, arguments)
+    }
+
+    /// With so many descriptors at most.
+    pub(crate) fn start_with_descriptors(limit: u32, service: &str, arguments: &[&str]) -> Self {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("ulimit -n {limit}; exec \"$0\" \"$@\"")]);
+        shell.arg(env!("CARGO_BIN_EXE_service"));
+        Self::start_by(shell, service, arguments)
+    }
+
+    fn start_by(mut program: Command, service: &str, arguments: &[&str]) -> Self {
+        let mut child = program
             .args(["serve", service])
             .args(arguments)
             .stdout(Stdio::piped())
@@ -67,7 +79,10 @@ impl Server {
         Self {
             child,
             out,
-            address: address.trim().to_owned(),
+            address: address
+                .trim_start_matches("http://")
+                .trim_end_matches(['/', '\n'])
+                .to_owned(),
         }
     }
 

@@ -2,24 +2,19 @@
 
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::{self, JoinHandle};
 
-use super::transfer::{Backend, Direction, Done, Outcome, Transfer};
-use crate::queue::{LockFree, TaskQueue};
+use crossbeam_channel::{Receiver, Sender, TryRecvError, unbounded};
+
+use super::{Backend, Direction, Done, Outcome, Transfer};
 
 /// More helpers than this do not make a disk faster. A guess.
 const MOST_HELPERS: usize = 16;
 
-/// Transfers that helpers wait for, each with the number of its user thread. A channel of the
-/// standard library has one receiver: under a lock for many of them, each transfer would wake two
-/// helpers.
-type Inbox = LockFree<(usize, Transfer)>;
-
-/// Threads that wait for transfers to make.
+/// Threads that wait for transfers to make, each with the number of its user thread.
 pub(super) struct Helpers {
-    to_do: Arc<Inbox>,
+    /// `None` only while it is being dropped, which ends the helpers.
+    to_do: Option<Sender<(usize, Transfer)>>,
     done: Receiver<Done>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -27,24 +22,24 @@ pub(super) struct Helpers {
 impl Helpers {
     /// One for each of the `transfers` that may be under way at a time, within reason.
     pub(super) fn start(transfers: usize) -> Self {
-        let to_do = Arc::new(Inbox::new(None));
-        let (outbox, done) = channel();
+        let (to_do, inbox) = unbounded();
+        let (outbox, done) = unbounded();
         let threads = (0..transfers.clamp(1, MOST_HELPERS))
             .map(|_| {
-                let (inbox, outbox) = (Arc::clone(&to_do), outbox.clone());
+                let (inbox, outbox) = (inbox.clone(), outbox.clone());
                 thread::spawn(move || help(&inbox, &outbox))
             })
             .collect();
         Self {
-            to_do,
+            to_do: Some(to_do),
             done,
             threads,
         }
     }
 }
 
-fn help(inbox: &Inbox, outbox: &Sender<Done>) {
-    while let Some((thread, mut transfer)) = inbox.pop() {
+fn help(inbox: &Receiver<(usize, Transfer)>, outbox: &Sender<Done>) {
+    for (thread, mut transfer) in inbox {
         let Transfer {
             direction,
             file,
@@ -67,12 +62,11 @@ fn help(inbox: &Inbox, outbox: &Sender<Done>) {
 
 impl Backend for Helpers {
     fn submit(&mut self, thread: usize, transfer: Transfer) -> io::Result<()> {
-        self.to_do.push((thread, transfer));
-        Ok(())
+        let to_do = self.to_do.as_ref().expect("there until it is dropped");
+        to_do.send((thread, transfer)).map_err(|_| gone())
     }
 
     fn next_done(&mut self, may_wait: bool) -> io::Result<Option<Done>> {
-        let gone = || io::Error::other("all helper threads have ended");
         if may_wait {
             return self.done.recv().map(Some).map_err(|_| gone());
         }
@@ -84,9 +78,13 @@ impl Backend for Helpers {
     }
 }
 
+fn gone() -> io::Error {
+    io::Error::other("all helper threads have ended")
+}
+
 impl Drop for Helpers {
     fn drop(&mut self) {
-        self.to_do.close();
+        self.to_do = None;
         for thread in self.threads.drain(..) {
             // A helper that panicked has said so already.
             let _ = thread.join();

@@ -1,0 +1,142 @@
+//! The queues of the study before handlers that wait for tasks, first in, first out.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, Sender, unbounded};
+
+/// The queue before threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A list behind a lock, and a condition on which threads wait.
+    Regular,
+    /// Segments of atomic slots; a thread that finds them empty sleeps until a task comes.
+    LockFree,
+    /// The same, but a thread that finds them empty looks again after this time, or when it is
+    /// unparked: the mistake of a study.
+    LockFreeLookingEvery(Duration),
+}
+
+/// Not bounded: each client has one task at a time, and clients are bounded.
+pub(super) enum Queue<T> {
+    Regular(Mutex<VecDeque<T>>, Condvar),
+    LockFree {
+        last: Sender<T>,
+        first: Receiver<T>,
+        nap: Option<Duration>,
+    },
+}
+
+impl<T> Queue<T> {
+    pub(super) fn new(kind: Kind) -> Self {
+        let lock_free = |nap| {
+            let (last, first) = unbounded();
+            Self::LockFree { last, first, nap }
+        };
+        match kind {
+            Kind::Regular => Self::Regular(Mutex::default(), Condvar::new()),
+            Kind::LockFree => lock_free(None),
+            Kind::LockFreeLookingEvery(nap) => lock_free(Some(nap)),
+        }
+    }
+
+    pub(super) fn push(&self, task: T) {
+        match self {
+            Self::Regular(list, added) => {
+                lock(list).push_back(task);
+                added.notify_one();
+            }
+            Self::LockFree { last, .. } => last.send(task).ok().expect("its receiver is here"),
+        }
+    }
+
+    /// Takes the first task, and waits for it.
+    pub(super) fn pop(&self) -> T {
+        match self {
+            Self::Regular(list, added) => added
+                .wait_while(lock(list), |list| list.is_empty())
+                .unwrap_or_else(PoisonError::into_inner)
+                .pop_front()
+                .expect("it was waited for"),
+            Self::LockFree {
+                first, nap: None, ..
+            } => first.recv().expect("its sender is here"),
+            Self::LockFree {
+                first,
+                nap: Some(nap),
+                ..
+            } => loop {
+                if let Ok(task) = first.try_recv() {
+                    return task;
+                }
+                thread::park_timeout(*nap);
+            },
+        }
+    }
+}
+
+/// No code that can panic runs under it.
+fn lock<T>(list: &Mutex<VecDeque<T>>) -> MutexGuard<'_, VecDeque<T>> {
+    list.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    use super::*;
+
+    const KINDS: [Kind; 3] = [
+        Kind::Regular,
+        Kind::LockFree,
+        Kind::LockFreeLookingEvery(Duration::from_micros(50)),
+    ];
+
+    /// Each of some takers ends with the `None` that is meant for it.
+    #[test]
+    fn many_on_both_sides_take_every_task_exactly_once_and_in_order() {
+        const EACH: usize = 2_000;
+        for kind in KINDS {
+            let queue = &Queue::new(kind);
+            let taken: &Vec<AtomicUsize> = &(0..4 * EACH).map(|_| 0.into()).collect();
+            thread::scope(|scope| {
+                for _ in 0..3 {
+                    scope.spawn(move || {
+                        let mut before = [None; 4];
+                        while let Some(task) = queue.pop() {
+                            let task: usize = task;
+                            assert!(before[task / EACH].replace(task) < Some(task), "{kind:?}");
+                            taken[task].fetch_add(1, Relaxed);
+                        }
+                    });
+                }
+                thread::scope(|scope| {
+                    for first in (0..4).map(|number| number * EACH) {
+                        scope.spawn(move || {
+                            (first..first + EACH).for_each(|task| queue.push(Some(task)));
+                        });
+                    }
+                });
+                (0..3).for_each(|_| queue.push(None));
+            });
+            assert!(taken.iter().all(|it| it.load(Relaxed) == 1), "{kind:?}");
+        }
+    }
+
+    /// One task to and fro, so that the taker sleeps before nearly each: a lost wake-up is a hang.
+    #[test]
+    fn a_thread_that_waits_is_woken_for_each_single_task() {
+        for kind in KINDS {
+            let (there, back) = &(Queue::new(kind), Queue::new(kind));
+            thread::scope(|scope| {
+                scope.spawn(|| (0..500).for_each(|_| back.push(there.pop())));
+                for task in 0..500 {
+                    there.push(task);
+                    assert_eq!(back.pop(), task, "{kind:?}");
+                }
+            });
+        }
+    }
+}
