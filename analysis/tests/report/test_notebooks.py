@@ -89,7 +89,6 @@ def test_there_is_a_notebook_for_each_question() -> None:
         "02_noise",
         "03_counters",
         "04_sleep",
-        "05_packets",
         "06_frequency",
         "07_services",
         "08_simulated_machines",

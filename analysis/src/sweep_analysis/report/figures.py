@@ -10,7 +10,7 @@ from sweep_analysis.draw.figure import LISTED, Figure, labelled
 from sweep_analysis.draw.palette import LIGHT, Theme
 from sweep_analysis.draw.plots import ChartStyle
 from sweep_analysis.report import branch_figures, host_figures  # noqa: F401 - they enter their figures in the list
-from sweep_analysis.services.experiments import experiment_figure
+from sweep_analysis.services.results import experiment_figure
 from sweep_analysis.stats.analysis import Analysis
 
 

@@ -19,7 +19,7 @@ from sweep_analysis.report.figures import figures
 from sweep_analysis.report.page import render_page
 from sweep_analysis.say import tables
 from sweep_analysis.say.cautions import cautions
-from sweep_analysis.services.experiments import points_of
+from sweep_analysis.services.results import points_of
 from sweep_analysis.stats.analysis import FRAMES, Analysis, analyse
 
 SCALE = 2

@@ -1,7 +1,4 @@
-"""One experiment of an older study.
-
-Shows measured numbers beside published ones, or says which are missing.
-"""
+"""An experiment of an older study: measured numbers beside published ones, or that none were measured."""
 
 from __future__ import annotations
 
@@ -10,33 +7,34 @@ from dataclasses import dataclass
 import altair as alt
 import polars as pl
 
-from sweep_analysis.draw.palette import LIGHT
-from sweep_analysis.read.experiment import Experiment, experiment_named, newest_of
-from sweep_analysis.read.labels import HERE, PUBLISHED, count
+from sweep_analysis.draw.figure import Charts, Figure
+from sweep_analysis.read.experiment import ANSWERS, Experiment, experiment_named, newest_of
+from sweep_analysis.read.labels import HERE, count
 from sweep_analysis.read.load import Sweep
+from sweep_analysis.read.schema import PARALLEL
 from sweep_analysis.say import tables
-from sweep_analysis.say.answers import bullets
 from sweep_analysis.say.facts import host
-from sweep_analysis.services import document_findings, servers
-from sweep_analysis.services.experiments import FAMILIES, beside
-from sweep_analysis.services.packets import OVERHEAD_BY_WORDS
+from sweep_analysis.services.plot import charts
+from sweep_analysis.services.points import FIGURES, LOSS, beside, orders, points
 from sweep_analysis.stats.analysis import Analysis, analyse
 
-PACKETS = (
-    "packets-idle-lock-overhead",
-    "packets-speedup-uniform",
-    "packets-speedup-exponential",
-    "packets-awesome",
-)
-"""The packet study's experiments 1 to 4, as `experiments.toml` names them."""
+STUDIES = {
+    "packets-idle-lock-overhead": "packets, experiment 1",
+    "packets-speedup-uniform": "packets, experiment 2",
+    "packets-speedup-exponential": "packets, experiment 3",
+    "packets-awesome": "packets, experiment 4",
+    "kv-queues": "a key-value server, all tables",
+    "forum-grid": "a message board, all tables",
+    "locks-mutex-spin": "user-level threads, table 1",
+    "locks-many-contenders": "user-level threads, table 5",
+    "locks-beyond-quantum": "user-level threads, text at table 5",
+    "async-io-size": "user-level threads, table 3",
+    "async-io-work": "user-level threads, table 4",
+}
+"""What of a study each experiment repeats. The study of user-level threads has no table 2."""
 
-POOL, LOCK_FREE = "pool", "lock-free"
-"""Ways to hand packets on, as those experiments name them."""
-
-SAME, OTHER, UNTOLD = "the same", "another number", "cannot tell"
-"""How a published number compares with the interval measured in the same place."""
 MOST_WIDE = 0.2
-"""Widest interval of a speed-up, as a share of it, that confirms a number inside: ±10 %. A guess."""
+"""Widest interval, as a share of the number, that confirms a number inside: ±10 %. A guess."""
 MOST_POINTS = 5.0
 """The same for throughput lost, in percentage points: an interval from −127 to 24 holds whatever was printed."""
 
@@ -47,35 +45,23 @@ class Result:
 
     Attributes:
         experiment: as `experiments.toml` has it.
-        points: those of its `Family`; only published ones if there is no sweep.
-        cpus: CPUs of the host that measured; None if none did.
-        sentences: the sweep, its trials and its host, or that the measurement is missing.
-        sweep: the sweep that measured it; None if none did.
+        points: rows of `points.POINTS`; only published ones if there is no sweep.
+        told: the sweep, its trials and its host, or that the measurement is missing.
+        sweep: the name of the sweep that measured it; None if none did.
     """
 
     experiment: Experiment
     points: pl.DataFrame
-    cpus: int | None
-    sentences: list[str]
-    sweep: Sweep | None = None
-
-    def found(self) -> str:
-        """The results of an experiment of the documents, as Markdown."""
-        return bullets(
-            document_findings.found(self.experiment.name, self.points) or ["Nothing yet."]
-        )
+    told: str
+    sweep: str | None = None
 
     def charts(self) -> list[alt.VConcatChart]:
         """Measured above published; a chart with only one of the two shows that one."""
-        return list(
-            FAMILIES[self.experiment.figure]
-            .charts(self.points, self.experiment, self.cpus, LIGHT)
-            .values()
-        )
+        return list(charts(self.points, self.experiment.figure).values())
 
     def table(self) -> str:
         """Published numbers beside what was measured in the same place, as Markdown."""
-        met = beside(self.points, self.experiment.figure)
+        met = beside(self.points)
         if met.is_empty():
             return "No published number has a measured one beside it."
         return tables.markdown(tables.rounded(met))
@@ -88,118 +74,156 @@ def result_of(name: str) -> Result:
 
 def result(experiment: Experiment, sweep: Sweep | None) -> Result:
     """An experiment by `sweep`, or by what was published alone."""
-    family = FAMILIES[experiment.figure]
     if sweep is None:
-        return Result(experiment, family.published(experiment), None, [_not_measured(experiment)])
+        told = (
+            f"Not measured here yet: no sweep of {experiment.name} is committed, so below is only what was published. "
+            f"`cargo runner sweep --experiment {experiment.name}` measures it."
+        )
+        return Result(experiment, points(None, experiment), told)
     analysis = analyse(sweep)
-    points = family.points(analysis, experiment)
-    return Result(
-        experiment, points, analysis.cpus, _sentences(analysis, experiment, points), sweep
+    good = count(analysis.times.height, "good trial")
+    told = (
+        f"Sweep {sweep.path.name}: {good}, {analysis.failures.height} failed, on {host(analysis)}."
     )
+    return Result(experiment, points(analysis, experiment), told, sweep.path.name)
 
 
-def agreement(met: pl.DataFrame, figure: str) -> dict[str, int]:
-    """How many published numbers are the same here, how many are not, and how many are inconclusive.
+def numbers(met: pl.DataFrame, figure: str) -> tuple[int, int, int]:
+    """How many published numbers came again, how many did not, and how many are inconclusive.
 
-    The same: inside the interval, and that is narrow enough to exclude much else (`MOST_WIDE`). In:
-    rows of `beside`.
+    A number came again if it is inside the interval, and that is narrow enough to exclude much
+    else. In: rows of `beside`. Numbers without an interval are inconclusive.
     """
     width = pl.col("high") - pl.col("low")
-    narrow = width <= (
-        MOST_POINTS if figure == OVERHEAD_BY_WORDS else MOST_WIDE * pl.col("measured").abs()
-    )
+    most = MOST_POINTS if figure == LOSS else MOST_WIDE * pl.col("measured").abs()
     inside = pl.col("published").is_between(pl.col("low"), pl.col("high"))
-    told = met.select(
-        pl.when(~inside)
-        .then(pl.lit(OTHER))
-        .when(narrow)
-        .then(pl.lit(SAME))
-        .otherwise(pl.lit(UNTOLD))
-        .alias("told")
-    )["told"]
-    return {word: int((told == word).sum()) for word in (SAME, OTHER, UNTOLD)}
+    again = met.filter(inside, width <= most).height
+    other = met.filter(~inside).height
+    return again, other, met.height - again - other
 
 
-def packets(results: list[Result]) -> str:
-    """How many published numbers came again, and whether workers that take from any queue make up for owners."""
-    met = [(each, beside(each.points, each.experiment.figure)) for each in results]
-    printed = sum(_published(each.points).height for each in results)
-    words = [agreement(rows, each.experiment.figure) for each, rows in met]
-    same, other, untold = (sum(found[word] for found in words) for word in (SAME, OTHER, UNTOLD))
-    told = (
-        f"Of {printed} published numbers {sum(rows.height for _, rows in met)} were measured in the same place: "
-        f"{same} came again, {other} did not, and {untold} are inconclusive."
-    )
-    place = ["generator", "depth", "words", "threads"]
-    speedups = [
-        each.points.filter(pl.col("origin") == HERE)
-        for each in results
-        if "speedup" in each.experiment.figure
-    ]
-    if not speedups:
-        return told
-    points = (
-        pl.concat(speedups)
-        .select(*place, "way", "low", "high")
-        .drop_nulls()
-        .unique([*place, "way"])
-    )
-    both = points.filter(way=POOL).join(points.filter(way=LOCK_FREE), on=place, suffix="_other")
-    ahead = both.filter(pl.col("low") > pl.col("high_other")).height
-    behind = both.filter(pl.col("high") < pl.col("low_other")).height
-    return (
-        f"{told} A work-stealing pool is faster than queues that workers own in {ahead} of {both.height} places "
-        f"measured here, slower in {behind}; in the others intervals overlap."
-    )
-
-
-def _published(points: pl.DataFrame) -> pl.DataFrame:
-    return points.filter((pl.col("origin") == PUBLISHED) & (pl.col("kind") != "bound"))
-
-
-def summary(results: list[Result]) -> str:
-    """How many published numbers of the packet study were met, an experiment a row, as Markdown."""
+def overview(results: list[Result]) -> str:
+    """Every experiment of the studies: how many numbers were printed, and how they compare, as Markdown."""
     rows = []
     for each in results:
-        published = each.points.filter(
-            (pl.col("origin") == PUBLISHED) & (pl.col("kind") != "bound")
+        met = beside(each.points)
+        again, differ, open_numbers = numbers(met, each.experiment.figure)
+        same, opposite, open_orders = orders(each.points)
+        printed = each.points.filter(
+            pl.col("kind").is_in(["printed", "derived"]), ~pl.col("place").str.contains(": more")
         )
-        met = beside(each.points, each.experiment.figure)
         rows.append(
             {
+                "study": STUDIES[each.experiment.name],
                 "experiment": each.experiment.name,
-                "published numbers": published.height,
-                "measured in the same place": met.height,
-                **agreement(met, each.experiment.figure),
+                "sweep": each.sweep or "not measured yet",
+                "printed": printed.height,
+                "measured beside": met.height,
+                "came again": again,
+                "did not": differ,
+                "inconclusive": open_numbers,
+                "same order of two ways": same,
+                "opposite order": opposite,
+                "overlap": open_orders,
             }
         )
     return tables.markdown(pl.DataFrame(rows))
 
 
-def _not_measured(experiment: Experiment) -> str:
-    """Replaces the measurements while there are none, and names the remedy."""
+def orders_in_words(results: list[Result]) -> str:
+    """How often two ways have the order that was printed, and what the pool gains on the packet study's queues."""
+    same, other, untold = (
+        sum(column) for column in zip(*(orders(each.points) for each in results), strict=True)
+    )
     return (
-        f"Not measured here yet: no sweep of {experiment.name} is committed, so below is only what was published. "
-        f"`cargo runner sweep --experiment {experiment.name}` measures it."
+        f"Of {same + other + untold} places in which two ways were printed and measured, {same} have the printed order "
+        f"here, {other} the opposite one, and {untold} are inconclusive, because the intervals overlap. "
+        f"{_pool_against_queues(results)}"
     )
 
 
-def _sentences(analysis: Analysis, experiment: Experiment, points: pl.DataFrame) -> list[str]:
-    """Which sweep, how many trials, on which host; and what its points cannot be set against."""
-    good, failed = analysis.times.height, analysis.failures.height
-    found = [
-        f"Sweep {analysis.sweep.path.name}: {count(good, 'good trial')}, {failed} failed, on {host(analysis)}."
-    ]
-    most = max(analysis.times["threads"], default=0)
-    if experiment.name in PACKETS and analysis.cpus is not None and most > analysis.cpus:
-        found.append(
-            f"Points with more than {count(analysis.cpus, 'thread')} have more threads than CPUs: they show how the "
-            "ways behave when threads crowd, and cannot be set against those of the study's 14 cores."
-        )
-    lacking = servers.lacking(points, experiment.figure)
-    if lacking:
-        found.append(
-            f"Not measured yet, for the sweep is older: {'; '.join(lacking)}. "
-            f"`cargo runner sweep --experiment {experiment.name}` measures that."
-        )
-    return found
+def _pool_against_queues(results: list[Result]) -> str:
+    frames = [each.points for each in results if each.experiment.figure == "speedup-by-words"]
+    place = ["place", "panel", "x"]
+    rows = pl.concat(frames).filter(origin=HERE).select(*place, "way", "low", "high")
+    rows = rows.drop_nulls().unique([*place, "way"])
+    both = rows.filter(way="pool").join(rows.filter(way="lock-free"), on=place, suffix="_other")
+    ahead = both.filter(pl.col("low") > pl.col("high_other")).height
+    behind = both.filter(pl.col("high") < pl.col("low_other")).height
+    return (
+        f"A work-stealing pool is faster than queues that workers own in {ahead} of {both.height} places, slower in "
+        f"{behind}; in the others intervals overlap."
+    )
+
+
+def costs(sweep: Sweep) -> pl.DataFrame:
+    """Costs of a request by branch and by the parameters that vary; the A/A control counts as a branch.
+
+    Out: medians over trials, and the range of the first.
+    """
+    named = {
+        "server_cpu_per_request": ("server CPU, µs", 1e-3),
+        "latency_p50": ("median latency, µs", 1e-3),
+        "post_p50": ("median latency of a post, µs", 1e-3),
+        "requests_per_second": ("requests/s", 1.0),
+    }
+    place = ["workload", "parameters", "threads", "program", "branch"]
+    factor = pl.col("metric").replace_strict({name: it[1] for name, it in named.items()})
+    title = pl.col("metric").replace_strict({name: it[0] for name, it in named.items()})
+    long = (
+        sweep.trials.select("trial", *place)
+        .join(sweep.metrics.filter(pl.col("metric").is_in(list(named))), on="trial")
+        .with_columns(title.alias("metric"), pl.col("value") * factor)
+        .collect()
+    )
+    first = pl.col("value").filter(pl.col("metric") == named["server_cpu_per_request"][0])
+    ranges = long.group_by(place).agg(
+        pl.col("trial").n_unique().alias("trials"),
+        first.min().alias("least"),
+        first.max().alias("most"),
+    )
+    wide = long.pivot("metric", index=place, values="value", aggregate_function="median")
+    program = pl.when(program=PARALLEL).then(pl.lit("")).otherwise(pl.lit("no hand-off"))
+    found = wide.join(ranges, on=place).with_columns(program.alias("program"))
+    return pl.concat([_without_common(part) for part in found.partition_by("workload")]).sort(place)
+
+
+def _without_common(rows: pl.DataFrame) -> pl.DataFrame:
+    """Leave out of `parameters` what all rows have in common."""
+    texts = rows["parameters"].cast(pl.String).to_list()
+    common = set.intersection(*(set(text.split()) for text in texts))
+    varying = [" ".join(word for word in text.split() if word not in common) for text in texts]
+    return rows.with_columns(pl.Series("parameters", varying))
+
+
+def points_of(analysis: Analysis) -> pl.DataFrame | None:
+    """The rows of the experiment's figure; None if the sweep is no experiment of a study."""
+    experiment = analysis.experiment
+    is_known = experiment is not None and experiment.figure in {*FIGURES, ANSWERS}
+    return points(analysis, experiment) if experiment is not None and is_known else None
+
+
+def experiment_figure(analysis: Analysis, experiment: Experiment) -> Figure:
+    """The figure that takes the place of those of branches."""
+    rows = points(analysis, experiment)
+
+    def draw() -> Charts:
+        return dict(charts(rows, experiment.figure)) if experiment.figure in FIGURES else {}
+
+    about = (
+        "Whether every way gave the sequential program's answer."
+        if experiment.figure == ANSWERS
+        else "Above what was measured here, below what was published. Bars are 95 % intervals."
+    )
+    return Figure(
+        f"Experiment {experiment.name}: {experiment.shows}",
+        f"After the {experiment.source}. {about}",
+        panels=draw,
+        titled=True,
+        whole=lambda: {
+            f"{experiment.name}-{at}": chart for at, chart in enumerate(draw().values(), start=1)
+        },
+        numbers={"the experiment": rows},
+        name=experiment.name,
+        needs=("experiment",),
+    )

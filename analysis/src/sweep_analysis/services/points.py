@@ -1,0 +1,377 @@
+"""The experiments of older studies as numbers: what was measured here, and what was published.
+
+A point is one number of a figure. Published points are rows of one file, `published/points.csv`.
+"""
+
+from __future__ import annotations
+
+from importlib import resources
+
+import numpy as np
+import polars as pl
+from scipy import stats
+
+from sweep_analysis.read.experiment import ANSWERS, Experiment
+from sweep_analysis.read.labels import HERE, PUBLISHED, parameter, without
+from sweep_analysis.read.load import Sweep
+from sweep_analysis.read.schema import PARALLEL, SEQUENTIAL, WORDS
+from sweep_analysis.stats.analysis import Analysis
+from sweep_analysis.stats.location import described
+from sweep_analysis.stats.units import by_unit, of_builds
+
+POINTS = pl.Schema(
+    {
+        "origin": pl.String,  # `HERE` or `PUBLISHED`
+        "branch": pl.String,  # null where published
+        "place": pl.String,  # what a chart holds constant
+        "panel": pl.String,  # what a panel of it holds constant
+        "way": pl.String,  # what a line stands for
+        "x": pl.String,  # the value along the horizontal axis
+        "value": pl.Float64,  # in the unit of the figure, see `FIGURES`
+        "low": pl.Float64,  # 95 % interval; null where published, or with too few trials
+        "high": pl.Float64,
+        "kind": pl.String,  # `measured`, `printed`, `derived`, `repeated` or `bound`
+        "trials": pl.Int64,
+    }
+)
+"""One row per point."""
+
+PLACE = ("place", "panel", "way", "x")
+"""Columns that say which point it is."""
+
+LOSS = "overhead-by-words"
+FORUM = "forum-grid"
+
+FIGURES = {
+    "speedup-by-words": ("threads, dispatcher included", "speed-up over serial"),
+    LOSS: ("mean words per packet", "throughput lost against lock-free, %"),
+    "wall-by-section": ("steps in the critical section", "wall time, ms"),
+    "wall-by-bytes": ("bytes in a transfer", "wall time, ms"),
+    "wall-by-compute": ("steps after each transfer", "wall time, ms"),
+    "service-by-threads": ("handlers, or requests", "ms"),
+    FORUM: ("posters, readers", "requests/s, or %"),
+}
+"""Titles of both axes, by the figure's name in `experiments.toml`."""
+
+DIFFERENCE = ": more than the reference, %"
+"""Ends a place of the board in which the difference from the reference is drawn."""
+
+_WAYS_OF_A_BOARD = {
+    "pool": "own (here: the pool)",
+    "threads": "reference (here: a thread for each client)",
+    "queue": "threads behind a queue",
+}
+_STATISTICS = {"mean": "mean", "p50": "median", "max": "max", "min": "min"}
+_TIMES = {
+    **{f"service_{end}": ("a request, on the server", it) for end, it in _STATISTICS.items()},
+    **{
+        f"session_{end}": ("a session of 100 requests, on the client", it)
+        for end, it in _STATISTICS.items()
+    },
+    **{
+        f"service_{method.lower()}_p50": ("a request, by method (median)", method)
+        for method in ("GET", "POST", "DELETE")
+    },
+}
+"""Place and panel of each metric of a key-value server."""
+
+_RATES = {
+    "posts_per_second": "post",
+    "reads_per_second": "read",
+    "requests_per_thread_per_second": "per thread",
+}
+_OPENING = r"^service_part_(\d+)_max$"
+"""The longest service time in each part of a run, by order of requests."""
+
+
+def points(analysis: Analysis | None, experiment: Experiment) -> pl.DataFrame:
+    """The points of an experiment: those that the analysis measured, if it is given, and published ones.
+
+    Out: rows of `POINTS`; of an experiment about correctness, rows of `answers`.
+    """
+    figure = experiment.figure
+    if figure == ANSWERS and analysis is not None:
+        return answers(analysis.sweep, experiment)
+    known = published(experiment.name)
+    if analysis is None or figure not in FIGURES:
+        return _with_differences(known)
+    if figure == "speedup-by-words":
+        measured = _speedups(analysis.speedups)
+    elif figure == LOSS:
+        measured = _losses(analysis.times)
+    elif figure == "service-by-threads":
+        measured = _service(analysis.sweep)
+    elif figure == FORUM:
+        measured = _board(analysis.sweep)
+    else:
+        measured = _walls(analysis.times, figure)
+    here = measured.with_columns(pl.lit(HERE).alias("origin"), pl.lit("measured").alias("kind"))
+    ends = [pl.col(name).fill_nan(None) for name in ("low", "high")]
+    rows = here.select(POINTS.names()).cast(POINTS).with_columns(ends)
+    return _with_differences(pl.concat([rows, known]))
+
+
+def published(experiment: str) -> pl.DataFrame:
+    """The points that a study printed for an experiment."""
+    text = resources.files("sweep_analysis.services").joinpath("published/points.csv").read_bytes()
+    frame = pl.read_csv(text, schema_overrides={"x": pl.String}).filter(experiment=experiment)
+    missing = [pl.lit(None).alias(name) for name in ("branch", "low", "high", "trials")]
+    rows = frame.with_columns(*missing, pl.lit(PUBLISHED).alias("origin"))
+    return rows.select(POINTS.names()).cast(POINTS)
+
+
+def beside(points: pl.DataFrame) -> pl.DataFrame:
+    """Published numbers with what was measured in the same place.
+
+    Of a board only differences from its reference are set side by side: the study's two
+    implementations are other programs than ours. Bounds have no rows.
+    """
+    is_rate = pl.col("place").str.ends_with(" harness")
+    known = points.filter(~is_rate, pl.col("kind") != "bound", origin=PUBLISHED)
+    here = points.filter(origin=HERE)
+    met = known.select(*PLACE, "kind", published="value").join(
+        here.select(*PLACE, "branch", "low", "high", measured="value"), on=PLACE
+    )
+    columns = [*PLACE, "published", "kind", "branch", "measured", "low", "high"]
+    return met.select(columns).sort([*PLACE, "branch"])
+
+
+def orders(points: pl.DataFrame) -> tuple[int, int, int]:
+    """In how many places two ways have the same order here as in the study, the other one, or none.
+
+    A place is one in which two ways were both measured and printed. There is no order where the
+    intervals of the two overlap here.
+    """
+    place = ["place", "panel", "x"]
+    here = points.filter(origin=HERE).select(*place, "way", "value", "low", "high")
+    there = points.filter(origin=PUBLISHED).select(*place, "way", there="value")
+    met = here.join(there, on=[*place, "way"])
+    pairs = met.join(met, on=place, suffix="_2").filter(pl.col("way") < pl.col("way_2"))
+    told = pairs.filter((pl.col("high") < pl.col("low_2")) | (pl.col("high_2") < pl.col("low")))
+    same = (told["value"] < told["value_2"]) == (told["there"] < told["there_2"])
+    return int(same.sum()), told.height - int(same.sum()), pairs.height - told.height
+
+
+def answers(sweep: Sweep, experiment: Experiment) -> pl.DataFrame:
+    """Whether every cell gave the sequential program's answer on the same instance.
+
+    Out: one row per branch and set of parameters: `workload`, `parameters`, `branch`, `trials`,
+         `agreeing`, `answer`.
+    """
+    instance = pl.col("parameters").map_elements(
+        lambda text: without(text, experiment.sequential_ignores), return_dtype=pl.String
+    )
+    frame = sweep.trials.collect().with_columns(instance.alias("instance"))
+    place = ["workload", "size", "instance", "input"]
+    known = (
+        frame.filter(program=SEQUENTIAL, outcome="ok")
+        .group_by(place)
+        .agg(pl.col("answer").first().alias("expected"), pl.col("answer").n_unique().alias("all"))
+        .filter(all=1)
+    )
+    agrees = (pl.col("outcome") == "ok") & (pl.col("answer") == pl.col("expected"))
+    return (
+        frame.filter(program=PARALLEL)
+        .join(known, on=place, how="left", nulls_equal=True)
+        .group_by("workload", "parameters", "branch")
+        .agg(
+            trials=pl.len().cast(pl.Int64),
+            agreeing=agrees.fill_null(value=False).sum().cast(pl.Int64),
+            answer=pl.col("expected").first(),
+        )
+        .sort("workload", "parameters", "branch")
+    )
+
+
+def _with_differences(points: pl.DataFrame) -> pl.DataFrame:
+    """Sort points, and add the difference of a board from its reference wherever both were counted."""
+    place = ["origin", "branch", "place", "panel", "x"]
+    own, reference = (points.filter(way=_WAYS_OF_A_BOARD[way]) for way in ("pool", "threads"))
+    both = own.join(reference.select(*place, under="value"), on=place, nulls_equal=True)
+    none = [pl.lit(None, pl.Float64).alias(name) for name in ("low", "high")]
+    differences = both.with_columns(
+        pl.concat_str("place", pl.lit(DIFFERENCE)).alias("place"),
+        (100 * (pl.col("value") / pl.col("under") - 1)).alias("value"),
+        *none,
+    )
+    return pl.concat([points, differences.select(POINTS.names())]).sort(
+        "origin", "place", "panel", "way", "branch", pl.col("x").str.len_chars(), "x"
+    )
+
+
+def _placed(frame: pl.DataFrame) -> pl.DataFrame:
+    """Add place and panel of the packet study, and the way: a strategy, and its lock if it has one."""
+    has_lock = parameter("strategy").is_in(["home-queue", "awesome"])
+    with_lock = pl.format("{}, {}", parameter("strategy"), parameter("lock"))
+    return frame.with_columns(
+        pl.format("{} sources, queues of {}", parameter("generator"), parameter("depth")).alias(
+            "place"
+        ),
+        pl.format("W = {}", parameter("words")).alias("panel"),
+        pl.when(has_lock).then(with_lock).otherwise(parameter("strategy")).alias("way"),
+    )
+
+
+def _speedups(speedups: pl.DataFrame) -> pl.DataFrame:
+    return _placed(speedups.filter(definition="sequential")).with_columns(
+        pl.col("threads").cast(pl.String).alias("x"),
+        pl.col("speedup").alias("value"),
+        pl.col("speedup_low").alias("low"),
+        pl.col("speedup_high").alias("high"),
+    )
+
+
+def _losses(times: pl.DataFrame) -> pl.DataFrame:
+    """Throughput lost against `lock-free` at the same place, words, threads and branch, in per cent."""
+    units = by_unit(times.filter(program=PARALLEL).lazy(), "ns_per_unit")
+    builds = of_builds(units)
+    places = _placed(units.cells.select("parameters", "threads")).rows(named=True)
+    same = [(row["place"], row["panel"], row["threads"]) for row in places]
+    references = {key: at for at, key in enumerate(same) if places[at]["way"] == "lock-free"}
+    rows = []
+    for at, place in enumerate(places):
+        reference = references.get(same[at])
+        if reference in (at, None):
+            continue
+        ratios = described(
+            units.values[reference] - units.values[at], builds[reference] - builds[at]
+        )
+        lost, most, least = (100 * (1 - ratio) for ratio in ratios)
+        rows += [
+            {
+                "branch": branch,
+                "place": place["place"],
+                "panel": place["way"],
+                "way": place["way"],
+                "x": place["panel"].removeprefix("W = "),
+                "value": float(lost[row]),
+                "low": float(least[row]),
+                "high": float(most[row]),
+                "trials": int(units.pairs[at, row]),
+            }
+            for row, branch in enumerate(units.branches)
+            if np.isfinite(lost[row])
+        ]
+    return pl.DataFrame(rows, schema=POINTS)
+
+
+def _walls(times: pl.DataFrame, figure: str) -> pl.DataFrame:
+    """Wall times of contenders for a lock, or of transfers."""
+    own = times.filter(program=PARALLEL)
+    if own.is_empty():
+        return pl.DataFrame(schema=POINTS)
+    wall = by_unit(own.lazy(), "elapsed_ns")
+    middle, low, high = (times / 1e6 for times in described(wall.values, of_builds(wall)))
+    rows = [
+        {
+            "branch": branch,
+            "parameters": cell["parameters"],
+            "threads": cell["threads"],
+            "value": middle[at, row],
+            "low": low[at, row],
+            "high": high[at, row],
+            "trials": int(wall.pairs[at, row]),
+        }
+        for at, cell in enumerate(wall.cells.rows(named=True))
+        for row, branch in enumerate(wall.branches)
+        if wall.pairs[at, row]
+    ]
+    if figure == "wall-by-section":
+        cpus = parameter("cpus").replace("0", "all")
+        place = (
+            pl.when(parameter("on") == "os-threads")
+            .then(pl.format("OS threads, CPUs: {}", cpus))
+            .when(parameter("on") == "user-threads")
+            .then(pl.lit("user-level threads on one OS thread"))
+            .otherwise(pl.format("jobs on a pool of {}", "threads"))
+        )
+        panel = pl.format("{} contenders", parameter("contenders"))
+        way, x = parameter("lock"), parameter("section-steps")
+    else:
+        verb = parameter("operation").replace({"read": "reads from", "write": "writes to"})
+        place = pl.format("{} the {}", verb, parameter("reaches"))
+        tasks = "{} tasks, {} transfers each"
+        panel = pl.format(tasks, parameter("tasks"), parameter("operations"))
+        is_plain = (parameter("io") != "asynchronous") | (parameter("backend") == "auto")
+        with_backend = pl.format("{}, {}", parameter("io"), parameter("backend"))
+        way = pl.when(is_plain).then(parameter("io")).otherwise(with_backend)
+        x = parameter("bytes" if figure == "wall-by-bytes" else "compute-steps")
+    return (
+        pl.DataFrame(rows)
+        .with_columns(WORDS)
+        .with_columns(place.alias("place"), panel.alias("panel"), way.alias("way"), x.alias("x"))
+    )
+
+
+def _means(sweep: Sweep, place: list[pl.Expr]) -> pl.DataFrame:
+    """Mean of each metric over a cell's trials, with a 95 % interval of Student's t.
+
+    Trials are independent processes. Out: columns of `place`, `branch`, `metric`, `value`, `low`,
+    `high`, `trials`.
+    """
+    cells = (
+        sweep.trials.filter(pl.col("program") == PARALLEL)
+        .select("trial", "branch", *place)
+        .join(sweep.metrics, on="trial")
+        .drop("trial", "unit")
+        .collect()
+    )
+    value = pl.col("value")
+    means = cells.group_by(name for name in cells.columns if name != "value").agg(
+        value.mean(), value.std().alias("deviation"), pl.len().alias("trials")
+    )
+    trials = means["trials"].to_numpy()
+    half = stats.t.ppf(0.975, trials - 1) * means["deviation"].to_numpy() / trials**0.5
+    return means.with_columns(
+        (value - pl.Series(half)).alias("low"), (value + pl.Series(half)).alias("high")
+    )
+
+
+def _service(sweep: Sweep) -> pl.DataFrame:
+    """Times of a key-value server, in ms."""
+    is_napping = parameter("empty") == "sleep-250ms"
+    lock_free = pl.when(is_napping).then(pl.lit("lock-free sleeping 250 ms"))
+    queue = (
+        pl.when(parameter("handlers") == "pool")
+        .then(pl.lit("pool"))
+        .when(parameter("queue") == "regular")
+        .then(pl.lit("regular"))
+        .otherwise(lock_free.otherwise(pl.lit("lock-free")))
+    )
+    requests = parameter("sessions").cast(pl.Int64) * parameter("requests").cast(pl.Int64)
+    means = _means(
+        sweep,
+        [
+            pl.format("{}, {}", queue, parameter("store")).alias("way"),
+            pl.col("threads").cast(pl.String).alias("threads"),
+            (requests // parameter("parts").cast(pl.Int64)).alias("requests"),
+        ],
+    )
+    part = pl.col("metric").str.extract(_OPENING).cast(pl.Int64)
+    known = pl.DataFrame(
+        [(metric, *place) for metric, place in _TIMES.items()],
+        schema=["metric", "place", "panel"],
+        orient="row",
+    )
+    named = means.join(known, on="metric").with_columns(pl.col("threads").alias("x"))
+    opening = means.filter(part.is_not_null()).with_columns(
+        pl.lit("the longest request of each part of a run, in order").alias("place"),
+        pl.format("{} handlers", "threads").alias("panel"),
+        (part * pl.col("requests")).cast(pl.String).alias("x"),
+    )
+    milliseconds = [pl.col(name) / 1e6 for name in ("value", "low", "high")]
+    return pl.concat([named, opening.select(named.columns)]).with_columns(milliseconds)
+
+
+def _board(sweep: Sweep) -> pl.DataFrame:
+    """Requests a second of a message board."""
+    is_second = parameter("harness") == "long-lines"
+    place = [
+        pl.when(is_second).then(pl.lit("second harness")).otherwise(pl.lit("own harness")),
+        parameter("implementation").replace_strict(_WAYS_OF_A_BOARD, return_dtype=pl.String),
+        pl.format("{}, {}", parameter("posters"), parameter("readers")),
+    ]
+    names = ("place", "way", "x")
+    means = _means(sweep, [it.alias(name) for it, name in zip(place, names, strict=True)])
+    kind = pl.col("metric").replace_strict(_RATES, default=None, return_dtype=pl.String)
+    return means.with_columns(kind.alias("panel")).drop_nulls("panel")
