@@ -15,6 +15,7 @@ mod http;
 pub mod kv;
 pub mod locks;
 mod net;
+#[cfg(feature = "cli")]
 pub mod serve;
 pub mod user_threads;
 

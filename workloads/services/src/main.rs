@@ -1,15 +1,15 @@
 //! One request in, one answer out; or, with arguments, a service tried by hand or served by itself.
 
 use std::io::{self, IsTerminal, Write as _};
+use std::mem;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use services::file_server::FileServer;
 use services::{SERVICES, serve};
-use workloads::cli::{self, HOST_FAILED, Run, parse_setting, print};
+use workloads::cli::{self, HOST_FAILED, Run, print};
 
 /// The name of the rayon-core that a build from this workspace is linked to.
 const VARIANT: &str = "workspace";
@@ -49,7 +49,7 @@ struct AnyServer {
     #[command(subcommand)]
     without_workload: Option<WithoutWorkload>,
     #[command(flatten)]
-    service: Option<Serve>,
+    service: Option<serve::Serve>,
 }
 
 #[derive(Subcommand)]
@@ -66,31 +66,6 @@ struct Files {
     /// Port on 127.0.0.1; 0 takes any free port
     #[arg(long, default_value_t = 8000)]
     port: u16,
-}
-
-#[derive(Args)]
-struct Serve {
-    /// kv or forum
-    #[arg(value_name = "SERVICE")]
-    service: String,
-    /// Port on 127.0.0.1; 0 takes any free port
-    #[arg(long, default_value_t = 0)]
-    port: u16,
-    /// Threads of the pool, or handlers
-    #[arg(long, short, default_value_t = 2)]
-    threads: usize,
-    /// Limit of open connections; further ones wait
-    #[arg(long, default_value_t = 512)]
-    connections: usize,
-    /// Limit in milliseconds for a whole request to arrive, and for its answer to be taken
-    #[arg(long, value_name = "MILLISECONDS", default_value_t = 10_000)]
-    request_timeout_ms: u64,
-    /// Limit in milliseconds between two requests of a connection
-    #[arg(long, value_name = "MILLISECONDS", default_value_t = 60_000)]
-    idle_timeout_ms: u64,
-    /// A parameter of the workload that affects the server; may be repeated
-    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting)]
-    settings: Vec<(String, String)>,
 }
 
 fn main() -> ExitCode {
@@ -130,26 +105,17 @@ fn usage() -> ExitCode {
 }
 
 /// Serves until the first signal to end; the address is the first line of standard output.
-fn run_server(arguments: Serve) -> ExitCode {
-    let parameters = match cli::unique(arguments.settings) {
+fn run_server(mut arguments: serve::Serve) -> ExitCode {
+    let parameters = match cli::unique(mem::take(&mut arguments.settings)) {
         Ok(parameters) => parameters,
         Err(code) => return code,
-    };
-    let request = serve::Serve {
-        service: arguments.service,
-        port: arguments.port,
-        threads: arguments.threads,
-        connections: arguments.connections,
-        request_timeout: Duration::from_millis(arguments.request_timeout_ms),
-        idle_timeout: Duration::from_millis(arguments.idle_timeout_ms),
-        parameters,
     };
     let ready = |address: SocketAddr, stop: serve::Stop| {
         on_interrupt(move || stop.stop());
         announce(&address.to_string());
         eprintln!("serving; Ctrl-C ends it, a second one at once");
     };
-    match serve::serve(&request, ready) {
+    match serve::serve(&arguments, &parameters, ready) {
         Ok(report) => print(&report, 0),
         Err(refusal) => {
             eprintln!("error: {refusal}");

@@ -4,29 +4,38 @@ use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use clap::Args;
 use protocol::{Description, Refusal, Size};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::net::{self, Limits, Server};
 use crate::{forum, kv};
+use workloads::cli::parse_setting;
 
 /// A server to be started.
-#[derive(Clone, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct Serve {
-    /// `kv` or `forum`.
+    /// kv or forum
+    #[arg(value_name = "SERVICE")]
     pub service: String,
-    /// Port on this host's loopback address; 0 is any free one.
+    /// Port on 127.0.0.1; 0 takes any free port
+    #[arg(long, default_value_t = 0)]
     pub port: u16,
-    /// Threads of the pool, or handlers.
+    /// Threads of the pool, or handlers
+    #[arg(long, short, default_value_t = 2)]
     pub threads: usize,
-    /// Most open connections.
+    /// Limit of open connections; further ones wait
+    #[arg(long, default_value_t = 512)]
     pub connections: usize,
-    /// From the first byte of a request to its last, and for a client to take an answer.
-    pub request_timeout: Duration,
-    /// Between the requests of a connection.
-    pub idle_timeout: Duration,
-    /// Parameters of the workload, those that concern the server.
-    pub parameters: BTreeMap<String, String>,
+    /// Limit in milliseconds for a whole request to arrive, and for its answer to be taken
+    #[arg(long, value_name = "MILLISECONDS", default_value_t = 10_000)]
+    pub request_timeout_ms: u64,
+    /// Limit in milliseconds between two requests of a connection
+    #[arg(long, value_name = "MILLISECONDS", default_value_t = 60_000)]
+    pub idle_timeout_ms: u64,
+    /// A parameter of the workload that affects the server; may be repeated
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = parse_setting)]
+    pub settings: Vec<(String, String)>,
 }
 
 /// Ends a running server.
@@ -40,12 +49,16 @@ impl Stop {
     }
 }
 
-/// Serves until it is stopped. `ready` gets the address and the means to stop. Returns what
+/// Serves until it is stopped, with these `settings`, each once. `ready` gets the address and the means to stop. Returns what
 /// happened, for people, in lines.
 ///
 /// # Errors
 /// If something is asked for that does not exist, or the port or the threads cannot be had.
-pub fn serve(serve: &Serve, ready: impl FnOnce(SocketAddr, Stop)) -> Result<String, Refusal> {
+pub fn serve(
+    serve: &Serve,
+    parameters: &BTreeMap<String, String>,
+    ready: impl FnOnce(SocketAddr, Stop),
+) -> Result<String, Refusal> {
     let service = serve.service.as_str();
     let (description, of_server): (&Description, &[&str]) = match service {
         "kv" => (::protocol::workload("kv"), &kv::OF_SERVER),
@@ -56,8 +69,7 @@ pub fn serve(serve: &Serve, ready: impl FnOnce(SocketAddr, Stop)) -> Result<Stri
             )));
         }
     };
-    if let Some(name) = serve
-        .parameters
+    if let Some(name) = parameters
         .keys()
         .find(|name| description.parameter(name).is_some() && !of_server.contains(&name.as_str()))
     {
@@ -66,7 +78,7 @@ pub fn serve(serve: &Serve, ready: impl FnOnce(SocketAddr, Stop)) -> Result<Stri
             of_server.join(", ")
         )));
     }
-    if serve.request_timeout.is_zero() || serve.idle_timeout.is_zero() {
+    if serve.request_timeout_ms == 0 || serve.idle_timeout_ms == 0 {
         return Err(Refusal::new(
             "a timeout of 0 ms: every client is too slow; allow 1 or more",
         ));
@@ -76,13 +88,13 @@ pub fn serve(serve: &Serve, ready: impl FnOnce(SocketAddr, Stop)) -> Result<Stri
             "connections = 0: nobody could be served; allow 1 or more",
         ));
     }
-    let values = description.resolve(Size::Tiny, &serve.parameters, false)?;
+    let values = description.resolve(Size::Tiny, parameters, false)?;
     let pool = pool(serve.threads)?;
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, serve.port));
     let limits = Limits {
         connections: serve.connections,
-        request: serve.request_timeout,
-        idle: serve.idle_timeout,
+        request: Duration::from_millis(serve.request_timeout_ms),
+        idle: Duration::from_millis(serve.idle_timeout_ms),
         ..Limits::DEFAULT
     };
     let refuse = |error: std::io::Error| {

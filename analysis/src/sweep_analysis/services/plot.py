@@ -34,8 +34,11 @@ SHAPES = {
 PANEL = (170, 140)
 """Width and height of a panel in pixels."""
 
-MOST_LETTERS = 28
+MOST_LETTERS = 24
 """With more letters below a panel, the values along its axis are written upwards."""
+
+MOST_LABELS = 12
+"""With more values along an axis, some are left out."""
 
 
 def charts(points: pl.DataFrame, figure: str, theme: Theme = LIGHT) -> dict[str, alt.VConcatChart]:
@@ -75,10 +78,10 @@ def _row(own: pl.DataFrame, place: pl.DataFrame, figure: str, theme: Theme) -> a
     )
     values = _in_order(place["x"])
     is_wide = sum(len(value) + 1 for value in values) > MOST_LETTERS
-    axis = alt.Axis(labelAngle=-90 if is_wide else 0, labelOverlap="greedy")
+    axis = alt.Axis(labelAngle=-90 if is_wide else 0, labelOverlap=len(values) > MOST_LABELS)
     x = alt.X("x:O", title=across, sort=values, axis=axis)
     scale = alt.Scale(type="log" if is_time else "linear")
-    ticks = alt.Axis(format="~g", tickCount=4)
+    ticks = alt.Axis(format="~g" if is_time else "~s", tickCount=4)
     y = alt.Y("value:Q", title=upwards, scale=scale, axis=ticks)
     base = alt.Chart(shown).encode(x=x, color=colour)
     interval = base.transform_filter("isValid(datum.low)").mark_rule(opacity=0.6)

@@ -4,10 +4,10 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use nix::fcntl::{OFlag, PosixFadviseAdvice, posix_fadvise, posix_fallocate};
-use nix::sys::statvfs::statvfs;
+use parking_lot::{Mutex, MutexGuard};
 use protocol::Refusal;
 
 use crate::user_threads::Direction;
@@ -50,14 +50,6 @@ impl Area {
         };
         // Bounded by the parameters' largest values, so no overflow.
         let needed = (tasks * blocks * bytes) as u64;
-        let free = statvfs(&folder)
-            .map(|it| it.blocks_available() * it.fragment_size())
-            .map_err(|error| refuse(error.to_string()))?;
-        if needed > free {
-            return Err(refuse(format!(
-                "{needed} bytes are needed, {free} are free"
-            )));
-        }
         let made: io::Result<Vec<Task>> = (0..tasks)
             .map(|_| Task::new(&folder, blocks, bytes, reaches_disk))
             .collect();
@@ -194,6 +186,6 @@ impl Task {
     }
 
     fn buffers(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
-        self.buffers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.buffers.lock()
     }
 }

@@ -13,9 +13,10 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rayon::ThreadPool;
 
 use crate::user_threads::{Direction, Files, UserThreads, chain_with_safepoints};
@@ -171,7 +172,7 @@ fn on_pool(shape: Shape, area: &Area) -> io::Result<u64> {
             let total = &total;
             scope.spawn(move |_| {
                 let own = on_this_thread(shape, area, task);
-                let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut total = total.lock();
                 match (total.as_mut(), own) {
                     (Ok(sum), Ok(own)) => *sum = sum.wrapping_add(own),
                     (Ok(_), Err(error)) => *total = Err(error),
@@ -180,7 +181,7 @@ fn on_pool(shape: Shape, area: &Area) -> io::Result<u64> {
             });
         }
     });
-    total.into_inner().unwrap_or_else(PoisonError::into_inner)
+    total.into_inner()
 }
 
 /// One task, which blocks the calling OS thread.

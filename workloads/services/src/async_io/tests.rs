@@ -1,6 +1,6 @@
 //! Every way of transferring, and faults that the check must notice.
 
-use protocol::{Accepts, Size};
+use protocol::Size;
 
 use super::*;
 
@@ -113,20 +113,4 @@ fn more_than_the_disk_holds_is_refused_before_anything_is_written() {
     let message = refusal.to_string();
     assert!(message.contains("18014398509481984 bytes"), "{message}");
     assert!(message.contains("TMPDIR"), "{message}");
-}
-
-#[test]
-fn every_word_of_every_choice_is_known_to_the_program() {
-    for parameter in &protocol::workload("async-io").parameters {
-        let Accepts::OneOf(words) = &parameter.accepts else {
-            continue;
-        };
-        for word in words {
-            let outcome = transfers(&[("io", "asynchronous"), (&parameter.name, word)]);
-            if let Err(refusal) = outcome {
-                assert_eq!(word, "io-uring", "{refusal}");
-                eprintln!("SKIPPED io-uring: {refusal}");
-            }
-        }
-    }
 }

@@ -9,7 +9,6 @@ use std::path::Path;
 
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
-use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
 
 use crate::http::{Status, Wrong};
 
@@ -17,33 +16,14 @@ const FORBIDDEN: Wrong = (Status(403, "Forbidden"), "");
 const NOT_FOUND: Wrong = (Status::NOT_FOUND, "");
 const INTERNAL_SERVER_ERROR: Wrong = (Status(500, "Internal Server Error"), "");
 
-/// The file that a browser gets for a directory.
-const INDEX: &str = "index.html";
-
-/// Characters that must be escaped in an address.
-const ESCAPED: &AsciiSet = &CONTROLS
-    .add(b' ')
-    .add(b'"')
-    .add(b'#')
-    .add(b'%')
-    .add(b'<')
-    .add(b'>')
-    .add(b'?')
-    .add(b'\\');
-
 /// A directory of files to serve.
 pub(super) struct Folder(OwnedFd);
 
-/// The result of the lookup of a name.
-pub(super) enum Found {
-    File {
-        file: File,
-        bytes: u64,
-        content_type: &'static str,
-    },
-    /// A directory whose name lacks its last slash, without which its page's links would be wrong.
-    Elsewhere(String),
-    Nothing(Wrong),
+/// A file under a name.
+pub(super) struct Found {
+    pub(super) file: File,
+    pub(super) bytes: u64,
+    pub(super) content_type: &'static str,
 }
 
 impl Folder {
@@ -59,45 +39,28 @@ impl Folder {
         Ok(folder)
     }
 
-    /// The file under a name, or the index of the directory under it.
-    pub(super) fn find(&self, name: &[u8]) -> Found {
-        match self.try_find(name) {
-            Ok(found) => found,
-            Err(error) => Found::Nothing(match error.raw_os_error().map(Errno::from_raw) {
-                Some(Errno::ENOENT | Errno::ENOTDIR | Errno::ENAMETOOLONG | Errno::ELOOP) => {
-                    NOT_FOUND
-                }
-                // The first: the name leads out of the root.
-                Some(Errno::EXDEV | Errno::EACCES | Errno::EPERM) => FORBIDDEN,
-                _ => INTERNAL_SERVER_ERROR,
-            }),
-        }
-    }
-
-    fn try_find(&self, name: &[u8]) -> io::Result<Found> {
-        let is_root = name.is_empty();
-        let file = self.file(if is_root { b"." } else { name })?;
-        let metadata = file.metadata()?;
-        if metadata.is_dir() {
-            if !is_root && !name.ends_with(b"/") {
-                return Ok(Found::Elsewhere(format!(
-                    "/{}/",
-                    percent_encode(name, ESCAPED)
-                )));
-            }
-            return self.try_find(&[name, INDEX.as_bytes()].concat());
-        }
+    /// The file under a name.
+    ///
+    /// # Errors
+    /// If there is none, or none that may be served.
+    pub(super) fn find(&self, name: &[u8]) -> Result<Found, Wrong> {
+        let wrong = |error: io::Error| match error.raw_os_error().map(Errno::from_raw) {
+            Some(Errno::ENOENT | Errno::ENOTDIR | Errno::ENAMETOOLONG | Errno::ELOOP) => NOT_FOUND,
+            // The first: the name leads out of the root.
+            Some(Errno::EXDEV | Errno::EACCES | Errno::EPERM) => FORBIDDEN,
+            _ => INTERNAL_SERVER_ERROR,
+        };
+        let file = self.file(name).map_err(wrong)?;
+        let metadata = file.metadata().map_err(wrong)?;
         if !metadata.is_file() {
-            return Ok(Found::Nothing(FORBIDDEN));
+            return Err(FORBIDDEN);
         }
         let path = Path::new(OsStr::from_bytes(name));
-        let content_type = mime_guess::from_path(path)
-            .first_raw()
-            .unwrap_or("application/octet-stream");
-        Ok(Found::File {
+        let guess = mime_guess::from_path(path).first_raw();
+        Ok(Found {
             file,
             bytes: metadata.len(),
-            content_type,
+            content_type: guess.unwrap_or("application/octet-stream"),
         })
     }
 

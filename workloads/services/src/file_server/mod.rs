@@ -9,7 +9,6 @@ mod folder;
 mod tests;
 
 use std::cell::RefCell;
-use std::fmt::Write as _;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
@@ -222,43 +221,33 @@ impl Shared {
         request: Request,
         output: &mut Output<'_>,
     ) -> io::Result<()> {
-        let (head_only, found) = match request {
-            Ok((head_only, name)) => (head_only, self.folder.find(&name)),
-            Err(wrong) => (false, Found::Nothing(wrong)),
+        let found = request.and_then(|name| self.folder.find(&name));
+        let Found {
+            file,
+            bytes,
+            content_type,
+        } = match found {
+            Ok(found) => found,
+            Err(wrong) => return output.send(&refusal(wrong)),
         };
-        match found {
-            Found::Nothing(wrong) => output.send(&refusal(wrong, head_only)),
-            Found::Elsewhere(location) => {
-                let more = format!("Location: {location}\r\n");
-                let moved = Status(301, "Moved Permanently");
-                output.send(head(moved, 0, "text/plain", &more).as_bytes())
-            }
-            Found::File {
-                file,
-                bytes,
-                content_type,
-            } => {
-                output.send(head(Status::OK, bytes, content_type, "").as_bytes())?;
-                let file = Arc::new(file);
-                let mut offset = if head_only { bytes } else { 0 };
-                while offset < bytes {
-                    let length = PIECE_BYTES.min(bytes - offset);
-                    let room = vec![0; usize::try_from(length).expect("a piece is small")];
-                    self.transfers.take(me);
-                    let piece = me.transfer(Direction::Read, &file, room, offset);
-                    self.transfers.give(me);
-                    output.send(&piece?)?;
-                    offset += length;
-                }
-                Ok(())
-            }
+        output.send(head(Status::OK, bytes, content_type, "").as_bytes())?;
+        let file = Arc::new(file);
+        let mut offset = 0;
+        while offset < bytes {
+            let length = PIECE_BYTES.min(bytes - offset);
+            let room = vec![0; usize::try_from(length).expect("a piece is small")];
+            self.transfers.take(me);
+            let piece = me.transfer(Direction::Read, &file, room, offset);
+            self.transfers.give(me);
+            output.send(&piece?)?;
+            offset += length;
         }
+        Ok(())
     }
 }
 
-/// Whether it was `HEAD`, whose answer has no body, and the name below the root, decoded, not yet
-/// known to be harmless; or why there is no such request.
-type Request = Result<(bool, Vec<u8>), Wrong>;
+/// The name below the root, decoded, not yet known to be harmless; or why there is no such request.
+type Request = Result<Vec<u8>, Wrong>;
 
 /// The requests for files.
 struct Http;
@@ -273,13 +262,13 @@ impl Protocol for Http {
             },
             Ok(Some((request, length))) => Parsed::Whole { request, length },
             Err(wrong) => Parsed::Wrong {
-                answer: refusal(wrong, false),
+                answer: refusal(wrong),
             },
         }
     }
 
     fn turn_away(&self, why: TurnedAway) -> Vec<u8> {
-        refusal(turned_away(why), false)
+        refusal(turned_away(why))
     }
 }
 
@@ -293,8 +282,8 @@ fn parse(input: &[u8]) -> Result<Option<(Request, usize)>, Wrong> {
     let name: Vec<u8> = percent_decode_str(path).collect();
     let request = match head.method {
         _ if name.contains(&0) => Err((Status::BAD_REQUEST, "a name with a null byte\n")),
-        "GET" | "HEAD" => Ok((head.method == "HEAD", name)),
-        _ => Err((Status::METHOD_NOT_ALLOWED, "expected GET or HEAD\n")),
+        "GET" => Ok(name),
+        _ => Err((Status::METHOD_NOT_ALLOWED, "expected GET\n")),
     };
     Ok(Some((request, head.length)))
 }
@@ -309,18 +298,14 @@ fn head(status: Status, bytes: u64, content_type: &str, more: &str) -> String {
     )
 }
 
-/// The answer in place of a file, with the reason for people unless it is `head_only`.
-fn refusal((status, detail): Wrong, head_only: bool) -> Vec<u8> {
+/// The answer in place of a file.
+fn refusal((status, detail): Wrong) -> Vec<u8> {
     let body = format!("{} {}\n{detail}", status.0, status.1);
     let more = if status == Status::METHOD_NOT_ALLOWED {
-        "Allow: GET, HEAD\r\n"
+        "Allow: GET\r\n"
     } else {
         ""
     };
     let content_type = "text/plain; charset=utf-8";
-    let mut answer = head(status, body.len() as u64, content_type, more);
-    if !head_only {
-        answer.write_str(&body).expect("memory takes everything");
-    }
-    answer.into_bytes()
+    (head(status, body.len() as u64, content_type, more) + &body).into_bytes()
 }

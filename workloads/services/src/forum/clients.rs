@@ -264,55 +264,31 @@ mod tests {
         (board, vec![poster, reader])
     }
 
+    type Damage = fn(&Board, &mut [ClientReport]);
+
     #[test]
-    fn a_board_that_holds_what_was_accepted_and_read_has_no_fault() {
+    fn a_board_that_holds_what_was_accepted_and_read_has_no_fault_and_every_other_has_one() {
+        let damages: [(&str, Damage); 4] = [
+            ("topic 6: accepted", |_, seen| {
+                assert!(seen[0].accept(&Words::short(), 5, 0, b"OK 0\n"));
+            }),
+            ("places add up to 2", |board, seen| {
+                board.post(&VALUES[..1], &VALUES[..1]).unwrap();
+                assert!(seen[0].accept(&Words::short(), 0, 0, b"OK 1\n"));
+            }),
+            ("nobody posted", |board, _| {
+                board.post(&VALUES[3..4], b"8").unwrap();
+            }),
+            ("place 1: read", |_, seen| seen[1].read[0][0] = Some(6)),
+        ];
         let (board, seen) = evening();
         assert_eq!(fault(&board, &Words::short(), &seen), None);
-    }
-
-    #[test]
-    fn a_message_that_was_accepted_and_is_not_there_is_a_fault() {
-        let (board, mut seen) = evening();
-        assert!(seen[0].accept(&Words::short(), 5, 0, b"OK 0\n"));
-        assert!(
-            fault(&board, &Words::short(), &seen)
-                .unwrap()
-                .contains("topic 6: accepted")
-        );
-    }
-
-    #[test]
-    fn a_place_given_twice_is_a_fault() {
-        let (board, mut seen) = evening();
-        board.post(&VALUES[..1], &VALUES[..1]).unwrap();
-        assert!(seen[0].accept(&Words::short(), 0, 0, b"OK 1\n"));
-        assert!(
-            fault(&board, &Words::short(), &seen)
-                .unwrap()
-                .contains("places add up to 2")
-        );
-    }
-
-    #[test]
-    fn a_message_that_nobody_posted_is_a_fault() {
-        let (board, seen) = evening();
-        board.post(&VALUES[3..4], b"8").unwrap();
-        assert!(
-            fault(&board, &Words::short(), &seen)
-                .unwrap()
-                .contains("nobody posted")
-        );
-    }
-
-    #[test]
-    fn a_message_that_changed_after_it_was_read_is_a_fault() {
-        let (board, mut seen) = evening();
-        seen[1].read[0][0] = Some(6);
-        assert!(
-            fault(&board, &Words::short(), &seen)
-                .unwrap()
-                .contains("place 1: read")
-        );
+        for (expected, damage) in damages {
+            let (board, mut seen) = evening();
+            damage(&board, &mut seen);
+            let found = fault(&board, &Words::short(), &seen).unwrap();
+            assert!(found.contains(expected), "{found}");
+        }
     }
 
     #[test]

@@ -9,7 +9,6 @@ mod clients;
 mod protocol;
 
 use std::collections::BTreeMap;
-use std::io;
 use std::time::{Duration, Instant};
 
 use ::protocol::{Metric, Refusal, Values};
@@ -23,10 +22,16 @@ use workloads::kinds::latency::Latencies;
 use workloads::workload::{Instance, Mismatch, Setup};
 
 /// Parameters that concern the server.
+#[cfg(feature = "cli")]
 pub(crate) const OF_SERVER: [&str; 1] = ["implementation"];
 
 /// Serves until it is stopped; says what happened.
-pub(crate) fn serve(server: &Server, values: &Values, pool: &ThreadPool) -> io::Result<String> {
+#[cfg(feature = "cli")]
+pub(crate) fn serve(
+    server: &Server,
+    values: &Values,
+    pool: &ThreadPool,
+) -> std::io::Result<String> {
     let board = Board::new();
     let counts = server.run(&board, handlers(values.word("implementation"), pool))?;
     Ok(format!(

@@ -37,30 +37,6 @@ fn status(text: &str) -> u16 {
 }
 
 #[test]
-fn a_get_has_its_key_and_keeps_the_connection() {
-    assert_eq!(whole("GET /a/b HTTP/1.1\r\nHost: h\r\n\r\n"), get());
-}
-
-#[test]
-fn a_post_has_its_body_and_what_follows_is_left() {
-    let text = "POST /a/b HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nxyz";
-    let post = Request {
-        method: Method::Post,
-        body: b"xyz".to_vec(),
-        ..get()
-    };
-    assert_eq!(whole(text), post);
-    let followed = parse(format!("{text}GET /").as_bytes());
-    assert_eq!(
-        followed,
-        Parsed::Whole {
-            request: post,
-            length: text.len()
-        }
-    );
-}
-
-#[test]
 fn the_connection_goes_on_as_version_and_header_say() {
     for (version, header, expected) in [
         ("1.1", "", true),
@@ -113,14 +89,6 @@ fn every_mistake_has_its_status() {
     ] {
         assert_eq!(status(&text), expected, "{text:?}");
     }
-}
-
-#[test]
-fn an_unknown_method_is_a_request_that_is_answered_as_not_allowed() {
-    assert_eq!(
-        whole("BREW / HTTP/1.1\r\nHost: h\r\n\r\n").method,
-        Method::Other
-    );
 }
 
 #[test]

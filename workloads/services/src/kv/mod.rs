@@ -16,17 +16,14 @@ mod run;
 mod service;
 mod store;
 
-use std::fmt::Write as _;
-use std::io;
 use std::time::Duration;
 
 use rayon::ThreadPool;
 
-use crate::net::{Handlers, Queue, Server, Unit};
+use crate::net::{Handlers, Queue, Unit};
 use protocol::{Refusal, Values};
 use run::KeyValueRun;
-use service::KeyValue;
-use store::{Guard, Store};
+use store::Guard;
 use workloads::workload::{Instance, Setup};
 
 /// The study's server slept so long when it found the lock-free queue empty.
@@ -84,16 +81,20 @@ fn guard(values: &Values) -> Guard {
 }
 
 /// Parameters that concern the server.
+#[cfg(feature = "cli")]
 pub(crate) const OF_SERVER: [&str; 5] = ["handlers", "takes", "queue", "empty", "store"];
 
 /// Serves until it is stopped; says what happened.
+#[cfg(feature = "cli")]
 pub(crate) fn serve(
-    server: &Server,
+    server: &crate::net::Server,
     values: &Values,
     pool: &ThreadPool,
     threads: usize,
-) -> io::Result<String> {
-    let service = KeyValue::new(Store::new(guard(values)), threads, false);
+) -> std::io::Result<String> {
+    use std::fmt::Write as _;
+
+    let service = service::KeyValue::new(store::Store::new(guard(values)), threads, false);
     let arrangement = Arrangement::of(values, threads);
     let counts = server.run(&service, arrangement.handlers(pool))?;
     let measured = service.measured();

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::mem;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crossbeam_utils::CachePadded;
+use parking_lot::Mutex;
 use protocol::Metric;
 
 use super::http::{self, Method, Request, Response};
@@ -48,7 +48,7 @@ impl KeyValue {
     pub(crate) fn take_noted(&self) -> Vec<Noted> {
         let records = self.records.iter();
         records
-            .flat_map(|it| mem::take(&mut lock(it).noted))
+            .flat_map(|it| mem::take(&mut it.lock().noted))
             .collect()
     }
 
@@ -56,7 +56,7 @@ impl KeyValue {
     pub(crate) fn measured(&self) -> Measured {
         let mut all = Measured::default();
         for record in &self.records {
-            all.absorb(&lock(record).measured);
+            all.absorb(&record.lock().measured);
         }
         all
     }
@@ -117,7 +117,7 @@ impl Service for KeyValue {
     }
 
     fn answered(&self, connection: usize, request: &Request, status: Status, times: Times) {
-        let mut record = lock(&self.records[connection % self.records.len()]);
+        let mut record = self.records[connection % self.records.len()].lock();
         record.measured.note(request.method, status, times);
         if self.notes_each {
             record
@@ -125,11 +125,6 @@ impl Service for KeyValue {
                 .push((times.arrived, times.ended - times.arrived));
         }
     }
-}
-
-/// A thread that panicked left whole numbers.
-fn lock(record: &Mutex<Record>) -> MutexGuard<'_, Record> {
-    record.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The server's measurements of the requests that it answered.

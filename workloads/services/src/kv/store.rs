@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use crossbeam_utils::CachePadded;
 use md5::{Digest, Md5};
+use parking_lot::{Mutex, RwLock};
 
 /// Shards of `sharded`: more than there are handlers, so that two rarely meet.
 const SHARDS: usize = 64;
@@ -103,28 +104,20 @@ impl Store {
     /// The document under `key`.
     pub(crate) fn get(&self, key: &[u8]) -> Option<Document> {
         match &self.locks {
-            Locks::Mutex(map) => map
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .get(key)
-                .cloned(),
+            Locks::Mutex(map) => map.lock().get(key).cloned(),
             Locks::Shards(shards) => {
                 let shard = self.shard(shards, key);
-                shard
-                    .read()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .get(key)
-                    .cloned()
+                shard.read().get(key).cloned()
             }
         }
     }
 
     fn change<T>(&self, key: &[u8], change: impl FnOnce(&mut Map) -> T) -> T {
         match &self.locks {
-            Locks::Mutex(map) => change(&mut map.lock().unwrap_or_else(PoisonError::into_inner)),
+            Locks::Mutex(map) => change(&mut map.lock()),
             Locks::Shards(shards) => {
                 let shard = self.shard(shards, key);
-                change(&mut shard.write().unwrap_or_else(PoisonError::into_inner))
+                change(&mut shard.write())
             }
         }
     }
@@ -166,12 +159,10 @@ impl Store {
     pub(crate) fn all(&self) -> Vec<(Vec<u8>, Document)> {
         let copy = |map: &Map| map.iter().map(|(k, d)| (k.clone(), d.clone())).collect();
         match &self.locks {
-            Locks::Mutex(map) => copy(&map.lock().unwrap_or_else(PoisonError::into_inner)),
+            Locks::Mutex(map) => copy(&map.lock()),
             Locks::Shards(shards) => shards
                 .iter()
-                .flat_map(|map| -> Vec<_> {
-                    copy(&map.read().unwrap_or_else(PoisonError::into_inner))
-                })
+                .flat_map(|map| -> Vec<_> { copy(&map.read()) })
                 .collect(),
         }
     }

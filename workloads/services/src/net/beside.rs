@@ -49,7 +49,10 @@ where
             .into_iter()
             .map(|client| scope.spawn(move || (client(), thread_cpu())))
             .collect();
-        let seen: Vec<_> = clients.into_iter().map(|client| client.join()).collect();
+        let seen: Vec<_> = clients
+            .into_iter()
+            .map(thread::ScopedJoinHandle::join)
+            .collect();
         server.stopper().stop();
         (serving.join().expect("a server does not panic"), seen)
     });

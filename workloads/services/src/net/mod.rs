@@ -13,9 +13,13 @@ mod queue;
 mod server;
 
 pub(crate) use beside::serve_beside;
-pub(crate) use conversation::{Output, Stream, TICK, converse};
+#[cfg(feature = "cli")]
+pub(crate) use conversation::{Output, converse};
+pub(crate) use conversation::{Stream, TICK};
 pub(crate) use queue::Kind as Queue;
-pub(crate) use server::{Handlers, Server, Stop, Unit, accept};
+#[cfg(feature = "cli")]
+pub(crate) use server::accept;
+pub(crate) use server::{Handlers, Server, Stop, Unit};
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

@@ -1,11 +1,11 @@
 //! The queues of the study before handlers that wait for tasks, first in, first out.
 
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
+use parking_lot::{Condvar, Mutex};
 
 /// The queue before threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,21 +45,24 @@ impl<T> Queue<T> {
     pub(super) fn push(&self, task: T) {
         match self {
             Self::Regular(list, added) => {
-                lock(list).push_back(task);
+                list.lock().push_back(task);
                 added.notify_one();
             }
-            Self::LockFree { last, .. } => last.send(task).ok().expect("its receiver is here"),
+            Self::LockFree { last, .. } => {
+                let sent = last.send(task).is_ok();
+                debug_assert!(sent, "its receiver is beside it");
+            }
         }
     }
 
     /// Takes the first task, and waits for it.
     pub(super) fn pop(&self) -> T {
         match self {
-            Self::Regular(list, added) => added
-                .wait_while(lock(list), |list| list.is_empty())
-                .unwrap_or_else(PoisonError::into_inner)
-                .pop_front()
-                .expect("it was waited for"),
+            Self::Regular(list, added) => {
+                let mut list = list.lock();
+                added.wait_while(&mut list, |list| list.is_empty());
+                list.pop_front().expect("it was waited for")
+            }
             Self::LockFree {
                 first, nap: None, ..
             } => first.recv().expect("its sender is here"),
@@ -75,11 +78,6 @@ impl<T> Queue<T> {
             },
         }
     }
-}
-
-/// No code that can panic runs under it.
-fn lock<T>(list: &Mutex<VecDeque<T>>) -> MutexGuard<'_, VecDeque<T>> {
-    list.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -115,11 +113,15 @@ mod tests {
                 thread::scope(|scope| {
                     for first in (0..4).map(|number| number * EACH) {
                         scope.spawn(move || {
-                            (first..first + EACH).for_each(|task| queue.push(Some(task)));
+                            for task in first..first + EACH {
+                                queue.push(Some(task));
+                            }
                         });
                     }
                 });
-                (0..3).for_each(|_| queue.push(None));
+                for _ in 0..3 {
+                    queue.push(None);
+                }
             });
             assert!(taken.iter().all(|it| it.load(Relaxed) == 1), "{kind:?}");
         }
@@ -131,7 +133,11 @@ mod tests {
         for kind in KINDS {
             let (there, back) = &(Queue::new(kind), Queue::new(kind));
             thread::scope(|scope| {
-                scope.spawn(|| (0..500).for_each(|_| back.push(there.pop())));
+                scope.spawn(|| {
+                    for _ in 0..500 {
+                        back.push(there.pop());
+                    }
+                });
                 for task in 0..500 {
                     there.push(task);
                     assert_eq!(back.pop(), task, "{kind:?}");

@@ -4,11 +4,12 @@ use std::io::{self, ErrorKind};
 use std::mem;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
+use parking_lot::Mutex;
 use rayon::ThreadPool;
 
 use super::conversation::{Stream, TICK, converse};
@@ -184,7 +185,7 @@ impl Server {
                 })
             }
         }?;
-        let counts = *lock(&desk.counts);
+        let counts = *desk.counts.lock();
         Ok(counts)
     }
 }
@@ -193,8 +194,8 @@ impl Server {
 type Task<'a> = Option<Box<dyn FnOnce() + Send + 'a>>;
 
 /// `count` threads behind `queue` while `serve` runs.
-fn behind<'a>(
-    queue: &Queue<Task<'a>>,
+fn behind(
+    queue: &Queue<Task<'_>>,
     count: usize,
     serve: impl FnOnce() -> io::Result<()>,
 ) -> io::Result<()> {
@@ -216,8 +217,12 @@ fn behind<'a>(
         });
         let result = started.and_then(|()| serve());
         // Also if not all could be started, or those that were would wait for ever.
-        handlers.iter().for_each(|_| queue.push(None));
-        handlers.iter().for_each(|it| it.thread().unpark());
+        for _ in &handlers {
+            queue.push(None);
+        }
+        for handler in &handlers {
+            handler.thread().unpark();
+        }
         result
     })
 }
@@ -244,11 +249,6 @@ struct Answered<S: Service> {
     outcome: S::Outcome,
     then: Then,
     begun: Instant,
-}
-
-/// A thread that panicked left whole counts.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<S: Service> Desk<'_, S> {
@@ -343,7 +343,7 @@ impl<S: Service> Desk<'_, S> {
                 sent.map(|()| then)
             },
         );
-        lock(&self.counts).count(end);
+        self.counts.lock().count(end);
         let _ = self.room.1.try_recv();
     }
 

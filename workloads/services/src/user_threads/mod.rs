@@ -8,9 +8,7 @@
 mod condvar;
 mod files;
 mod mutex;
-#[cfg(feature = "cli")]
 mod sockets;
-mod spin;
 #[cfg(test)]
 mod tests;
 
@@ -27,9 +25,7 @@ use workloads::kinds::pacing::chain;
 pub use condvar::Condvar;
 pub use files::{Direction, Files};
 pub use mutex::{Mutex, MutexGuard};
-#[cfg(feature = "cli")]
-pub(crate) use sockets::UserSocket;
-pub use spin::{SpinGuard, SpinLock};
+pub use sockets::UserSocket;
 
 /// Size of each stack. The kernel gives memory only to pages that are touched, so what counts is
 /// that a panic's report fits.
@@ -71,7 +67,7 @@ struct Shared {
     files: RefCell<Option<Files>>,
     /// The outcomes of transfers whose threads have not gone on yet.
     outcomes: RefCell<BTreeMap<usize, files::Outcome>>,
-    #[cfg(feature = "cli")]
+    /// Threads that wait for sockets.
     waiters: RefCell<Vec<sockets::Waiter>>,
     /// Spawned by threads, not yet added.
     newcomers: RefCell<Vec<(DefaultStack, Body)>>,
@@ -108,7 +104,6 @@ impl UserThreads {
             preemptions: Cell::new(0),
             files: RefCell::new(None),
             outcomes: RefCell::default(),
-            #[cfg(feature = "cli")]
             waiters: RefCell::default(),
             newcomers: RefCell::default(),
             switches: Cell::new(0),
@@ -237,11 +232,12 @@ impl Shared {
 
     /// Wakes every thread whose socket may be ready; waits for one if no thread can go on.
     fn wake_for_sockets(&self) {
-        #[cfg(feature = "cli")]
         while !self.waiters.borrow().is_empty() {
             let may_wait = self.ready.borrow().is_empty();
             let ready = sockets::take_ready(&mut self.waiters.borrow_mut(), may_wait);
-            ready.into_iter().for_each(|number| self.wake(number));
+            for number in ready {
+                self.wake(number);
+            }
             if !self.ready.borrow().is_empty() {
                 break;
             }

@@ -1,12 +1,13 @@
-//! A lock that serves user threads in the order in which they came: its holder hands it on.
+//! A lock for which user threads wait in a queue, or by using up their quantum.
 
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::VecDeque;
+use std::hint::spin_loop;
 use std::ops::{Deref, DerefMut};
 
 use super::Current;
 
-/// A value that one user thread at a time can reach; the others wait in a queue and use no time.
+/// A value that one user thread at a time can reach.
 #[derive(Debug, Default)]
 pub struct Mutex<T> {
     is_held: Cell<bool>,
@@ -25,7 +26,7 @@ impl<T> Mutex<T> {
         }
     }
 
-    /// Waits for the lock.
+    /// Waits for the lock in a queue, without using time; the holder hands it to the first there.
     pub fn lock<'a>(&'a self, me: &'a Current<'_>) -> MutexGuard<'a, T> {
         if self.is_held.get() {
             self.waiting.borrow_mut().push_back(me.number);
@@ -34,6 +35,20 @@ impl<T> Mutex<T> {
         } else {
             self.is_held.set(true);
         }
+        self.guard(me)
+    }
+
+    /// Spins until the lock is free. As all threads share one OS thread, a thread that finds it held
+    /// finds it held for the rest of its quantum.
+    pub fn spin<'a>(&'a self, me: &'a Current<'_>) -> MutexGuard<'a, T> {
+        while self.is_held.replace(true) {
+            spin_loop();
+            me.safepoint();
+        }
+        self.guard(me)
+    }
+
+    fn guard<'a>(&'a self, me: &'a Current<'_>) -> MutexGuard<'a, T> {
         MutexGuard {
             mutex: self,
             me,

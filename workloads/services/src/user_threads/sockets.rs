@@ -60,7 +60,7 @@ pub(super) fn take_ready(waiters: &mut Vec<Waiter>, may_wait: bool) -> Vec<usize
 
 impl Current<'_> {
     /// Waits until the socket may be ready for these, but no longer than `limit`.
-    pub(crate) fn wait_for(&self, socket: Rc<dyn AsFd>, flags: PollFlags, limit: Duration) {
+    pub fn wait_for(&self, socket: Rc<dyn AsFd>, flags: PollFlags, limit: Duration) {
         self.shared.waiters.borrow_mut().push(Waiter {
             thread: self.number,
             socket,
@@ -72,15 +72,17 @@ impl Current<'_> {
 }
 
 /// A connection for whose client a user thread waits.
-pub(crate) struct UserSocket<'a> {
+pub struct UserSocket<'a> {
     me: &'a Current<'a>,
     socket: Rc<TcpStream>,
 }
 
 impl<'a> UserSocket<'a> {
+    /// Takes a connection over.
+    ///
     /// # Errors
     /// If the socket cannot be made not to block.
-    pub(crate) fn new(me: &'a Current<'a>, socket: TcpStream) -> io::Result<Self> {
+    pub fn new(me: &'a Current<'a>, socket: TcpStream) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         Ok(Self {
             me,

@@ -323,29 +323,3 @@ fn curl_stores_reads_and_removes_a_document() {
     );
     assert_eq!(curl(&["-0"]).unwrap(), "there is no such document\n 404");
 }
-
-#[test]
-fn curl_fetches_a_file_and_gets_none_from_outside() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().join("root");
-    fs::create_dir(&root).unwrap();
-    fs::write(root.join("a.txt"), "the text").unwrap();
-    fs::write(folder.path().join("secret"), "SECRET").unwrap();
-    let arguments = ["--port", "0", "--root", root.to_str().unwrap()];
-    let server = Server::start("files", &arguments);
-    let fetch = |path: &str| {
-        let url = format!("http://{}/{path}", server.address);
-        stock("curl", &["-sS", "--include", "--path-as-is", &url])
-    };
-    let Some(answer) = fetch("a.txt") else { return };
-    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
-    assert!(answer.ends_with("\r\n\r\nthe text"), "{answer}");
-    let outside = fetch("../secret").unwrap();
-    assert!(
-        outside.starts_with("HTTP/1.1 403 Forbidden\r\n"),
-        "{outside}"
-    );
-    assert!(!outside.contains("SECRET"), "{outside}");
-    let report = server.end();
-    assert!(report.starts_with("2 connections: 2 good"), "{report}");
-}

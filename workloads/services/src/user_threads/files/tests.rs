@@ -103,11 +103,11 @@ fn the_end_of_a_file_is_an_error_and_an_empty_buffer_is_none() {
         threads
             .spawn(move |me| {
                 let read = |length| me.transfer(Direction::Read, &file, vec![0; length], 0);
-                assert_eq!(read(1).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+                assert_eq!(read(1).unwrap_err().kind(), ErrorKind::UnexpectedEof);
                 assert!(read(0).unwrap().is_empty());
                 me.transfer(Direction::Write, &file, vec![7], 2).unwrap();
                 assert_eq!(read(3).unwrap(), [0, 0, 7]);
-                assert_eq!(read(4).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+                assert_eq!(read(4).unwrap_err().kind(), ErrorKind::UnexpectedEof);
                 is_checked.set(true);
             })
             .unwrap();
