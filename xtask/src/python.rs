@@ -14,12 +14,35 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
     let _threads = sh.push_env("POLARS_MAX_THREADS", "1");
     // The tests of a file share what they read and drew.
     let two = ["--numprocesses", "2", "--dist", "loadfile"];
+    set_up_browser(sh, &python)?;
     step(
         "analysis",
         cmd!(
             sh,
             "{python} -m pytest --quiet --durations 15 {two...} analysis"
         ),
+    )
+}
+
+/// Fetches what drives a browser, for the tests of the page, where there is a Chromium to drive.
+fn set_up_browser(sh: &Shell, python: &std::path::Path) -> Result<()> {
+    const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+    let is_there = |name| {
+        cmd!(sh, "which {name}")
+            .quiet()
+            .ignore_stderr()
+            .read()
+            .is_ok()
+    };
+    if !NAMES.into_iter().any(is_there) {
+        eprintln!("no Chromium, so the page is not opened in a browser: `apt install chromium`");
+        return Ok(());
+    }
+    let install = ["-m", "pip", "install", "--quiet", "--require-hashes"];
+    let list = "analysis/requirements-browser.txt";
+    step(
+        "browser",
+        cmd!(sh, "{python} {install...} --requirement {list}"),
     )
 }
 

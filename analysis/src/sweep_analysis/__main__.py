@@ -16,19 +16,15 @@ import msgspec
 import polars as pl
 
 from sweep_analysis.read.errors import InputError
-from sweep_analysis.read.experiment import experiment_of
-from sweep_analysis.read.labels import count, percent, with_panel
+from sweep_analysis.read.labels import with_panel
 from sweep_analysis.read.load import Sweep, find_sweep, read_sweep
-from sweep_analysis.read.schema import POOL_CELL
-from sweep_analysis.read.study import TIME_UNITS, read_study
+from sweep_analysis.read.study import FILES, read_study
 from sweep_analysis.say import output, tables
 from sweep_analysis.say.cautions import cautions
 from sweep_analysis.say.columns import Look
-from sweep_analysis.say.placements import placement_table
 from sweep_analysis.say.sweep_table import SweepTable
-from sweep_analysis.say.validation import count_sentences, difference_sentence, validation_sentences
+from sweep_analysis.say.validation import difference_sentence, validation_sentences
 from sweep_analysis.stats.analysis import FRAMES, Analysis, analyse
-from sweep_analysis.stats.calibration import ANSWERS, CELL_MARGIN, EQUAL, MEAN_MARGIN, calibration
 from sweep_analysis.stats.compare import (
     JUDGED,
     QUANTITIES,
@@ -38,9 +34,7 @@ from sweep_analysis.stats.compare import (
 )
 from sweep_analysis.stats.differences import differences
 from sweep_analysis.stats.judgement import judged_of
-from sweep_analysis.stats.simulated import largest_threads, line_wait_rates
-from sweep_analysis.stats.speedup import DEFINITIONS, speedups, trial_times
-from sweep_analysis.stats.validated_counts import by_event, validated_counts
+from sweep_analysis.stats.speedup import trial_times
 from sweep_analysis.stats.validation import Validation, validation
 
 CHECK_FAILED = 1
@@ -98,19 +92,17 @@ EXAMPLES = """\
 examples (`cargo runner analysis` instead of `python -m sweep_analysis` sets up Python by itself):
   python -m sweep_analysis report results/sweeps/2026-01-31-host-abc1234 --output results/reports/mine
   python -m sweep_analysis show latest
-  python -m sweep_analysis speedup latest --definition own --format md
-  python -m sweep_analysis speedup latest --quantity cycles         # at the measured clock
+  python -m sweep_analysis table latest speedups --where definition=own --format md
   python -m sweep_analysis compare latest --baseline master --level pooled --format md
   python -m sweep_analysis compare latest --quantity cpu --format json
   python -m sweep_analysis table latest claims --format md        # what branches.toml expected, held or falsified
   python -m sweep_analysis table latest costs                     # wall time, CPU time, cycles, idle CPUs
   python -m sweep_analysis table latest costs --where workload=ticks
   python -m sweep_analysis table latest placements --where level=branch --format md
-  python -m sweep_analysis lines latest --threads 64 --format md  # which source lines waited, simulated
+  python -m sweep_analysis table latest line-waits --where threads=64 --format md  # which source lines waited, simulated
   python -m sweep_analysis validate SIMULATED MEASURED --format md  # predicted times beside measured ones
-  python -m sweep_analysis calibration SWEEP --branch packed --quantity cpu
   python -m sweep_analysis export SWEEP --format parquet --output tables/
-  python -m sweep_analysis report 12-07-2022 --layout study --time-unit ns --output report/
+  python -m sweep_analysis report 12-07-2022 --output report/       # a folder of the 2022 study's files
   python -m sweep_analysis notebooks --execute
 
 exit codes: 0 all good, 1 a check failed, 2 bad input, 4 host not fit (the output cannot be written)
@@ -162,12 +154,6 @@ def _parser() -> argparse.ArgumentParser:
         help="folder to write; created if missing",
     )
 
-    speedup = _prints(commands, "speedup", "print speed-ups with intervals", _speedup)
-    speedup.add_argument(
-        "--definition", choices=DEFINITIONS, default="sequential", help="default: %(default)s"
-    )
-    _takes_quantity(speedup)
-
     compared = _prints(
         commands, "compare", "print every branch's verdict against the baseline", _compare
     )
@@ -179,7 +165,6 @@ def _parser() -> argparse.ArgumentParser:
         help="`pooled`: all but cells (default: %(default)s)",
     )
     _takes_quantity(compared)
-    _takes_distance(compared)
 
     shown = _command(
         commands,
@@ -208,38 +193,6 @@ def _parser() -> argparse.ArgumentParser:
         metavar="COLUMN=VALUE",
         help="only rows with this value, such as `level=workload`; may be repeated",
     )
-
-    waited = _prints(
-        commands,
-        "lines",
-        "print which lines of source waited on a simulated machine, and for whom",
-        _lines,
-    )
-    waited.add_argument("--workload", help="default: all")
-    waited.add_argument("--branch", help="default: all but the A/A twin")
-    waited.add_argument(
-        "--threads", type=int, metavar="N", help="default: the most of each workload"
-    )
-    waited.add_argument(
-        "--most",
-        type=int,
-        default=10,
-        metavar="N",
-        help="pairs of lines of each cell (default: %(default)s)",
-    )
-
-    calibrated = _command(
-        commands,
-        "calibration",
-        "check that a branch costs what the baseline costs, cell by cell",
-        _calibration,
-    )
-    calibrated.add_argument("--branch", default="packed", help="default: %(default)s")
-    calibrated.add_argument(
-        "--baseline", metavar="BRANCH", help="default: the sweep's own baseline"
-    )
-    _takes_quantity(calibrated)
-    _takes_distance(calibrated)
 
     validated = _prints(
         commands,
@@ -300,15 +253,6 @@ def _command(
         type=Path,
         help="a sweep: its folder, its name in results/sweeps or the start of it, or `latest`",
     )
-    command.add_argument(
-        "--layout",
-        choices=["sweep", "study"],
-        default="sweep",
-        help="`study`: files named speedup-<branch>-<threads>-threads.csv (default: %(default)s)",
-    )
-    command.add_argument(
-        "--time-unit", choices=TIME_UNITS, help="unit of a column `time` in the study's layout"
-    )
     command.set_defaults(run=run)
     return command
 
@@ -343,21 +287,11 @@ def _takes_quantity(command: argparse.ArgumentParser) -> None:
     command.add_argument("--quantity", choices=QUANTITIES, default="time", help=text)
 
 
-def _takes_distance(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--core-to-core",
-        type=float,
-        nargs=2,
-        metavar=("LEAST", "MOST"),
-        help="only trials before which a cache line took this many nanoseconds from one CPU to another; for hosts that "
-        "move CPUs",
-    )
-
-
 def _read(asked: argparse.Namespace, *, leaves_out: bool = False) -> Sweep:
-    if asked.layout == "study":
-        return read_study(asked.sweep, asked.time_unit)
-    return read_sweep(find_sweep(asked.sweep), leaves_out=leaves_out)
+    folder = find_sweep(asked.sweep)
+    if not (folder / "manifest.json").exists() and any(folder.glob(FILES)):
+        return read_study(folder)
+    return read_sweep(folder, leaves_out=leaves_out)
 
 
 def _quantity_times(sweep: Sweep, quantity: str) -> pl.LazyFrame:
@@ -379,35 +313,6 @@ def _quantity_times(sweep: Sweep, quantity: str) -> pl.LazyFrame:
     return times.lazy()
 
 
-def _at_distance(
-    sweep: Sweep, times: pl.LazyFrame, least_and_most: list[float] | None
-) -> pl.LazyFrame:
-    """Rows of `times` whose trials had CPUs so far from each other; None: all.
-
-    Raises:
-        InputError: there is none.
-    """
-    if least_and_most is None:
-        return times
-    least, most = least_and_most
-    ns = pl.col("core_to_core_ns")
-    at = times.join(sweep.trials.filter(ns.is_between(least, most)), on="trial", how="semi")
-    kept, total = (frame.select(pl.len()).collect().item() for frame in (at, times))
-    print(
-        f"note: {kept} of {count(total, 'trial')} ran on CPUs so far from each other",
-        file=sys.stderr,
-    )
-    if kept == 0:
-        low, high = sweep.trials.select(ns.min(), ns.max().alias("high")).collect().row(0)
-        remedy = (
-            "this sweep did not measure it: sweep again"
-            if low is None
-            else f"it was {low:.0f} to {high:.0f} ns: choose a range that has some of these"
-        )
-        raise InputError(sweep.path, f"no trial has `--core-to-core {least:g} {most:g}`", remedy)
-    return at
-
-
 def _report(asked: argparse.Namespace) -> None:
     from sweep_analysis.report.write import write_report  # noqa: PLC0415 - drawing takes 100 MB that no other command needs
 
@@ -418,27 +323,10 @@ def _report(asked: argparse.Namespace) -> None:
     print(page)
 
 
-def _speedup(asked: argparse.Namespace) -> None:
-    sweep = _read(asked)
-    experiment = experiment_of(sweep)
-    times = in_quantity(_quantity_times(sweep, asked.quantity), asked.quantity)
-    ignored = experiment.sequential_ignores if experiment else frozenset[str]()
-    frame = speedups(times, sweep.baseline, ignored).filter(
-        pl.col("definition") == asked.definition
-    )
-    if frame.is_empty():
-        raise InputError(
-            asked.sweep,
-            f"no speed-up {DEFINITIONS[asked.definition]}: its reference has no good trial",
-            "choose another `--definition`, or run the reference",
-        )
-    output.show(sweep, "speedups", frame, asked.format)
-
-
 def _compare(asked: argparse.Namespace) -> None:
     sweep = _read(asked)
     baseline = asked.baseline or sweep.baseline
-    times = _at_distance(sweep, _quantity_times(sweep, asked.quantity), asked.core_to_core)
+    times = _quantity_times(sweep, asked.quantity)
     present = set(times.select("branch").collect()["branch"])
     if baseline is None or baseline not in present:
         known = [branch for branch in sweep.branches if branch in present]
@@ -496,33 +384,8 @@ def _table(asked: argparse.Namespace) -> None:
         raise InputError(sweep.path / file, what, remedy)
     for column, value in asked.where:
         frame = _only(sweep, asked.name, frame, column, value)
-    output.show(
-        sweep, asked.name, frame, asked.format, read=_for_people(analysis, asked.name, frame)
-    )
-
-
-def _lines(asked: argparse.Namespace) -> None:
-    sweep = _read(asked)
-    rates = line_wait_rates(sweep)
-    if rates.is_empty():
-        where, what, remedy = REMEDIES["line-waits"]
-        raise InputError(sweep.path / where, what, remedy)
-    if asked.branch is None:
-        rates = rates.filter(pl.col("branch") != (sweep.twin or ""))
-    for column in ("workload", "branch", "threads"):
-        value = getattr(asked, column)
-        if value is not None:
-            rates = _only(sweep, "lines", rates, column, str(value))
-    if asked.threads is None:
-        rates = largest_threads(rates)
-    rates = rates.group_by(POOL_CELL, maintain_order=True).head(asked.most)
-    output.show(
-        sweep,
-        "lines",
-        rates,
-        asked.format,
-        read=tables.line_wait_table(with_panel(rates), asked.most),
-    )
+    read = tables.for_people(analysis, asked.name, frame)
+    output.show(sweep, asked.name, frame, asked.format, read=read)
 
 
 def _only(sweep: Sweep, name: str, frame: pl.DataFrame, column: str, value: str) -> pl.DataFrame:
@@ -545,78 +408,23 @@ def _only(sweep: Sweep, name: str, frame: pl.DataFrame, column: str, value: str)
     return kept
 
 
-def _for_people(analysis: Analysis, name: str, frame: pl.DataFrame) -> pl.DataFrame | None:
-    """The table as people read it; None if it is read as it is."""
-    if name == "claims":
-        return tables.claim_table(
-            frame, analysis.times["workload"].unique(maintain_order=True).to_list()
-        )
-    if name == "claim-details":
-        return tables.claim_detail_table(with_panel(frame))
-    if name == "sensitivity":
-        return tables.sensitivity_table(frame)
-    return placement_table(frame) if name == "placements" else None
-
-
-def _calibration(asked: argparse.Namespace) -> int:
-    sweep = _read(asked)
-    baseline = asked.baseline or sweep.baseline
-    times = _at_distance(sweep, trial_times(sweep), asked.core_to_core)
-    found = calibration(times, baseline, asked.branch, asked.quantity) if baseline else None
-    if found is None:
-        raise InputError(
-            asked.sweep,
-            f"`{asked.branch}` cannot be calibrated against `{baseline}`: they share no cell",
-            f"choose `--branch` and `--baseline` among {', '.join(sweep.branches)}",
-        )
-    print(
-        output.table(
-            tables.calibration_table(with_panel(found.cells), f"{sweep.replicates.unit}s")
-        ),
-        end="",
-    )
-    mean = found.mean.row(0, named=True)
-    interval = (
-        "no interval"
-        if mean["equal_low"] is None
-        else f"{percent(mean['equal_low'])} to {percent(mean['equal_high'])}"
-    )
-    told = ", ".join(f"{found.cells.filter(answer=answer).height} {answer}" for answer in ANSWERS)
-    label = f"{sweep.label}. " if sweep.label else ""
-    said = (
-        f"{label}{asked.branch} over {baseline}, {asked.quantity}: geometric mean of "
-        f"{count(mean['cells'], 'cell')} {percent(mean['time_ratio'])} ({interval}; margin "
-        f"±{MEAN_MARGIN:.0%}): {mean['answer']}. "
-        f"Cells, margin ±{CELL_MARGIN:.0%}: {told}."
-    )
-    print(f"\n{output.paragraph(said)}")
-    return 0 if found.answer == EQUAL else CHECK_FAILED
-
-
 def _validate(asked: argparse.Namespace) -> None:
     simulated, measured = _read(asked), read_sweep(find_sweep(asked.measured))
     found = validation(simulated, measured)
-    counts = validated_counts(simulated, measured)
     cells = with_panel(found.cells)
     if asked.output is not None:
         _write_validation(found, simulated, asked.output)
-        tables.write(counts, asked.output / "validation-counts.csv")
     output.show(
         simulated, "validation", found.cells, asked.format, read=tables.validation_table(cells)
     )
     beside = sys.stdout if asked.format == "md" else sys.stderr
-    if not counts.is_empty():
-        print(
-            "\n" + output.table(tables.validated_counts_table(by_event(counts)), beside),
-            file=beside,
-        )
-    said = [*count_sentences(counts), *validation_sentences(found, simulated, measured)]
+    said = validation_sentences(found, simulated, measured)
     analyses = analyse(simulated), analyse(measured)
     if analyses[0].baseline and found.cells["branch"].n_unique() > 1:
         apart = with_panel(differences(*analyses))
-        print("\n" + output.table(tables.differences_table(apart), beside), file=beside)
+        print("\n" + tables.markdown(tables.differences_table(apart)), file=beside)
         said.insert(0, difference_sentence(apart, analyses[0].baseline))
-    print("\n" + "\n".join(output.paragraph(it, beside) for it in said), file=beside)
+    print("\n" + "\n".join(said), file=beside)
 
 
 def _write_validation(found: Validation, simulated: Sweep, folder: Path) -> None:

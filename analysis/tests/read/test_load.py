@@ -325,3 +325,22 @@ def test_reading_leaves_the_sweep_as_it_was(folder: Path, tmp_path: Path) -> Non
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == {
         file.name: file.read_bytes() for file in copy.iterdir()
     }
+
+
+def test_trials_of_several_machines_are_noted_and_shards_of_one_are_not(folder: Path) -> None:
+    manifest = json.loads((folder / "manifest.json").read_text())
+
+    def notes(**fields: object) -> str:
+        (folder / "manifest.json").write_text(json.dumps(manifest | fields))
+        return " ".join(read_sweep(folder).notes)
+
+    assert notes(shards=[{"host": "madeup"}, {"host": "madeup"}]) == ""
+    another = "host.json describes machine madeup, but the sweep was begun on another"
+    assert another in notes(host="another")
+    for number, cpus in ((1, 4), (2, 8)):
+        own = folder / f"shards/{number}-of-2"
+        own.mkdir(parents=True)
+        (own / "host.json").write_text(json.dumps({"id": f"host{number}", "cpus_usable": cpus}))
+    told = notes(shards=[{"host": "host1"}, {"host": "host2"}], host="2-hosts")
+    assert "Trials of 2 machines (host1, host2) were merged" in told
+    assert "different numbers of CPUs (4, 8)" in told

@@ -1,70 +1,42 @@
-"""The page in a real browser.
+"""The page in a real browser: Debian's Chromium, driven by Playwright.
 
-Where none is installed these tests are skipped: `apt install chromium` brings one.
+Without either the tests are skipped: `apt install chromium` brings the first, and `cargo xtask test`
+then installs the second.
 """
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-import browser
 import made_up
 from sweep_analysis.read.load import read_sweep
 from sweep_analysis.report import page as report_page
 from sweep_analysis.report.figures import figures
 from sweep_analysis.stats.analysis import analyse
 
-pytestmark = pytest.mark.skipif(browser.chromium() is None, reason="no chromium is installed")
+sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
+)
+pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no Chromium: `apt install chromium`")
 
-PROBE = """(phone, desk) => {
-  const all = (root, selector) => [...root.querySelectorAll(selector)];
-  const page = desk.document;
-  const requests = [phone, desk].flatMap((frame) =>
-    frame.performance.getEntriesByType("resource").map((entry) => entry.name));
-
-  for (const fold of all(phone.document, "details")) fold.open = true;
-  const overflow = [phone, desk].map((frame) => frame.document.documentElement).map(
-    (root) => root.scrollWidth - root.clientWidth);
-  const cut = all(phone.document, "p, li, dd, summary, h1, h2, h3").filter(
-    (part) => part.getBoundingClientRect().right > phone.innerWidth + 0.5).map((part) => part.textContent.slice(0, 60));
-  const answer = page.querySelector("#summary .answer").getBoundingClientRect().bottom;
-
-  const table = page.querySelector("#map ~ details table"), heads = all(table, "th button");
-  const time = heads.findIndex((button) => button.textContent === "time");
-  const column = () => all(table, "tbody tr").map((row) => row.cells[time].textContent);
-  const sorted = [column()];
-  for (let press = 0; press < 2; press += 1) { heads[time].click(); sorted.push(column()); }
-
-  const folds = all(page, "#cost ~ * details[name=cost]");
-  const seen = () => folds.map((fold) => fold.querySelector("svg").checkVisibility());
-  const start = seen();
-  folds[2].querySelector("summary").click();
-  const chosen = seen();
-  const placed = [folds[2].querySelector("figure"), folds[1]].map((part) => part.getBoundingClientRect().top);
-
-  const halves = [...page.querySelector(".beside").children].map((part) => part.getBoundingClientRect());
-
-  return {
-    halves: [halves[0].right, halves[1].left],
-    requests, overflow, cut, answer,
-    sorted, start, chosen, placed,
-    names: folds.map((fold) => fold.querySelector("summary").textContent),
-    paper: desk.getComputedStyle(page.body).backgroundColor,
-    picture: desk.getComputedStyle(page.querySelector("figure svg text")).fill,
-  };
-}"""
+DESK, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 900}
+CUT = """() => [...document.querySelectorAll("p, li, dd, summary, h1, h2, h3")]
+  .filter((part) => part.getBoundingClientRect().right > innerWidth + 0.5).map((part) => part.textContent)"""
+OVERFLOW = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+COLUMN = """(at) => [...document.querySelectorAll("#map ~ details tbody")][0].querySelectorAll(`td:nth-child(${at})`)
+  .values().map((cell) => cell.textContent).toArray()"""
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A report with every kind of figure.
-
-    Three branches, two workloads that wait, counted, with a measured clock.
-    """
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page with every kind of figure: three branches, two workloads that wait, counted, with a measured clock."""
     names = ["master", "packed", "split-counters-no-jec-sleepers-only-cache-padded"]
+    waits = {f"latency_{quantile}": 1000.0 for quantile in ("p50", "p99", "max")}
     truth = made_up.Truth(
         branches=names,
         workloads={"quicksort": 0.2, "ticks": 0.05},
@@ -72,94 +44,93 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         effects={("packed", "ticks"): 0.8},
         counts={"packed": {"jec_rmws": 7, "jec_loads": 9, "searches": 3, "sleeps": 1}},
         modes={"dynamic": {1: 3.5, 2: 3.4, 8: 3.0}},
-        waits_ns={
-            name: {f"latency_{quantile}": 1000.0 for quantile in ("p50", "p99", "max")}
-            for name in names
-        },
+        waits_ns=dict.fromkeys(names, waits),
     )
-    folder = made_up.write_sweep(
-        tmp_path_factory.mktemp("browser") / "2026-01-01-madeup-0000000", truth
-    )
-    file = folder.parent / "index.html"
+    folder = made_up.write_sweep(tmp_path_factory.mktemp("browser") / "2026-01-01-madeup", truth)
+    made = folder.parent / "index.html"
     analysis = analyse(read_sweep(folder))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(report_page, "MANY_PICTURES", 2)
-        file.write_text(report_page.render_page(analysis, figures(analysis)), encoding="utf-8")
-    return file
+        made.write_text(report_page.render_page(analysis, figures(analysis)), encoding="utf-8")
+    return made
 
 
 @pytest.fixture(scope="module")
-def light(page: Path) -> browser.Visit:
-    return browser.visit(page, PROBE)
+def browser() -> Iterator[sync_api.Browser]:
+    with sync_api.sync_playwright() as play:
+        # It opens nothing but our own page, and may run as root.
+        launched = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield launched
+        launched.close()
 
 
-def test_the_console_stays_silent(light: browser.Visit) -> None:
-    assert "failed" not in light.found, light.found
-    assert light.console == []
-
-
-def test_nothing_is_requested(light: browser.Visit) -> None:
-    assert light.found["requests"] == []
-
-
-def test_nothing_scrolls_sideways_on_a_phone_or_a_desk(light: browser.Visit) -> None:
-    assert light.found["overflow"] == [0, 0]
-    assert light.found["cut"] == []
-
-
-def test_the_answer_stands_in_the_first_screen(light: browser.Visit) -> None:
-    assert light.found["answer"] < 300
-
-
-def test_words_stand_beside_a_narrow_picture_on_a_desk(light: browser.Visit) -> None:
-    words, picture = light.found["halves"]
-    assert words <= picture
-
-
-def test_a_column_sorts_by_number_up_and_down(light: browser.Visit) -> None:
-    before, up, down = (
-        [
-            float(text.replace("−", "-").replace("±", "").rstrip("%\N{NO-BREAK SPACE}"))
-            for text in column
-        ]
-        for column in light.found["sorted"]
-    )
-    assert up == sorted(before)
-    assert down == sorted(before, reverse=True)
-    assert up != down
-
-
-def test_of_many_pictures_the_first_is_open_and_choosing_another_closes_it(
-    light: browser.Visit,
+def test_the_page_loads_nothing_says_nothing_to_the_console_and_fits_desk_and_phone(
+    file: Path, browser: sync_api.Browser
 ) -> None:
-    assert light.found["names"] == ["quicksort · small", "ticks · small", "all workloads together"]
-    assert light.found["start"] == [True, False, False]
-    assert light.found["chosen"] == [False, False, True]
+    for size in (DESK, PHONE):
+        page = browser.new_page(viewport=size)
+        requests: list[str] = []
+        console: list[str] = []
+        page.on("request", lambda request, seen=requests: seen.append(request.url))
+        page.on("console", lambda message, seen=console: seen.append(message.text))
+        page.on("pageerror", lambda error, seen=console: seen.append(str(error)))
+        page.goto(file.as_uri())
+        assert requests == [file.as_uri()]
+        assert console == []
+        answer = page.locator("#summary .answer").bounding_box()
+        assert size == PHONE or answer["y"] + answer["height"] < 300
+        page.evaluate("() => document.querySelectorAll('details').forEach((it) => it.open = true)")
+        assert page.evaluate(OVERFLOW) == 0
+        assert page.evaluate(CUT) == []
+        page.close()
 
 
-def test_the_chosen_picture_stands_below_all_names(light: browser.Visit) -> None:
-    picture, name = light.found["placed"]
-    assert picture > name
+def test_a_column_sorts_by_number_and_of_many_pictures_the_chosen_one_is_open(
+    file: Path, browser: sync_api.Browser
+) -> None:
+    page = browser.new_page(viewport=DESK)
+    page.goto(file.as_uri())
+    heads = page.locator("#map ~ details >> nth=0").locator("th button")
+    time = heads.all_text_contents().index("time")
 
+    def column() -> list[float]:
+        told = page.evaluate(COLUMN, time + 1)
+        return [float(it.replace("−", "-").strip("±+%\N{NO-BREAK SPACE} ")) for it in told]
 
-def test_pictures_follow_the_dark_theme(page: Path, light: browser.Visit) -> None:
-    dark: dict[str, Any] = browser.visit(page, PROBE, dark=True).found
-    assert light.found["paper"] == "rgb(255, 255, 255)"
-    assert dark["paper"] == "rgb(23, 26, 31)"
-    assert light.found["picture"] == "rgb(27, 31, 36)"
-    assert dark["picture"] == "rgb(232, 234, 237)"
-
-
-def test_a_bad_page_would_be_found_out(tmp_path: Path) -> None:
-    bad = tmp_path / "bad.html"
-    bad.write_text(
-        '<div style="width: 600px">wide</div><img src="http://example.invalid/a.png"><script>gone()</script>'
+    before = column()
+    page.evaluate(
+        "() => document.querySelectorAll('#map ~ details').forEach((it) => it.open = true)"
     )
-    probe = """(phone) => ({
-      overflow: phone.document.documentElement.scrollWidth - phone.innerWidth,
-      requests: phone.performance.getEntriesByType("resource").map((entry) => entry.name),
-    })"""
-    found = browser.visit(bad, probe)
-    assert found.found["overflow"] > 0
-    assert found.found["requests"] == ["http://example.invalid/a.png"]
-    assert any("gone is not defined" in line for line in found.console)
+    heads.nth(time).click()
+    up = column()
+    heads.nth(time).click()
+    assert up == sorted(before)
+    assert column() == sorted(before, reverse=True) != up
+
+    folds = page.locator("details[name=cost]")
+    names = folds.locator("summary").all_text_contents()
+    assert names == ["quicksort · small", "ticks · small", "all workloads together"]
+
+    def seen() -> list[bool]:
+        return [folds.nth(number).locator("svg").is_visible() for number in range(3)]
+
+    assert seen() == [True, False, False]
+    folds.nth(2).locator("summary").click()
+    assert seen() == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "paper", "ink"),
+    [
+        ("light", "rgb(255, 255, 255)", "rgb(27, 31, 36)"),
+        ("dark", "rgb(23, 26, 31)", "rgb(232, 234, 237)"),
+    ],
+)
+def test_page_and_pictures_follow_the_readers_theme(
+    file: Path, browser: sync_api.Browser, scheme: str, paper: str, ink: str
+) -> None:
+    page = browser.new_page(color_scheme=scheme)
+    page.goto(file.as_uri())
+    style = "(it) => [getComputedStyle(it).backgroundColor, getComputedStyle(it).fill]"
+    assert page.locator("body").evaluate(style)[0] == paper
+    assert page.locator("figure svg text").first.evaluate(style)[1] == ink

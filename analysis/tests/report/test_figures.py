@@ -13,7 +13,6 @@ from sweep_analysis.draw.figure import LISTED, Figure, Listed
 from sweep_analysis.draw.palette import LIGHT
 from sweep_analysis.read.load import read_sweep
 from sweep_analysis.report import figures
-from sweep_analysis.say import tables
 from sweep_analysis.say.cautions import cautions
 from sweep_analysis.stats.analysis import FRAMES, Analysis, analyse
 from sweep_analysis.stats.compare import in_quantity
@@ -115,10 +114,6 @@ def test_in_cycles_a_falling_clock_bends_no_curve(tmp_path: Path) -> None:
 
     assert ratio(times) == pytest.approx(2.4 / 3.6, rel=0.03)
     assert ratio(in_quantity(times, "cycles")) == pytest.approx(1, rel=0.03)
-
-
-def test_a_claim_is_read_as_it_was_meant() -> None:
-    assert set(tables.EXPECTATIONS) == {"faster", "slower", "equal", "no-faster", "no-slower"}
 
 
 def test_a_hollow_point_has_one_meaning(rich: dict[str, Figure]) -> None:

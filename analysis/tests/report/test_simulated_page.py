@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 import made_up
@@ -118,42 +117,13 @@ def test_the_verdict_begins_with_what_it_is_of(
     assert judgement
 
 
-def test_lines_prints_the_most_threads_without_the_twin(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["lines", str(folder)]) == 0
-    rows = pl.read_csv(capsys.readouterr().out.encode())
-    assert set(rows["threads"]) == {64}
-    assert set(rows["branch"]) == {"packed", "split-counters"}
-    asked = ["--workload", "tsp", "--branch", "packed", "--threads", "2", "--format", "md"]
-    assert main(["lines", str(folder), *asked]) == 0
-    out = capsys.readouterr().out
-    assert out.count("| a.rs:1:1 |") == 1
-    assert "Made-up" in out
-
-
-def test_lines_of_a_cell_that_is_not_there_names_those_that_are(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["lines", str(folder), "--threads", "3"]) == 2
-    assert "no row of `lines` has `threads=3`; it is 1, 2, 4, 64, 8" in capsys.readouterr().err
-
-
-def test_lines_of_a_measured_sweep_are_refused(
-    ordinary_sweep: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["lines", str(ordinary_sweep)]) == 2
-    assert "was measured, not simulated" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("kind", ["tally", "distinguished"])
 def test_every_statement_says_what_it_is_of(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_two(tmp_path)
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "page.md"
-    file.write_text(f"<!-- analysis: {kind} {SIMULATED} -->\n<!-- /analysis -->\n")
+    file.write_text(f"<!-- analysis: tally {SIMULATED} -->\n<!-- /analysis -->\n")
     assert LABEL in made(file)[file]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 import polars as pl
@@ -16,21 +15,15 @@ from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.labels import percent
 from sweep_analysis.read.load import CHECKOUT, read_sweep
 from sweep_analysis.report import statement_gains
-from sweep_analysis.report.asked import Asked
-from sweep_analysis.report.code import Line, line_at
+from sweep_analysis.report.asked import LONGEST, Asked
 from sweep_analysis.report.statement_kinds import KINDS
-from sweep_analysis.report.statements import FILES, made, typed_numbers, words
+from sweep_analysis.report.statements import FILES, asked_by, made, typed_numbers, words
 from sweep_analysis.say.detectable import detectable
 from sweep_analysis.stats.analysis import Analysis, analyse
 from sweep_analysis.stats.hangs import NOBODY, PUSHER, hangs
 
 MOST_WORDS = {"README.md": 600, "results/METHOD.md": 2400, "results/PUBLISHED.md": 600}
 """Most words of prose that a reader is asked to read: those of tables are looked up, not read."""
-
-
-@cache
-def made_of(file: Path) -> dict[Path, str]:
-    return made(file)
 
 
 def stated(kind: str, sweeps: list[Analysis], *words: str) -> str:
@@ -58,12 +51,7 @@ STATING = [file for file in FILES if "<!-- analysis: " in file.read_text(encodin
 
 @pytest.mark.parametrize("file", STATING, ids=lambda file: f"{file.parent.name}/{file.name}")
 def test_every_statement_is_what_the_committed_sweeps_say(file: Path) -> None:
-    try:
-        anew = made_of(file)
-    except InputError as error:
-        if "Git does not have it" in str(error):
-            pytest.skip("a checkout without its history has no lines of older commits")
-        raise
+    anew = made(file)
     drifted = [path for path, text in anew.items() if text != path.read_text(encoding="utf-8")]
     assert not drifted, "`cargo runner analysis statements --write` mends it"
 
@@ -387,29 +375,6 @@ def test_parts_are_the_judges_changes_and_bold_where_it_says_so(tmp_path: Path) 
         stated("parts", [analysis], "time", "2", "tsp", "packed")
 
 
-def test_cells_are_a_row_each_with_intervals_and_with_the_cpus_that_the_other_keeps_busy(
-    tmp_path: Path,
-) -> None:
-    analysis = analysed(tmp_path, effects={("packed", "tsp"): 0.5}, layouts=7, trials=7)
-    sentence, _, head, _, *rows = stated("cells", [analysis], "master", "packed").splitlines()
-    assert sentence.startswith(
-        "`packed` against `master`, with 95\N{NO-BREAK SPACE}% intervals (sweep "
-    )
-    assert head == "| workload | threads | time | CPU time | CPUs that master keeps busy |"
-    row = analysis.judgement.comparisons.filter(
-        level="cell", branch="packed", quantity="time", threads=2
-    )
-    low = percent(row["ratio_low"].item())
-    assert [it.split("|")[2].strip() for it in rows] == ["1", "2"]
-    assert low in rows[1].split("|")[3]
-    busy = analysis.times.filter(branch="master", threads=2, program="parallel")[
-        "cpus_busy"
-    ].median()
-    assert float(rows[1].split("|")[5]) == pytest.approx(busy, abs=0.006)
-    with pytest.raises(InputError, match="is nowhere compared"):
-        stated("cells", [analysis], "master", "unknown")
-
-
 def test_gains_and_losses_are_what_the_judge_calls_so_and_nothing_else(tmp_path: Path) -> None:
     analysis = analysed(tmp_path, effects={("packed", "tsp"): 0.5}, layouts=7, trials=7)
     told = stated("balance", [analysis], "packed", "master")
@@ -477,7 +442,7 @@ def test_a_row_of_one_cell_is_no_other_comparison(tmp_path: Path) -> None:
     rows = analysis.judgement.rows
     assert rows.height > rows.filter(level="cell").height == 4
     assert "1 program, wall and CPU time: 0 of 4 comparisons are " in stated("tally", [analysis])
-    assert stated("distinguished", [analysis]) == "0 of 4 comparisons are significant"
+    assert stated("tally", [analysis], "brief") == "0 of 4 comparisons are significant"
 
 
 def test_configurations_of_a_program_are_no_programs_and_an_ambiguous_name_is_refused() -> None:
@@ -491,13 +456,6 @@ def test_configurations_of_a_program_are_no_programs_and_an_ambiguous_name_is_re
         stated("effect", [calibration], "install", "master", "champion")
     with pytest.raises(InputError, match="nothing is compared with `master` there"):
         stated("effect", [calibration], "install+pool=b", "master", "champion")
-
-
-def test_waits_of_several_configurations_are_refused() -> None:
-    name = "2026-11-26T050839Z-zen4-64-90320b1dbb0b"
-    regions = analyse(read_sweep(CHECKOUT / "results/sweeps" / name))
-    with pytest.raises(InputError, match="no single cell of `champion` on 64 threads; name one"):
-        stated("waits", [regions], "regions", "64", "champion", "2")
 
 
 def test_of_two_sweeps_the_median_and_the_losses_of_each_are_told(tmp_path: Path) -> None:
@@ -561,6 +519,23 @@ def test_a_typed_number_is_found(line: str) -> None:
 )
 def test_statements_code_addresses_names_and_counts_hold_digits(text: str) -> None:
     assert typed_numbers(text) == []
+
+
+def test_a_long_table_is_folded_unless_it_is_the_answer() -> None:
+    def table(rows: int, *, is_open: bool = False) -> str:
+        frame = pl.DataFrame({"row": [str(row) for row in range(rows)]})
+        return Asked("page.md", CHECKOUT, [], [], is_open).table(frame, "numbers in their order")
+
+    long = table(LONGEST + 1)
+    assert long.startswith(
+        "<details><summary>Table: 9 rows, numbers in their order</summary>\n\n| row |\n"
+    )
+    assert long.endswith("| 8 |\n\n</details>\n"), "without a blank line the table swallows the tag"
+    for text in (table(LONGEST), table(LONGEST + 1, is_open=True)):
+        assert text.startswith("| row |\n")
+        assert text.endswith(" |\n")
+    kind, asked = asked_by("tally 2026-11-22T155739Z 2 open fixed", "page.md", CHECKOUT)
+    assert (kind, asked.words, asked.is_open, asked.mode) == ("tally", ["2"], True, "fixed")
 
 
 def test_a_drifted_statement_is_made_anew(tmp_path: Path) -> None:
@@ -649,18 +624,31 @@ def test_hangs_are_told_by_runs_and_by_the_work_that_was_finished(tmp_path: Path
     assert told["master"]["fenced_by"] == NOBODY
 
 
-def test_the_sentence_on_hangs_leaves_no_run_out_in_silence(tmp_path: Path) -> None:
+def test_the_table_of_hangs_leaves_no_run_out_in_silence(tmp_path: Path) -> None:
     analysis = hung_sweep(tmp_path / "2026-01-01T000000Z-madeup")
-    text = stated("hung", [analysis], "packed")
-    assert text.startswith(
-        "`packed` hung in 1 of 3 runs, in 0.0 million elements (sweep [`2026-01-01T000000Z`]"
+    assert (
+        stated("hangs", [analysis], "packed", "brief")
+        == "hung in 1 of 3 runs, in 0.0 million elements"
     )
-    assert text.endswith(
-        " 1 other run ran out of time or failed, and is left out: how much work was done is unknown."
-    )
-    both = stated("hung", [analysis, analysis])
-    assert both.startswith("Where nobody fences, 2 branches hung in 2 of 14 runs")
-    assert "; where the thread that pushes fences, 1 branch hung in none of 8 runs" in both
+    text = stated("hangs", [analysis])
+    assert "| packed | nobody | 1 of 3 runs, 0.0 million elements |" in text
+    assert text.endswith("\n1 other run ran out of time or failed: their work is unknown.\n")
+
+
+def test_a_table_of_a_sweep_is_that_of_the_command_without_what_is_the_same_in_all_rows(
+    tmp_path: Path,
+) -> None:
+    analysis = analysed(tmp_path, effects={("packed", "tsp"): 0.5}, layouts=7, trials=7)
+    words = ("comparisons", "level=cell", "branch=packed")
+    head, _, one, two, _, source, *_ = stated("table", [analysis], *words).splitlines()
+    assert head.startswith("| threads | time | from | to | ")
+    assert [row.split("|")[1].strip() for row in (one, two)] == ["1", "2"]
+    assert source.startswith("Rows with level cell, branch packed of sweep [")
+    first = stated("table", [analysis], *words, "first=1").splitlines()
+    assert len(first) == len([head, "---", one, "", source])
+    for wrong, told in ((("odd",), "no table `odd`"), (("costs", "threads=9"), "no such row")):
+        with pytest.raises(InputError, match=told):
+            stated("table", [analysis], *wrong)
 
 
 def test_a_figure_comes_in_light_and_dark(tmp_path: Path) -> None:
@@ -670,18 +658,6 @@ def test_a_figure_comes_in_light_and_dark(tmp_path: Path) -> None:
     assert dark.startswith("<svg ")
     assert light != dark
     assert all(path.relative_to(CHECKOUT).as_posix() in text for path in pictures)
-
-
-def test_the_place_of_a_crate_tells_its_function_and_quotes_nothing() -> None:
-    line = line_at(
-        "d07ba3858cec", "crossbeam-epoch-0.9.21/src/internal.rs:254:51 (Global::try_advance)"
-    )
-    assert line == Line("crossbeam-epoch-0.9.21/src/internal.rs:254", ["Global::try_advance"], "")
-
-
-def test_what_is_no_place_is_refused() -> None:
-    with pytest.raises(InputError, match="it is no place in a source"):
-        line_at("d07ba3858cec", "somewhere")
 
 
 def test_an_effect_may_be_that_of_some_parameters_alone() -> None:

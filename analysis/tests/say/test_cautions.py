@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 import made_up
-from sweep_analysis.__main__ import BAD_INPUT, main
 from sweep_analysis.read.load import read_sweep
 from sweep_analysis.report.write import write_report
 from sweep_analysis.say.cautions import cautions, voids
@@ -52,32 +51,6 @@ def test_cpus_that_a_hypervisor_moved_are_told_of(
     assert len(told) == is_told
     if is_told:
         assert "in 20 % of the trials more or less (48 to 190 ns)" in told[0]
-
-
-def test_a_comparison_at_one_distance_leaves_the_others_trials_out(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = sweep_at(tmp_path / "sweep", [48.0] * 3 + [190.0] * 3)
-    file = folder / "trials.jsonl"
-    records = [json.loads(line) for line in file.read_text().splitlines()]
-    for record in records:  # ahead when near, behind when far
-        if record["branch"] == "packed":
-            factor = 0.5 if record["core_to_core_ns"] == 48.0 else 2
-            for iteration in record["iterations"]:
-                iteration["elapsed_ns"] = round(iteration["elapsed_ns"] * factor)
-    file.write_text("".join(json.dumps(record) + "\n" for record in records))
-
-    def ratio(*distance: str) -> float:
-        asked = ["compare", str(folder), "--format", "json", *distance]
-        assert main(asked) == 0
-        rows = json.loads(capsys.readouterr().out)["comparisons"]
-        (found,) = [row["time_ratio"] for row in rows if row["branch"] == "packed"]
-        return float(found)
-
-    assert ratio("--core-to-core", "0", "100") == pytest.approx(0.5, rel=0.03)
-    assert ratio("--core-to-core", "100", "300") == pytest.approx(2, rel=0.03)
-    assert main(["calibration", str(folder), "--core-to-core", "60", "70"]) == BAD_INPUT
-    assert "it was 48 to 190 ns" in capsys.readouterr().err
 
 
 def small_sweep(

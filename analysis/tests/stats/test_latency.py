@@ -10,7 +10,7 @@ import polars as pl
 import made_up
 from sweep_analysis.read.frames import LATENCIES
 from sweep_analysis.read.load import read_sweep
-from sweep_analysis.stats.latency import latencies, tradeoffs, waits_of
+from sweep_analysis.stats.latency import latencies, waits_of
 from sweep_analysis.stats.speedup import trial_times, with_time_outs
 
 
@@ -90,19 +90,3 @@ def test_a_trial_that_ran_into_the_limit_waited_for_the_limit(tmp_path: Path) ->
     times = with_time_outs(limited, trial_times(sweep).collect())
     waits = times.filter(program="parallel", branch="master").sort("p50_ns")
     assert waits["p50_ns"].to_list()[-1] == waits["p99_ns"].to_list()[-1] == 60e9
-
-
-def test_a_tradeoff_sets_the_wait_beside_the_cpu_time_of_its_cell(tmp_path: Path) -> None:
-    truth = made_up.Truth(
-        branches=["master", "packed"],
-        workloads={"ticks": 0.1},
-        threads=[2],
-        trials=3,
-        waits_ns={"packed": {"latency_p99": 4000.0, "latency_p50": 1.0, "first_job_p99": 1.0}},
-    )
-    sweep = read_sweep(made_up.write_sweep(tmp_path / "sweep", truth))
-    times = trial_times(sweep).collect()
-    (row,) = tradeoffs(latencies(sweep).collect(), times, "p99").rows(named=True)
-    spent = times.filter(branch="packed", program="parallel")["cpu_ns_per_unit"].median()
-    assert (row["branch"], row["wait_us"]) == ("packed", 8.0)
-    assert row["cpu_us"] * 1000 == spent

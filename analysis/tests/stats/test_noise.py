@@ -8,9 +8,8 @@ import polars as pl
 
 import made_up
 from sweep_analysis.read.load import read_sweep
-from sweep_analysis.say import answers
 from sweep_analysis.stats.analysis import Analysis, analyse
-from sweep_analysis.stats.noise import noise_table, second_look
+from sweep_analysis.stats.noise import second_look
 
 
 def analysed(folder: Path, effect: float, **truth: float) -> Analysis:
@@ -36,21 +35,3 @@ def test_a_change_that_does_not_come_again_is_shown_with_the_verdict_on_it(tmp_p
         "odd"
         in second_look(first, first).filter(pl.col("verdict of the second") == "slower")["branch"]
     )
-
-
-def test_a_noisier_sweep_has_a_wider_band(tmp_path: Path) -> None:
-    found = noise_table(
-        {
-            "quiet": analysed(tmp_path / "a", 1.2),
-            "noisy": analysed(tmp_path / "b", 1.0, trial_noise=0.1),
-        }
-    )
-    bands = {row["sweep"]: float(row["noise floor"].strip("±% ")) for row in found.rows(named=True)}
-    assert bands["noisy"] > 3 * bands["quiet"]
-    assert found.select("sweep", "branch", "claims").row(0) == ("quiet", "odd", 1)
-
-
-def test_the_answer_on_noise_counts_the_changes_that_came_again(tmp_path: Path) -> None:
-    first, second = analysed(tmp_path / "first", 1.2), analysed(tmp_path / "second", 1.0)
-    assert answers.noise(first, second).endswith(" 0 are significant with several.")
-    assert answers.noise(first, first).endswith(" 1 is significant with several.")

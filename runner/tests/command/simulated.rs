@@ -283,7 +283,7 @@ fn records(parent: &Path, jobs: &str) -> Vec<Value> {
         .arg(&output)
         .assert()
         .success()
-        .stdout(contains("waits:   cargo runner analysis lines "));
+        .stdout(contains("waits:   cargo runner analysis table "));
     let sweep = fs::read_dir(&output)
         .unwrap()
         .next()

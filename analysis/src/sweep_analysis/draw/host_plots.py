@@ -20,23 +20,15 @@ from sweep_analysis.draw.plots import (
     finished,
     thread_axis,
 )
-from sweep_analysis.stats.drift import ClockEffect, Drift
+from sweep_analysis.stats.drift import Drift
 
 MODES = {"dynamic": "#d55e00", "fixed": "#0072b2"}
 """Colour of each frequency mode."""
 CLOCK = (520, 190)
 DRIFT = (760, 190)
-SMALL = (350, 190)
-LEAST_PLACE = 0.01
-"""The axis of places reaches at least so far to either side."""
-LEAST_CLOCK = 0.005
-"""The axis of clocks reaches at least so far to either side, in logs."""
-STEPS = 10
-"""Points of a curve to either side of zero."""
 SPREAD = (0.01, 0.99)
 """Quantiles of the residuals that the axis shows; further points are arrows at its edge."""
 _SIGNED = alt.Axis(labelExpr=SIGNED_PERCENT, tickCount=5)
-_FINE = alt.Axis(labelExpr="datum.value == 0 ? '0 %' : format(datum.value, '+.1%')", tickCount=5)
 
 
 def clock_figure(rows: pl.DataFrame, style: ChartStyle) -> alt.LayerChart:
@@ -105,85 +97,6 @@ def drift_figure(residuals: pl.DataFrame, trend: Drift | None, theme: Theme) -> 
         line = pl.DataFrame({"block": blocks, "change": [math.expm1(-half), math.expm1(half)]})
         layers.append(_line(line, x, scale))
     return finished(alt.LayerChart(layer=layers).properties(width=DRIFT[0], height=DRIFT[1]), theme)
-
-
-def place_figure(places: pl.DataFrame, trend: Drift | None, theme: Theme) -> alt.LayerChart:
-    """Time by place in the block with intervals, and the trend from first to last.
-
-    In: rows of `frames.PLACES`.
-    """
-    frame = places.with_columns(
-        (pl.col("position") + 1).alias("place"),
-        *((pl.col(name).exp() - 1).alias(name) for name in ("excess", "excess_low", "excess_high")),
-    )
-    widest = 1.1 * max(LEAST_PLACE, *frame["excess_low"].abs(), *frame["excess_high"].abs())
-    scale = alt.Scale(domain=[-widest, widest], nice=False, clamp=True)
-    ends = [1, int(max(frame["place"]))]
-    x = alt.X(
-        "place:Q",
-        scale=alt.Scale(domain=ends, nice=False, padding=10),
-        title="place of the trial in its block",
-        axis=alt.Axis(values=frame["place"].to_list(), format="d", grid=False),
-    )
-    base = alt.Chart(frame)
-    layers = [
-        _zero(frame, theme),
-        base.mark_rule(strokeWidth=1.8, color=theme.faint_ink).encode(
-            x=x,
-            y=alt.Y("excess_low:Q", scale=scale, title="time beside the block", axis=_FINE),
-            y2="excess_high:Q",
-        ),
-        base.mark_point(size=44, filled=True, opacity=1, color=theme.ink).encode(
-            x=x, y=alt.Y("excess:Q", scale=scale)
-        ),
-    ]
-    if trend is not None:
-        half = math.log(trend.ratio) / 2
-        line = pl.DataFrame({"place": ends, "change": [math.expm1(-half), math.expm1(half)]})
-        layers.append(_line(line, x, scale))
-    return finished(alt.LayerChart(layer=layers).properties(width=SMALL[0], height=SMALL[1]), theme)
-
-
-def clock_effect_figure(
-    residuals: pl.DataFrame, effect: ClockEffect, theme: Theme
-) -> alt.LayerChart:
-    """A point per block, its clock across and its time upwards.
-
-    Dotted where times that follow the clock would lie.
-
-    In: rows of `frames.RESIDUALS`.
-    """
-    frame = residuals.drop_nulls("clock").with_columns(
-        (pl.col("residual").exp() - 1).alias("change"), (pl.col("clock").exp() - 1).alias("faster")
-    )
-    ends = _ends(frame["change"])
-    scale = _scale(ends)
-    reach = max(LEAST_CLOCK, *frame["clock"].abs())
-    x = alt.X(
-        "faster:Q",
-        scale=alt.Scale(domain=[math.expm1(-reach), math.expm1(reach)], nice=False, clamp=True),
-        title="clock of the block",
-        axis=_FINE,
-    )
-    logs = [reach * step / STEPS for step in range(-STEPS, STEPS + 1)]
-    own, all_of_it = (
-        pl.DataFrame(
-            {
-                "faster": [math.expm1(at) for at in logs],
-                "change": [math.expm1(at * it) for at in logs],
-            }
-        )
-        for it in (effect.exponent, -1.0)
-    )
-    own = own.filter(pl.col("change").is_between(*ends))  # beyond, it would run along the edge
-    dotted = alt.Chart(all_of_it).mark_line(color=theme.ink, strokeDash=[1, 3], strokeWidth=1.5)
-    layers = [
-        *_points(frame, x, ends, theme),
-        _zero(frame, theme),
-        dotted.encode(x=x, y=alt.Y("change:Q", scale=scale)),
-        _line(own, x, scale),
-    ]
-    return finished(alt.LayerChart(layer=layers).properties(width=SMALL[0], height=SMALL[1]), theme)
 
 
 def _ends(changes: pl.Series) -> tuple[float, float]:

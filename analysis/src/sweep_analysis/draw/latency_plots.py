@@ -10,16 +10,14 @@ import math
 import altair as alt
 import polars as pl
 
-from sweep_analysis.draw.palette import styles
 from sweep_analysis.draw.plots import (
     ChartStyle,
     branch_colours,
     branch_lines,
-    finished,
     side_by_side,
     under_each_other,
 )
-from sweep_analysis.read.labels import count, with_panel
+from sweep_analysis.read.labels import count
 from sweep_analysis.stats.latency import KINDS, QUANTILES
 
 CHART = (205, 150)
@@ -122,55 +120,3 @@ def _chart(
     return alt.LayerChart(layer=[band, *lines]).properties(
         title=title, width=CHART[0], height=CHART[1]
     )
-
-
-def tradeoff_figure(rows: pl.DataFrame, quantile: str, style: ChartStyle) -> alt.ConcatChart:
-    """Waits upwards, CPU time across, a point per branch: further down and left is better.
-
-    Squares are branches whose counters share a cache line; a branch without a style, as the A/A
-    twin, is a cross. In: rows of `latency.tradeoffs`.
-    """
-    theme = style.theme
-    looks = styles(style.branches, style.baseline, theme)
-    key = alt.Legend(orient="bottom", columns=2, title=None, labelLimit=400, symbolSize=70)
-    names = style.branches
-    colour = alt.Color(
-        "branch:N",
-        scale=alt.Scale(domain=names, range=[looks[name].colour for name in names]),
-        legend=key,
-        sort=names,
-    )
-    shapes = ["square" if looks[name].dashed else "circle" for name in names]
-    shape = alt.Shape(
-        "branch:N", scale=alt.Scale(domain=names, range=shapes), legend=key, sort=names
-    )
-    charts = []
-    for part in with_panel(rows).partition_by("panel", "threads", maintain_order=True):
-        across = alt.X(
-            "cpu_us:Q",
-            scale=alt.Scale(zero=False, padding=14),
-            title="CPU time per unit, µs",
-            axis=alt.Axis(tickCount=4),
-        )
-        up = alt.Y(
-            "wait_us:Q", scale=alt.Scale(zero=False, padding=14), title=f"wait ({quantile}), µs"
-        )
-        known = alt.Chart(part.filter(pl.col("branch").is_in(style.branches)))
-        twin = alt.Chart(part.filter(~pl.col("branch").is_in(style.branches)))
-        layers = [
-            known.mark_point(size=60, filled=True, opacity=1).encode(
-                x=across, y=up, color=colour, shape=shape
-            ),
-            twin.mark_point(
-                size=90, shape="cross", filled=True, opacity=1, color=theme.faint_ink
-            ).encode(x=across, y=up),
-        ]
-        crowded = " (over the CPUs)" if part["oversubscribed"].any() else ""
-        head = [part["panel"][0], f"{count(part['threads'][0], 'thread')}{crowded}"]
-        title = alt.TitleParams(head, fontSize=11)
-        charts.append(
-            alt.LayerChart(layer=layers).properties(
-                title=title, width=CHART[0] + 60, height=CHART[1]
-            )
-        )
-    return finished(side_by_side(charts, 2), theme)

@@ -252,36 +252,12 @@ CLOCKS = pl.Schema(
 """One row per frequency mode and thread count: see `clocks.clocks`."""
 
 RESIDUALS = _of(
-    PANEL,
+    CELL_SET,
     block=pl.Int64,
     residual=pl.Float64,  # log of the block's time over that of the other blocks of its cells
-    clock=pl.Float64,  # the same of its measured clock; null if it was not measured
 )
 """One row per block: see `drift.residuals`."""
 
-PLACES = pl.Schema(
-    {
-        "position": pl.Int64,  # 0-based place in the block
-        "trials": pl.Int64,
-        "excess": pl.Float64,  # log of the time over that of the block's others, beside their cells; median over trials
-        "excess_low": pl.Float64,  # 95 % interval
-        "excess_high": pl.Float64,
-    }
-)
-"""One row per place in a block: see `drift.places`."""
-
-OUTLIER_SHARES = pl.Schema(
-    {
-        "branch": pl.String,
-        "trials": pl.Int64,  # in cells that have enough of them to be labelled
-        "labelled": pl.Int64,  # by either rule
-        "slow": pl.Int64,  # of the labelled: slower than the median of their cell
-        "share": pl.Float64,  # labelled over trials
-        "share_low": pl.Float64,  # 95 % interval (Clopper and Pearson)
-        "share_high": pl.Float64,
-    }
-)
-"""One row per branch, the A/A twin being one of its own: see `outliers.shares`."""
 
 OUTLIERS = _of(
     CELL,
@@ -290,11 +266,9 @@ OUTLIERS = _of(
     trials=pl.Int64,  # good trials of the cell
     ns_per_unit=pl.Float64,
     time_ratio=pl.Float64,  # over the median of its cell
-    is_beyond_fences=pl.Boolean,  # Tukey: over 1.5 interquartile ranges outside the quartiles
-    modified_z=pl.Float64,  # distance from the median in scaled MADs; null if most trials are equal
-    is_far=pl.Boolean,  # modified z beyond 3.5 (Iglewicz and Hoaglin)
+    modified_z=pl.Float64,  # distance from the median in scaled MADs, beyond `outliers.FAR`
 )
-"""One row per good trial that either rule labels: see `outliers.outliers`."""
+"""One row per good trial that is labelled: see `outliers.outliers`."""
 
 MODES = _of(
     CELL,
@@ -408,13 +382,3 @@ VALIDATION = _of(
     is_near=pl.Boolean,  # whether `ratio` is within `validation.MARGIN`
 )
 """One row per cell of the pool's program that a simulated and a measured sweep have: see `validation.validation`."""
-
-VALIDATED_COUNTS = _of(
-    POOL_CELL,
-    event=pl.String,  # a key of `validated_counts.COUNTED`
-    predicted=pl.Float64,  # simulated: by all threads in a trial, median over trials, for the measured work
-    measured=pl.Float64,  # on the host: by all threads in a trial, median over trials
-    ratio=pl.Float64,  # predicted over measured; null if one of them is 0
-    is_near=pl.Boolean,  # whether they are within `validated_counts.FACTOR`; null if both are few
-)
-"""One row per event and cell that a simulated and a measured sweep counted: see `validated_counts.validated_counts`."""

@@ -5,17 +5,28 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Any
 
+import altair as alt
 import polars as pl
 
+from sweep_analysis.draw import svg
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.labels import count, listed
 from sweep_analysis.read.load import CHECKOUT, read_sweep
-from sweep_analysis.report.folds import LONGEST, folded
 from sweep_analysis.say import tables
 from sweep_analysis.stats.analysis import Analysis, analyse
+
+LONGEST = 8
+"""Most rows of a table that stays open: more do not fit on a screen beside the answer that they are for."""
+
+PICTURES = CHECKOUT / "results" / "figures"
+"""Where the pictures of statements are."""
+
+Made = tuple[str, dict[Path, str]]
+"""A text in Markdown, and the pictures that it shows."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +78,21 @@ class Asked:
         made = tables.markdown(frame)
         if self.is_open or frame.height <= LONGEST:
             return made
-        return folded(made, f"Table: {count(frame.height, 'row')}, {holds}")
+        # Without blank lines around it, a table would not be one.
+        summary = escape(f"Table: {count(frame.height, 'row')}, {holds}", quote=False)
+        return f"<details><summary>{summary}</summary>\n\n{made.strip()}\n\n</details>\n"
+
+    def picture(self, name: str, title: str, chart: alt.TopLevelMixin) -> Made:
+        """A chart as files of this name; `title` is what a screen reader says in its place."""
+        drawn = svg.draw(chart)
+        light, dark = (PICTURES / f"{name}{theme}.svg" for theme in ("", "-dark"))
+        text = (
+            "<picture>\n"
+            f'  <source media="(prefers-color-scheme: dark)" srcset="{self.link(dark)}">\n'
+            f'  <img alt="{title}" src="{self.link(light)}">\n'
+            "</picture>\n"
+        )
+        return text, {light: drawn, dark: svg.dark(drawn)}
 
     def link(self, target: Path) -> str:
         """A path as the file links to it."""
@@ -89,10 +114,6 @@ class Asked:
     def source(self) -> str:
         """The same in brackets, as the end of a sentence."""
         return f"({self.sources()})"
-
-
-Made = tuple[str, dict[Path, str]]
-"""A text in Markdown, and the pictures that it shows."""
 
 
 def moment(analysis: Analysis) -> str:

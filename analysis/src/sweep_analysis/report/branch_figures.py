@@ -17,9 +17,8 @@ from sweep_analysis.draw import (
 from sweep_analysis.draw.figure import Figure, drawn_branches, figure, per_panel
 from sweep_analysis.draw.plots import ChartStyle
 from sweep_analysis.read.labels import with_panel
-from sweep_analysis.read.schema import PARALLEL
+from sweep_analysis.read.schema import PARALLEL, POOL_CELL
 from sweep_analysis.say import tables
-from sweep_analysis.say.placements import placement_table
 from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.compare import LEAST_SIMULATED
 from sweep_analysis.stats.simulated import largest_threads
@@ -83,7 +82,7 @@ def cost(analysis: Analysis, style: ChartStyle) -> Figure:
             rows, lambda part: plots.finished(cost_plots.cost_panel(part, style), style.theme)
         ),
         whole=lambda: {"cost": cost_plots.cost_figure(wall, cpu, style)},
-        numbers={"costs of every cell": tables.cost_table(with_panel(costs))},
+        numbers={"costs of every cell": tables.for_people(analysis, "costs", costs)},
     )
 
 
@@ -121,8 +120,8 @@ def speedup(analysis: Analysis, style: ChartStyle) -> Figure:
             f"speedup-{name}": speedup_plots.speedup_figure(drawn, name, style) for name in present
         },
         numbers={
-            f"speed-up {DEFINITIONS[name]}": tables.speedup_table(
-                with_panel(analysis.speedups.filter(pl.col("definition") == name))
+            f"speed-up {DEFINITIONS[name]}": tables.for_people(
+                analysis, "speedups", analysis.speedups.filter(definition=name)
             )
             for name in present
         },
@@ -173,7 +172,7 @@ def spent(analysis: Analysis, style: ChartStyle) -> Figure:
             shares, lambda part: plots.finished(spent_plots.spent_panel(part, style), style.theme)
         ),
         whole=lambda: {"spent": spent_plots.spent_figure(shares, style)},
-        numbers={"time of all cores": tables.spent_table(with_panel(shares))}
+        numbers={"time of all cores": tables.for_people(analysis, "spent", shares)}
         if shares.height
         else {},
     )
@@ -183,15 +182,16 @@ def spent(analysis: Analysis, style: ChartStyle) -> Figure:
 def line_waits(analysis: Analysis, style: ChartStyle) -> Figure:
     """Which source lines waited. A table: names of lines are what one looks for."""
     rates = largest_threads(analysis.line_waits.filter(pl.col("branch").is_in(style.branches)))
+    rates = rates.group_by(POOL_CELL, maintain_order=True).head(MOST_LINES)
     return Figure(
         "Which source lines waited",
         f"The {MOST_LINES} pairs of lines of source that waited longest for lines of memory, of each workload and "
         "branch with the most threads. A line waits because another core has written to the same line of memory, or "
         "holds it: `written by` is the last write before. Shares are of all the time that cores waited for lines, "
         "and of all their time. Paths of the pool begin below `rayon-fork/src`. "
-        "`cargo runner analysis lines` prints more, and other thread counts.",
+        "`cargo runner analysis table SWEEP line-waits` prints all.",
         missing=None if rates.height else _NOT_SIMULATED,
-        numbers={"lines of source": tables.line_wait_table(with_panel(rates), MOST_LINES)}
+        numbers={"lines of source": tables.for_people(analysis, "line-waits", rates)}
         if rates.height
         else {},
     )
@@ -217,7 +217,7 @@ def latency(analysis: Analysis, style: ChartStyle) -> Figure:
             ),
         ),
         whole=lambda: {"latency": latency_plots.latency_figure(waits, style)},
-        numbers={"waits in µs": tables.latency_table(with_panel(waits))},
+        numbers={"waits in µs": tables.for_people(analysis, "latencies", waits)},
         legend=drawn_branches(waits, style),
     )
 
@@ -234,7 +234,11 @@ def placement(analysis: Analysis, _style: ChartStyle) -> Figure:
         missing=None
         if placed.height
         else "Workers were either all free or all pinned: `--placement both` has this.",
-        numbers={"all branches together": placement_table(placed.filter(level="workload"))}
+        numbers={
+            "all branches together": tables.for_people(
+                analysis, "placements", placed.filter(level="workload")
+            )
+        }
         if placed.height
         else {},
     )
@@ -244,7 +248,6 @@ def placement(analysis: Analysis, _style: ChartStyle) -> Figure:
 def events(analysis: Analysis, style: ChartStyle) -> Figure:
     """Events of the scheduler per unit of work."""
     drawn = analysis.drawn_events
-    lines, rates = with_panel(analysis.lines), with_panel(drawn)
     return Figure(
         "Who writes which line how often",
         "What the scheduler did for each unit of work, over all threads: counted by instrumented builds in trials of "
@@ -264,8 +267,8 @@ def events(analysis: Analysis, style: ChartStyle) -> Figure:
         ),
         whole=lambda: {"events": event_plots.event_figure(drawn, style)},
         numbers={
-            "every line of the counters": tables.line_table(lines),
-            "what the scheduler did": tables.event_table(rates),
+            "every line of the counters": tables.for_people(analysis, "lines", analysis.lines),
+            "what the scheduler did": tables.event_table(with_panel(drawn)),
         },
         legend=drawn_branches(drawn, style),
     )

@@ -68,14 +68,15 @@ def _with_palette(png: bytes) -> str:
     several colours would give a line in a key another colour than the points that it stands for.
     """
     with Image.open(io.BytesIO(png)) as picture:
-        pixels = np.asarray(picture.convert("RGB"))
-    colours, places, counts = np.unique(
-        pixels.reshape(-1, 3).astype(int), axis=0, return_inverse=True, return_counts=True
-    )
+        pixels = np.asarray(picture.convert("RGB")).astype(np.int64)
+    # As one number, which is sorted far faster than three.
+    packed = (pixels << np.array([16, 8, 0])).sum(axis=2)
+    numbers, places, counts = np.unique(packed, return_inverse=True, return_counts=True)
+    colours = (numbers[:, None] >> np.array([16, 8, 0])) & 255
     kept = colours[np.argsort(-counts, kind="stable")[:COLOURS]]
     # Pillow finds the nearest colour only about: white paper would be grey.
     nearest = np.array([np.abs(kept - colour).sum(axis=1).argmin() for colour in colours])
-    few = Image.fromarray(nearest[places].astype(np.uint8).reshape(pixels.shape[:2]))
+    few = Image.fromarray(nearest[places].astype(np.uint8).reshape(packed.shape))
     few.putpalette(kept.flatten().tolist())
     made = io.BytesIO()
     few.save(made, "PNG", optimize=True)

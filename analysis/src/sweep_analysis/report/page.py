@@ -41,34 +41,6 @@ TWO_A_ROW = 560
 """Several pictures that are wider stand under each other."""
 MANY_SENTENCES = 12
 """A longer list of sentences is, too."""
-TEXT_COLUMNS = frozenset(
-    {
-        "workload",
-        "branch",
-        "verdict",
-        "outcome",
-        "reason",
-        "size",
-        "stderr_tail",
-        "line",
-        "counted",
-        "waited",
-    }
-    | {"law", "status", "what", "asked", "beyond fences"}
-    | {"source line", "written by", "unit"}
-    | {
-        "mode",
-        "placement",
-        "freq_state",
-        "parameters",
-        "answer",
-        "origin",
-        "generator",
-        "way",
-        "kind",
-    }
-)
-"""Columns of tables that are read from the left."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +104,7 @@ def render_page(
             many_pictures=MANY_PICTURES,
             many_sentences=MANY_SENTENCES,
             text=tables.text,
-            text_columns=TEXT_COLUMNS,
+            words_in=words_in,
             css=source("page.css"),
             sort=source("sort.js"),
         )
@@ -217,6 +189,16 @@ def section(figure: Figure) -> Section:
     widest = max(widths, default=0)
     is_column = is_single or widest > TWO_A_ROW
     return Section(figure, pictures, is_column and 0 < widest <= BESIDE)
+
+
+def words_in(frame: pl.DataFrame) -> list[int]:
+    """Numbers, from 1, of the columns that are read from the left: those that hold a word."""
+    return [
+        number
+        for number, column in enumerate(frame, 1)
+        if column.dtype == pl.String
+        and not column.drop_nulls().str.contains(r"^(?:[±+−]?\d.*|all|)$").all()
+    ]
 
 
 def _own_advice(experiment: Experiment) -> Advice:

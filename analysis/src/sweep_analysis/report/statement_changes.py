@@ -149,11 +149,6 @@ def _alone(ratio: float, said: str) -> str:
     return percent(ratio) + (f" ({said} alone)" if said in (FASTER, SLOWER) else "")
 
 
-def _source(asked: Asked) -> str:
-    """Whether sweeps were measured or simulated, and which they are, for a cell of a table."""
-    return f"{asked.sweep.sweep.label or 'measured'}, {listed(asked.each_link())}"
-
-
 def _changes(asked: Asked) -> str:
     """Rows of branches on one workload: change, interval, band and verdict.
 
@@ -281,7 +276,6 @@ def _calibration(asked: Asked) -> str:
 CHANGES: dict[str, Callable[[Asked], str]] = {
     "change": _change,
     "effect": _effect,
-    "source": _source,
     "changes": _changes,
     "calibration": _calibration,
 }

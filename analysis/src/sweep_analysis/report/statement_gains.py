@@ -19,7 +19,7 @@ from sweep_analysis.read.labels import (
     without_size,
 )
 from sweep_analysis.read.load import CHECKOUT
-from sweep_analysis.read.schema import PANEL, PARALLEL, WORDS
+from sweep_analysis.read.schema import PANEL
 from sweep_analysis.report.asked import Asked, host
 from sweep_analysis.report.statement_tables import named
 from sweep_analysis.say.averages import parts_of
@@ -89,49 +89,6 @@ def _parts(asked: Asked) -> str:
     what = QUANTITY_NAMES[quantity]
     table = asked.table(wide, f"what each branch changes in {what} against {against}, {width}")
     return f"{capital(what)} against `{against}`, {width} {asked.source()}:\n\n{table}"
-
-
-def _cells(asked: Asked) -> str:
-    """Changes of one branch against another, with intervals.
-
-    A row for each workload and number of threads. Each row also says how many CPUs the other branch
-    keeps busy: where that number does not grow with threads, a pool has little to do.
-
-    Words: the other branch, and the branch.
-    """
-    against, branch = asked.words
-    found = without_size(with_panel(asked.comparisons)).filter(
-        pl.col("quantity").is_in(["time", "cpu"]), level="cell", baseline=against, branch=branch
-    )
-    if found.is_empty():
-        raise asked.refused(
-            f"`{branch}` is nowhere compared with `{against}`", "name branches that the sweep has"
-        )
-    times = without_size(
-        with_panel(asked.sweep.times.filter(program=PARALLEL, branch=against).with_columns(WORDS))
-    )
-    busy = times.group_by("panel", "threads").agg(pl.col("cpus_busy").median().round(2))
-    wide = (
-        found.select(
-            "panel",
-            "threads",
-            "quantity",
-            change=pl.Series(map(_with_interval, found.rows(named=True))),
-        )
-        .pivot("quantity", index=["panel", "threads"], values="change")
-        .join(busy, on=["panel", "threads"])
-        .sort("panel", "threads")
-        .select(
-            pl.col("panel").alias("workload"),
-            "threads",
-            "time",
-            pl.col("cpu").alias("CPU time"),
-            "cpus_busy",
-        )
-        .rename({"cpus_busy": f"CPUs that {against} keeps busy"})
-    )
-    table = asked.table(wide, f"what {branch} changes against {against}, by workload and threads")
-    return f"`{branch}` against `{against}`, with 95\N{NO-BREAK SPACE}% intervals {asked.source()}:\n\n{table}"
 
 
 def _balance(asked: Asked) -> str:
@@ -380,7 +337,6 @@ def _with_interval(row: dict[str, Any]) -> str:
 
 GAINS: dict[str, Callable[[Asked], str]] = {
     "parts": _parts,
-    "cells": _cells,
     "balance": _balance,
     "losses": _losses,
     "proposals": _proposals,

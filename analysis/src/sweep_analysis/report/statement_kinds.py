@@ -19,7 +19,6 @@ from sweep_analysis.read.schema import TWIN_SUFFIX
 from sweep_analysis.report import hosts
 from sweep_analysis.report.asked import Asked, Made, host, moment
 from sweep_analysis.report.figures import figures
-from sweep_analysis.report.pictures import picture
 from sweep_analysis.report.statement_changes import CHANGES
 from sweep_analysis.report.statement_counts import COUNTS
 from sweep_analysis.report.statement_gains import GAINS
@@ -90,9 +89,14 @@ def _names(*files: str) -> frozenset[str]:
 
 
 def _tally(asked: Asked) -> str:
-    """How many comparisons with the baseline say anything, in one sentence."""
+    """How many comparisons with the baseline say anything, in one sentence.
+
+    With the word `brief` for a cell of a table.
+    """
     judgement = asked.sweep.judgement
     rows = counted_once(judgement.rows.filter(pl.col("verdict") != UNJUDGED))
+    if asked.words == ["brief"]:
+        return _told(rows)
     claims = rows.filter(pl.col("verdict") != UNCLEAR)
     branches = count(rows["branch"].n_unique(), "branch", "branches")
     workloads = count(
@@ -105,11 +109,6 @@ def _tally(asked: Asked) -> str:
     quantities = "wall and CPU time" + (" and waits" if rows["quantity"].is_in(WAITS).any() else "")
     told = ": ".join([_told(rows), *([", ".join(where)] if where else [])])
     return f"{capital(branches)} against `{judgement.baseline}` on {workloads}, {quantities}: {told} {asked.source()}."
-
-
-def _distinguished(asked: Asked) -> str:
-    """How many comparisons with the baseline say anything, for a cell of a table."""
-    return _told(counted_once(asked.sweep.judgement.rows.filter(pl.col("verdict") != UNJUDGED)))
 
 
 def _told(rows: pl.DataFrame) -> str:
@@ -135,7 +134,7 @@ def _figure(asked: Asked) -> Made:
             and name.startswith(figure.name)
             and name in (charts := figure.whole())
         ):
-            return picture(asked, f"{moment(asked.sweep)}-{name}", figure.title, charts[name])
+            return asked.picture(f"{moment(asked.sweep)}-{name}", figure.title, charts[name])
     raise asked.refused(
         f"no figure `{name}`", "name a file of the report's `figures/`, without its ending"
     )
@@ -144,7 +143,6 @@ def _figure(asked: Asked) -> Made:
 _TEXTS: dict[str, Callable[[Asked], str]] = {
     "evidence": _evidence,
     "tally": _tally,
-    "distinguished": _distinguished,
     "hosts": _hosts,
     "host-cost": host_cost,
     **CHANGES,
@@ -170,7 +168,6 @@ SEVERAL_MACHINES = {
     "evidence",
     "forest",
     "validated",
-    "validated-differences",
     "published",
     "replays",
 }

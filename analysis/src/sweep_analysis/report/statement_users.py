@@ -10,7 +10,6 @@ from sweep_analysis.draw.forest_plots import QUANTITIES, Part, forest
 from sweep_analysis.read.labels import count, listed, with_panel
 from sweep_analysis.report.asked import Asked, Made, host
 from sweep_analysis.report.hosts import HOSTS
-from sweep_analysis.report.pictures import picture
 from sweep_analysis.say.comparison import threads_of
 
 NANOSECONDS = 1000.0
@@ -49,7 +48,7 @@ def forest_of(asked: Asked) -> Made:
     width = " or ".join(sorted(threads))
     shown = "; ".join(", ".join(part.title) for part in parts)
     alone = f"Change of wall and CPU time of {branch} against {against} with {width}: {shown}"
-    text, files = picture(asked, f"forest-{branch}", alone, forest(parts))
+    text, files = asked.picture(f"forest-{branch}", alone, forest(parts))
     about = (
         f"`{branch}` against `{against}` with {width}, with 95 % intervals: left of zero is less. "
         "A full point is significant, a hollow one is inconclusive; grey is the noise floor. "

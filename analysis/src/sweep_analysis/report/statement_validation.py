@@ -22,7 +22,7 @@ MOST_NAMED = 4
 
 
 def _validated(asked: Asked) -> str:
-    """How near a prediction of a host is, and a row for each workload and number of threads that it misses.
+    """How near a prediction of a host is, and where it misses: of times, and of gains and losses.
 
     Two sweeps: simulated, measured.
     """
@@ -42,21 +42,14 @@ def _validated(asked: Asked) -> str:
     )
     sentence = validation_sentences(found, simulated, measured)[-1]
     table = asked.table(rows, "simulated over measured times where they differ")
-    return f"Times {simulated.label}, beside measured ones: {sentence}\n\n{table}"
-
-
-def _validated_differences(asked: Asked) -> str:
-    """Whether branches gain and lose where a simulation says, and the cells that it misses.
-
-    Two sweeps as above.
-    """
-    simulated, measured = asked.sweeps
-    rows = with_panel(differences(simulated, measured))
-    missed = rows.filter(~pl.col("is_near") | ~pl.col("is_right").fill_null(value=True))
-    table = asked.table(
+    apart = with_panel(differences(*asked.sweeps))
+    missed = apart.filter(~pl.col("is_near") | ~pl.col("is_right").fill_null(value=True))
+    of_branches = asked.table(
         tables.differences_table(missed), "branches whose simulated and measured gains are apart"
     )
-    return f"{difference_sentence(rows, str(simulated.baseline))}\n\n{table}"
+    times = f"Times {simulated.label}, beside measured ones: {sentence}\n\n{table}"
+    said = difference_sentence(apart, str(asked.sweep.baseline))
+    return f"{times.rstrip()}\n\nWhether branches gain and lose where the simulation said: {said}\n\n{of_branches}"
 
 
 def _published(asked: Asked) -> str:
@@ -200,7 +193,6 @@ def _ranged(row: dict[str, Any]) -> str:
 
 VALIDATIONS: dict[str, Callable[[Asked], str]] = {
     "validated": _validated,
-    "validated-differences": _validated_differences,
     "published": _published,
     "replays": _replays,
     "sensitivity": _sensitivity,

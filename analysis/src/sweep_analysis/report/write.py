@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-import vl_convert
 from altair.utils.schemapi import debug_mode
 
 from sweep_analysis.draw import svg
@@ -21,12 +19,6 @@ from sweep_analysis.say import tables
 from sweep_analysis.say.cautions import cautions
 from sweep_analysis.services.results import points_of
 from sweep_analysis.stats.analysis import FRAMES, Analysis, analyse
-
-SCALE = 2
-"""Pixels of a PNG per pixel of its SVG, unless it is very tall."""
-TALL = 3000
-"""Height of an SVG in pixels from which on its PNG has as many pixels."""
-_HEIGHT = re.compile(r'<svg [^>]*height="([0-9.]+)"')
 
 
 def write_report(sweep: Sweep, output: Path) -> Path:
@@ -74,7 +66,7 @@ def write_tables(
 
 
 def write_figures(listed: Iterable[Figure], folder: Path) -> None:
-    """Write every figure as SVG in light and dark, and as PNG in light.
+    """Write every figure as SVG in light and dark.
 
     Figures without data are left out.
     """
@@ -84,6 +76,3 @@ def write_figures(listed: Iterable[Figure], folder: Path) -> None:
             drawn = svg.draw(chart)
             (folder / f"{name}.svg").write_text(drawn, encoding="utf-8")
             (folder / f"{name}-dark.svg").write_text(svg.dark(drawn), encoding="utf-8")
-            found = _HEIGHT.match(drawn)
-            scale = 1 if found and float(found[1]) > TALL else SCALE
-            (folder / f"{name}.png").write_bytes(vl_convert.svg_to_png(drawn, scale=scale))

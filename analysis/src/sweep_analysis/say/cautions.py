@@ -27,8 +27,6 @@ and more; a load average would not tell, because trials with more threads than C
 MOST_LOST = 0.1
 """Share of CPU time that others took from which on a sweep is void. A guess: on quiet hosts a hundredth is lost, and
 the changes that are looked for are a few hundredths."""
-LEAST_PLACE_TREND = 0.005
-"""A trend inside blocks is reported from this change on: with many blocks much less can be told from none."""
 FAR = 1.3
 """How many times as far from each other as mostly CPUs must be, or as near, for a trial to count as one at another
 distance. Where nobody moves them, nearly all trials are within a few per cent."""
@@ -162,28 +160,6 @@ def _host_cautions(analysis: Analysis) -> list[str]:
         found.append(
             f"Times {word} by {abs(trend.ratio - 1) * 100:.0f} % from the first block to the last. Branches are "
             "compared within blocks and hardly suffer; speed-ups compare blocks and do."
-        )
-    place = analysis.place_trend
-    if (
-        place is not None
-        and place.p_value < DRIFT_ALPHA
-        and abs(place.ratio - 1) >= LEAST_PLACE_TREND
-    ):
-        word = "more" if place.ratio > 1 else "less"
-        found.append(
-            f"The last trial of a block takes {100 * abs(place.ratio - 1):.1f} % {word} time than the first. The order "
-            "is random, so no branch gains by it, but it adds noise to every comparison."
-        )
-    effect = analysis.clock_effect
-    if effect is not None and effect.p_value < DRIFT_ALPHA and effect.exponent < 0:
-        found.append(
-            f"Times follow the measured clock, which moved by {100 * effect.spread:.1f} % (standard deviation) between "
-            f"blocks of the same cells: 1 % more clock goes with {-effect.exponent:.1f} % less time."
-            + (
-                " That is more than a clock can do: what slowed one slowed the other."
-                if effect.exponent < -2  # noqa: PLR2004
-                else ""
-            )
         )
     found += _moved_cpus(analysis.sweep)
     if analysis.sweep.host.get("cpu", {}).get("is_virtual"):

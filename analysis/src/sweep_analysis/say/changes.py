@@ -11,7 +11,7 @@ import polars as pl
 
 from sweep_analysis.read.labels import QUANTITY_NAMES, percent
 from sweep_analysis.say.columns import Column, Look, table
-from sweep_analysis.say.detectable import detectable_column
+from sweep_analysis.say.detectable import size
 from sweep_analysis.stats.compare import FASTER, JUDGED, SLOWER, UNCLEAR, UNJUDGED
 from sweep_analysis.stats.judgement import Judgement
 
@@ -59,13 +59,12 @@ def _row(kind: str, of_kind: pl.DataFrame) -> list[str]:
         return [kind, "", "", "0", ""]
     mean = percent(float(np.exp(np.log(ratios).mean())))
     least_and_most = f"{percent(float(ratios[0]))} to {percent(float(ratios[-1]))}"
-    could = (
-        of_kind.drop_nulls("detectable").sort("detectable") if kind == UNCLEAR else pl.DataFrame()
+    could = of_kind["detectable"].drop_nulls()
+    found = (
+        f"{size(float(could.quantile(0.5, 'lower') or 0))}, {size(float(max(could)))}"
+        if kind == UNCLEAR and could.len()
+        else ""
     )
-    sizes = (
-        could[[(could.height - 1) // 2, -1]].select(detectable_column()) if could.height else could
-    )
-    found = ", ".join(sizes.to_series()) if sizes.height else ""
     # A table prints what its cells hold, and takes no space that does not break.
     cells = [kind, mean, least_and_most, str(ratios.size), found]
     return [cell.replace("\N{NO-BREAK SPACE}", " ") for cell in cells]

@@ -19,7 +19,7 @@ def detectable(row: dict[str, Any]) -> str:
     Empty if that is not known.
     """
     ratio = row["detectable"]
-    return f"detectable: {_size(ratio)}" if ratio else ""
+    return f"detectable: {size(ratio)}" if ratio else ""
 
 
 def detectable_of(rows: pl.DataFrame) -> str:
@@ -27,14 +27,14 @@ def detectable_of(rows: pl.DataFrame) -> str:
     known = rows.filter(verdict=UNCLEAR)["detectable"].drop_nulls().sort()
     if known.is_empty():
         return ""
-    middle, most = _size(known[(known.len() - 1) // 2]), _size(known[-1])
+    middle, most = size(known[(known.len() - 1) // 2]), size(known[-1])
     both = middle if middle == most else f"median {middle}, largest {most}"
     return f" (detectable: {both})"
 
 
 def detectable_column() -> pl.Expr:
     """The change that would be found in each row, as a column of a table."""
-    return pl.col("detectable").map_elements(_size, return_dtype=pl.String)
+    return pl.col("detectable").map_elements(size, return_dtype=pl.String)
 
 
 def builds(row: dict[str, Any]) -> str:
@@ -52,7 +52,8 @@ def builds_column(name: str) -> pl.Expr:
     return pl.struct(columns).map_elements(builds, return_dtype=pl.String).alias(name)
 
 
-def _size(ratio: float) -> str:
+def size(ratio: float) -> str:
+    """A detectable ratio as a change."""
     if ratio < MOST_TOLD:
         return f"{(ratio - 1) * 100:.1f}\N{NO-BREAK SPACE}%"
     return f"above {(MOST_TOLD - 1) * 100}\N{NO-BREAK SPACE}%"

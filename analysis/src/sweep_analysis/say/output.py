@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
-import textwrap
 from collections.abc import Mapping
-from typing import TextIO
 
 import msgspec
 import polars as pl
@@ -44,23 +41,8 @@ def show(
         }
         print(msgspec.json.encode(whole).decode())
     elif form == "md":
-        print(table(frame if read is None else read), end="")
-        print(f"\n{paragraph(sentence(found, frame.height))}")
+        print(tables.markdown(frame if read is None else read), end="")
+        print(f"\n{sentence(found, frame.height)}")
     else:
         print(frame.write_csv(), end="")
         print(f"note: {sentence(found, frame.height)}", file=sys.stderr)
-
-
-def table(frame: pl.DataFrame, stream: TextIO | None = None) -> str:
-    """A table for people: as wide as the terminal that `stream` is, or else in Markdown."""
-    if not (stream or sys.stdout).isatty():
-        return tables.markdown(frame)
-    return tables.fitted(frame, shutil.get_terminal_size().columns)
-
-
-def paragraph(text: str, stream: TextIO | None = None) -> str:
-    """A sentence or more: in lines as long as the terminal that `stream` is, or in one."""
-    if not (stream or sys.stdout).isatty():
-        return text
-    width = max(shutil.get_terminal_size().columns, tables.MIN_WIDTH)
-    return textwrap.fill(text, width, break_on_hyphens=False)

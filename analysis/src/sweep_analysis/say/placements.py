@@ -33,23 +33,3 @@ def placement_sentences(placed: pl.DataFrame) -> list[str]:
     changes = "; ".join(told)
     intro = "Where workers run decides this, whatever the branch. Pinned, worker i on the i-th CPU, against where"
     return [f"{intro} the kernel puts them: {changes}."]
-
-
-def placement_table(placed: pl.DataFrame) -> pl.DataFrame:
-    """The columns of `frames.PLACEMENTS` that a reader needs, ratios as changes in per cent."""
-    named = with_panel(placed.with_columns(placement=pl.lit(FREE)))
-    changes = {"ratio": "pinned", "ratio_low": "from", "ratio_high": "to"}
-    return named.select(
-        pl.col("panel").alias("workload"),
-        pl.col("threads").cast(pl.String).fill_null("all"),
-        pl.col("branch").fill_null("all"),
-        "quantity",
-        *(
-            pl.col(name).map_elements(percent, return_dtype=pl.String).alias(head)
-            for name, head in changes.items()
-        ),
-        "pairs",
-        "units",
-        pl.col("p_holm").round(3).alias("p corrected"),
-        pl.when("moved").then(pl.lit("yes")).otherwise(pl.lit("")).alias("moved"),
-    )

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from sweep_analysis.read.labels import QUANTITY_NAMES, count, percent
-from sweep_analysis.read.schema import WORDS
+from sweep_analysis.read.labels import QUANTITY_NAMES, count, percent, with_panel
+from sweep_analysis.read.schema import FREE, PANEL, WORDS
 from sweep_analysis.say.detectable import builds_column, detectable_column
+from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.claims import HELD, OPEN, REFUTED, UNTESTED
 from sweep_analysis.stats.events import HEADLINE, scale
 from sweep_analysis.stats.latency import KINDS, QUANTILES
 from sweep_analysis.stats.simulated import SPENT_ON
-from sweep_analysis.stats.validated_counts import COUNTED, FACTOR, FEW
 from sweep_analysis.stats.validation import MARGIN
 
 DIGITS = 4
@@ -38,11 +36,6 @@ FEW_NAMES = 3
 MANY_NAMES = 6
 """More workloads that a claim is about are counted, not named."""
 
-MIN_WIDTH = 40
-"""A terminal of fewer columns gets lines of so many."""
-
-MIN_TEXT = 16
-"""A column of text is wrapped to no fewer columns."""
 
 MOST_ROWS = 5000
 """Rows of a Markdown file: nobody reads more, and CSV and Parquet have them all."""
@@ -89,71 +82,6 @@ def markdown(frame: pl.DataFrame) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def fitted(frame: pl.DataFrame, width: int) -> str:
-    """A table as a terminal of so many columns shows it, numbers rounded as in Markdown.
-
-    Values that are the same in all rows stand above the table once, and the widest text is wrapped.
-    If the table is still too wide, each row is a list, as in the expanded display of database
-    shells.
-    """
-    cells = {name: [text(value) for value in frame[name]] for name in frame.columns}
-    same = {
-        name: values[0]
-        for name, values in cells.items()
-        if frame.height > 1 and len(set(values)) == 1
-    }
-    head = "".join(_wrapped(f"{name}: {value}", width) for name, value in same.items() if value)
-    rest = {name: values for name, values in cells.items() if name not in same}
-    widths = {name: max(len(it) for it in (name, *values)) for name, values in rest.items()}
-    texts = [name for name in rest if not frame.schema[name].is_numeric()]
-    widest = max(texts, key=lambda name: widths[name], default="")
-    beyond = sum(widths.values()) + 2 * (len(widths) - 1) - width
-    if beyond > 0 and widest and widths[widest] - beyond >= max(MIN_TEXT, len(widest)):
-        widths[widest] -= beyond
-        beyond = 0
-    rows = list(zip(*rest.values(), strict=True))
-    if beyond > 0:
-        body = [_as_list(dict(zip(rest, row, strict=True)), width) for row in rows]
-    else:
-        right = [name not in texts for name in rest]
-        lines = [_side_by_side(row, [*widths.values()], right) for row in [tuple(rest), *rows]]
-        body = ["".join(lines)]
-    return "\n".join([head, *body] if head else body)
-
-
-def _as_list(row: dict[str, str], width: int) -> str:
-    """Names and values of one row, a line each."""
-    names = max(len(name) for name in row)
-    return "".join(
-        _wrapped(f"{name:{names}}  {value}", width, names + 2)
-        for name, value in row.items()
-        if value
-    )
-
-
-def _side_by_side(row: tuple[str, ...], widths: list[int], right: list[bool]) -> str:
-    """One row in columns, those of numbers to the right; what is longer takes more lines."""
-    wrapped = [
-        textwrap.wrap(value, width, break_on_hyphens=False) or [""]
-        for value, width in zip(row, widths, strict=True)
-    ]
-    return "".join(
-        "  ".join(
-            part.rjust(width) if is_right else part.ljust(width)
-            for part, width, is_right in zip(line, widths, right, strict=True)
-        ).rstrip()
-        + "\n"
-        for line in zip_longest(*wrapped, fillvalue="")
-    )
-
-
-def _wrapped(line: str, width: int, indent: int = 2) -> str:
-    made = textwrap.fill(
-        line, max(width, MIN_WIDTH), subsequent_indent=" " * indent, break_on_hyphens=False
-    )
-    return f"{made}\n"
-
-
 def text(value: object) -> str:
     """A cell as people read it; nothing at all for a missing value."""
     if value is None:
@@ -161,6 +89,22 @@ def text(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.{DIGITS}g}"
     return str(value)
+
+
+def for_people(analysis: Analysis, name: str, rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows of the frame `name` of `analysis.FRAMES` as people read them: in a page, a document, a terminal."""
+    named = rows
+    if set(PANEL) <= set(rows.columns):
+        # As beside the others of the sweep.
+        panels = with_panel(analysis.frame(name).select(PANEL).unique(maintain_order=True))
+        named = rows.join(panels, on=PANEL, how="left", nulls_equal=True, maintain_order="left")
+    if name == "claims":
+        return claim_table(rows, analysis.times["workload"].unique(maintain_order=True).to_list())
+    if name in READABLE:
+        return READABLE[name](named)
+    if "panel" in named.columns:
+        named = named.select(pl.col("panel").alias("workload"), pl.exclude(*PANEL, "panel"))
+    return rounded(named)
 
 
 def verdict_table(comparisons: pl.DataFrame, units: str = "layouts") -> pl.DataFrame:
@@ -221,34 +165,6 @@ def differences_table(rows: pl.DataFrame) -> pl.DataFrame:
         .replace_strict(sign, return_dtype=pl.String)
         .fill_null("not certain")
         .alias("sign"),
-    )
-
-
-def validated_counts_table(events: pl.DataFrame) -> pl.DataFrame:
-    """How near counts are. In: rows of `validated_counts.by_event`."""
-    return events.select(
-        pl.col("event").replace_strict(COUNTED),
-        "threads",
-        pl.col("near").alias(f"within a factor of {FACTOR}"),
-        pl.col("judged").alias("of cells"),
-        pl.col("few").alias(f"below {FEW} in a trial"),
-        pl.col("ratio").round(2).alias("simulated over measured"),
-    )
-
-
-def calibration_table(cells: pl.DataFrame, units: str = "layouts") -> pl.DataFrame:
-    """The cells of a `Calibration`, in their order, ratios as changes in per cent.
-
-    In: rows with `panel`.
-    """
-    return cells.select(
-        pl.col("panel").alias("workload"),
-        "threads",
-        _change("time_ratio", "change"),
-        _change("equal_low", "from"),
-        _change("equal_high", "to"),
-        pl.col("units").alias(units),
-        "answer",
     )
 
 
@@ -331,28 +247,20 @@ def spent_table(shares: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def line_wait_table(rates: pl.DataFrame, most: int) -> pl.DataFrame:
-    """The `most` pairs of lines of each cell that waited longest.
-
-    In: `frames.LINE_WAIT_RATES` with `panel`, sorted.
-    """
-    cell = ["panel", "threads", "branch"]
-    return (
-        rates.group_by(cell, maintain_order=True)
-        .head(most)
-        .select(
-            pl.col("panel").alias("workload"),
-            "threads",
-            "branch",
-            _whole_percent("share").alias("of waiting"),
-            _whole_percent("core_share").alias("of all time"),
-            pl.col("at").str.strip_prefix(POOL).alias("source line"),
-            pl.col("written_at").str.strip_prefix(POOL).fill_null("nobody").alias("written by"),
-            pl.col("ns_per_unit").alias("waited ns per unit"),
-            pl.col("transfers_per_unit").alias("transfers per unit"),
-            pl.col("transfers_per_iteration").round(1).alias("per iteration"),
-            pl.col("work_unit").alias("unit"),
-        )
+def line_wait_table(rates: pl.DataFrame) -> pl.DataFrame:
+    """Pairs of lines of source. In: rows of `frames.LINE_WAIT_RATES` with `panel`."""
+    return rates.select(
+        pl.col("panel").alias("workload"),
+        "threads",
+        "branch",
+        _whole_percent("share").alias("of waiting"),
+        _whole_percent("core_share").alias("of all time"),
+        pl.col("at").str.strip_prefix(POOL).alias("source line"),
+        pl.col("written_at").str.strip_prefix(POOL).fill_null("nobody").alias("written by"),
+        pl.col("ns_per_unit").alias("waited ns per unit"),
+        pl.col("transfers_per_unit").alias("transfers per unit"),
+        pl.col("transfers_per_iteration").round(1).alias("per iteration"),
+        pl.col("work_unit").alias("unit"),
     )
 
 
@@ -395,15 +303,23 @@ def cost_table(costs: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def place_table(places: pl.DataFrame) -> pl.DataFrame:
-    """The columns of `frames.PLACES` as changes in per cent."""
-    return places.select(
-        (pl.col("position") + 1).alias("place"),
+def placement_table(placed: pl.DataFrame) -> pl.DataFrame:
+    """The columns of `frames.PLACEMENTS` that a reader needs, ratios as changes in per cent."""
+    named = with_panel(placed.with_columns(placement=pl.lit(FREE)))
+    changes = {"ratio": "pinned", "ratio_low": "from", "ratio_high": "to"}
+    return named.select(
+        pl.col("panel").alias("workload"),
+        pl.col("threads").cast(pl.String).fill_null("all"),
+        pl.col("branch").fill_null("all"),
+        "quantity",
         *(
-            pl.col(name).exp().map_elements(percent, return_dtype=pl.String).alias(told)
-            for name, told in (("excess", "time"), ("excess_low", "from"), ("excess_high", "to"))
+            pl.col(name).map_elements(percent, return_dtype=pl.String).alias(head)
+            for name, head in changes.items()
         ),
-        "trials",
+        "pairs",
+        "units",
+        pl.col("p_holm").round(3).alias("p corrected"),
+        pl.when("moved").then(pl.lit("yes")).otherwise(pl.lit("")).alias("moved"),
     )
 
 
@@ -416,10 +332,6 @@ def outlier_table(outliers: pl.DataFrame) -> pl.DataFrame:
         *_CELL,
         "block",
         _change("time_ratio", "time"),
-        pl.when("is_beyond_fences")
-        .then(pl.lit("yes"))
-        .otherwise(pl.lit("no"))
-        .alias("beyond fences"),
         pl.col("modified_z").round(1).alias("scaled MADs"),
         pl.col("trials").alias("of trials"),
     )
@@ -581,3 +493,25 @@ def _changes() -> list[pl.Expr]:
 
 def _change(ratio: str, name: str) -> pl.Expr:
     return pl.col(ratio).map_elements(percent, return_dtype=pl.String).alias(name)
+
+
+READABLE: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
+    "speedups": speedup_table,
+    "comparisons": verdict_table,
+    "comparisons-cpu": verdict_table,
+    "lines": line_table,
+    "writes-per-push": lambda rows: rows.pivot(
+        "branch", index=["panel", "threads"], values="writes_per_push", maintain_order=True
+    ).rename({"panel": "workload"}),
+    "spent": spent_table,
+    "line-waits": line_wait_table,
+    "sensitivity": sensitivity_table,
+    "latencies": latency_table,
+    "claim-details": claim_detail_table,
+    "costs": cost_table,
+    "outliers": outlier_table,
+    "modes": mode_table,
+    "placements": placement_table,
+    "ledger": ledger_table,
+}
+"""How each frame is read, by the name of its table; others as they are."""

@@ -7,7 +7,6 @@ import polars as pl
 from sweep_analysis.read.labels import count, with_panel
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.stats.differences import MARK, NEAR
-from sweep_analysis.stats.validated_counts import COUNTED, FACTOR, FEW
 from sweep_analysis.stats.validation import MARGIN, Validation
 
 
@@ -36,30 +35,6 @@ def validation_sentences(found: Validation, simulated: Sweep, measured: Sweep) -
     said.append(
         f"{near} of {count(found.cells.height, 'cell')} within {MARGIN:.0%} ({found.share:.0%}); geometric mean of "
         f"simulated over measured time {found.mean_ratio:.3f}."
-    )
-    return said
-
-
-def count_sentences(counts: pl.DataFrame) -> list[str]:
-    """Sentences on counts: the misses by name, the worst first, then how many are near.
-
-    In: rows of `frames.VALIDATED_COUNTS`.
-    """
-    if counts.is_empty():
-        return ["No counts to compare: sweep both with `--instrument`."]
-    # A count that is 0 in one sweep alone is farthest off.
-    off = pl.col("ratio").log().abs().fill_null(float("inf"))
-    missed = with_panel(counts).filter(~pl.col("is_near")).sort(off, descending=True)
-    said = [
-        f"missed: {COUNTED[row['event']]} of {row['panel']} on {count(row['threads'], 'thread')} with "
-        f"`{row['branch']}`: simulated {row['predicted']:.0f}, measured {row['measured']:.0f}"
-        for row in missed.rows(named=True)
-    ]
-    judged = counts.drop_nulls("is_near")
-    few = counts.height - judged.height
-    said.append(
-        f"{judged['is_near'].sum()} of {count(judged.height, 'count')} within a factor of {FACTOR}; {few} not judged, "
-        f"as they are below {FEW} in a trial of both sweeps."
     )
     return said
 

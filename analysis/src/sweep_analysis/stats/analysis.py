@@ -17,22 +17,13 @@ from sweep_analysis.read.load import Sweep
 from sweep_analysis.stats.claims import Checked, check_claims
 from sweep_analysis.stats.clocks import clocks
 from sweep_analysis.stats.costs import costs
-from sweep_analysis.stats.drift import (
-    ClockEffect,
-    Drift,
-    clock_effect,
-    drift,
-    in_blocks,
-    place_trend,
-    places,
-    residuals,
-)
-from sweep_analysis.stats.events import event_rates, headline_rates, line_rates
+from sweep_analysis.stats.drift import Drift, drift, residuals
+from sweep_analysis.stats.events import event_rates, headline_rates, line_rates, writes_per_push
 from sweep_analysis.stats.judgement import Judgement, judged_of
 from sweep_analysis.stats.latency import latencies
 from sweep_analysis.stats.ledger import ledger
 from sweep_analysis.stats.modes import modes
-from sweep_analysis.stats.outliers import outliers, shares
+from sweep_analysis.stats.outliers import outliers
 from sweep_analysis.stats.placements import placements
 from sweep_analysis.stats.simulated import line_wait_rates, sensitivity, spent_shares
 from sweep_analysis.stats.speedup import DEFINITIONS, speedups, trial_times, with_time_outs
@@ -112,6 +103,11 @@ class Analysis:
         """
         return line_rates(self.sweep).collect()
 
+    @_frame("writes-per-push")
+    def writes(self) -> pl.DataFrame:
+        """How often the line that every push reads is written, for each push."""
+        return writes_per_push(self.sweep)
+
     @_frame("spent")
     def spent(self) -> pl.DataFrame:
         """Shares of the cores' time by activity, on a simulated machine: rows of `frames.SPENT_SHARES`."""
@@ -140,12 +136,7 @@ class Analysis:
     @_frame("residuals")
     def residuals(self) -> pl.DataFrame:
         """Each time beside the others of its cell, over the sweep: rows of `frames.RESIDUALS`."""
-        return residuals(self._blocks)
-
-    @_frame("places")
-    def places(self) -> pl.DataFrame:
-        """Times by place in the block: rows of `frames.PLACES`."""
-        return places(self.times.lazy())
+        return residuals(self.times.lazy())
 
     @_frame("claims")
     def claims(self) -> pl.DataFrame:
@@ -166,11 +157,6 @@ class Analysis:
     def outliers(self) -> pl.DataFrame:
         """Trials far from their cell, which are labelled and stay: rows of `frames.OUTLIERS`."""
         return outliers(self.times.lazy()).collect()
-
-    @_frame("outlier-shares")
-    def outlier_shares(self) -> pl.DataFrame:
-        """How many trials of each branch are labelled: rows of `frames.OUTLIER_SHARES`."""
-        return shares(self.outliers, self.times)
 
     @_frame("modes")
     def modes(self) -> pl.DataFrame:
@@ -206,24 +192,9 @@ class Analysis:
         return judged_of(self.sweep, self.times, self.baseline)
 
     @cached_property
-    def _blocks(self) -> pl.DataFrame:
-        """Each block beside the others of its cells: rows of `drift.in_blocks`."""
-        return in_blocks(self.times.lazy())
-
-    @cached_property
     def trend(self) -> Drift | None:
         """Drift of the whole sweep; None with too few blocks."""
-        return drift(self._blocks)
-
-    @cached_property
-    def place_trend(self) -> Drift | None:
-        """Trend from the first trial of a block to its last; None with too few blocks."""
-        return place_trend(self.times.lazy())
-
-    @cached_property
-    def clock_effect(self) -> ClockEffect | None:
-        """How far times follow the measured clock; None if the sweep does not show it."""
-        return clock_effect(self._blocks)
+        return drift(self.residuals)
 
     @cached_property
     def experiment(self) -> Experiment | None:

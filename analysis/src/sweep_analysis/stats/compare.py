@@ -120,9 +120,12 @@ def judge(
          included (never judged). The noise is that of the branch that was run twice, whether or not
          it is the baseline. Cells without the baseline have no rows.
     """
-    twin = twin_of(times, baseline)
+    frame = times.collect()
+    times, twin = frame.lazy(), twin_of(times, baseline)
     rows = []
     for quantity in quantities:
+        if frame[QUANTITIES[quantity]].null_count() == frame.height:
+            continue
         noise = (
             Comparison(times, twin.removesuffix(TWIN_SUFFIX), quantity, simulated=simulated)
             if twin

@@ -11,7 +11,7 @@ import polars as pl
 
 from sweep_analysis.read.frames import LATENCIES
 from sweep_analysis.read.load import Sweep
-from sweep_analysis.read.schema import PARALLEL, POOL_CELL, WORDS
+from sweep_analysis.read.schema import PARALLEL, POOL_CELL
 
 KINDS = {
     "latency": "until the work was done",
@@ -97,22 +97,3 @@ def latencies(sweep: Sweep) -> pl.LazyFrame:
         .select(pl.col(column).cast(kind) for column, kind in LATENCIES.items())
         .sort([*POOL_CELL, "kind", "quantile"])
     )
-
-
-def tradeoffs(waits: pl.DataFrame, times: pl.DataFrame, quantile: str) -> pl.DataFrame:
-    """The CPU cost of short waits: one quantile of the waits beside the CPU time, per cell.
-
-    In:  rows of `frames.LATENCIES` and `frames.TIMES`. Out: one row per cell that waits until work
-    is done: `schema.PANEL`, `threads`, `branch`, `oversubscribed`,
-         `wait_us` (median over trials of that quantile), `cpu_us` (CPU time per unit of work,
-         median over trials).
-    """
-    key = POOL_CELL
-    spent = (
-        times.filter(pl.col("program") == PARALLEL)
-        .group_by(key)
-        .agg((pl.col("cpu_ns_per_unit").median() / NS_PER_US).alias("cpu_us"))
-        .with_columns(WORDS)
-    )
-    chosen = waits.filter((pl.col("kind") == "latency") & (pl.col("quantile") == quantile))
-    return chosen.select(*key, "oversubscribed", "wait_us").join(spent, on=key).sort(key)

@@ -15,35 +15,6 @@ from sweep_analysis.stats.compare import FASTER, SLOWER
 CLAIMS = (FASTER, SLOWER)
 
 
-def noise_table(analyses: dict[str, Analysis]) -> pl.DataFrame:
-    """How large the noise of each sweep is, per workload with all its thread counts.
-
-    Out: one row per sweep and workload: `sweep`, `workload`, `noise floor` (what equal builds show),
-         `largest change` of a branch and that `branch`, `claims` (branches called faster or
-         slower). Sweeps without a baseline have no rows.
-    """
-    rows = []
-    for name, analysis in analyses.items():
-        pooled = _pooled(analysis)
-        for part in pooled.partition_by("panel", maintain_order=True):
-            furthest = part.sort(pl.col("time_ratio").log().abs(), descending=True).row(
-                0, named=True
-            )
-            band = furthest["band"]
-            rows.append(
-                {
-                    "sweep": name,
-                    "workload": furthest["panel"],
-                    "noise floor": None if band is None else f"±{(band - 1) * 100:.1f} %",
-                    "largest change": percent(furthest["time_ratio"]),
-                    "branch": furthest["branch"],
-                    "claims": part.filter(pl.col("verdict").is_in(CLAIMS)).height,
-                }
-            )
-    columns = ["sweep", "workload", "noise floor", "largest change", "branch"]
-    return pl.DataFrame(rows, schema={**dict.fromkeys(columns, pl.String), "claims": pl.Int64})
-
-
 def second_look(first: Analysis, second: Analysis) -> pl.DataFrame:
     """Changes of one sweep, measured again in another.
 

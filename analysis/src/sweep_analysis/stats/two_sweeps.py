@@ -188,10 +188,8 @@ class _Between:
         told = shared.filter(baseline=row["baseline"], quantity=row["quantity"])
         ends = range(self.number)
         ratios = np.log(told.select(f"time_ratio_{end}" for end in ends).to_numpy().astype(float))
-        known_by = [
-            told.select(pl.col(f"{name}_{end}").alias(name) for name in _KNOWN) for end in ends
-        ]
-        noise = [_own_error(it) for it in known_by]
+        known_by = [told.select(f"{name}_{end}" for name in _KNOWN).to_numpy() for end in ends]
+        noise = [_own_error(it.T.astype(float)) for it in known_by]
         branch = told["branch"].rank("dense").to_numpy().astype(int) - 1
         place = told.select(pl.struct(PLACE).rank("dense")).to_series().to_numpy().astype(int) - 1
         beside = ratios - ratios.mean(axis=1, keepdims=True)
@@ -239,8 +237,8 @@ class _Between:
             level = whole / events if corrected else alpha
             square += special.stdtrit(degrees, 1 - level / 2) ** 2 * variance / self.number
         level = alpha / self.family if corrected else alpha
-        told = pl.DataFrame({name: [it[name] for it in rows] for name in _KNOWN})
-        own = _quantile(told, level) * _own_error(told) / self.number
+        known = _known(rows)
+        own = _quantile(known, level) * _own_error(known) / self.number
         square += float((own**2).sum())
         # Where sweeps differ by even more in this row, the interval grows.
         apart = float(logs.var(ddof=1)) / (self.error(rows) ** 2 * self.number)
@@ -248,8 +246,7 @@ class _Between:
 
     def error(self, rows: list[dict[str, Any]]) -> float:
         """Standard error of the mean of the same row in all sweeps."""
-        told = pl.DataFrame({name: [it[name] for it in rows] for name in _KNOWN})
-        own = float(np.mean(_own_error(told) ** 2))
+        own = float(np.mean(_own_error(_known(rows)) ** 2))
         return math.sqrt((sum(size for size, *_ in self.parts) + own) / self.number)
 
 
@@ -275,12 +272,17 @@ def _means(values: Floats, groups: npt.NDArray[np.int64]) -> Floats:
     return np.asarray((sums / np.bincount(groups)[:, None])[groups], dtype=np.float64)
 
 
-def _own_error(told: pl.DataFrame) -> Floats:
-    """Standard errors of rows in one sweep. In: `_KNOWN`."""
-    half = (told["ratio_high"].log() - told["ratio_low"].log()).to_numpy() / 2
-    return np.asarray(half / _quantile(told, 1 - CONFIDENCE), dtype=np.float64)
+def _known(rows: list[dict[str, Any]]) -> Floats:
+    """The same row of all sweeps: `_KNOWN` by sweeps."""
+    return np.array([[it[name] for it in rows] for name in _KNOWN], dtype=np.float64)
 
 
-def _quantile(told: pl.DataFrame, alpha: float) -> Floats:
-    degrees = np.maximum(told["degrees"].to_numpy().astype(float), 1.0)
+def _own_error(known: Floats) -> Floats:
+    """Standard errors of rows in one sweep. In: `_KNOWN` by rows."""
+    low, high = np.log(known[:2])
+    return np.asarray((high - low) / 2 / _quantile(known, 1 - CONFIDENCE), dtype=np.float64)
+
+
+def _quantile(known: Floats, alpha: float) -> Floats:
+    degrees = np.maximum(known[2], 1.0)
     return np.asarray(special.stdtrit(degrees, 1 - alpha / 2), dtype=np.float64)

@@ -110,7 +110,7 @@ pub(super) fn finish(
     );
     if is_simulated {
         // Only a simulated machine knows which line of which function waits.
-        _ = writeln!(end, "waits:   cargo runner analysis lines {which}");
+        _ = writeln!(end, "waits:   cargo runner analysis table {which} line-waits");
     }
     tell_counted(summary);
     // Print what is known already, before Python is set up, which takes long.
