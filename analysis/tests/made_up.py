@@ -9,12 +9,15 @@ from __future__ import annotations
 import gzip
 import json
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from sweep_analysis.read.load import Sweep, read_sweep
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -146,6 +149,19 @@ def write_sweep(folder: Path, truth: Truth) -> Path:
     lines = [json.dumps(record) for record in records(truth)]
     (folder / "trials.jsonl").write_text("".join(line + "\n" for line in lines))
     return folder
+
+
+_FOLDER = tempfile.TemporaryDirectory(prefix="made-up-")
+_MADE: dict[str, tuple[Truth, Sweep]] = {}
+"""By what the truth says. Functions of it are kept, so that no other has their name."""
+
+
+def swept(truth: Truth) -> Sweep:
+    """The sweep that `truth` gives, written and read once in a run of the tests; to be read only."""
+    if repr(truth) not in _MADE:
+        folder = Path(_FOLDER.name) / str(len(_MADE)) / "sweep"
+        _MADE[repr(truth)] = truth, read_sweep(write_sweep(folder, truth))
+    return _MADE[repr(truth)][1]
 
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {

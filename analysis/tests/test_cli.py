@@ -222,7 +222,7 @@ def test_a_sweep_whose_every_trial_failed_says_so_in_its_ledger_and_has_no_rows_
     captured = capsys.readouterr()
     assert "trials,failed: timeout,packed,10,10" in captured.out
     assert "0 good trials" in captured.err
-    for name in ("costs", "modes", "speedups"):
+    for name in ("costs", "speedups"):
         assert main(["table", str(folder), name]) == 0
 
 

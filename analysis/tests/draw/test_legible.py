@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -13,7 +12,6 @@ import made_up
 from sweep_analysis.draw import cost_plots, svg
 from sweep_analysis.draw.palette import LIGHT
 from sweep_analysis.draw.plots import SMALLEST
-from sweep_analysis.read.load import read_sweep
 from sweep_analysis.report.figures import chart_style, figures
 from sweep_analysis.stats.analysis import Analysis, analyse
 from sweep_analysis.stats.simulated import SPENT_ON
@@ -27,11 +25,11 @@ PAGE = 1148
 """Pixels of a page between its margins; a wider picture is pushed sideways on a desk, or shrinks."""
 
 
-def analysis_of(folder: Path, truth: made_up.Truth) -> Analysis:
-    return analyse(read_sweep(made_up.write_sweep(folder / "sweep", truth)))
+def analysis_of(truth: made_up.Truth) -> Analysis:
+    return analyse(made_up.swept(truth))
 
 
-def measured(folder: Path) -> Analysis:
+def measured() -> Analysis:
     names = ["master", *made_up.STUDY_BRANCHES[1:], "champion"]
     waits = {name: {"latency_p50": 1000.0, "latency_max": 9000.0} for name in names}
     truth = made_up.Truth(
@@ -43,10 +41,10 @@ def measured(folder: Path) -> Analysis:
         waits_ns=waits,
         counts={"packed": {"jec_rmws": 7, "searches": 3, "sleeps": 1}},
     )
-    return analysis_of(folder, truth)
+    return analysis_of(truth)
 
 
-def simulated(folder: Path) -> Analysis:
+def simulated() -> Analysis:
     truth = made_up.Truth(
         branches=["master", "packed", LONG],
         workloads={"tsp": 0.2, "quicksort": 0.1},
@@ -55,7 +53,7 @@ def simulated(folder: Path) -> Analysis:
         machine="zen4-64",
         spent=dict.fromkeys(SPENT_ON, 1 / len(SPENT_ON)),
     )
-    return analysis_of(folder, truth)
+    return analysis_of(truth)
 
 
 @pytest.fixture(scope="module", params=[measured, simulated], ids=["measured", "simulated"])
@@ -63,7 +61,7 @@ def pictures(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, str]:
     """All pictures of a report by name: those of files, and those of the page."""
-    listed = figures(request.param(tmp_path_factory.mktemp("legible")))
+    listed = figures(request.param())
     drawn = [figure for figure in listed if figure.missing is None]
     return {
         f"{figure.name} {kind} {name}": svg.draw(chart)
@@ -130,11 +128,11 @@ def shapes(panel: object) -> list[str]:
     return [layer["mark"]["shape"] for layer in layers if "shape" in layer["mark"]]
 
 
-def test_an_interval_that_leaves_the_axis_ends_in_an_arrow(tmp_path: Path) -> None:
+def test_an_interval_that_leaves_the_axis_ends_in_an_arrow() -> None:
     truth = made_up.Truth(
         branches=["master", "packed"], workloads={"tsp": 0.1}, threads=[1, 2], trials=7
     )
-    analysis = analysis_of(tmp_path, truth)
+    analysis = analysis_of(truth)
     rows = cost_plots.cost_rows(analysis.comparisons, analysis.cpu_comparisons)
     style = chart_style(analysis, LIGHT)
     assert shapes(cost_plots.cost_panel(rows, style)) == []
@@ -145,36 +143,34 @@ def test_an_interval_that_leaves_the_axis_ends_in_an_arrow(tmp_path: Path) -> No
     assert svg.draw(cost_plots.cost_panel(both, style)).startswith("<svg")
 
 
-def test_a_block_beyond_the_axis_is_an_arrow_and_no_point(tmp_path: Path) -> None:
+def test_a_block_beyond_the_axis_is_an_arrow_and_no_point() -> None:
     def slow(_: str, __: str, threads: int, replicate: int) -> float:
         return 3.0 if (threads, replicate) == (1, 3) else 1.0
 
     truth = made_up.Truth(
         branches=["master", "packed"], workloads={"tsp": 0.1}, trials=60, state=slow
     )
-    (found,) = [
-        figure for figure in figures(analysis_of(tmp_path, truth)) if figure.name == "drift"
-    ]
+    (found,) = [figure for figure in figures(analysis_of(truth)) if figure.name == "drift"]
     marks = [layer["mark"] for layer in found.whole()["drift"].to_dict()["layer"]]
     assert "triangle-up" in [mark.get("shape") for mark in marks]
 
 
-def speedup_of(folder: Path, **truth: object) -> object:
+def speedup_of(**truth: object) -> object:
     still = {"trial_noise": 0.0, "iteration_noise": 0.0, "block_noise": 0.0, "cpus": 8}
     made = made_up.Truth(branches=["master", "packed"], threads=[1, 2, 4], **still, **truth)  # type: ignore[arg-type]
-    return next(found for found in figures(analysis_of(folder, made)) if found.name == "speedup")
+    return next(found for found in figures(analysis_of(made)) if found.name == "speedup")
 
 
-def test_flat_lines_of_speed_up_are_named_and_not_drawn(tmp_path: Path) -> None:
-    found = speedup_of(tmp_path, workloads={"tsp": 0.1, "paced": 1.0})
+def test_flat_lines_of_speed_up_are_named_and_not_drawn() -> None:
+    found = speedup_of(workloads={"tsp": 0.1, "paced": 1.0})
     assert list(found.panels()) == ["tsp · small"]  # type: ignore[attr-defined]
     assert "Not drawn, because" in found.about  # type: ignore[attr-defined]
     assert "paced · small." in found.about  # type: ignore[attr-defined]
 
 
-def test_a_program_far_slower_than_the_sequential_one_fills_its_axis(tmp_path: Path) -> None:
+def test_a_program_far_slower_than_the_sequential_one_fills_its_axis() -> None:
     slow = {(branch, "tsp"): 500.0 for branch in ("master", "packed")}
-    found = speedup_of(tmp_path, workloads={"tsp": 0.1}, effects=slow)
+    found = speedup_of(workloads={"tsp": 0.1}, effects=slow)
     (panel,) = found.panels().values()  # type: ignore[attr-defined]
     domains = re.findall(r"'domain': \[0, ([\d.e-]+)\]", str(panel.to_dict()))
     assert domains

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 import letters
 import made_up
 from sweep_analysis.draw import svg
-from sweep_analysis.read.load import read_sweep
 from sweep_analysis.report.figures import figures
 from sweep_analysis.stats.analysis import analyse
 
@@ -19,7 +16,7 @@ LONG = "split-counters-no-jec-sleepers-only-cache-padded"
 
 
 @pytest.mark.parametrize("threads", [[2], [1, 2, 4, 16, 64]], ids=["one", "five"])
-def test_no_label_stands_on_another(tmp_path: Path, threads: list[int]) -> None:
+def test_no_label_stands_on_another(threads: list[int]) -> None:
     truth = made_up.Truth(
         branches=["master", "packed", LONG],
         workloads={"injection-ping-pong": 0.1, "tsp": 0.2},
@@ -33,7 +30,7 @@ def test_no_label_stands_on_another(tmp_path: Path, threads: list[int]) -> None:
         },
         counts={"packed": {"jec_rmws": 7, "searches": 3, "sleeps": 1}},
     )
-    analysis = analyse(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth)))
+    analysis = analyse(made_up.swept(truth))
     found = {
         (figure.name, name): told
         for figure in figures(analysis)
@@ -53,7 +50,7 @@ def test_overlapping_labels_would_be_found() -> None:
     assert letters.overlaps(pair.format(far)) == []
 
 
-def test_an_axis_stands_under_its_own_map(tmp_path: Path) -> None:
+def test_an_axis_stands_under_its_own_map() -> None:
     """Three maps to a row and five branches.
 
     The last row is short, and shared axes would hang under nothing.
@@ -66,7 +63,7 @@ def test_an_axis_stands_under_its_own_map(tmp_path: Path) -> None:
         trials=4,
         twin=False,
     )
-    analysis = analyse(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth)))
+    analysis = analyse(made_up.swept(truth))
     (found,) = [figure for figure in figures(analysis) if figure.name == "map"]
     told = letters.texts(svg.draw(found.whole()["map"]))
     rows = [text for text in told if text.words in {"±0.0", "tsp"} or text.words[0] in "+−±"]

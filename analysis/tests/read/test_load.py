@@ -71,9 +71,7 @@ def test_a_record_that_does_not_say_where_its_workers_ran_reads_as_free(folder: 
 
 def test_a_placement_that_does_not_exist_is_refused(folder: Path) -> None:
     change_line(folder, 2, lambda record: record.update(placement="spread"))
-    with pytest.raises(
-        InputError, match=r"trials.jsonl:2: field `placement` is `spread`; .*free, pinned"
-    ):
+    with pytest.raises(InputError, match=r"trials.jsonl:2: field `placement` is `\"spread\"`"):
         read_sweep(folder)
 
 
@@ -115,30 +113,33 @@ def test_a_broken_line_in_the_middle_is_an_error_with_its_number(folder: Path) -
         (lambda record: record.pop("threads"), r":3: .*required field `threads`"),
         (
             lambda record: record.update(threads="two"),
-            r":3: .*Expected `int`, got `str` - at `\$.threads`",
+            r":3: field `threads` is `\"two\"`: expected `int`, got `str`",
         ),
-        (lambda record: record.update(threads=0), r":3: field `threads` is 0"),
+        (
+            lambda record: record.update(threads=0),
+            r":3: field `threads` is `0`: expected `int` >= 1",
+        ),
         (
             lambda record: record.update(outcome="odd"),
-            r":3: field `outcome` is `odd`; known outcomes: ok, timeout",
+            r":3: field `outcome` is `\"odd\"`: .*; set the trial aside or run it again",
         ),
-        (lambda record: record.update(program="both"), r":3: field `program` is `both`"),
+        (lambda record: record.update(program="both"), r":3: field `program` is `\"both\"`"),
         (lambda record: record.update(iterations=[]), r":3: field `iterations` is empty though"),
         (
             lambda record: record["iterations"][1].update(elapsed_ns=0),
-            r":3: field `iterations\[1\].elapsed_ns` is 0",
+            r":3: field `iterations\[1\].elapsed_ns` is `0`: expected `int` >= 1",
         ),
         (
             lambda record: record["iterations"][1].update(work_units=0),
-            r":3: field `iterations\[1\].work_units` is 0",
+            r":3: field `iterations\[1\].work_units` is `0`: expected `int` >= 1",
         ),
         (
             lambda record: record["iterations"][1].update(user_ns=-4_000_000),
-            r":3: field `iterations\[1\].user_ns` is -4000000; CPU time is not negative",
+            r":3: field `iterations\[1\].user_ns` is `-4000000`: expected `int` >= 0",
         ),
         (
             lambda record: record["iterations"][0].update(elapsed_ns=2**63),
-            r":3: field `iterations\[0\].elapsed_ns` is 9223372036854775808; no iteration takes months",
+            r":3: field `iterations\[0\].elapsed_ns` is `9223372036854775808`: expected `int` <",
         ),
     ],
 )
@@ -175,7 +176,7 @@ def test_compressed_records_are_read_as_the_others_and_named_with_file_and_line(
         assert getattr(packed, name).collect().equals(getattr(plain, name).collect())
     file.write_bytes(made_up.PACKERS[ending](lines.replace(b"pinned", b"spread")))
     with pytest.raises(
-        InputError, match=rf"trials\.jsonl\{ending}:3: field `placement` is `spread`"
+        InputError, match=rf"trials\.jsonl\{ending}:3: field `placement` is `\"spread\"`"
     ):
         read_sweep(folder)
 

@@ -81,7 +81,7 @@ def test_the_key_names_the_branches_that_are_drawn_and_no_others(rich: dict[str,
     assert rich["events"].missing is not None
 
 
-def test_programs_that_wait_by_design_do_not_make_a_host_busy(tmp_path: Path) -> None:
+def test_programs_that_wait_by_design_do_not_make_a_host_busy() -> None:
     waits = {"master": {"latency_p50": 1000.0}, "packed": {"latency_p50": 1000.0}}
     for name, told, is_busy in (("waiting", waits, False), ("computing", {}, True)):
         truth = made_up.Truth(
@@ -91,11 +91,11 @@ def test_programs_that_wait_by_design_do_not_make_a_host_busy(tmp_path: Path) ->
             cpu_share=0.3,
             waits_ns=told,
         )
-        found = cautions(analyse(read_sweep(made_up.write_sweep(tmp_path / name, truth))))
+        found = cautions(analyse(made_up.swept(truth)))
         assert any("busy with other work" in text for text in found) == is_busy
 
 
-def test_in_cycles_a_falling_clock_bends_no_curve(tmp_path: Path) -> None:
+def test_in_cycles_a_falling_clock_bends_no_curve() -> None:
     modes = {"fixed": {1: 2.0, 8: 2.0}, "dynamic": {1: 3.6, 8: 2.4}}
     truth = made_up.Truth(
         branches=["master"],
@@ -105,7 +105,7 @@ def test_in_cycles_a_falling_clock_bends_no_curve(tmp_path: Path) -> None:
         modes=modes,
         block_noise=0,
     )
-    times = analyse(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth))).times.lazy()
+    times = analyse(made_up.swept(truth)).times.lazy()
 
     def ratio(frame: object) -> float:
         found = speedups(frame, "master").filter(definition="own", branch="master", threads=8)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ import pytest
 import made_up
 from sweep_analysis.draw.palette import DARK, LIGHT
 from sweep_analysis.read.errors import InputError
-from sweep_analysis.read.load import CHECKOUT, read_sweep
+from sweep_analysis.read.load import CHECKOUT
 from sweep_analysis.report import statement_users
 from sweep_analysis.report.asked import Asked, Made
 from sweep_analysis.report.statement_kinds import KINDS
@@ -34,8 +34,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> list[Analysis]:
     made = []
     for number, truth in enumerate(truths):
         whole = made_up.Truth(branches=["master", "champion"], threads=[1, 2], cpus=2, **truth)  # type: ignore[arg-type]
-        folder = tmp_path_factory.mktemp(str(number)) / "2026-01-01T000000Z-madeup"
-        made.append(analyse(read_sweep(made_up.write_sweep(folder, whole))))
+        made.append(analyse(made_up.swept(whole)))
     return made
 
 

@@ -77,7 +77,6 @@ def test_the_page_is_whole_by_itself_small_and_leads_to_all_digits_of_its_figure
         "comparisons-cpu",
         "residuals",
         "costs",
-        "outliers",
         "ledger",
     }
     outside = {link for link in links if not link.startswith("#")}
@@ -257,23 +256,21 @@ def test_every_study_branch_has_a_look_of_its_own_everywhere(theme: Theme) -> No
     assert styles(["split-counters"], None, theme)["split-counters"] == together["split-counters"]
 
 
-def test_of_many_pictures_one_is_open_at_a_time_and_none_is_left_out(tmp_path: Path) -> None:
+def test_of_many_pictures_one_is_open_at_a_time_and_none_is_left_out() -> None:
     truth = small(
         threads=[1, 2],
         workloads={f"w{number}": 0.1 for number in range(10)},
         trials=2,
         iterations=1,
     )
-    page = rendered(analyse(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth))))
+    page = rendered(analyse(made_up.swept(truth)))
     for name, pictures in (("speedup", 10), ("cost", 11)):
         assert page.count(f'<details name="{name}"') == pictures
         assert page.count(f'<details name="{name}" open>') == 1
 
 
 @pytest.mark.parametrize("layouts", [1, 5])
-def test_one_build_per_branch_is_a_caution_and_several_are_none(
-    tmp_path: Path, layouts: int
-) -> None:
-    sweep = read_sweep(made_up.write_sweep(tmp_path, made_up.Truth(layouts=layouts)))
+def test_one_build_per_branch_is_a_caution_and_several_are_none(layouts: int) -> None:
+    sweep = made_up.swept(made_up.Truth(layouts=layouts))
     warned = any("built once" in caution for caution in cautions(analyse(sweep)))
     assert warned == (layouts == 1)

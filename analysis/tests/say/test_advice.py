@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import made_up
-from sweep_analysis.read.load import read_sweep
 from sweep_analysis.say.advice import Advice, advice
 from sweep_analysis.stats.analysis import analyse
 
 
-def advised(folder: Path, effects: dict[tuple[str, str], float], **truth: Any) -> Advice:  # noqa: ANN401 - any field of `Truth`
+def advised(effects: dict[tuple[str, str], float], **truth: Any) -> Advice:  # noqa: ANN401 - any field of `Truth`
     """The advice on three branches and two workloads with these effects, trials being steady."""
     fields: dict[str, Any] = {
         "branches": ["master", "good", "other"],
@@ -22,11 +20,11 @@ def advised(folder: Path, effects: dict[tuple[str, str], float], **truth: Any) -
         "effects": effects,
     }
     made = made_up.Truth(**(fields | truth))
-    return advice(analyse(read_sweep(made_up.write_sweep(folder / "sweep", made))).judgement)
+    return advice(analyse(made_up.swept(made)).judgement)
 
 
-def test_a_branch_that_gains_everywhere_is_to_be_merged(tmp_path: Path) -> None:
-    found = advised(tmp_path, {("good", "quicksort"): 0.8, ("good", "tsp"): 0.8})
+def test_a_branch_that_gains_everywhere_is_to_be_merged() -> None:
+    found = advised({("good", "quicksort"): 0.8, ("good", "tsp"): 0.8})
     assert found.merge == "good"
     assert found.answer == (
         "good: takes less time and CPU time than master over all programs together, and a loss of more than 2.0 % on "
@@ -35,78 +33,67 @@ def test_a_branch_that_gains_everywhere_is_to_be_merged(tmp_path: Path) -> None:
     assert any("−20." in sentence or "−19." in sentence for sentence in found.evidence)
 
 
-def test_a_branch_that_gains_on_one_workload_and_loses_on_none_is_to_be_merged(
-    tmp_path: Path,
-) -> None:
-    found = advised(tmp_path, {("good", "tsp"): 0.8}, trial_noise=0.005)
+def test_a_branch_that_gains_on_one_workload_and_loses_on_none_is_to_be_merged() -> None:
+    found = advised({("good", "tsp"): 0.8}, trial_noise=0.005)
     assert found.merge == "good"
 
 
-def test_a_gain_is_no_advice_while_a_loss_elsewhere_is_not_excluded(tmp_path: Path) -> None:
-    found = advised(tmp_path, {("good", "tsp"): 0.8}, trial_noise=0.03)
+def test_a_gain_is_no_advice_while_a_loss_elsewhere_is_not_excluded() -> None:
+    found = advised({("good", "tsp"): 0.8}, trial_noise=0.03)
     assert found.merge is None
     assert found.answer.startswith("None yet: good takes less")
     assert "are not excluded (on quicksort · small)" in found.answer
 
 
-def test_a_branch_that_hangs_on_a_workload_is_not_advised_however_fast_it_is(
-    tmp_path: Path,
-) -> None:
+def test_a_branch_that_hangs_on_a_workload_is_not_advised_however_fast_it_is() -> None:
     def hangs(branch: str, workload: str, *_: int) -> str | None:
         return "timeout" if (branch, workload) == ("good", "tsp") else None
 
-    found = advised(tmp_path, {("good", "quicksort"): 0.8, ("good", "tsp"): 0.8}, fails=hangs)
+    found = advised({("good", "quicksort"): 0.8, ("good", "tsp"): 0.8}, fails=hangs)
     assert found.merge is None
     assert (
         "good fails on tsp · small: 14 of 14 trials (timeout), more than of master." in found.hurts
     )
 
 
-def test_a_branch_that_crashed_once_is_not_advised_though_every_loss_is_excluded(
-    tmp_path: Path,
-) -> None:
+def test_a_branch_that_crashed_once_is_not_advised_though_every_loss_is_excluded() -> None:
     def crashes(branch: str, workload: str, threads: int, replicate: int) -> str | None:
         return "crash" if (branch, workload, threads, replicate) == ("good", "tsp", 2, 3) else None
 
-    found = advised(tmp_path, {("good", "quicksort"): 0.8, ("good", "tsp"): 0.8}, fails=crashes)
+    found = advised({("good", "quicksort"): 0.8, ("good", "tsp"): 0.8}, fails=crashes)
     assert found.merge is None
     assert found.answer == "None without a price: good gains here and loses there."
 
 
-def test_what_fails_on_the_baseline_as_well_is_no_loss(tmp_path: Path) -> None:
+def test_what_fails_on_the_baseline_as_well_is_no_loss() -> None:
     def crashes(_: str, workload: str, threads: int, replicate: int) -> str | None:
         return "crash" if (workload, threads, replicate) == ("tsp", 2, 3) else None
 
-    found = advised(tmp_path, {("good", "quicksort"): 0.8, ("good", "tsp"): 0.8}, fails=crashes)
+    found = advised({("good", "quicksort"): 0.8, ("good", "tsp"): 0.8}, fails=crashes)
     assert found.merge == "good"
 
 
-def test_a_branch_without_trials_in_some_cells_is_not_advised(tmp_path: Path) -> None:
+def test_a_branch_without_trials_in_some_cells_is_not_advised() -> None:
     def gone(branch: str, workload: str, threads: int, _: int) -> str | None:
         return "build-failed" if (branch, workload, threads) == ("good", "tsp", 2) else None
 
-    assert (
-        advised(tmp_path, {("good", "quicksort"): 0.8, ("good", "tsp"): 0.8}, fails=gone).merge
-        is None
-    )
+    assert advised({("good", "quicksort"): 0.8, ("good", "tsp"): 0.8}, fails=gone).merge is None
 
 
-def test_a_workload_that_only_the_baseline_or_its_twin_lacks_forbids_advice(tmp_path: Path) -> None:
+def test_a_workload_that_only_the_baseline_or_its_twin_lacks_forbids_advice() -> None:
     for lacking in ("master", "master-again", "other"):
 
         def crashes(branch: str, workload: str, *_: int, lacking: str = lacking) -> str | None:
             return "crash" if (branch, workload) == (lacking, "tsp") else None
 
-        found = advised(
-            tmp_path / lacking, {("good", "quicksort"): 0.8, ("good", "tsp"): 0.8}, fails=crashes
-        )
+        found = advised({("good", "quicksort"): 0.8, ("good", "tsp"): 0.8}, fails=crashes)
         assert found.merge == ("good" if lacking == "other" else None), lacking
         if lacking != "other":
             assert "losses of any size are not excluded (" in found.answer
 
 
-def test_a_gain_with_a_loss_elsewhere_is_told_with_its_price(tmp_path: Path) -> None:
-    found = advised(tmp_path, {("good", "quicksort"): 0.8, ("good", "tsp"): 1.25})
+def test_a_gain_with_a_loss_elsewhere_is_told_with_its_price() -> None:
+    found = advised({("good", "quicksort"): 0.8, ("good", "tsp"): 1.25})
     assert found.merge is None
     assert found.answer == "None without a price: good gains here and loses there."
     assert any(
@@ -115,10 +102,8 @@ def test_a_gain_with_a_loss_elsewhere_is_told_with_its_price(tmp_path: Path) -> 
     )
 
 
-def test_where_nothing_differs_the_baseline_is_kept_and_the_sensitivity_told(
-    tmp_path: Path,
-) -> None:
-    found = advised(tmp_path, {})
+def test_where_nothing_differs_the_baseline_is_kept_and_the_sensitivity_told() -> None:
+    found = advised({})
     assert found.merge is None
     assert found.answer.startswith(
         "None: keep master. No branch differs significantly from master: not over all programs"
@@ -129,8 +114,8 @@ def test_where_nothing_differs_the_baseline_is_kept_and_the_sensitivity_told(
     assert found.hurts[0] == "Nowhere significantly, against master."
 
 
-def test_a_branch_that_only_loses_is_named(tmp_path: Path) -> None:
-    found = advised(tmp_path, {("other", "quicksort"): 1.25, ("other", "tsp"): 1.25})
+def test_a_branch_that_only_loses_is_named() -> None:
+    found = advised({("other", "quicksort"): 1.25, ("other", "tsp"): 1.25})
     assert found.answer == (
         "None: keep master. Nothing is faster over a workload; "
         "other takes more time on tsp · small (and in 17 other comparisons)."
@@ -144,9 +129,9 @@ WITH_PLAIN_FORK: dict[str, Any] = {
 }
 
 
-def test_what_the_forks_scheduler_gains_is_no_merit_of_a_branchs_counters(tmp_path: Path) -> None:
+def test_what_the_forks_scheduler_gains_is_no_merit_of_a_branchs_counters() -> None:
     effects = {(branch, "tsp"): 0.8 for branch in FORK}
-    found = advised(tmp_path, effects, **WITH_PLAIN_FORK)
+    found = advised(effects, **WITH_PLAIN_FORK)
     assert found.merge is None
     assert found.answer.startswith("None: keep master's counters. ")
     assert found.answer.endswith(
@@ -156,50 +141,44 @@ def test_what_the_forks_scheduler_gains_is_no_merit_of_a_branchs_counters(tmp_pa
     assert any(re.match(r"good takes \d+\.\d.% less ", sentence) for sentence in found.evidence)
 
 
-def test_a_branch_that_gains_less_than_the_plain_fork_is_not_said_to_equal_it(
-    tmp_path: Path,
-) -> None:
-    found = advised(tmp_path, {("packed", "tsp"): 0.7, ("good", "tsp"): 0.85}, **WITH_PLAIN_FORK)
+def test_a_branch_that_gains_less_than_the_plain_fork_is_not_said_to_equal_it() -> None:
+    found = advised({("packed", "tsp"): 0.7, ("good", "tsp"): 0.85}, **WITH_PLAIN_FORK)
     assert "good is faster, but not significantly faster than packed" in found.answer
 
 
-def test_the_forks_scheduler_alone_changes_no_counters(tmp_path: Path) -> None:
-    found = advised(tmp_path, {("packed", "tsp"): 0.8}, **WITH_PLAIN_FORK)
+def test_the_forks_scheduler_alone_changes_no_counters() -> None:
+    found = advised({("packed", "tsp"): 0.8}, **WITH_PLAIN_FORK)
     assert found.answer.endswith(
         "packed is faster, which has these counters, too, in the fork's scheduler."
     )
 
 
-def test_a_gain_over_the_baseline_and_over_its_counters_in_the_fork_is_to_be_merged(
-    tmp_path: Path,
-) -> None:
+def test_a_gain_over_the_baseline_and_over_its_counters_in_the_fork_is_to_be_merged() -> None:
     effects = {(branch, "tsp"): 0.9 for branch in FORK} | {("good", "tsp"): 0.8}
-    found = advised(tmp_path, effects, **WITH_PLAIN_FORK)
+    found = advised(effects, **WITH_PLAIN_FORK)
     assert found.merge == "good"
     assert "other would do" not in found.answer
 
 
-def test_a_gain_of_a_branch_outside_the_fork_needs_no_other_comparison(tmp_path: Path) -> None:
+def test_a_gain_of_a_branch_outside_the_fork_needs_no_other_comparison() -> None:
     effects = {("packed", "tsp"): 0.8, ("theirs", "tsp"): 0.8}
-    found = advised(
-        tmp_path, effects, branches=["master", "packed", "theirs"], features={"packed": []}
-    )
+    found = advised(effects, branches=["master", "packed", "theirs"], features={"packed": []})
     assert found.merge == "theirs"
 
 
-def test_without_a_twin_there_is_no_advice(tmp_path: Path) -> None:
-    found = advised(tmp_path, {("good", "tsp"): 0.5}, twin=False)
+def test_without_a_twin_there_is_no_advice() -> None:
+    found = advised({("good", "tsp"): 0.5}, twin=False)
     assert found.merge is None
     assert found.answer.startswith("This sweep cannot say: the baseline did not run a second time")
 
 
-def test_with_too_few_trials_there_is_no_advice(tmp_path: Path) -> None:
-    found = advised(tmp_path, {}, trials=1, threads=[1], workloads={"tsp": 0.1})
+def test_with_too_few_trials_there_is_no_advice() -> None:
+    found = advised({}, trials=1, threads=[1], workloads={"tsp": 0.1})
     assert found.answer.startswith("This sweep cannot say: each branch was measured in 1 build")
 
 
-def test_evidence_is_about_the_branch_that_the_answer_calls_slower(tmp_path: Path) -> None:
-    found = advised(tmp_path, {("other", "tsp"): 1.4})
+def test_evidence_is_about_the_branch_that_the_answer_calls_slower() -> None:
+    found = advised({("other", "tsp"): 1.4})
     assert found.answer.startswith("None: keep master. Nothing is faster over a workload; other ")
     assert "takes more" in found.answer
     assert " on tsp · small" in found.answer
@@ -207,7 +186,7 @@ def test_evidence_is_about_the_branch_that_the_answer_calls_slower(tmp_path: Pat
     assert found.evidence[1].startswith("other, time: 0 faster, 1 slower")
 
 
-def test_each_count_of_gains_and_losses_names_its_branch(tmp_path: Path) -> None:
-    found = advised(tmp_path, {("other", "tsp"): 1.4})
+def test_each_count_of_gains_and_losses_names_its_branch() -> None:
+    found = advised({("other", "tsp"): 1.4})
     counts = [sentence for sentence in found.evidence if " slower, " in sentence]
     assert {sentence.split(",")[0] for sentence in counts} == {"other", "good"}

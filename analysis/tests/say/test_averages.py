@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import made_up
-from sweep_analysis.read.load import read_sweep
 from sweep_analysis.say.averages import beside_the_mean
 from sweep_analysis.say.comparison import threads_of
 from sweep_analysis.stats.analysis import analyse
 from sweep_analysis.stats.judgement import Judgement
 
 
-def judged(folder: Path) -> Judgement:
+def judged() -> Judgement:
     """Six workloads on two CPUs, one of which takes half the time."""
     workloads = dict.fromkeys(("a", "b", "c", "d", "e", "inject"), 0.1)
     truth = made_up.Truth(
         branches=["master", "good"], workloads=workloads, threads=[1, 2, 4], cpus=2, trials=7,
         effects={("good", "inject"): 0.5}, trial_noise=0.005, sequential=False,
     )  # fmt: skip
-    return analyse(read_sweep(made_up.write_sweep(folder / "sweep", truth))).judgement
+    return analyse(made_up.swept(truth)).judgement
 
 
-def test_a_mean_that_is_one_workloads_is_told_so(tmp_path: Path) -> None:
-    judgement = judged(tmp_path)
+def test_a_mean_that_is_one_workloads_is_told_so() -> None:
+    judgement = judged()
     row = judgement.rows.filter(level="overall", quantity="time").row(0, named=True)
     counts, median, few, threads = beside_the_mean(judgement.comparisons, row)
     assert counts.startswith("1 faster, 0 slower, 5 inconclusive (detectable: median ")
@@ -36,8 +34,8 @@ def test_a_mean_that_is_one_workloads_is_told_so(tmp_path: Path) -> None:
     )
 
 
-def test_a_mean_pools_neither_one_worker_nor_more_than_the_cpus(tmp_path: Path) -> None:
-    judgement = judged(tmp_path)
+def test_a_mean_pools_neither_one_worker_nor_more_than_the_cpus() -> None:
+    judgement = judged()
     for level in ("overall", "workload"):
         row = judgement.rows.filter(level=level, quantity="time").row(0, named=True)
         assert threads_of(judgement.comparisons, row) == "2 threads"

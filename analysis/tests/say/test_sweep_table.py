@@ -32,7 +32,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> SweepTable:
         trials=11,
         fails=fails,
     )
-    return SweepTable(read_sweep(made_up.write_sweep(tmp_path_factory.mktemp("compared"), truth)))
+    return SweepTable(made_up.swept(truth))
 
 
 def test_the_table_fits_a_terminal_of_eighty_columns_and_breaks_names_at_dashes(
@@ -162,9 +162,9 @@ def test_stolen_time_heat_quota_and_clocks_are_counted_by_trial(tmp_path: Path) 
     assert max(len(line) for line in text.splitlines()) <= 80
 
 
-def test_of_a_simulated_machine_the_conditions_are_its_name_and_seeds(tmp_path: Path) -> None:
+def test_of_a_simulated_machine_the_conditions_are_its_name_and_seeds() -> None:
     truth = made_up.Truth(machine="zen", threads=[2], trials=4)
-    text = conditions(read_sweep(made_up.write_sweep(tmp_path, truth)))
+    text = conditions(made_up.swept(truth))
     assert text.startswith("simulated:    zen, made up\nseeds:        4 of each branch\nfrequency:")
 
 
@@ -192,7 +192,7 @@ def test_a_sweep_of_one_branch_counts_improvements_regressions_and_what_shows_no
     assert "%, " in rows["inconclusive"], "the detectable effect stands beside it"
 
 
-def test_a_sweep_of_many_branches_has_no_table_of_improvements(tmp_path: Path) -> None:
+def test_a_sweep_of_many_branches_has_no_table_of_improvements() -> None:
     truth = made_up.Truth(branches=["master", "a", "b", "c"], threads=[2], trials=5)
-    text = SweepTable(read_sweep(made_up.write_sweep(tmp_path, truth))).text(Look())
+    text = SweepTable(made_up.swept(truth)).text(Look())
     assert "improvements" not in text

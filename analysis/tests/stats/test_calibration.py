@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import made_up
-from sweep_analysis.read.load import read_sweep
 from sweep_analysis.stats.calibration import EQUAL, OFF, OPEN, calibration
 from sweep_analysis.stats.speedup import trial_times
 
@@ -15,33 +13,31 @@ def truth(effects: dict[tuple[str, str], float]) -> made_up.Truth:
     return made_up.Truth(branches=["master", "packed"], trials=11, effects=effects)
 
 
-def test_equal_builds_are_equal_in_every_cell(tmp_path: Path) -> None:
-    sweep = read_sweep(made_up.write_sweep(tmp_path, truth({})))
+def test_equal_builds_are_equal_in_every_cell() -> None:
+    sweep = made_up.swept(truth({}))
     found = calibration(trial_times(sweep), "master", "packed")
     assert found is not None
     assert found.answer == EQUAL
     assert found.cells.height == 12  # three workloads, four thread counts
 
 
-def test_one_workload_that_is_a_tenth_slower_spoils_its_cells_and_the_mean(tmp_path: Path) -> None:
-    sweep = read_sweep(made_up.write_sweep(tmp_path, truth({("packed", "tsp"): 1.1})))
+def test_one_workload_that_is_a_tenth_slower_spoils_its_cells_and_the_mean() -> None:
+    sweep = made_up.swept(truth({("packed", "tsp"): 1.1}))
     found = calibration(trial_times(sweep), "master", "packed")
     assert found is not None
     assert found.mean["answer"].item() == OFF  # a third of the cells at 10 %
     assert found.cells["answer"].to_list() == [OFF] * 4 + [EQUAL] * 8, "the furthest off come first"
 
 
-def test_noise_proves_no_equality(tmp_path: Path) -> None:
+def test_noise_proves_no_equality() -> None:
     noisy = replace(truth({}), trial_noise=0.25)
-    found = calibration(
-        trial_times(read_sweep(made_up.write_sweep(tmp_path, noisy))), "master", "packed"
-    )
+    found = calibration(trial_times(made_up.swept(noisy)), "master", "packed")
     assert found is not None
     assert found.answer == OPEN
 
 
-def test_cpu_time_is_asked_for_by_its_name(tmp_path: Path) -> None:
-    sweep = read_sweep(made_up.write_sweep(tmp_path, truth({("packed", "tsp"): 1.1})))
+def test_cpu_time_is_asked_for_by_its_name() -> None:
+    sweep = made_up.swept(truth({("packed", "tsp"): 1.1}))
     found = calibration(trial_times(sweep), "master", "packed", "cpu")
     assert found is not None
     assert set(found.cells.filter(answer=OFF)["workload"]) == {"tsp"}

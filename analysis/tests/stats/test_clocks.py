@@ -11,12 +11,12 @@ from sweep_analysis.stats.clocks import clocks
 from sweep_analysis.stats.speedup import trial_times
 
 
-def test_each_mode_and_thread_count_has_its_clock(tmp_path: Path) -> None:
+def test_each_mode_and_thread_count_has_its_clock() -> None:
     modes = {"fixed": {1: 2.0, 4: 2.0}, "dynamic": {1: 3.5, 4: 3.0}}
     truth = made_up.Truth(
         branches=["master"], workloads={"tsp": 0.1}, threads=[1, 4], trials=2, modes=modes
     )
-    found = clocks(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth))).collect()
+    found = clocks(made_up.swept(truth)).collect()
     assert found.select("mode", "freq_state", "threads", "trials", "ghz").rows() == [
         ("dynamic", "uncontrolled", 1, 6, 3.5),  # the sequential program has one thread, too
         ("dynamic", "uncontrolled", 4, 4, 3.0),
@@ -44,7 +44,7 @@ def test_a_trial_without_a_measured_clock_is_counted_as_such(tmp_path: Path) -> 
     assert (row["trials"], row["unmeasured"], row["ghz_low"], row["ghz_high"]) == (2, 1, 3.0, 3.4)
 
 
-def test_work_takes_the_same_cycles_at_any_made_up_clock(tmp_path: Path) -> None:
+def test_work_takes_the_same_cycles_at_any_made_up_clock() -> None:
     modes = {"fixed": {2: 1.5}, "dynamic": {2: 3.0}}
     truth = made_up.Truth(
         branches=["master"],
@@ -56,7 +56,7 @@ def test_work_takes_the_same_cycles_at_any_made_up_clock(tmp_path: Path) -> None
         iteration_noise=0,
         block_noise=0,
     )
-    sweep = read_sweep(made_up.write_sweep(tmp_path / "sweep", truth))
+    sweep = made_up.swept(truth)
     times = sweep.iterations.join(
         sweep.trials.select("trial", "mode", "program"), on="trial"
     ).collect()

@@ -19,67 +19,13 @@ FOUR = ["master", "packed", "split-counters", "split-counters-no-jec"]
 CLAIMS = [FASTER, SLOWER]
 
 
-def compared(folder: Path, truth: made_up.Truth) -> pl.DataFrame:
-    sweep = read_sweep(made_up.write_sweep(folder, truth))
+def compared(truth: made_up.Truth) -> pl.DataFrame:
+    sweep = made_up.swept(truth)
     return compare(trial_times(sweep), "master")
 
 
-@pytest.mark.parametrize("trials", [5, 11])
-def test_ratio_interval_covers_the_truth_at_the_promised_rate(tmp_path: Path, trials: int) -> None:
-    workloads = {f"w{number}": 0.1 for number in range(400)}
-    truth = made_up.Truth(
-        branches=["master", "packed"],
-        workloads=workloads,
-        threads=[2],
-        trials=trials,
-        iterations=1,
-        trial_noise=0.03,
-        effects={("packed", name): 1.07 for name in workloads},
-        twin=False,
-        sequential=False,
-    )
-    cells = compared(tmp_path / "sweep", truth).filter(pl.col("level") == "cell")
-    covered = (
-        cells.select((pl.col("ratio_low") <= 1.07) & (pl.col("ratio_high") >= 1.07))
-        .to_series()
-        .mean()
-    )
-    assert isinstance(covered, float)
-    assert 0.91 <= covered <= 0.985
-
-
-def test_equal_branches_are_rarely_called_different(tmp_path: Path) -> None:
-    """Benjamini and Hochberg allow one sweep in twenty to have any false claim when nothing differs."""
-    alarmed = 0
-    sweeps = 40
-    for seed in range(sweeps):
-        truth = made_up.Truth(
-            branches=FOUR,
-            workloads={"tsp": 0.1, "quicksort": 0.3},
-            threads=[2, 8],
-            iterations=1,
-            trial_noise=0.03,
-            seed=seed,
-        )
-        cells = compared(tmp_path / str(seed), truth).filter(pl.col("level") == "cell")
-        alarmed += cells["verdict"].is_in(CLAIMS).any()
-    assert alarmed <= 6  # 40 draws at 0.05 exceed 6 once in a hundred times
-
-
-def test_uncorrected_tests_would_raise_false_alarms(tmp_path: Path) -> None:
-    """The known mistake: with many cells, some p-value is always below 0.05."""
-    alarmed = 0
-    for seed in range(10):
-        truth = made_up.Truth(branches=FOUR, iterations=1, trial_noise=0.03, seed=seed)
-        cells = compared(tmp_path / str(seed), truth).filter(pl.col("level") == "cell")
-        alarmed += (cells["p_value"] < 0.05).any()
-    assert alarmed >= 6
-
-
-def test_verdicts_of_wall_and_cpu_time_are_corrected_together(tmp_path: Path) -> None:
-    times = trial_times(
-        read_sweep(made_up.write_sweep(tmp_path / "sweep", made_up.Truth(branches=FOUR)))
-    )
+def test_verdicts_of_wall_and_cpu_time_are_corrected_together() -> None:
+    times = trial_times(made_up.swept(made_up.Truth(branches=FOUR)))
     whole = judge(times, "master").filter(level="overall", branch="packed")
     alone = judge(times, "master", ["time"]).filter(level="overall", branch="packed")
     by_time = whole.filter(quantity="time")
@@ -88,13 +34,9 @@ def test_verdicts_of_wall_and_cpu_time_are_corrected_together(tmp_path: Path) ->
     assert judge(times, "master").filter(quantity="time").equals(compare(times, "master"))
 
 
-def test_a_pooled_ratio_is_the_geometric_mean_of_cells_of_several_workers_within_the_cpus(
-    tmp_path: Path,
-) -> None:
+def test_a_pooled_ratio_is_the_geometric_mean_of_cells_of_several_workers_within_the_cpus() -> None:
     effects = {("packed", "tsp"): 0.9}
-    frame = compared(
-        tmp_path / "sweep", made_up.Truth(branches=FOUR, effects=effects, trial_noise=0.05)
-    )
+    frame = compared(made_up.Truth(branches=FOUR, effects=effects, trial_noise=0.05))
     own = frame.filter(branch="packed")
     several = own.filter(
         pl.col("threads").is_in([2, 4]), level="cell"
@@ -108,35 +50,26 @@ def test_a_pooled_ratio_is_the_geometric_mean_of_cells_of_several_workers_within
     )
 
 
-def test_a_row_of_one_cell_is_judged_as_that_cell_at_every_level(tmp_path: Path) -> None:
+def test_a_row_of_one_cell_is_judged_as_that_cell_at_every_level() -> None:
     """The known mistake: on two CPUs a workload is its cell of two workers, and each had a correction of its own."""
     effects = {("packed", "tsp"): 0.955, ("packed", "quicksort"): 1.04}
     truth = made_up.Truth(
         branches=FOUR, effects=effects, threads=[1, 2], cpus=2, trials=7, trial_noise=0.01
     )
-    frame = compared(tmp_path / "sweep", truth)
+    frame = compared(truth)
     told = ["branch", "workload", "p_corrected", "detectable", "verdict"]
     cells = frame.filter(level="cell", threads=2).select(told).sort(told)
     assert frame.filter(level="workload").select(told).sort(told).equals(cells)
     assert cells["verdict"].n_unique() > 2
 
 
-def test_trials_of_one_build_count_once(tmp_path: Path) -> None:
-    """Nine trials of three builds are three units: too few, however often each was run."""
-    truth = made_up.Truth(branches=FOUR, effects={("packed", "tsp"): 1.5}, trials=9, layouts=3)
-    frame = compared(tmp_path / "sweep", truth)
-    assert set(frame["units"]) == {3}
-    assert set(frame["verdict"]) == {UNJUDGED}
-    assert frame["ratio_low"].null_count() == frame.height
-
-
-def test_one_lucky_build_of_five_is_no_claim_on_a_workload(tmp_path: Path) -> None:
+def test_one_lucky_build_of_five_is_no_claim_on_a_workload() -> None:
     """One of five builds of `packed` is a sixth faster at all thread counts.
 
     The others are equal.
     """
     truth = made_up.Truth(branches=["master", "packed"], workloads={"tsp": 0.1}, sequential=False)
-    times = trial_times(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth)))
+    times = trial_times(made_up.swept(truth))
     lucky = (pl.col("branch") == "packed") & (pl.col("layout") == 2)
     shifted = times.with_columns(
         pl.when(lucky).then(pl.col("ns_per_unit") * 0.85).otherwise("ns_per_unit")
@@ -172,14 +105,14 @@ def test_a_trial_that_ran_into_the_limit_counts_at_the_limit(tmp_path: Path) -> 
     assert all(cells["at the limit"] > 10 * cells["left out"])
 
 
-def test_ten_per_cent_is_found_in_single_cells(tmp_path: Path) -> None:
+def test_ten_per_cent_is_found_in_single_cells() -> None:
     truth = made_up.Truth(
         branches=FOUR,
         effects={("packed", "tsp"): 1.1, ("split-counters", "quicksort"): 0.9},
         trial_noise=0.01,
         trials=7,
     )
-    cells = compared(tmp_path / "sweep", truth).filter(pl.col("level") == "cell")
+    cells = compared(truth).filter(pl.col("level") == "cell")
     slower = cells.filter(pl.col("branch") == "packed", pl.col("workload") == "tsp")
     faster = cells.filter(pl.col("branch") == "split-counters", pl.col("workload") == "quicksort")
     rest = cells.join(pl.concat([slower, faster]), on=["branch", "workload", "threads"], how="anti")
@@ -189,25 +122,16 @@ def test_ten_per_cent_is_found_in_single_cells(tmp_path: Path) -> None:
     assert slower["time_ratio"].to_list() == pytest.approx([1.1] * 4, rel=0.03)
 
 
-def test_five_per_cent_is_found_over_a_whole_workload(tmp_path: Path) -> None:
-    truth = made_up.Truth(
-        branches=FOUR, effects={("packed", "tsp"): 1.05}, trial_noise=0.02, cpus=8, trials=9
-    )
-    pooled = compared(tmp_path / "sweep", truth).filter(pl.col("level") == "workload")
-    claims = pooled.filter(pl.col("verdict").is_in(CLAIMS))
-    assert claims.select("branch", "workload", "verdict").rows() == [("packed", "tsp", SLOWER)]
-
-
-def test_two_per_cent_drowns_in_large_noise(tmp_path: Path) -> None:
+def test_two_per_cent_drowns_in_large_noise() -> None:
     truth = made_up.Truth(branches=FOUR, effects={("packed", "tsp"): 1.02}, trial_noise=0.08)
-    frame = compared(tmp_path / "sweep", truth)
+    frame = compared(truth)
     assert set(frame.filter(pl.col("branch") == "packed")["verdict"]) == {UNCLEAR}
     cells = frame.filter(pl.col("level") == "cell")
     assert cells["band"].min() > 1.02  # type: ignore[operator]
     assert cells["detectable"].median() > 1.05  # type: ignore[operator]
 
 
-def test_drift_and_block_noise_leave_the_ratio_alone(tmp_path: Path) -> None:
+def test_drift_and_block_noise_leave_the_ratio_alone() -> None:
     truth = made_up.Truth(
         branches=["master", "packed"],
         effects={("packed", "tsp"): 1.1},
@@ -215,33 +139,26 @@ def test_drift_and_block_noise_leave_the_ratio_alone(tmp_path: Path) -> None:
         block_noise=0.2,
         trial_noise=0.002,
     )
-    cells = compared(tmp_path / "sweep", truth).filter(
+    cells = compared(truth).filter(
         pl.col("level") == "cell", pl.col("branch") == "packed", pl.col("workload") == "tsp"
     )
     assert cells["time_ratio"].to_list() == pytest.approx([1.1] * 4, rel=0.01)
 
 
-def test_the_twin_is_never_judged_and_not_counted_as_a_test(tmp_path: Path) -> None:
-    frame = compared(tmp_path / "sweep", made_up.Truth(branches=FOUR))
-    twin = frame.filter(pl.col("branch") == "master-again")
-    assert set(twin["verdict"]) == {UNJUDGED}
-    assert twin["p_corrected"].null_count() == twin.height
-
-
-def test_without_a_twin_nothing_is_judged(tmp_path: Path) -> None:
+def test_without_a_twin_nothing_is_judged() -> None:
     truth = made_up.Truth(branches=FOUR, effects={("packed", "tsp"): 1.5}, twin=False)
-    frame = compared(tmp_path / "sweep", truth)
+    frame = compared(truth)
     assert set(frame["verdict"]) == {UNJUDGED}
     assert frame["band"].null_count() == frame.height
 
 
-def test_a_large_twin_difference_silences_claims_of_its_size(tmp_path: Path) -> None:
+def test_a_large_twin_difference_silences_claims_of_its_size() -> None:
     """A twin that differs by as much as the branch shows that the host, not the branch, made the difference."""
     effects = {("packed", "tsp"): 1.1}
     truth = made_up.Truth(
         branches=["master", "packed"], workloads={"tsp": 0.1}, effects=effects, cpus=8
     )
-    sweep = read_sweep(made_up.write_sweep(tmp_path / "sweep", truth))
+    sweep = made_up.swept(truth)
     times = trial_times(sweep)
     pooled = compare(times, "master").filter(pl.col("branch") == "packed", level="overall")
     assert set(pooled["verdict"]) == {SLOWER}
@@ -252,9 +169,7 @@ def test_a_large_twin_difference_silences_claims_of_its_size(tmp_path: Path) -> 
     }
 
 
-def test_a_branch_that_fails_somewhere_takes_cells_out_of_its_own_rows_alone(
-    tmp_path: Path,
-) -> None:
+def test_a_branch_that_fails_somewhere_takes_cells_out_of_its_own_rows_alone() -> None:
     truth = made_up.Truth(
         branches=FOUR,
         workloads={"tsp": 0.1},
@@ -262,14 +177,14 @@ def test_a_branch_that_fails_somewhere_takes_cells_out_of_its_own_rows_alone(
             "crash" if (branch, threads) == ("packed", 4) else None
         ),
     )
-    pooled = compared(tmp_path / "sweep", truth).filter(pl.col("level") == "workload")
+    pooled = compared(truth).filter(pl.col("level") == "workload")
     assert dict(pooled.select("branch", "cells").rows()) == {
         "master-again": 2, "packed": 1, "split-counters": 2, "split-counters-no-jec": 2,
     }  # fmt: skip
     assert pooled["band"].null_count() == 0
 
 
-def test_where_the_twin_fails_nothing_is_judged(tmp_path: Path) -> None:
+def test_where_the_twin_fails_nothing_is_judged() -> None:
     truth = made_up.Truth(
         branches=FOUR,
         effects={("packed", "tsp"): 1.5},
@@ -277,13 +192,13 @@ def test_where_the_twin_fails_nothing_is_judged(tmp_path: Path) -> None:
             "crash" if (branch, workload) == ("master-again", "tsp") else None
         ),
     )
-    rows = compared(tmp_path / "sweep", truth).filter(branch="packed")
+    rows = compared(truth).filter(branch="packed")
     assert set(rows.filter(workload="tsp")["verdict"]) == {UNJUDGED}
     assert rows.filter(level="overall")["cells"].item() == 4  # two workloads, two thread counts
     assert rows.filter(level="overall")["verdict"].item() == UNCLEAR
 
 
-def test_simulated_times_that_chance_does_not_touch_are_judged(tmp_path: Path) -> None:
+def test_simulated_times_that_chance_does_not_touch_are_judged() -> None:
     truth = made_up.Truth(
         branches=FOUR,
         effects={("packed", "tsp"): 0.8},
@@ -291,7 +206,7 @@ def test_simulated_times_that_chance_does_not_touch_are_judged(tmp_path: Path) -
         iteration_noise=0,
         block_noise=0,
     )
-    times = trial_times(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth)))
+    times = trial_times(made_up.swept(truth))
     rows = judge(times, "master", simulated=True).filter(
         pl.col("branch") != "master-again", quantity="time"
     )
@@ -305,10 +220,8 @@ def test_simulated_times_that_chance_does_not_touch_are_judged(tmp_path: Path) -
     assert found == [{"branch": "packed", "workload": "tsp", "verdict": FASTER}]
 
 
-def test_waits_are_judged_where_a_workload_tells_them(tmp_path: Path) -> None:
-    times = trial_times(
-        read_sweep(made_up.write_sweep(tmp_path / "sweep", made_up.Truth(branches=FOUR, trials=7)))
-    )
+def test_waits_are_judged_where_a_workload_tells_them() -> None:
+    times = trial_times(made_up.swept(made_up.Truth(branches=FOUR, trials=7)))
     longer = pl.when(pl.col("branch") == "packed").then(1.3).otherwise(1.0)
     tells = pl.when(pl.col("workload") == "tsp").then(pl.col("ns_per_unit") * longer)
     rows = judge(times.with_columns(p50_ns=tells, p99_ns=tells), "master").filter(
@@ -320,7 +233,7 @@ def test_waits_are_judged_where_a_workload_tells_them(tmp_path: Path) -> None:
     assert ("quicksort", "p50") not in verdicts
 
 
-def test_a_missing_trial_costs_one_pair(tmp_path: Path) -> None:
+def test_a_missing_trial_costs_one_pair() -> None:
     truth = made_up.Truth(
         branches=FOUR,
         workloads={"tsp": 0.1},
@@ -328,28 +241,19 @@ def test_a_missing_trial_costs_one_pair(tmp_path: Path) -> None:
             "crash" if (branch, threads, replicate) == ("packed", 4, 2) else None
         ),
     )
-    cells = compared(tmp_path / "sweep", truth).filter(
-        pl.col("level") == "cell", pl.col("branch") == "packed"
-    )
+    cells = compared(truth).filter(pl.col("level") == "cell", pl.col("branch") == "packed")
     assert dict(cells.select("threads", "pairs").rows()) == {1: 5, 2: 5, 4: 4, 8: 5}
 
 
-def test_one_trial_gives_a_ratio_and_no_verdict(tmp_path: Path) -> None:
-    truth = made_up.Truth(branches=FOUR, workloads={"tsp": 0.1}, trials=1)
-    cells = compared(tmp_path / "sweep", truth).filter(pl.col("level") == "cell")
-    assert set(cells["verdict"]) == {UNJUDGED}
-    assert cells["p_value"].null_count() == cells.height
-
-
-def test_three_builds_are_too_few_for_a_verdict_and_four_are_not(tmp_path: Path) -> None:
+def test_three_builds_are_too_few_for_a_verdict_and_four_are_not() -> None:
     for trials, verdict in ((3, UNJUDGED), (4, SLOWER)):
         effects = {("packed", "tsp"): 1.5}
         truth = made_up.Truth(branches=FOUR, workloads={"tsp": 0.1}, trials=trials, effects=effects)
-        frame = compared(tmp_path / str(trials), truth).filter(pl.col("branch") == "packed")
+        frame = compared(truth).filter(pl.col("branch") == "packed")
         assert set(frame.filter(pl.col("level") == "workload")["verdict"]) == {verdict}
 
 
-def test_times_that_never_vary_are_not_judged(tmp_path: Path) -> None:
+def test_times_that_never_vary_are_not_judged() -> None:
     """A clock so coarse that all trials read the same says nothing of the noise, so there is no interval either."""
     truth = made_up.Truth(
         branches=FOUR,
@@ -358,16 +262,14 @@ def test_times_that_never_vary_are_not_judged(tmp_path: Path) -> None:
         iteration_noise=0,
         block_noise=0,
     )
-    packed = compared(tmp_path / "sweep", truth).filter(
-        level="cell", workload="tsp", branch="packed"
-    )
+    packed = compared(truth).filter(level="cell", workload="tsp", branch="packed")
     assert set(packed["verdict"]) == {UNJUDGED}
     assert packed["ratio_low"].null_count() == packed.height
     assert packed["time_ratio"].to_list() == pytest.approx([1.1] * 4, rel=1e-6)
 
 
-def test_a_baseline_that_never_ran_gives_no_rows(tmp_path: Path) -> None:
-    sweep = read_sweep(made_up.write_sweep(tmp_path / "sweep", made_up.Truth(branches=FOUR)))
+def test_a_baseline_that_never_ran_gives_no_rows() -> None:
+    sweep = made_up.swept(made_up.Truth(branches=FOUR))
     assert compare(trial_times(sweep), "absent").is_empty()
 
 
@@ -376,11 +278,11 @@ def test_holm_multiplies_and_stays_in_order() -> None:
     assert holm(np.array([0.6, 0.9])).tolist() == pytest.approx([1.0, 1.0])
 
 
-def test_another_baseline_is_judged_by_the_noise_of_the_twins(tmp_path: Path) -> None:
+def test_another_baseline_is_judged_by_the_noise_of_the_twins() -> None:
     truth = made_up.Truth(
         branches=FOUR, effects={("split-counters", "tsp"): 1.1}, trial_noise=0.005
     )
-    times = trial_times(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth)))
+    times = trial_times(made_up.swept(truth))
     pooled = compare(times, "packed").filter(
         pl.col("level") == "workload", pl.col("workload") == "tsp"
     )
@@ -390,14 +292,12 @@ def test_another_baseline_is_judged_by_the_noise_of_the_twins(tmp_path: Path) ->
     assert verdicts["master-again"] == UNJUDGED
 
 
-def test_a_pooled_claim_is_refused_if_its_ratio_drifts_by_more_than_it_shows(
-    tmp_path: Path,
-) -> None:
+def test_a_pooled_claim_is_refused_if_its_ratio_drifts_by_more_than_it_shows() -> None:
     """A branch that gets slower while the sweep runs was measured at some moment of a change, not at a state."""
     truth = made_up.Truth(
         branches=["master", "packed"], workloads={"tsp": 0.1}, trials=9, sequential=False
     )
-    times = trial_times(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth)))
+    times = trial_times(made_up.swept(truth))
     share = pl.col("block") / pl.col("block").max()
     verdicts = {}
     for name, factor in (("steady", pl.lit(1.1)), ("drifting", 1 + 0.2 * share)):
@@ -415,14 +315,14 @@ def test_a_pooled_claim_is_refused_if_its_ratio_drifts_by_more_than_it_shows(
     assert drifted == pytest.approx(1.2, abs=0.03)
 
 
-def test_a_clock_that_moved_is_taken_out_by_cycles(tmp_path: Path) -> None:
+def test_a_clock_that_moved_is_taken_out_by_cycles() -> None:
     truth = made_up.Truth(
         branches=["master", "packed"],
         workloads={"tsp": 0.1},
         modes={"dynamic": {2: 3.0}},
         threads=[2],
     )
-    times = trial_times(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth)))
+    times = trial_times(made_up.swept(truth))
     slowed = pl.col("branch") == "packed"
     moved = times.with_columns(
         pl.when(slowed).then(pl.col("ns_per_unit") * 1.5).otherwise("ns_per_unit"),
@@ -450,36 +350,28 @@ def _with_a_slow(
     return factor
 
 
-def test_a_build_that_is_slow_in_all_cells_counts_and_a_slow_trial_does_not(tmp_path: Path) -> None:
+def test_a_build_that_is_slow_in_all_cells_counts_and_a_slow_trial_does_not() -> None:
     truth = made_up.Truth(branches=["master", "packed"], trials=7, trial_noise=0.002)
     mean = (0.9**6 * 2) ** (1 / 7)
     for cells, ratio, verdict in ((None, mean, UNCLEAR), ({4}, 0.9, FASTER)):
         made = replace(truth, state=_with_a_slow(3, cells))
-        found = compared(tmp_path / str(verdict), made).filter(level="workload", branch="packed")
+        found = compared(made).filter(level="workload", branch="packed")
         assert found["time_ratio"].to_list() == pytest.approx([ratio] * 3, rel=0.02)
         assert set(found["verdict"]) == {verdict}
 
 
-def test_the_slowest_build_stands_beside_the_ratio_even_where_it_is_an_outlier(
-    tmp_path: Path,
-) -> None:
+def test_the_slowest_build_stands_beside_the_ratio_even_where_it_is_an_outlier() -> None:
     truth = made_up.Truth(branches=["master", "packed"], trials=7, state=_with_a_slow(3, {4}))
-    rows = compared(tmp_path / "sweep", truth).filter(level="cell", branch="packed", threads=4)
+    rows = compared(truth).filter(level="cell", branch="packed", threads=4)
     for low, median, high in rows.select("build_low", "build_median", "build_high").rows():
         assert low < 0.92
         assert median == pytest.approx(0.9, rel=0.03)
         assert high == pytest.approx(2.0, rel=0.05)
 
 
-def test_a_wait_of_zero_leaves_its_cell_without_a_ratio(tmp_path: Path) -> None:
+def test_a_wait_of_zero_leaves_its_cell_without_a_ratio() -> None:
     """Half of the baseline's waits are 0 and half 100; all of the branch's are 60: 20 % more, and no 40 % less."""
-    times = trial_times(
-        read_sweep(
-            made_up.write_sweep(
-                tmp_path / "sweep", made_up.Truth(branches=["master", "packed"], trials=8)
-            )
-        )
-    )
+    times = trial_times(made_up.swept(made_up.Truth(branches=["master", "packed"], trials=8)))
     of_base = pl.when(pl.col("replicate") % 2 == 0).then(0.0).otherwise(100.0)
     waits = pl.when(pl.col("branch") == "packed").then(60.0).otherwise(of_base)
     at_two = pl.when(pl.col("threads") == 2).then(waits).otherwise(100.0 + pl.col("position"))
@@ -488,10 +380,10 @@ def test_a_wait_of_zero_leaves_its_cell_without_a_ratio(tmp_path: Path) -> None:
     assert {1, 4, 8} <= set(rows["threads"])
 
 
-def test_cells_have_the_share_of_levels_that_test_nothing(tmp_path: Path) -> None:
+def test_cells_have_the_share_of_levels_that_test_nothing() -> None:
     truth = made_up.Truth(
         branches=["master", "packed"], workloads={"tsp": 0.1}, threads=[2], trials=7
     )
-    rows = compared(tmp_path / "sweep", truth).filter(branch="packed", level="cell")
+    rows = compared(truth).filter(branch="packed", level="cell")
     both = 2  # of wall and of CPU time, which are the same here
     assert rows["p_corrected"][0] == pytest.approx(min(both * rows["p_value"][0], 1.0))

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import polars as pl
 import pytest
 
 import made_up
-from sweep_analysis.read.load import read_sweep
 from sweep_analysis.say.cautions import cautions
 from sweep_analysis.stats.analysis import analyse
 from sweep_analysis.stats.compare import drifts
@@ -16,9 +13,9 @@ from sweep_analysis.stats.drift import drift, residuals
 from sweep_analysis.stats.speedup import trial_times
 
 
-def test_a_drift_is_found_with_its_size(tmp_path: Path) -> None:
+def test_a_drift_is_found_with_its_size() -> None:
     truth = made_up.Truth(drift=0.2, block_noise=0.01)
-    sweep = read_sweep(made_up.write_sweep(tmp_path / "sweep", truth))
+    sweep = made_up.swept(truth)
     found = drift(residuals(trial_times(sweep)))
     assert found is not None
     assert found.ratio == pytest.approx(1.221, abs=0.03)
@@ -26,32 +23,27 @@ def test_a_drift_is_found_with_its_size(tmp_path: Path) -> None:
     assert any("Times rose by 2" in text for text in cautions(analyse(sweep)))
 
 
-def test_a_steady_host_rarely_gives_an_alarm(tmp_path: Path) -> None:
+def test_a_steady_host_rarely_gives_an_alarm() -> None:
     """Blocks share noise; were trials taken for replicates, nearly every sweep would give one."""
     alarms = 0
     for seed in range(24):
         truth = made_up.Truth(
             branches=["master", "packed"], iterations=1, block_noise=0.05, seed=seed
         )
-        found = drift(
-            residuals(trial_times(read_sweep(made_up.write_sweep(tmp_path / str(seed), truth))))
-        )
+        found = drift(residuals(trial_times(made_up.swept(truth))))
         assert found is not None
         alarms += found.p_value < 0.05
     assert alarms <= 5
 
 
-def test_too_few_blocks_say_nothing(tmp_path: Path) -> None:
+def test_too_few_blocks_say_nothing() -> None:
     truth = made_up.Truth(branches=["master"], workloads={"tsp": 0.1}, threads=[1, 2], trials=2)
-    assert (
-        drift(residuals(trial_times(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth)))))
-        is None
-    )
+    assert drift(residuals(trial_times(made_up.swept(truth)))) is None
 
 
-def test_residuals_are_the_same_to_the_last_digit_in_every_run(tmp_path: Path) -> None:
+def test_residuals_are_the_same_to_the_last_digit_in_every_run() -> None:
     truth = made_up.Truth(branches=["master"], trials=11)
-    sweep = read_sweep(made_up.write_sweep(tmp_path / "sweep", truth))
+    sweep = made_up.swept(truth)
     times = trial_times(sweep).collect()
     first = residuals(times.lazy())
     assert all(residuals(times.lazy()).equals(first) for _ in range(10))

@@ -67,7 +67,7 @@ def truth(**more: Any) -> made_up.Truth:  # noqa: ANN401 - any field of `Truth`
 
 @pytest.fixture(scope="module")
 def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
-    return read_sweep(made_up.write_sweep(tmp_path_factory.mktemp("counted") / "sweep", truth()))
+    return made_up.swept(truth())
 
 
 def row(frame: pl.LazyFrame, **key: object) -> dict[str, Any]:
@@ -134,9 +134,9 @@ def test_words_without_padding_share_a_line_and_padded_ones_do_not(sweep: Sweep)
     assert alone["cas_failures"] == pytest.approx(rate(1, 2, 2))
 
 
-def test_counted_trials_change_no_time_no_ratio_and_no_band(tmp_path: Path) -> None:
-    with_counts = analyse(read_sweep(made_up.write_sweep(tmp_path / "counted", truth())))
-    without = analyse(read_sweep(made_up.write_sweep(tmp_path / "timed", truth(counts={}))))
+def test_counted_trials_change_no_time_no_ratio_and_no_band() -> None:
+    with_counts = analyse(made_up.swept(truth()))
+    without = analyse(made_up.swept(truth(counts={})))
     assert with_counts.events.height > without.events.height == 0
     assert with_counts.times.equals(without.times)
     assert with_counts.speedups.equals(without.speedups)
@@ -172,7 +172,7 @@ def change_line(folder: Path, number: int, change: dict[str, Any]) -> None:
         (
             -1,
             {"events": {"iterations": 1, "work_units": 0, "workers": [], "outside": {}}},
-            "`events.work_units` is 0",
+            "`events.work_units` is `0`",
         ),
     ],
 )
@@ -185,13 +185,13 @@ def test_a_trial_with_times_and_counts_or_with_neither_is_refused(
         read_sweep(folder)
 
 
-def test_a_failed_counted_trial_is_said_and_left_out(tmp_path: Path) -> None:
+def test_a_failed_counted_trial_is_said_and_left_out() -> None:
     failing = truth(
         fails=lambda branch, *place: (
             "crash" if (branch, place[2]) == ("packed-instrumented", 1) else None
         )
     )
-    analysis = analyse(read_sweep(made_up.write_sweep(tmp_path / "sweep", failing)))
+    analysis = analyse(made_up.swept(failing))
     # One replicate of three, at two thread counts; three counted branches.
     assert any("2 of 18 counted trials failed (crash)" in text for text in cautions(analysis))
     assert not any("not finished" in text for text in cautions(analysis))
@@ -238,15 +238,13 @@ def test_rates_are_shown_per_as_many_units_as_make_the_largest_one_or_more(
     assert scale(pl.Series(rates))[0] == factor
 
 
-def test_writes_per_push_are_those_of_the_line_that_pushes_read(tmp_path: Path) -> None:
+def test_writes_per_push_are_those_of_the_line_that_pushes_read() -> None:
     counts = {
         "packed": PACKED | {"pushes": 5},
         "split": SPLIT | {"pushes": 5},
         "split-padded": SPLIT | {"pushes": 5},
     }
-    rows = writes_per_push(
-        read_sweep(made_up.write_sweep(tmp_path / "sweep", truth(counts=counts, threads=[1])))
-    )
+    rows = writes_per_push(made_up.swept(truth(counts=counts, threads=[1])))
     # One worker counts, and so does the outside, each event once.
     assert dict(rows.select("branch", "writes_per_push").rows()) == pytest.approx(
         {

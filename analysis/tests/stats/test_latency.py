@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import polars as pl
 
 import made_up
 from sweep_analysis.read.frames import LATENCIES
-from sweep_analysis.read.load import read_sweep
 from sweep_analysis.stats.latency import latencies, waits_of
 from sweep_analysis.stats.speedup import trial_times, with_time_outs
 
 
-def waits(folder: Path, told: dict[str, float], **truth: object) -> pl.DataFrame:
+def waits(told: dict[str, float], **truth: object) -> pl.DataFrame:
     """Waits of a sweep of two branches on two and four threads, in which only `packed` tells any."""
     made = made_up.Truth(
         branches=["master", "packed"],
@@ -24,11 +22,11 @@ def waits(folder: Path, told: dict[str, float], **truth: object) -> pl.DataFrame
         waits_ns={"packed": told},
         **truth,  # type: ignore[arg-type]
     )
-    return latencies(read_sweep(made_up.write_sweep(folder / "sweep", made))).collect()
+    return latencies(made_up.swept(made)).collect()
 
 
-def test_a_cell_has_the_median_and_the_range_of_its_trials_in_microseconds(tmp_path: Path) -> None:
-    found = waits(tmp_path, {"latency_p50": 1000.0, "first_job_p99.9": 5000.0})
+def test_a_cell_has_the_median_and_the_range_of_its_trials_in_microseconds() -> None:
+    found = waits({"latency_p50": 1000.0, "first_job_p99.9": 5000.0})
     assert found.schema == LATENCIES
     assert set(found["branch"]) == {"packed"}
     rows = found.filter(pl.col("threads") == 2).select(
@@ -40,17 +38,15 @@ def test_a_cell_has_the_median_and_the_range_of_its_trials_in_microseconds(tmp_p
     ]
 
 
-def test_figures_that_are_no_quantile_of_a_wait_are_left_out(tmp_path: Path) -> None:
+def test_figures_that_are_no_quantile_of_a_wait_are_left_out() -> None:
     found = waits(
-        tmp_path,
         {"latency_over_10ms": 7.0, "cpu_per_unit": 3.0, "latency_p75": 2.0, "x_latency_p50": 1.0},
     )
     assert found.is_empty()
 
 
-def test_failed_trials_tell_no_waits(tmp_path: Path) -> None:
+def test_failed_trials_tell_no_waits() -> None:
     found = waits(
-        tmp_path,
         {"latency_p50": 1000.0},
         fails=lambda branch, _, threads, replicate: (
             "crash" if (branch, threads, replicate) == ("packed", 4, 0) else None
@@ -62,7 +58,7 @@ def test_failed_trials_tell_no_waits(tmp_path: Path) -> None:
     ]
 
 
-def test_of_several_kinds_of_waits_the_first_of_the_judged_is_compared(tmp_path: Path) -> None:
+def test_of_several_kinds_of_waits_the_first_of_the_judged_is_compared() -> None:
     truth = made_up.Truth(
         branches=["master"],
         workloads={"ticks": 0.1},
@@ -70,11 +66,11 @@ def test_of_several_kinds_of_waits_the_first_of_the_judged_is_compared(tmp_path:
         trials=3,
         waits_ns={"master": {"first_job_p50": 9000.0, "latency_p50": 1000.0, "service_p50": 5.0}},
     )
-    found = waits_of(read_sweep(made_up.write_sweep(tmp_path / "sweep", truth)))
+    found = waits_of(made_up.swept(truth))
     assert found["p50_ns"].unique().sort().to_list() == [1000.0, 2000.0, 3000.0]
 
 
-def test_a_trial_that_ran_into_the_limit_waited_for_the_limit(tmp_path: Path) -> None:
+def test_a_trial_that_ran_into_the_limit_waited_for_the_limit() -> None:
     truth = made_up.Truth(
         branches=["master"],
         workloads={"ticks": 0.1},
@@ -85,7 +81,7 @@ def test_a_trial_that_ran_into_the_limit_waited_for_the_limit(tmp_path: Path) ->
             "timeout" if (threads, replicate) == (2, 1) else None
         ),
     )
-    sweep = read_sweep(made_up.write_sweep(tmp_path / "sweep", truth))
+    sweep = made_up.swept(truth)
     limited = replace(sweep, manifest={"asked": {"timeout_s": 60}})
     times = with_time_outs(limited, trial_times(sweep).collect())
     waits = times.filter(program="parallel", branch="master").sort("p50_ns")

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import polars as pl
 
 import made_up
-from sweep_analysis.read.load import read_sweep
 from sweep_analysis.stats.analysis import Analysis, analyse
 from sweep_analysis.stats.noise import second_look
 
 
-def analysed(folder: Path, effect: float, **truth: float) -> Analysis:
+def analysed(effect: float, **truth: float) -> Analysis:
     made = made_up.Truth(
         branches=["master", "odd", "even"],
         workloads={"tsp": 0.1},
@@ -22,11 +19,11 @@ def analysed(folder: Path, effect: float, **truth: float) -> Analysis:
         seed=8,
         **truth,  # type: ignore[arg-type]
     )
-    return analyse(read_sweep(made_up.write_sweep(folder, made)))
+    return analyse(made_up.swept(made))
 
 
-def test_a_change_that_does_not_come_again_is_shown_with_the_verdict_on_it(tmp_path: Path) -> None:
-    first, second = analysed(tmp_path / "first", 1.2), analysed(tmp_path / "second", 1.0)
+def test_a_change_that_does_not_come_again_is_shown_with_the_verdict_on_it() -> None:
+    first, second = analysed(1.2), analysed(1.0)
     looked = second_look(first, second)
     row = looked.row(by_predicate=pl.col("branch") == "odd", named=True)
     assert row["first"].startswith("+2")

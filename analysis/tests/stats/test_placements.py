@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import polars as pl
 import pytest
 
 import made_up
-from sweep_analysis.read.load import read_sweep
 from sweep_analysis.say.cautions import cautions
 from sweep_analysis.say.placements import placement_sentences
 from sweep_analysis.stats.analysis import Analysis, analyse
@@ -18,7 +16,7 @@ from sweep_analysis.stats.placements import CPU, WAIT, WALL, moved
 PINNED_TAKES = 0.6
 
 
-def analysis(folder: Path, **more: object) -> Analysis:
+def analysis(**more: object) -> Analysis:
     truth = {
         "branches": ["master", "packed"],
         "workloads": {"quicksort": 0.1, "tsp": 0.1},
@@ -31,11 +29,11 @@ def analysis(folder: Path, **more: object) -> Analysis:
         },
         **more,
     }
-    return analyse(read_sweep(made_up.write_sweep(folder, made_up.Truth(**truth))))  # type: ignore[arg-type]
+    return analyse(made_up.swept(made_up.Truth(**truth)))  # type: ignore[arg-type]
 
 
-def test_only_the_workload_that_pinning_moves_is_found_and_by_how_much(tmp_path: Path) -> None:
-    found = moved(analysis(tmp_path).placements)
+def test_only_the_workload_that_pinning_moves_is_found_and_by_how_much() -> None:
+    found = moved(analysis().placements)
     assert set(found["workload"]) == {"tsp"}
     assert set(found["quantity"]) == {WALL, CPU}  # synthetic waits do not depend on the placement
     assert sorted(set(found["threads"])) == [1, 2]
@@ -43,34 +41,34 @@ def test_only_the_workload_that_pinning_moves_is_found_and_by_how_much(tmp_path:
     assert ((found["ratio_low"] < found["ratio"]) & (found["ratio"] < found["ratio_high"])).all()
 
 
-def test_a_wait_that_is_the_same_has_the_ratio_one_and_no_verdict(tmp_path: Path) -> None:
-    waits = analysis(tmp_path).placements.filter(quantity=WAIT, level="workload")
+def test_a_wait_that_is_the_same_has_the_ratio_one_and_no_verdict() -> None:
+    waits = analysis().placements.filter(quantity=WAIT, level="workload")
     assert waits["ratio"].to_list() == pytest.approx([1.0] * waits.height)
     assert not waits["moved"].any()
 
 
-def test_each_branch_has_a_row_and_the_twin_too(tmp_path: Path) -> None:
-    rows = analysis(tmp_path).placements.filter(level="branch", quantity=WALL, workload="tsp")
+def test_each_branch_has_a_row_and_the_twin_too() -> None:
+    rows = analysis().placements.filter(level="branch", quantity=WALL, workload="tsp")
     assert rows["branch"].to_list() == ["master", "master-again", "packed"]
     assert rows["threads"].is_null().all()
     assert (rows["cells"] == 2).all()
     assert (rows["units"] == 6).all()
 
 
-def test_what_builds_owe_to_luck_is_no_unit_more(tmp_path: Path) -> None:
-    rows = analysis(tmp_path, trials=8, layouts=4).placements
+def test_what_builds_owe_to_luck_is_no_unit_more() -> None:
+    rows = analysis(trials=8, layouts=4).placements
     assert set(rows["units"]) == {4}
     assert set(rows.filter(level="cell")["pairs"]) == {8}
 
 
-def test_three_layouts_have_no_interval_and_move_nothing(tmp_path: Path) -> None:
-    rows = analysis(tmp_path, trials=3, layouts=3).placements
+def test_three_layouts_have_no_interval_and_move_nothing() -> None:
+    rows = analysis(trials=3, layouts=3).placements
     assert rows["ratio_low"].is_null().all()
     assert moved(rows).is_empty()
 
 
-def test_the_page_warns_of_what_placement_moved_and_says_by_how_much(tmp_path: Path) -> None:
-    found = analysis(tmp_path)
+def test_the_page_warns_of_what_placement_moved_and_says_by_how_much() -> None:
+    found = analysis()
     warned = [
         sentence for sentence in cautions(found) if sentence.startswith("Where workers run decides")
     ]
@@ -79,8 +77,8 @@ def test_the_page_warns_of_what_placement_moved_and_says_by_how_much(tmp_path: P
     assert "quicksort" not in warned[0]
 
 
-def test_a_sweep_of_one_placement_has_nothing_to_compare_and_no_warning(tmp_path: Path) -> None:
-    found = analysis(tmp_path, pinned=None)
+def test_a_sweep_of_one_placement_has_nothing_to_compare_and_no_warning() -> None:
+    found = analysis(pinned=None)
     assert found.placements.is_empty()
     assert not [
         sentence
@@ -89,8 +87,8 @@ def test_a_sweep_of_one_placement_has_nothing_to_compare_and_no_warning(tmp_path
     ]
 
 
-def test_panels_of_a_sweep_of_both_placements_are_told_apart(tmp_path: Path) -> None:
-    found = analysis(tmp_path)
+def test_panels_of_a_sweep_of_both_placements_are_told_apart() -> None:
+    found = analysis()
     shown = found.speedups.filter(pl.col("definition") == "sequential")
     by_placement = shown.filter(workload="tsp", threads=2, branch="master").sort("placement")
     assert by_placement["placement"].to_list() == ["free", "pinned"]

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import polars as pl
 import pytest
 
 import made_up
-from sweep_analysis.read.load import read_sweep
 from sweep_analysis.stats.speedup import speedups, trial_times
 
 PAIR = ["master", "packed"]
 
 
-def analysed(folder: Path, truth: made_up.Truth) -> pl.DataFrame:
-    sweep = read_sweep(made_up.write_sweep(folder / "sweep", truth))
+def analysed(truth: made_up.Truth) -> pl.DataFrame:
+    sweep = made_up.swept(truth)
     return speedups(trial_times(sweep), sweep.baseline)
 
 
-def test_the_three_definitions_have_their_own_references(tmp_path: Path) -> None:
+def test_the_three_definitions_have_their_own_references() -> None:
     truth = made_up.Truth(
         branches=PAIR,
         workloads={"tsp": 0.1},
@@ -30,7 +28,7 @@ def test_the_three_definitions_have_their_own_references(tmp_path: Path) -> None
         iteration_noise=0,
         block_noise=0,
     )
-    frame = analysed(tmp_path, truth).filter(pl.col("branch") == "packed", pl.col("threads") == 4)
+    frame = analysed(truth).filter(pl.col("branch") == "packed", pl.col("threads") == 4)
     found = dict(frame.select("definition", "speedup").rows())
     alone, together = truth.time_ns("packed", "tsp", 1), truth.time_ns("packed", "tsp", 4)
     assert found == pytest.approx(
@@ -44,7 +42,7 @@ def test_the_three_definitions_have_their_own_references(tmp_path: Path) -> None
     assert len({round(value, 6) for value in found.values()}) == 3
 
 
-def test_efficiency_and_karp_flatt_find_the_serial_fraction(tmp_path: Path) -> None:
+def test_efficiency_and_karp_flatt_find_the_serial_fraction() -> None:
     truth = made_up.Truth(
         branches=PAIR,
         workloads={"tsp": 0.2},
@@ -53,7 +51,7 @@ def test_efficiency_and_karp_flatt_find_the_serial_fraction(tmp_path: Path) -> N
         iteration_noise=0,
         block_noise=0,
     )
-    row = analysed(tmp_path, truth).row(
+    row = analysed(truth).row(
         by_predicate=(pl.col("definition") == "own")
         & (pl.col("threads") == 4)
         & (pl.col("branch") == "packed"),
@@ -63,8 +61,8 @@ def test_efficiency_and_karp_flatt_find_the_serial_fraction(tmp_path: Path) -> N
     assert row["efficiency"] == pytest.approx(row["speedup"] / 4)
 
 
-def test_a_branch_against_its_own_single_thread_is_exactly_one(tmp_path: Path) -> None:
-    frame = analysed(tmp_path, made_up.Truth(branches=PAIR, threads=[1, 2]))
+def test_a_branch_against_its_own_single_thread_is_exactly_one() -> None:
+    frame = analysed(made_up.Truth(branches=PAIR, threads=[1, 2]))
     own = frame.filter(pl.col("definition") == "own", pl.col("threads") == 1)
     assert own.select("speedup", "speedup_low", "speedup_high").unique().rows() == [
         (1.0, None, None)
@@ -81,12 +79,12 @@ def test_a_branch_against_its_own_single_thread_is_exactly_one(tmp_path: Path) -
     ],
 )
 def test_a_definition_without_reference_has_no_rows(
-    tmp_path: Path, truth: made_up.Truth, present: set[str]
+    truth: made_up.Truth, present: set[str]
 ) -> None:
-    assert set(analysed(tmp_path, truth)["definition"]) == present
+    assert set(analysed(truth)["definition"]) == present
 
 
-def test_the_median_shrugs_off_one_slow_iteration_and_one_slow_trial(tmp_path: Path) -> None:
+def test_the_median_shrugs_off_one_slow_iteration_and_one_slow_trial() -> None:
     truth = made_up.Truth(
         branches=PAIR,
         workloads={"tsp": 0.1},
@@ -95,7 +93,7 @@ def test_the_median_shrugs_off_one_slow_iteration_and_one_slow_trial(tmp_path: P
         iteration_noise=0,
         block_noise=0,
     )
-    sweep = read_sweep(made_up.write_sweep(tmp_path / "sweep", truth))
+    sweep = made_up.swept(truth)
     slow = (pl.col("iteration") == 0) | pl.col("trial").cast(pl.String).str.ends_with("-3")
     factor = pl.when(slow).then(9).otherwise(1)
     disturbed = replace(
@@ -109,7 +107,7 @@ def test_the_median_shrugs_off_one_slow_iteration_and_one_slow_trial(tmp_path: P
     )
 
 
-def test_time_per_unit_is_what_counts_for_timed_work(tmp_path: Path) -> None:
+def test_time_per_unit_is_what_counts_for_timed_work() -> None:
     """A timed program runs as long as it is told and differs in what it gets done."""
     truth = made_up.Truth(
         branches=PAIR,
@@ -120,15 +118,13 @@ def test_time_per_unit_is_what_counts_for_timed_work(tmp_path: Path) -> None:
         block_noise=0,
         work_units=lambda elapsed: elapsed // 100,
     )
-    frame = analysed(tmp_path, truth)
+    frame = analysed(truth)
     assert frame["ns_per_unit"].to_list() == pytest.approx([100.0] * frame.height, rel=1e-4)
     assert frame["speedup"].to_list() == pytest.approx([1.0] * frame.height, rel=1e-4)
 
 
 @pytest.mark.parametrize("trials", [5, 11])
-def test_speed_up_interval_covers_the_truth_at_the_promised_rate(
-    tmp_path: Path, trials: int
-) -> None:
+def test_speed_up_interval_covers_the_truth_at_the_promised_rate(trials: int) -> None:
     workloads = {f"w{number}": 0.1 for number in range(400)}
     truth = made_up.Truth(
         branches=PAIR[:1],
@@ -140,7 +136,7 @@ def test_speed_up_interval_covers_the_truth_at_the_promised_rate(
         block_noise=0.02,
         twin=False,
     )
-    frame = analysed(tmp_path, truth)
+    frame = analysed(truth)
     true = truth.speedup("master", "w0", 2)
     covered = (
         frame.select((pl.col("speedup_low") <= true) & (true <= pl.col("speedup_high")))

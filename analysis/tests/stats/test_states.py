@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
 import made_up
-from sweep_analysis.read.load import read_sweep
 from sweep_analysis.say.averages import gained_and_lost
 from sweep_analysis.say.comparison import threads_of
 from sweep_analysis.say.headline import verdict
@@ -61,7 +59,7 @@ def test_a_lone_far_seed_and_too_few_seeds_are_no_second_state() -> None:
     assert two_states(np.log([1.0, 1.0, 9.0, 9.0])) == pytest.approx((0.0, math.log(9)))
 
 
-def swept(folder: Path, machine: str | None = "made-up-8") -> Analysis:
+def swept(machine: str | None = "made-up-8") -> Analysis:
     """`turning` takes five times as long on `quicksort` by three of seven seeds, and else as `steady`: two thirds."""
     gains = {
         (branch, workload): 0.65
@@ -82,11 +80,11 @@ def swept(folder: Path, machine: str | None = "made-up-8") -> Analysis:
         ),
         machine=machine,
     )
-    return analyse(read_sweep(made_up.write_sweep(folder, truth)))
+    return analyse(made_up.swept(truth))
 
 
-def test_a_cell_of_two_states_is_not_judged_and_pooled_nowhere(tmp_path: Path) -> None:
-    analysis = swept(tmp_path / "sweep")
+def test_a_cell_of_two_states_is_not_judged_and_pooled_nowhere() -> None:
+    analysis = swept()
     rows = analysis.comparisons.filter(quantity="time")
     cells = {
         (row["branch"], row["workload"], row["threads"]): row
@@ -117,8 +115,8 @@ def test_a_cell_of_two_states_is_not_judged_and_pooled_nowhere(tmp_path: Path) -
     assert overall["turning"] == pytest.approx(overall["steady"], rel=0.01)
 
 
-def test_a_mean_without_a_cell_of_two_states_does_not_say_that_it_has_it(tmp_path: Path) -> None:
-    comparisons = swept(tmp_path / "sweep").comparisons.filter(quantity="time")
+def test_a_mean_without_a_cell_of_two_states_does_not_say_that_it_has_it() -> None:
+    comparisons = swept().comparisons.filter(quantity="time")
     threads = {
         row["branch"]: threads_of(comparisons, row)
         for row in comparisons.filter(level="workload", workload="quicksort").rows(named=True)
@@ -133,8 +131,8 @@ def test_a_mean_without_a_cell_of_two_states_does_not_say_that_it_has_it(tmp_pat
     assert "left out" not in told["steady"]
 
 
-def test_a_baseline_of_two_states_leaves_nothing_to_judge_there(tmp_path: Path) -> None:
-    truth_of = analyse(swept(tmp_path / "sweep").sweep, "turning")
+def test_a_baseline_of_two_states_leaves_nothing_to_judge_there() -> None:
+    truth_of = analyse(swept().sweep, "turning")
     rows = truth_of.comparisons.filter(
         level="cell", quantity="time", workload="quicksort", threads=8
     )
@@ -142,12 +140,12 @@ def test_a_baseline_of_two_states_leaves_nothing_to_judge_there(tmp_path: Path) 
     assert rows["two_states"].all()
 
 
-def test_builds_of_a_host_are_no_seeds(tmp_path: Path) -> None:
-    assert not swept(tmp_path / "sweep", None).comparisons["two_states"].any()
+def test_builds_of_a_host_are_no_seeds() -> None:
+    assert not swept(None).comparisons["two_states"].any()
 
 
-def test_a_prediction_of_two_states_is_neither_right_nor_wrong(tmp_path: Path) -> None:
-    rows = differences(swept(tmp_path / "simulated"), swept(tmp_path / "measured", None))
+def test_a_prediction_of_two_states_is_neither_right_nor_wrong() -> None:
+    rows = differences(swept(), swept(None))
     turned = rows.row(by_predicate=pl.col("two_states"), named=True)
     assert (turned["branch"], turned["workload"], turned["threads"]) == ("turning", "quicksort", 8)
     assert (turned["is_certain"], turned["is_right"], turned["is_near"]) == (False, None, None)

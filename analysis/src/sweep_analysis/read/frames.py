@@ -259,28 +259,6 @@ RESIDUALS = _of(
 """One row per block: see `drift.residuals`."""
 
 
-OUTLIERS = _of(
-    CELL,
-    trial=pl.String,
-    block=pl.Int64,
-    trials=pl.Int64,  # good trials of the cell
-    ns_per_unit=pl.Float64,
-    time_ratio=pl.Float64,  # over the median of its cell
-    modified_z=pl.Float64,  # distance from the median in scaled MADs, beyond `outliers.FAR`
-)
-"""One row per good trial that is labelled: see `outliers.outliers`."""
-
-MODES = _of(
-    CELL,
-    scope=pl.String,  # `modes.WITHIN` (a cell) or `modes.BETWEEN` (all thread counts; `threads` is null)
-    values=pl.Int64,
-    p_value=pl.Float64,  # that there is one mode; null with too few values
-    gap=pl.Float64,  # ratio of times between the two modes; null where they were not told apart
-    p_bh=pl.Float64,  # `p_value`, Benjamini-Hochberg over all rows
-    several=pl.Boolean,  # flagged
-)
-"""One row per question and what it is asked of: see `modes.modes`."""
-
 CLAIMS = pl.Schema(
     {
         "claim": pl.Int64,  # its number in the manifest, from 1

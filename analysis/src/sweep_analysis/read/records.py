@@ -19,28 +19,23 @@ from typing import Any, NoReturn
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.labels import count
 from sweep_analysis.read.schema import (
     EVENTS,
-    FREE,
     INSTRUMENTED_SUFFIX,
     ITERATIONS,
     LINE_WAITS,
     METRICS,
-    OUTCOMES,
-    PARALLEL,
-    PINNED,
     SCHEMA,
-    SEQUENTIAL,
     SPENT,
     TRIALS,
     USAGE,
     Trial,
 )
+from sweep_analysis.read.written import wrong_field
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -55,10 +50,6 @@ BUFFER = 1 << 20
 
 _TIMED = ("elapsed_ns", "user_ns", "system_ns", "work_units")
 _PLAIN = [name for name in TRIALS if name not in (*USAGE, "parameters")]
-_POSITIVE = ("elapsed_ns", "work_units")
-_MOST_NS = 10**16
-"""An iteration of four months: times from here on, such as 2^63, come from a clock that was read wrongly."""
-
 _UNKNOWN = SimpleNamespace(**dict.fromkeys(USAGE))
 
 _OPEN = {".zst": zstd.ZstdFile, ".gz": gzip.GzipFile}
@@ -126,13 +117,12 @@ def parse(file: Path, *, leaves_out: bool = False) -> Records:
             batch = [line for line in batch if _is_new_record(decoder, line[1], seen)]  # noqa: PLW2901
             broken += read - len(batch)
         records = [_decode(decoder, line, f"{name}:{number}") for number, line in batch]
-        times = _times(file, batch, records)
         timed = [record for record in records if not record.branch.endswith(INSTRUMENTED_SUFFIX)]
         counted = [record for record in records if record.branch.endswith(INSTRUMENTED_SUFFIX)]
         for record in counted:
             record.branch = record.branch.removesuffix(INSTRUMENTED_SUFFIX)
         _add(parts["trials"], _trials(timed))
-        _add(parts["iterations"], _iterations(timed, times))
+        _add(parts["iterations"], _iterations(timed))
         _add(parts["counted"], _trials(counted))
         _add(parts["events"], _events(counted))
         _add(parts["metrics"], _metrics(timed))
@@ -238,118 +228,32 @@ def _decode(decoder: msgspec.json.Decoder[Trial], line: bytes, where: str) -> Tr
 def _refuse(line: bytes, where: str, error: msgspec.DecodeError | None) -> NoReturn:
     """Say what is wrong with a line: no JSON object, another version, or a field."""
     try:
-        version = msgspec.json.decode(line, type=_Version).schema
-    except msgspec.DecodeError as broken:
-        raise InputError(
-            where, f"not a record: {broken}", "restore the file as the runner wrote it"
-        ) from broken
-    if version != SCHEMA:
-        raise InputError(
-            where,
-            f"field `schema` is {version}, this analysis reads {SCHEMA}",
-            "use the analysis of the commit that made the sweep",
-        )
-    raise InputError(
-        where, f"not a trial record: {error}", "see results/README.md for the format"
-    ) from error
-
-
-class _Version(msgspec.Struct):
-    schema: int
+        written = msgspec.json.decode(line, type=dict[str, Any])
+    except (msgspec.DecodeError, RecursionError) as broken:
+        what, remedy = f"not a record: {broken}", "restore the file as the runner wrote it"
+        raise InputError(where, what, remedy) from broken
+    if written.get("schema") != SCHEMA:
+        what = f"field `schema` is {written.get('schema')}, this analysis reads {SCHEMA}"
+        raise InputError(where, what, "use the analysis of the commit that made the sweep")
+    if isinstance(error, msgspec.ValidationError):
+        what = wrong_field(error, written)
+    raise InputError(where, what, "set the trial aside or run it again") from error
 
 
 def _check(record: Trial, where: str) -> None:
-    """Refuse values that have the right type and no meaning."""
-    if record.outcome not in OUTCOMES:
-        raise InputError(
-            where,
-            f"field `outcome` is `{record.outcome}`",
-            f"known outcomes: {', '.join(OUTCOMES)}",
-        )
-    if record.program not in (PARALLEL, SEQUENTIAL):
-        raise InputError(
-            where,
-            f"field `program` is `{record.program}`",
-            f"known programs: {PARALLEL}, {SEQUENTIAL}",
-        )
-    if record.placement not in (FREE, PINNED):
-        raise InputError(
-            where,
-            f"field `placement` is `{record.placement}`",
-            f"known placements: {FREE}, {PINNED}",
-        )
-    if record.threads < 1:
-        raise InputError(
-            where, f"field `threads` is {record.threads}", "a pool has at least one thread"
-        )
+    """Refuse fields that have no meaning beside each other."""
     instrumented = record.branch.endswith(INSTRUMENTED_SUFFIX)
-    if record.outcome == "ok" and not record.iterations and not instrumented:
-        raise InputError(
-            where, "field `iterations` is empty though `outcome` is `ok`", "see results/README.md"
-        )
-    if record.outcome == "ok" and instrumented != (record.events is not None):
-        raise InputError(
-            where,
-            f"field `events` is {'present' if record.events else 'missing'} in a trial of `{record.branch}`",
-            f"trials of builds named `…{INSTRUMENTED_SUFFIX}` have counts, and no others have",
-        )
-    if instrumented and record.iterations:
-        raise InputError(
-            where,
-            "field `iterations` has times of an instrumented build",
-            "counted trials have none",
-        )
-    if record.events is not None and record.events.work_units <= 0:
-        raise InputError(
-            where,
-            f"field `events.work_units` is {record.events.work_units}",
-            "counts are divided by it: take them anew",
-        )
-
-
-def _times(
-    file: Path, batch: list[tuple[int, bytes]], records: list[Trial]
-) -> dict[str, npt.NDArray[np.int64]]:
-    """Times and work of all iterations of a batch, as columns.
-
-    Refuses iterations without time or work, and absurd times.
-    """
-    flat = [it for record in records for it in record.iterations]
-    try:
-        times = {
-            name: np.fromiter(map(attrgetter(name), flat), np.int64, len(flat)) for name in _TIMED
-        }
-    except OverflowError:  # from 2^63 on
-        _refuse_times(file, batch, records)
-        raise
-    least = {name: column.min(initial=1) for name, column in times.items()}
-    is_absurd = any(
-        times[name].max(initial=0) >= _MOST_NS for name in _TIMED if name != "work_units"
-    )
-    if min(least.values()) < 0 or min(least[name] for name in _POSITIVE) <= 0 or is_absurd:
-        _refuse_times(file, batch, records)
-    return times
-
-
-def _refuse_times(file: Path, batch: list[tuple[int, bytes]], records: list[Trial]) -> None:
-    """Name the first iteration of a batch without time or work, or with an absurd time."""
-    for (number, _), record in zip(batch, records, strict=True):
-        for index, iteration in enumerate(record.iterations):
-            for name in _TIMED:
-                value = getattr(iteration, name)
-                where = f"{file}:{number}", f"field `iterations[{index}].{name}` is {value}"
-                if name in _POSITIVE and value <= 0:
-                    raise InputError(
-                        *where, "time and work are positive; the workload must report what it did"
-                    )
-                if value < 0:
-                    raise InputError(
-                        *where, "CPU time is not negative; set the trial aside or run it again"
-                    )
-                if name != "work_units" and value >= _MOST_NS:
-                    raise InputError(
-                        *where, "no iteration takes months; set the trial aside or run it again"
-                    )
+    is_ok = record.outcome == "ok"
+    if is_ok and not record.iterations and not instrumented:
+        what = "field `iterations` is empty though `outcome` is `ok`"
+    elif is_ok and instrumented != (record.events is not None):
+        is_there = "present" if record.events else "missing"
+        what = f"field `events` is {is_there} in a trial of `{record.branch}`"
+    elif instrumented and record.iterations:
+        what = "field `iterations` has times of an instrumented build"
+    else:
+        return
+    raise InputError(where, what, "see results/README.md")
 
 
 def _refuse_repeated(file: Path, trials: pl.Series) -> None:
@@ -381,19 +285,21 @@ def _pairs(parameters: tuple[tuple[str, str], ...]) -> str:
     return " ".join(f"{name}={value}" for name, value in sorted(parameters))
 
 
-def _iterations(records: list[Trial], times: dict[str, npt.NDArray[np.int64]]) -> pl.DataFrame:
-    """Rows of `schema.ITERATIONS`; in: records, and the `times` of all of their iterations."""
-    numbers = np.array([len(record.iterations) for record in records], dtype=np.int64)
-    good = np.repeat(np.array([it.outcome == "ok" for it in records], dtype=bool), numbers)
+def _iterations(records: list[Trial]) -> pl.DataFrame:
+    """Rows of `schema.ITERATIONS`."""
+    good = [record for record in records if record.outcome == "ok"]
+    flat = [it for record in good for it in record.iterations]
+    numbers = np.array([len(record.iterations) for record in good], dtype=np.int64)
     starts = np.repeat(np.cumsum(numbers) - numbers, numbers)
-    owner = np.repeat(np.arange(len(records)), numbers)[good]
+    owner = np.repeat(np.arange(len(good)), numbers)
+    trials = pl.Series([record.trial for record in good], dtype=pl.Categorical)
     columns: dict[str, Any] = {
-        "trial": pl.Series([record.trial for record in records], dtype=pl.Categorical).gather(
-            owner
-        ),
-        "iteration": (np.arange(good.size, dtype=np.int64) - starts)[good],
+        "trial": trials.gather(owner),
+        "iteration": np.arange(len(flat), dtype=np.int64) - starts,
     }
-    columns |= {name: column[good] for name, column in times.items()}
+    columns |= {
+        name: np.fromiter(map(attrgetter(name), flat), np.int64, len(flat)) for name in _TIMED
+    }
     return pl.DataFrame(columns, schema=ITERATIONS)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from types import UnionType
-from typing import get_args
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import msgspec
 import polars as pl
@@ -33,26 +33,25 @@ PINNED = "pinned"
 INSTRUMENTED_SUFFIX = "-instrumented"
 """Suffix of the name of a branch's instrumented build. Its trials count events and have no times."""
 
-OUTCOMES = (
-    "ok",
-    "timeout",
-    "hang",
-    "crash",
-    "wrong-answer",
-    "refused",
-    "bad-output",
-    "build-failed",
-)
-"""Values of `outcome`; only `ok` carries times."""
+Outcome = Literal[
+    "ok", "timeout", "hang", "crash", "wrong-answer", "refused", "bad-output", "build-failed"
+]
+"""How a trial ended; only `ok` carries times."""
+
+_MOST_NS = 10**16
+"""An iteration of four months: times from here on, such as 2^63, come from a clock that was read wrongly."""
+_Ns = Annotated[int, msgspec.Meta(ge=0, lt=_MOST_NS)]
+_Elapsed = Annotated[int, msgspec.Meta(ge=1, lt=_MOST_NS)]
+_Work = Annotated[int, msgspec.Meta(ge=1, le=(1 << 63) - 1)]
 
 
 class Iteration(msgspec.Struct, gc=False):
     """One timed repeat inside a trial."""
 
-    elapsed_ns: int
-    user_ns: int
-    system_ns: int
-    work_units: int
+    elapsed_ns: _Elapsed
+    user_ns: _Ns
+    system_ns: _Ns
+    work_units: _Work
 
 
 class Usage(msgspec.Struct, gc=False):
@@ -76,7 +75,7 @@ class Events(msgspec.Struct):
     """Events that an instrumented build counted inside the timed regions of one trial."""
 
     iterations: int
-    work_units: int
+    work_units: _Work
     workers: list[dict[str, int]]
     outside: dict[str, int]
 
@@ -110,19 +109,19 @@ class Trial(msgspec.Struct, gc=False):
     block: int
     position: int
     branch: str
-    program: str
+    program: Literal["parallel", "sequential"]
     workload: str
     size: str
     parameters: dict[str, str]
     input: str | None
-    threads: int
+    threads: Annotated[int, msgspec.Meta(ge=1)]
     mode: str
     freq_state: str
     oversubscribed: bool
     seed: int
     started_at: datetime  # RFC 3339, UTC
     process_ns: int
-    outcome: str
+    outcome: Outcome
     reason: str | None
     stderr_tail: str | None
     variant: str | None
@@ -144,7 +143,9 @@ class Trial(msgspec.Struct, gc=False):
     ghz_before: float | None = None  # sweeps before the clock was measured have neither
     ghz_after: float | None = None
     core_to_core_ns: float | None = None  # nor this
-    placement: str = FREE  # or `PINNED`; sweeps before workers could be pinned do not say so
+    placement: Literal["free", "pinned"] = (
+        "free"  # or `PINNED`; sweeps before workers could be pinned do not say so
+    )
     simulated: Simulated | None = None  # only on simulated machines
     simulated_seed: int | None = None  # nor older sweeps of such
 
@@ -162,11 +163,17 @@ _KINDS = {
 
 def _columns(record: type[msgspec.Struct]) -> dict[str, pl.DataType]:
     """The fields of a record that hold one value each, as columns; they may be null."""
-    kinds = {
-        it.name: get_args(it.type)[0] if isinstance(it.type, UnionType) else it.type
-        for it in msgspec.structs.fields(record)
-    }
+    kinds = {it.name: _plain(it.type) for it in msgspec.structs.fields(record)}
     return {name: _KINDS[kind] for name, kind in kinds.items() if kind in _KINDS}
+
+
+def _plain(kind: Any) -> Any:  # noqa: ANN401 - whatever the type of a field is
+    """The type of a field's value: without what else it may be, or what it may not be."""
+    if isinstance(kind, UnionType):
+        return get_args(kind)[0]
+    if get_origin(kind) is Literal:
+        return str
+    return get_args(kind)[0] if get_origin(kind) is Annotated else kind
 
 
 USAGE = tuple(_columns(Usage))

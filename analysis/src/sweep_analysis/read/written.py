@@ -134,14 +134,18 @@ def read_fields(file: Path, fields: type[Host | Manifest]) -> dict[str, Any]:
     try:
         msgspec.convert(written, fields)
     except msgspec.ValidationError as error:
-        wrong, _, path = str(error).partition(" - at `$")
-        value: Any = written
-        for name, index in _STEP.findall(path.partition("[...]")[0].rstrip("`")):
-            value = value[name] if name else value[int(index)]
-        shown = json.dumps(value)
-        if len(shown) > _MOST_SHOWN:
-            shown = shown[:_MOST_SHOWN] + "…"
-        where = path.rstrip("`").removeprefix(".") or "the whole"
-        what = f"field `{where}` is `{shown}`: {wrong[:1].lower()}{wrong[1:]}"
-        raise InputError(file, what, remedy) from error
+        raise InputError(file, wrong_field(error, written), remedy) from error
     return written
+
+
+def wrong_field(error: msgspec.ValidationError, written: Any) -> str:  # noqa: ANN401 - whatever JSON has
+    """The field that an error of the decoder is about, its value, and what is wrong with it."""
+    wrong, _, path = str(error).partition(" - at `$")
+    value = written
+    for name, index in _STEP.findall(path.partition("[...]")[0].rstrip("`")):
+        value = value[name] if name else value[int(index)]
+    shown = json.dumps(value)
+    if len(shown) > _MOST_SHOWN:
+        shown = shown[:_MOST_SHOWN] + "…"
+    where = path.rstrip("`").removeprefix(".") or "the whole"
+    return f"field `{where}` is `{shown}`: {wrong[:1].lower()}{wrong[1:]}"

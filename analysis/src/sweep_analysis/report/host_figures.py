@@ -10,7 +10,6 @@ import polars as pl
 from sweep_analysis.draw import host_plots
 from sweep_analysis.draw.figure import Figure, figure
 from sweep_analysis.draw.plots import ChartStyle, lot_sentence
-from sweep_analysis.read.labels import count
 from sweep_analysis.say import tables
 from sweep_analysis.stats.analysis import Analysis
 
@@ -46,45 +45,6 @@ def drift(analysis: Analysis, style: ChartStyle) -> Figure:
         else "No cell was measured in more than one block, so a drift could not be seen.",
         panels=lambda: {"": host_plots.drift_figure(rows, analysis.trend, style.theme)},
         whole=lambda: {"drift": host_plots.drift_figure(rows, analysis.trend, style.theme)},
-    )
-
-
-@figure("outliers", "outliers")
-def outliers(analysis: Analysis, _style: ChartStyle) -> Figure:
-    """Trials far from their cell. A table."""
-    labelled = analysis.outliers
-    return Figure(
-        "Trials far from the others of their cell",
-        "Beyond 3.5 scaled MADs. "
-        + (
-            ""
-            if analysis.sweep.machine
-            else "In neighbouring blocks they are the host's doing, alone the program's. "
-        )
-        + "Of well-behaved trials a few per cent are labelled. None is left out of any figure.",
-        missing=None
-        if labelled.height
-        else "No trial lies far from the others of its cell, or cells have too few.",
-        numbers={"every one": tables.for_people(analysis, "outliers", labelled)},
-    )
-
-
-@figure("modes", "modes")
-def modes(analysis: Analysis, _style: ChartStyle) -> Figure:
-    """Cells with several typical times. A table."""
-    tested = analysis.modes.filter(pl.col("p_value").is_not_null())
-    flagged = tested.filter("several").sort("p_bh", -pl.col("gap").log().abs())
-    none = (
-        f"None of {count(tested.height, 'cell')} tested has several typical times."
-        if tested.height
-        else "No cell has enough values to ask whether it has several typical times."
-    )
-    return Figure(
-        "Cells with several typical times",
-        f"In {flagged.height} of {tested.height} tested, values fall into groups, and a median tells only which group "
-        "is larger: a small change can move it from one to the other.",
-        missing=None if flagged.height else none,
-        numbers={"those flagged": tables.for_people(analysis, "modes", flagged)},
     )
 
 

@@ -118,7 +118,7 @@ def _told(rows: pl.DataFrame) -> str:
 
 
 def _hosts(asked: Asked) -> str:
-    """Results of all hosts of `results/hosts`: a row for each question, a column for each host.
+    """Results of all hosts of `results/hosts`: a row for each.
 
     Names no sweep.
     """

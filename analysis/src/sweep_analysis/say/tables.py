@@ -323,33 +323,6 @@ def placement_table(placed: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def outlier_table(outliers: pl.DataFrame) -> pl.DataFrame:
-    """The columns of `frames.OUTLIERS` that a reader needs, the farthest first.
-
-    In: rows with `panel`.
-    """
-    return outliers.sort(pl.col("time_ratio").log().abs(), descending=True).select(
-        *_CELL,
-        "block",
-        _change("time_ratio", "time"),
-        pl.col("modified_z").round(1).alias("scaled MADs"),
-        pl.col("trials").alias("of trials"),
-    )
-
-
-def mode_table(modes: pl.DataFrame) -> pl.DataFrame:
-    """The columns of `frames.MODES` that a reader needs. In: rows with `panel`."""
-    return modes.select(
-        pl.col("panel").alias("workload"),
-        "branch",
-        pl.col("threads").cast(pl.String).fill_null("all"),
-        pl.col("scope").alias("asked"),
-        _change("gap", "between modes"),
-        "values",
-        pl.col("p_bh").round(3).alias("p corrected"),
-    )
-
-
 def ledger_table(ledger: pl.DataFrame) -> pl.DataFrame:
     """The columns of `frames.LEDGER` under names that people read."""
     return ledger.select("what", "reason", "branch", pl.col("left_out").alias("left out"), "of")
@@ -509,8 +482,6 @@ READABLE: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
     "latencies": latency_table,
     "claim-details": claim_detail_table,
     "costs": cost_table,
-    "outliers": outlier_table,
-    "modes": mode_table,
     "placements": placement_table,
     "ledger": ledger_table,
 }

@@ -22,8 +22,6 @@ from sweep_analysis.stats.events import event_rates, headline_rates, line_rates,
 from sweep_analysis.stats.judgement import Judgement, judged_of
 from sweep_analysis.stats.latency import latencies
 from sweep_analysis.stats.ledger import ledger
-from sweep_analysis.stats.modes import modes
-from sweep_analysis.stats.outliers import outliers
 from sweep_analysis.stats.placements import placements
 from sweep_analysis.stats.simulated import line_wait_rates, sensitivity, spent_shares
 from sweep_analysis.stats.speedup import DEFINITIONS, speedups, trial_times, with_time_outs
@@ -152,16 +150,6 @@ class Analysis:
     def costs(self) -> pl.DataFrame:
         """Wall time, CPU time, cycles, CPUs busy and idle of every cell: rows of `frames.COSTS`."""
         return costs(self.times.lazy(), self.cpus)
-
-    @_frame("outliers")
-    def outliers(self) -> pl.DataFrame:
-        """Trials far from their cell, which are labelled and stay: rows of `frames.OUTLIERS`."""
-        return outliers(self.times.lazy()).collect()
-
-    @_frame("modes")
-    def modes(self) -> pl.DataFrame:
-        """Which cells have several typical times: rows of `frames.MODES`."""
-        return modes(self.times.lazy(), self.sweep.iterations)
 
     @_frame("placements")
     def placements(self) -> pl.DataFrame:

@@ -13,10 +13,13 @@ import polars as pl
 from scipy import stats
 
 from sweep_analysis.read.schema import CELL_SET, PARALLEL
-from sweep_analysis.stats.deviations import beside_cell
 from sweep_analysis.stats.location import FEWEST_UNITS
-from sweep_analysis.stats.outliers import FAR, NORMAL_MAD
+from sweep_analysis.stats.units import beside_cell
 
+FAR = 3.5
+"""Modified z-score from which on a value is far from the others [Iglewicz and Hoaglin 1993]."""
+NORMAL_MAD = 0.6745
+"""Median absolute deviation of a standard normal distribution: the scale of the modified z-score."""
 BURST_ALPHA = 0.02
 """P-value below which a block met a burst: two far trials of eleven, and none in six other blocks."""
 MOST_FAR = 0.2

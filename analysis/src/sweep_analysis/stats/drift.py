@@ -13,7 +13,7 @@ from scipy import special, stats
 
 from sweep_analysis.read.frames import RESIDUALS
 from sweep_analysis.read.schema import CELL_SET
-from sweep_analysis.stats.deviations import beside_cell
+from sweep_analysis.stats.units import beside_cell
 
 FEWEST_BLOCKS = 10
 """With fewer blocks a trend is not looked for."""

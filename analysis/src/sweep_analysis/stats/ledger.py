@@ -12,7 +12,6 @@ from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import CELL, CELL_SET, PARALLEL, TWIN_SUFFIX
 from sweep_analysis.stats.bursts import bursts
 from sweep_analysis.stats.compare import JUDGED, QUANTITIES
-from sweep_analysis.stats.outliers import outliers
 from sweep_analysis.stats.speedup import with_time_outs
 
 
@@ -20,7 +19,7 @@ def ledger(sweep: Sweep, times: pl.LazyFrame, baseline: str | None) -> pl.DataFr
     """Count everything that the figures leave out, by reason.
 
     In:  the sweep, and its rows of `frames.TIMES`.
-    Out: rows of `frames.LEDGER`. Labelled outliers have a row, too: it says that none was left out.
+    Out: rows of `frames.LEDGER`.
     """
     torn = [_row("records", note, None, 1, None) for note in sweep.notes if "torn" in note]
     rows = torn + _trials(sweep)
@@ -47,10 +46,6 @@ def ledger(sweep: Sweep, times: pl.LazyFrame, baseline: str | None) -> pl.DataFr
                 timed + warmups * frame.height,
             )
         )
-    labelled = outliers(times).collect().height
-    rows.append(
-        _row("trials", f"outliers ({labelled} labelled), which are kept", None, 0, frame.height)
-    )
     return pl.DataFrame(rows, schema=LEDGER)
 
 

@@ -46,6 +46,11 @@ def trimmed_mean(column: str) -> pl.Expr:
     return pl.col(column).sort().slice(cut, pl.len().cast(pl.Int64) - 2 * cut).mean()
 
 
+def beside_cell(column: str) -> pl.Expr:
+    """Log of a quantity less the median of its cell, the row's own value included."""
+    return pl.col(column).log() - pl.col(column).log().median().over(CELL)
+
+
 def has_ratio(column: str) -> pl.Expr:
     """Whether a trial has `column`, and no trial of its cell has a zero there.
 
