@@ -17,9 +17,7 @@ import made_up
 from sweep_analysis.__main__ import main
 from sweep_analysis.read import load
 from sweep_analysis.read.errors import InputError
-from sweep_analysis.read.load import read_sweep
-from sweep_analysis.say.cautions import cautions
-from sweep_analysis.stats.analysis import FRAMES, analyse
+from sweep_analysis.stats.analysis import FRAMES
 
 Captured = pytest.CaptureFixture[str]
 
@@ -57,57 +55,38 @@ def full_sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_compare_prints_verdicts_and_as_json_the_cautions(
+def test_the_table_of_comparisons_has_verdicts_and_takes_another_baseline(
     ordinary_sweep: Path, capsys: Captured
 ) -> None:
-    assert main(["compare", str(ordinary_sweep), "--level", "workload", "--format", "md"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    (faster,) = [line for line in lines if line.endswith("| faster |")]
-    assert "| split-counters-cache-padded |" in faster
-    assert main(["compare", str(ordinary_sweep), "--level", "pooled", "--format", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert {row["level"] for row in found["comparisons"]} == {"workload", "threads", "overall"}
-    assert {row["panel"] for row in found["comparisons"] if row["level"] == "overall"} == {None}
-    assert found["cautions"] == cautions(analyse(read_sweep(ordinary_sweep)))
-
-
-def test_compare_takes_another_baseline_and_another_quantity(
-    ordinary_sweep: Path, capsys: Captured
-) -> None:
-    overall = ("compare", str(ordinary_sweep), "--level", "overall")
-    rows = printed(capsys, *overall, "--baseline", "packed")
-    verdicts = dict(rows.select("branch", "verdict").rows())
-    assert "packed" not in verdicts
-    assert verdicts["master"] != "not judged"
-    of_time, of_cpu = (
-        printed(capsys, *overall, "--quantity", quantity).filter(branch="packed")
-        for quantity in ("time", "cpu")
-    )
-    assert of_cpu["time_ratio"].item() == pytest.approx(of_time["cpu_ratio"].item(), rel=1e-9)
+    table = ("table", str(ordinary_sweep), "comparisons", "--where", "level=workload")
+    rows = printed(capsys, *table)
+    assert set(rows["quantity"]) == {"time", "cpu"}
+    assert set(rows["baseline"]) == {"master"}
+    (faster,) = rows.filter(verdict="faster", quantity="time").rows(named=True)
+    assert (faster["branch"], faster["workload"]) == ("split-counters-cache-padded", "tsp")
+    assert main([*table, "--format", "md"]) == 0
+    assert "| faster | −" in capsys.readouterr().out
+    other = printed(capsys, *table, "--baseline", "packed")
+    assert "packed" not in other["branch"]
+    assert "not judged" not in other.filter(branch="master")["verdict"]
 
 
 def test_what_cannot_be_compared_is_refused_with_what_can(
     tmp_path: Path, ordinary_sweep: Path, capsys: Captured
 ) -> None:
-    told = refused(capsys, "compare", str(ordinary_sweep), "--baseline", "main")
-    assert "baseline `main` has no trial; choose one with `--baseline`: master, packed," in told
-    told = refused(capsys, "compare", str(ordinary_sweep), "--quantity", "cycles")
-    assert "no trial has the quantity `cycles`; sweep again with a runner that measures" in told
-    alone = sweep(tmp_path / "alone", branches=["master"], twin=False)
-    told = refused(capsys, "compare", str(alone))
-    assert "`master` is the only branch with good trials, so there is nothing to compare" in told
+    def told(folder: Path, *words: str) -> str:
+        return refused(capsys, "table", str(folder), "comparisons", *words)
+
+    assert "beside one of `main`; choose another `--baseline`: master, packed," in told(
+        ordinary_sweep, "--baseline", "main"
+    )
+    assert "`--baseline`: master\n" in told(sweep(tmp_path / "a", branches=["master"], twin=False))
     crashed = sweep(
-        tmp_path / "crashed",
+        tmp_path / "b",
         fails=lambda branch, *_: "crash" if branch == "master" else None,
         sequential=False,
     )
-    told = refused(capsys, "compare", str(crashed))
-    assert "baseline `master` has no trial; choose one with `--baseline`: packed" in told
-    unnamed = sweep(tmp_path / "unnamed", twin=False)
-    manifest = json.loads((unnamed / "manifest.json").read_text())
-    (unnamed / "manifest.json").write_text(json.dumps(manifest | {"branches": []}))
-    told = refused(capsys, "compare", str(unnamed))
-    assert "no branch is the baseline; choose one with `--baseline`: master, packed" in told
+    assert "beside one of `master`; choose another `--baseline`: packed" in told(crashed)
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "md"])
@@ -120,18 +99,16 @@ def test_export_writes_the_tables_alone(full_sweep: Path, tmp_path: Path, form: 
     assert told["host"]["cpu"] == "Made-up CPU"
 
 
-@pytest.mark.parametrize(
-    "command", ["compare", *(f"table {name}" for name in ("claims", "costs", "ledger", "events"))]
-)
+@pytest.mark.parametrize("name", ["claims", "comparisons", "costs", "ledger", "events"])
 def test_every_table_is_printed_in_every_format_and_says_where_it_is_from(
-    full_sweep: Path, capsys: Captured, command: str
+    full_sweep: Path, capsys: Captured, name: str
 ) -> None:
-    by_form, words = {}, command.split()
+    by_form = {}
     for form in ("csv", "md", "json"):
-        assert main([words[0], str(full_sweep), *words[1:], "--format", form]) == 0
+        assert main(["table", str(full_sweep), name, "--format", form]) == 0
         by_form[form] = capsys.readouterr()
     found = json.loads(by_form["json"].out)
-    rows = found[words[-1].replace("compare", "comparisons")]
+    rows = found[name]
     assert found["provenance"]["rows"] == len(rows)
     assert found["provenance"]["host"]["cpu"] == "Made-up CPU"
     assert pl.read_csv(io.StringIO(by_form["csv"].out)).height == len(rows)

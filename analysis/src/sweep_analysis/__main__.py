@@ -20,21 +20,11 @@ from sweep_analysis.read.labels import with_panel
 from sweep_analysis.read.load import Sweep, find_sweep, read_sweep
 from sweep_analysis.read.study import FILES, read_study
 from sweep_analysis.say import output, tables
-from sweep_analysis.say.cautions import cautions
 from sweep_analysis.say.columns import Look
 from sweep_analysis.say.sweep_table import SweepTable
 from sweep_analysis.say.validation import difference_sentence, validation_sentences
 from sweep_analysis.stats.analysis import FRAMES, Analysis, analyse
-from sweep_analysis.stats.compare import (
-    JUDGED,
-    QUANTITIES,
-    SHARES,
-    in_quantity,
-    judge,
-)
 from sweep_analysis.stats.differences import differences
-from sweep_analysis.stats.judgement import judged_of
-from sweep_analysis.stats.speedup import trial_times
 from sweep_analysis.stats.validation import Validation, validation
 
 CHECK_FAILED = 1
@@ -42,8 +32,6 @@ BAD_INPUT = 2
 HOST_NOT_FIT = 4
 INTERRUPTED = 130
 
-LEVELS = {**{level: [level] for level in SHARES}, "pooled": ["workload", "threads", "overall"]}
-"""The values of `--level`, and the levels of `frames.COMPARISONS` that each shows."""
 
 SHOWN_AS = ("table", "markdown", "json", "csv")
 """The values of `show --format`, as `cargo runner show` takes it."""
@@ -93,8 +81,7 @@ examples (`cargo runner analysis` instead of `python -m sweep_analysis` sets up 
   python -m sweep_analysis report results/sweeps/2026-01-31-host-abc1234 --output results/reports/mine
   python -m sweep_analysis show latest
   python -m sweep_analysis table latest speedups --where definition=own --format md
-  python -m sweep_analysis compare latest --baseline master --level pooled --format md
-  python -m sweep_analysis compare latest --quantity cpu --format json
+  python -m sweep_analysis table latest comparisons --where level=workload --where quantity=cpu --format md
   python -m sweep_analysis table latest claims --format md        # what branches.toml expected, held or falsified
   python -m sweep_analysis table latest costs                     # wall time, CPU time, cycles, idle CPUs
   python -m sweep_analysis table latest costs --where workload=ticks
@@ -154,18 +141,6 @@ def _parser() -> argparse.ArgumentParser:
         help="folder to write; created if missing",
     )
 
-    compared = _prints(
-        commands, "compare", "print every branch's verdict against the baseline", _compare
-    )
-    compared.add_argument("--baseline", metavar="BRANCH", help="default: the sweep's own baseline")
-    compared.add_argument(
-        "--level",
-        choices=LEVELS,
-        default="cell",
-        help="`pooled`: all but cells (default: %(default)s)",
-    )
-    _takes_quantity(compared)
-
     shown = _command(
         commands,
         "show",
@@ -193,6 +168,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="COLUMN=VALUE",
         help="only rows with this value, such as `level=workload`; may be repeated",
     )
+    table.add_argument("--baseline", metavar="BRANCH", help="default: the sweep's own baseline")
 
     validated = _prints(
         commands,
@@ -282,35 +258,11 @@ def _condition(text: str) -> tuple[str, str]:
     return column, value
 
 
-def _takes_quantity(command: argparse.ArgumentParser) -> None:
-    text = "wall time, CPU time, or cycles at the measured clock, per unit of work; or waits (default: %(default)s)"
-    command.add_argument("--quantity", choices=QUANTITIES, default="time", help=text)
-
-
 def _read(asked: argparse.Namespace, *, leaves_out: bool = False) -> Sweep:
     folder = find_sweep(asked.sweep)
     if not (folder / "manifest.json").exists() and any(folder.glob(FILES)):
         return read_study(folder)
     return read_sweep(folder, leaves_out=leaves_out)
-
-
-def _quantity_times(sweep: Sweep, quantity: str) -> pl.LazyFrame:
-    """Times of the trials that have the quantity.
-
-    Raises:
-        InputError: none has.
-    """
-    times = trial_times(sweep).collect()
-    if times.height and in_quantity(times.lazy(), quantity).select(pl.len()).collect().item() == 0:
-        remedy = (
-            "sweep again with a runner that measures the clock"
-            if quantity == "cycles"
-            else "choose another"
-        )
-        raise InputError(
-            sweep.path, f"no trial has the quantity `{quantity}`", f"{remedy}, or `--quantity time`"
-        )
-    return times.lazy()
 
 
 def _report(asked: argparse.Namespace) -> None:
@@ -321,35 +273,6 @@ def _report(asked: argparse.Namespace) -> None:
     for note in sweep.notes:
         print(f"note: {note}", file=sys.stderr)
     print(page)
-
-
-def _compare(asked: argparse.Namespace) -> None:
-    sweep = _read(asked)
-    baseline = asked.baseline or sweep.baseline
-    times = _quantity_times(sweep, asked.quantity)
-    present = set(times.select("branch").collect()["branch"])
-    if baseline is None or baseline not in present:
-        known = [branch for branch in sweep.branches if branch in present]
-        raise InputError(
-            asked.sweep,
-            f"baseline `{baseline}` has no trial" if baseline else "no branch is the baseline",
-            f"choose one with `--baseline`: {', '.join(known)}"
-            if known
-            else "run the sweep again: every trial failed",
-        )
-    if not present - {baseline}:
-        raise InputError(
-            asked.sweep,
-            f"`{baseline}` is the only branch with good trials, so there is nothing to compare",
-            "sweep with `--branches all`, or see `speedup`",
-        )
-    if asked.quantity in JUDGED:
-        frame = judged_of(sweep, times.collect(), baseline).of(asked.quantity)
-    else:
-        frame = judge(times, baseline, [asked.quantity], simulated=sweep.machine is not None)
-    frame = frame.filter(pl.col("level").is_in(LEVELS[asked.level]))
-    more = {"cautions": cautions(analyse(sweep, baseline))} if asked.format == "json" else {}
-    output.show(sweep, "comparisons", with_panel(frame) if more else frame, asked.format, more=more)
 
 
 def _show(asked: argparse.Namespace) -> None:
@@ -377,8 +300,13 @@ def _show(asked: argparse.Namespace) -> None:
 
 def _table(asked: argparse.Namespace) -> None:
     sweep = _read(asked)
-    analysis = analyse(sweep)
+    analysis = analyse(sweep, asked.baseline)
     frame = analysis.frame(asked.name)
+    if frame.is_empty() and asked.name == "comparisons":
+        known = ", ".join(name for name in sweep.branches if name in analysis.times["branch"])
+        what = f"no branch has a good trial beside one of `{analysis.baseline or 'a baseline'}`"
+        remedy = f"choose another `--baseline`: {known}" if known else "run the sweep again"
+        raise InputError(sweep.path, what, remedy)
     if frame.is_empty() and asked.name in REMEDIES:
         file, what, remedy = REMEDIES[asked.name]
         raise InputError(sweep.path / file, what, remedy)

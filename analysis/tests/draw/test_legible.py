@@ -17,6 +17,8 @@ from sweep_analysis.stats.analysis import Analysis, analyse
 from sweep_analysis.stats.simulated import SPENT_ON
 
 LONG = "split-counters-no-jec-sleepers-only-cache-padded"
+GAP = 40
+"""Most pixels from a map's last row to the title of its axis."""
 KEY_HEIGHT = 120
 """The key of a figure of many panels stands within so many pixels of its top."""
 SLACK = 0.15
@@ -57,9 +59,7 @@ def simulated() -> Analysis:
 
 
 @pytest.fixture(scope="module", params=[measured, simulated], ids=["measured", "simulated"])
-def pictures(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, str]:
+def pictures(request: pytest.FixtureRequest) -> dict[str, str]:
     """All pictures of a report by name: those of files, and those of the page."""
     listed = figures(request.param())
     drawn = [figure for figure in listed if figure.missing is None]
@@ -121,6 +121,47 @@ def test_a_key_stands_above_the_panels_that_it_is_of(pictures: dict[str, str], n
     words = "master" if name.startswith("speedup") else SPENT_ON["waking"]
     tops = [text.top for text in letters.texts(pictures[name]) if text.words == words]
     assert min(tops) < KEY_HEIGHT
+
+
+def test_no_label_stands_on_another(pictures: dict[str, str]) -> None:
+    drawn = {name: letters.overlaps(it) for name, it in pictures.items() if " file " in name}
+    assert {name: told for name, told in drawn.items() if told} == {}
+
+
+def test_overlapping_labels_would_be_found() -> None:
+    first = '<g transform="translate(10,9)"><text>threads of the pool</text></g>'
+    pair = f'<svg xmlns="http://www.w3.org/2000/svg">{first}{{}}</svg>'
+    near = '<text transform="translate(40,9)">threads of the pool</text>'
+    far = '<text transform="translate(140,9)">threads of the pool</text>'
+    assert letters.overlaps(pair.format(near)) == [("threads of the pool", "threads of the pool")]
+    assert letters.overlaps(pair.format(far)) == []
+
+
+def test_an_axis_stands_under_its_own_map() -> None:
+    """Three maps to a row and five branches.
+
+    The last row is short, and shared axes would hang under nothing.
+    """
+    names = ["master", "packed", "split-counters", "one-more", "yet-another", LONG]
+    truth = made_up.Truth(
+        branches=names,
+        workloads={"tsp": 0.1},
+        threads=[1, 2, 4, 8, 16, 32, 64],
+        trials=4,
+        twin=False,
+    )
+    analysis = analyse(made_up.swept(truth))
+    (found,) = [figure for figure in figures(analysis) if figure.name == "map"]
+    told = letters.texts(svg.draw(found.whole()["map"]))
+    rows = [text for text in told if text.words in {"±0.0", "tsp"} or text.words[0] in "+−±"]
+    for title in [text for text in told if text.words == "threads"]:
+        above = [
+            row
+            for row in rows
+            if row.left < title.right and title.left < row.right and row.bottom < title.top
+        ]
+        assert above
+        assert title.top - max(row.bottom for row in above) < GAP
 
 
 def shapes(panel: object) -> list[str]:

@@ -22,7 +22,7 @@ def stated(kind: str, sweeps: list[Analysis], *words: str) -> Made:
 
 
 @pytest.fixture(scope="module")
-def two(tmp_path_factory: pytest.TempPathFactory) -> list[Analysis]:
+def two() -> list[Analysis]:
     """Two sweeps of other programs: one with a gain and a loss, one where nothing changes."""
     truths = [
         {
@@ -32,7 +32,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> list[Analysis]:
         {"workloads": {"program": 0.1}, "seed": 1},
     ]
     made = []
-    for number, truth in enumerate(truths):
+    for truth in truths:
         whole = made_up.Truth(branches=["master", "champion"], threads=[1, 2], cpus=2, **truth)  # type: ignore[arg-type]
         made.append(analyse(made_up.swept(whole)))
     return made

@@ -74,7 +74,6 @@ def test_the_page_is_whole_by_itself_small_and_leads_to_all_digits_of_its_figure
     tables = {
         "speedups",
         "comparisons",
-        "comparisons-cpu",
         "residuals",
         "costs",
         "ledger",

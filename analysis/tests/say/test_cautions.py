@@ -11,7 +11,7 @@ import pytest
 
 import made_up
 from sweep_analysis.read.load import read_sweep
-from sweep_analysis.report.write import write_report
+from sweep_analysis.report.page import render_page
 from sweep_analysis.say.cautions import cautions, voids
 from sweep_analysis.stats.analysis import analyse
 
@@ -113,9 +113,7 @@ def test_a_quiet_host_voids_nothing(tmp_path: Path) -> None:
 
 
 def test_what_voids_a_sweep_stands_beside_its_answer(tmp_path: Path) -> None:
-    page = write_report(
-        read_sweep(small_sweep(tmp_path / "sweep", share_of_cpu(32))), tmp_path / "report"
-    ).read_text()
+    page = render_page(analyse(read_sweep(small_sweep(tmp_path / "sweep", share_of_cpu(32)))), [])
     box = page.split('id="summary"')[1].split("</section>")[0]
     assert box.index("got only 32 % of a CPU") < box.index('class="answer"')
 

@@ -22,7 +22,7 @@ def fails(branch: str, _: str, threads: int, replicate: int) -> str | None:
 
 
 @pytest.fixture(scope="module")
-def compared(tmp_path_factory: pytest.TempPathFactory) -> SweepTable:
+def compared() -> SweepTable:
     """Two branches, of which one has the longest name and a failed trial."""
     truth = made_up.Truth(
         branches=["master", LONGEST],

@@ -6,7 +6,6 @@ Times of instrumented builds never enter the timed results.
 from __future__ import annotations
 
 import html
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -15,16 +14,14 @@ import polars as pl
 import pytest
 
 import made_up
-from sweep_analysis.__main__ import main
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.frames import EVENT_RATES, LINE_RATES
 from sweep_analysis.read.load import Sweep, read_sweep
 from sweep_analysis.report.figures import figures
 from sweep_analysis.report.page import render_page
-from sweep_analysis.report.write import write_report
 from sweep_analysis.say.cautions import cautions
 from sweep_analysis.say.facts import facts
-from sweep_analysis.stats.analysis import analyse
+from sweep_analysis.stats.analysis import Analysis, analyse
 from sweep_analysis.stats.events import (
     event_rates,
     headline_rates,
@@ -66,7 +63,7 @@ def truth(**more: Any) -> made_up.Truth:  # noqa: ANN401 - any field of `Truth`
 
 
 @pytest.fixture(scope="module")
-def sweep(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
+def sweep() -> Sweep:
     return made_up.swept(truth())
 
 
@@ -201,31 +198,18 @@ def test_a_failed_counted_trial_is_said_and_left_out() -> None:
     assert found["per_unit"] == pytest.approx((rate(6, 1, 1) + rate(6, 1, 3)) / 2)
 
 
-def test_the_page_shows_counts_or_how_to_get_them(tmp_path: Path, sweep: Sweep) -> None:
-    counted = html.unescape(write_report(sweep, tmp_path / "report").read_text())
+def test_the_page_shows_counts_or_how_to_get_them(sweep: Sweep) -> None:
+    def page(analysis: Analysis) -> str:
+        events = [figure for figure in figures(analysis) if figure.name == "events"]
+        return html.unescape(render_page(analysis, events))
+
+    counted = page(analyse(sweep))
     assert "counter words that share a cache line stand together" in counted
     assert "inactive + sleeping" in counted
     assert facts(analyse(sweep))["Trials"].endswith("; 18 counted, not timed")
-    assert (tmp_path / "report/figures/events.svg").exists()
-    assert pl.read_csv(tmp_path / "report/tables/lines.csv").height == 2 * 4
-    folder = made_up.write_sweep(tmp_path / "timed", truth(counts={}))
-    analysis = analyse(read_sweep(folder))
-    timed = html.unescape(render_page(analysis, figures(analysis)))
-    assert "Counter words that share a cache line" not in timed
+    timed = page(analyse(made_up.swept(truth(counts={}))))
+    assert "inactive + sleeping" not in timed
     assert "cargo runner sweep --instrument" in timed
-
-
-def test_the_command_prints_events_and_lines(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folder = made_up.write_sweep(tmp_path / "sweep", truth())
-    assert main(["table", str(folder), "events"]) == 0
-    assert set(pl.read_csv(io.StringIO(capsys.readouterr().out))["event"]) == {*PACKED, *SPLIT}
-    assert main(["table", str(folder), "lines", "--format", "md"]) == 0
-    assert "| inactive + sleeping |" in capsys.readouterr().out
-    timed = made_up.write_sweep(tmp_path / "timed", truth(counts={}))
-    assert main(["table", str(timed), "events"]) == 2
-    assert "no trial was counted; sweep again with `--instrument`" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

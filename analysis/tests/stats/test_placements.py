@@ -42,23 +42,15 @@ def test_only_the_workload_that_pinning_moves_is_found_and_by_how_much() -> None
 
 
 def test_a_wait_that_is_the_same_has_the_ratio_one_and_no_verdict() -> None:
-    waits = analysis().placements.filter(quantity=WAIT, level="workload")
+    waits = analysis().placements.filter(quantity=WAIT)
     assert waits["ratio"].to_list() == pytest.approx([1.0] * waits.height)
     assert not waits["moved"].any()
-
-
-def test_each_branch_has_a_row_and_the_twin_too() -> None:
-    rows = analysis().placements.filter(level="branch", quantity=WALL, workload="tsp")
-    assert rows["branch"].to_list() == ["master", "master-again", "packed"]
-    assert rows["threads"].is_null().all()
-    assert (rows["cells"] == 2).all()
-    assert (rows["units"] == 6).all()
 
 
 def test_what_builds_owe_to_luck_is_no_unit_more() -> None:
     rows = analysis(trials=8, layouts=4).placements
     assert set(rows["units"]) == {4}
-    assert set(rows.filter(level="cell")["pairs"]) == {8}
+    assert set(rows["pairs"]) == {3 * 8}
 
 
 def test_three_layouts_have_no_interval_and_move_nothing() -> None:

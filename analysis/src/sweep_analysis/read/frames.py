@@ -328,27 +328,23 @@ COSTS = _of(
 """One row per cell, the sequential program's included: see `costs.costs`."""
 
 PLACEMENTS = pl.Schema(
-    pl.Schema(
-        {"quantity": pl.String, "level": pl.String}
-    )  # one of `placements.QUANTITIES`; a key of `placements.LEVELS`
-    | _same(
-        [*(name for name in PANEL if name != "placement"), "threads", "branch"]
-    )  # null where all are pooled
+    {"quantity": pl.String}  # one of `placements.QUANTITIES`
+    | _same([*(name for name in PANEL if name != "placement"), "threads"])
     | pl.Schema(
         {
-            "cells": pl.Int64,  # cells that the row pools
+            "cells": pl.Int64,  # cells that the row pools, one a branch
             "pairs": pl.Int64,  # pairs of a free and a pinned trial
             "units": pl.Int64,  # independent values: layouts, or replicates of a single build
             "ratio": pl.Float64,  # pinned over free; below 1 is less when workers are pinned
             "ratio_low": pl.Float64,  # 95 % interval; null with fewer than `location.FEWEST_UNITS` units
             "ratio_high": pl.Float64,
             "p_value": pl.Float64,  # t-test of the mean of log-ratios; null where there is no interval
-            "p_holm": pl.Float64,  # the same, Holm over all rows of the level
+            "p_holm": pl.Float64,  # the same, Holm over all rows
             "moved": pl.Boolean,  # whether that is below 0.05
         }
     )
 )
-"""One row per quantity, workload and what `placements.LEVELS` tells apart: see `placements.placements`."""
+"""One row per quantity, workload and thread count, all branches together: see `placements.placements`."""
 
 VALIDATION = _of(
     POOL_CELL,

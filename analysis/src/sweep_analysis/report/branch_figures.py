@@ -34,7 +34,7 @@ _NO_COMPARISON = (
 _NOT_SIMULATED = "Only a simulated machine tells: `cargo runner sweep --machine NAME`."
 
 
-@figure("gains", "comparisons", "comparisons-cpu")
+@figure("gains", "comparisons")
 def gains(analysis: Analysis, style: ChartStyle) -> Figure:
     """Which branch gains on which workload, wall time beside CPU time."""
     wall, cpu = analysis.comparisons, analysis.cpu_comparisons
@@ -62,7 +62,7 @@ def gains(analysis: Analysis, style: ChartStyle) -> Figure:
     )
 
 
-@figure("cost", "comparisons", "comparisons-cpu", "costs")
+@figure("cost", "comparisons", "costs")
 def cost(analysis: Analysis, style: ChartStyle) -> Figure:
     """Wall time and CPU time with intervals, and in numbers how many CPUs stand idle."""
     wall, cpu = analysis.comparisons, analysis.cpu_comparisons
@@ -129,7 +129,7 @@ def speedup(analysis: Analysis, style: ChartStyle) -> Figure:
     )
 
 
-@figure("map", "comparisons", "comparisons-cpu")
+@figure("map", "comparisons")
 def cells(analysis: Analysis, style: ChartStyle) -> Figure:
     """Every cell of every branch as a map."""
     both = {"wall time": analysis.comparisons, "CPU time": analysis.cpu_comparisons}
@@ -234,11 +234,7 @@ def placement(analysis: Analysis, _style: ChartStyle) -> Figure:
         missing=None
         if placed.height
         else "Workers were either all free or all pinned: `--placement both` has this.",
-        numbers={
-            "all branches together": tables.for_people(
-                analysis, "placements", placed.filter(level="workload")
-            )
-        }
+        numbers={"all branches together": tables.for_people(analysis, "placements", placed)}
         if placed.height
         else {},
     )

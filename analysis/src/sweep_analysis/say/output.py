@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 
 import msgspec
 import polars as pl
@@ -21,27 +20,21 @@ def show(
     frame: pl.DataFrame,
     form: str,
     *,
-    more: Mapping[str, object] | None = None,
-    read: pl.DataFrame | None = None,
+    read: pl.DataFrame,
 ) -> None:
     """Print `frame` in one of `FORMATS`.
 
-    JSON has it under `name`, with `more` and the provenance beside it.
-
-    Markdown, which people read, has `read` in its place if there is such.
+    JSON has it under `name`, with the provenance beside it. Markdown, which people read, has `read` in
+    its place.
     """
     found = provenance(sweep)
     for note in sweep.notes:
         print(f"note: {note}", file=sys.stderr)
     if form == "json":
-        whole = {
-            name: frame.to_dicts(),
-            **(more or {}),
-            "provenance": found | {"rows": frame.height},
-        }
+        whole = {name: frame.to_dicts(), "provenance": found | {"rows": frame.height}}
         print(msgspec.json.encode(whole).decode())
     elif form == "md":
-        print(tables.markdown(frame if read is None else read), end="")
+        print(tables.markdown(read), end="")
         print(f"\n{sentence(found, frame.height)}")
     else:
         print(frame.write_csv(), end="")

@@ -112,14 +112,13 @@ def verdict_table(comparisons: pl.DataFrame, units: str = "layouts") -> pl.DataF
 
     In: rows with `panel`; `units` is what the sweep calls its replicates.
     """
-    change, *interval, band = _changes()
+    several = ["quantity"] if comparisons["quantity"].n_unique() > 1 else []
     return comparisons.with_columns(pl.col("panel").fill_null("all together")).select(
         *_CELL,
+        *several,
         "verdict",
-        change.alias("time"),
-        *interval,
+        *_changes(),
         builds_column(units),
-        band,
         detectable_column(),
         _change("cpu_ratio", "CPU time"),
         "pairs",
@@ -309,8 +308,7 @@ def placement_table(placed: pl.DataFrame) -> pl.DataFrame:
     changes = {"ratio": "pinned", "ratio_low": "from", "ratio_high": "to"}
     return named.select(
         pl.col("panel").alias("workload"),
-        pl.col("threads").cast(pl.String).fill_null("all"),
-        pl.col("branch").fill_null("all"),
+        "threads",
         "quantity",
         *(
             pl.col(name).map_elements(percent, return_dtype=pl.String).alias(head)
@@ -471,7 +469,6 @@ def _change(ratio: str, name: str) -> pl.Expr:
 READABLE: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
     "speedups": speedup_table,
     "comparisons": verdict_table,
-    "comparisons-cpu": verdict_table,
     "lines": line_table,
     "writes-per-push": lambda rows: rows.pivot(
         "branch", index=["panel", "threads"], values="writes_per_push", maintain_order=True

@@ -71,14 +71,16 @@ class Analysis:
         return speedups(self.times.lazy(), self.baseline, ignored)
 
     @_frame("comparisons")
-    def comparisons(self) -> pl.DataFrame:
-        """The judgement by wall time against the baseline, all levels.
+    def compared(self) -> pl.DataFrame:
+        """The judgement against the baseline, all quantities and levels: rows of `frames.COMPARISONS`."""
+        return self.judgement.comparisons.filter(baseline=self.baseline)
 
-        Rows of `frames.COMPARISONS`.
-        """
+    @property
+    def comparisons(self) -> pl.DataFrame:
+        """The same by wall time."""
         return self.judgement.of("time")
 
-    @_frame("comparisons-cpu")
+    @property
     def cpu_comparisons(self) -> pl.DataFrame:
         """The same by CPU time; empty if none was recorded."""
         return self.judgement.of("cpu")

@@ -28,31 +28,23 @@ depend on where its workers run. Its wait does, from the request to the pool to 
 PLACE = [name for name in PANEL if name != "placement"]
 """Columns that each row holds constant."""
 
-LEVELS = {"cell": ["threads", "branch"], "branch": ["branch"], "workload": ["threads"]}
-"""Columns that distinguish rows of a panel, by level.
-
-A branch at one thread count, a branch at all of them, or all branches at one thread count.
-"""
-
 
 def placements(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
-    """Compare pinned with free trials, at each of `LEVELS` and in each of `QUANTITIES`.
+    """Compare pinned with free trials of all branches together, in each of `QUANTITIES`.
 
-    In:  rows of `frames.TIMES`. Out: rows of `frames.PLACEMENTS`; none if the sweep has not both
-    placements. Rows that pool cells take the
-         geometric mean of their ratios.
+    In:  rows of `frames.TIMES`. Out: rows of `frames.PLACEMENTS`, by workload and thread count; none if
+         the sweep has not both placements. The ratio is the geometric mean of those of the branches.
     """
     pool = times.filter(pl.col("program") == PARALLEL)
     pairs = _pairs(sweep, pool) if pool["placement"].n_unique() > 1 else pl.DataFrame()
     if pairs.is_empty():
         return pl.DataFrame(schema=PLACEMENTS)
-    frame = pl.concat([_level(pairs, level) for level in LEVELS])
-    return frame.select(pl.col(name).cast(kind) for name, kind in PLACEMENTS.items())
+    return _rows(pairs).select(pl.col(name).cast(kind) for name, kind in PLACEMENTS.items())
 
 
 def moved(placed: pl.DataFrame) -> pl.DataFrame:
-    """The rows of `frames.PLACEMENTS` by workload and thread count where pinning changed it beyond noise."""
-    return placed.filter((pl.col("level") == "workload") & pl.col("moved"))
+    """The rows of `frames.PLACEMENTS` where pinning changed something beyond noise."""
+    return placed.filter("moved")
 
 
 def _pairs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
@@ -88,10 +80,10 @@ def _pairs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _level(pairs: pl.DataFrame, level: str) -> pl.DataFrame:
-    """The rows of one of `LEVELS`, corrected over this level; columns of `frames.PLACEMENTS`."""
-    row = ["quantity", *PLACE, *LEVELS[level]]
-    cell = [*row, *(name for name in ("threads", "branch") if name not in row)]
+def _rows(pairs: pl.DataFrame) -> pl.DataFrame:
+    """The rows, corrected over all of them; columns of `frames.PLACEMENTS`."""
+    row = ["quantity", *PLACE, "threads"]
+    cell = [*row, "branch"]
     cells = pairs.group_by([*cell, "unit"]).agg(trimmed_mean(LOG), pl.len().alias("pairs"))
     cells = cells.with_columns(beside=pl.col(LOG) - pl.col(LOG).median().over(cell)).with_columns(
         build=_of_build("beside").over("quantity", "workload", "branch", "unit")
@@ -101,20 +93,15 @@ def _level(pairs: pl.DataFrame, level: str) -> pl.DataFrame:
         dict(zip(row, key, strict=True)) | _told(part, cell)
         for key, part in cells.sort(order).group_by(row, maintain_order=True)
     ]
-    found = pl.DataFrame(rows, infer_schema_length=None).with_columns(
-        *(pl.lit(None).alias(name) for name in ("threads", "branch") if name not in row),
-        level=pl.lit(level),
-    )
+    found = pl.DataFrame(rows, infer_schema_length=None)
     p_values = found["p_value"].to_numpy()
     known = np.isfinite(p_values)
     corrected = np.full(found.height, np.nan)
     corrected[known] = holm(p_values[known])
     measured = ("ratio_low", "ratio_high", "p_value", "p_holm")
-    return (
-        found.with_columns(p_holm=pl.Series(corrected), moved=pl.Series(corrected < ALPHA))
-        .with_columns(pl.col(name).fill_nan(None) for name in measured)
-        .select(PLACEMENTS.names())
-    )
+    return found.with_columns(
+        p_holm=pl.Series(corrected), moved=pl.Series(corrected < ALPHA)
+    ).with_columns(pl.col(name).fill_nan(None) for name in measured)
 
 
 def _of_build(column: str) -> pl.Expr:
