@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::host::doctor::{self, Circumstances, Diagnosis};
 use crate::host::frequency::Setup;
-use crate::host::frequency::backend::Choice;
+use crate::host::frequency::sysfs::Choice;
 use crate::host::{CPUS, Host};
 use crate::options::project::Project;
 use crate::options::{ListFormat, host_folder};

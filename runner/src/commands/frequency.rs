@@ -85,10 +85,8 @@ fn fix(setup: &Setup) -> Result<Exit> {
     let khz = held.khz();
     if let Some(knob) = held.boost_left_on() {
         let path = setup.tree.path(knob);
-        tell!(
-            "note: {} still allows boost, which this backend cannot forbid",
-            path.display()
-        );
+        let path = path.display();
+        tell!("note: {path} still allows boost, which this backend cannot forbid");
     }
     held.leave_fixed();
     tell!(

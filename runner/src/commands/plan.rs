@@ -159,8 +159,8 @@ fn fixed_at(asked: &plan::Asked, arguments: &PlanArgs) -> String {
         // The host's frequency is nothing to a simulated machine, whose file says its own.
         return String::new();
     }
-    match arguments.selection.frequency.setup().prepare() {
-        Ok((recipe, backend)) => format!(" (at {} kHz, by {})", recipe.khz, backend.name()),
+    match arguments.selection.frequency.setup().fixable() {
+        Ok(how) => format!(" (at {how})"),
         Err(_) => " (not possible here, and labelled so)".to_owned(),
     }
 }

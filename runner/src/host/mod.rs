@@ -107,6 +107,15 @@ impl Host {
             .map_err(|_| format!("/{path} says `{}`, which is no number", start_of(&text)))
     }
 
+    /// A switch that a file shows as 0 or 1.
+    pub(crate) fn flag(&self, path: &str) -> Fact<bool> {
+        match &*self.read(path)? {
+            "0" => Ok(false),
+            "1" => Ok(true),
+            _ => Err(format!("/{path} says neither 0 nor 1")),
+        }
+    }
+
     /// The CPUs that a file lists.
     pub(crate) fn cpus_in(&self, path: &str) -> Fact<Vec<usize>> {
         let text = self.read(path)?;
@@ -205,19 +214,16 @@ impl Host {
                 return Ok(allowed);
             }
         }
-        let (file, field) = ("/proc/self/status", "Cpus_allowed_list:");
-        let status = self.read(&file[1..])?;
-        let list = status.lines().find_map(|line| line.strip_prefix(field));
-        let list = list.ok_or_else(|| format!("{file} has no `{field}`"))?;
+        let (file, field) = ("proc/self/status", "Cpus_allowed_list");
+        let list = self.field(file, field)?;
+        let shown = format!("/{file}: `{field}: {}`", start_of(&list));
         let mut allowed =
-            cpu_list(list).ok_or_else(|| format!("{file}: `{field}{}`", start_of(list)))?;
+            cpu_list(&list).ok_or_else(|| format!("{shown}, which is no list of CPUs"))?;
         // The list may name CPUs that are offline, or that this machine does not have.
         let online = self.cpus()?;
         allowed.retain(|cpu| online.contains(cpu));
         if allowed.is_empty() {
-            return Err(format!(
-                "{file}: `{field}{list}` names no CPU that is online"
-            ));
+            return Err(format!("{shown} names no CPU that is online"));
         }
         Ok(allowed)
     }
@@ -399,13 +405,20 @@ impl Host {
         Err(format!("/{folder} does not tell"))
     }
 
-    pub(crate) fn cpu_field(&self, name: &str) -> Fact<String> {
-        let text = self.read("proc/cpuinfo")?;
-        text.lines()
-            .filter_map(|line| line.split_once(':'))
-            .find_map(|(key, value)| (key.trim() == name).then(|| value.trim().to_owned()))
+    /// The value of a field of a file with lines as `name: value`, the first of that name.
+    pub(crate) fn field(&self, path: &str, name: &str) -> Fact<String> {
+        let text = self.read(path)?;
+        let mut fields = text.lines().filter_map(|line| line.split_once(':'));
+        let field = fields.find(|(key, _)| key.trim() == name);
+        let value = field.map(|(_, value)| value.trim().to_owned());
+        value
             .filter(|value| !value.is_empty())
-            .ok_or_else(|| format!("/proc/cpuinfo has no `{name}`"))
+            .ok_or_else(|| format!("/{path} has no `{name}`"))
+    }
+
+    /// A field of the first processor.
+    pub(crate) fn cpu_field(&self, name: &str) -> Fact<String> {
+        self.field("proc/cpuinfo", name)
     }
 }
 
@@ -489,6 +502,7 @@ mod tests {
     use super::*;
     use crate::system::testing::MadeUp;
 
+    /// Four CPUs of two cores.
     fn made_up() -> MadeUp {
         let root = MadeUp::new(&[
             (
@@ -500,7 +514,6 @@ mod tests {
                 "proc/cpuinfo",
                 "model name\t: Made Up 9000\nflags\t\t: fpu hypervisor",
             ),
-            ("proc/17/comm", "tuned"),
             ("proc/self/status", "Cpus_allowed_list:\t0-3"),
             ("sys/devices/system/cpu/online", "0-3"),
         ]);
@@ -513,12 +526,20 @@ mod tests {
     }
 
     #[test]
-    fn siblings_count_as_one_core() {
-        assert_eq!(made_up().host().cores(), Ok(2));
-    }
-
-    #[test]
     fn cores_are_those_of_the_cpus_that_may_be_used_and_are_online() {
+        let of_all = |file: &str, says: fn(usize) -> String| {
+            let root = made_up();
+            for cpu in 0..4 {
+                root.write(&format!("{CPUS}/cpu{cpu}/topology/{file}"), &says(cpu));
+            }
+            root.host().cores()
+        };
+        assert_eq!(made_up().host().cores(), Ok(2));
+        // Numbers of cores repeat from die to die; a kernel may have none, or lists of siblings.
+        assert_eq!(of_all("die_id", |cpu| (cpu % 2).to_string()), Ok(4));
+        assert_eq!(of_all("thread_siblings_list", |cpu| cpu.to_string()), Ok(4));
+        let unknown = of_all("core_id", |_| "-1".to_owned());
+        assert!(unknown.unwrap_err().contains("says `-1`"));
         let root = made_up();
         root.write("proc/self/status", "Cpus_allowed_list:\t2-63");
         assert_eq!(root.host().allowed_cpus(), Ok(vec![2, 3]));
@@ -526,52 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn cores_are_unknown_where_the_kernel_numbers_none_but_lists_of_siblings_count() {
-        let root = made_up();
-        for cpu in 0..4 {
-            root.write(&format!("{CPUS}/cpu{cpu}/topology/core_id"), "-1");
-        }
-        assert!(root.host().cores().unwrap_err().contains("says `-1`"));
-        for cpu in 0..4 {
-            let siblings = format!("{CPUS}/cpu{cpu}/topology/thread_siblings_list");
-            root.write(&siblings, &cpu.to_string());
-        }
-        assert_eq!(root.host().cores(), Ok(4));
-    }
-
-    #[test]
-    fn cpus_that_may_be_used_are_unknown_where_nothing_says_which_are_online() {
-        let root = MadeUp::new(&[("proc/self/status", "Cpus_allowed_list:\t0-127")]);
-        let reason = root.host().allowed_cpus().unwrap_err();
-        assert!(reason.contains("online is not there"), "{reason}");
-    }
-
-    #[test]
-    fn numbers_of_cores_that_repeat_from_die_to_die_are_of_several_cores() {
-        let root = made_up();
-        for cpu in 0..4 {
-            let folder = format!("{CPUS}/cpu{cpu}/topology");
-            root.write(&format!("{folder}/die_id"), &(cpu % 2).to_string());
-        }
-        assert_eq!(root.host().cores(), Ok(4));
-    }
-
-    #[test]
-    fn whether_a_hypervisor_is_beneath_is_unknown_where_the_processor_cannot_be_read() {
-        let root = made_up();
-        fs::remove_file(root.host().path("proc/cpuinfo")).unwrap();
-        fs::create_dir(root.host().path("proc/cpuinfo")).unwrap();
-        let reason = root.host().hypervisor().unwrap_err();
-        assert!(
-            reason.starts_with("/proc/cpuinfo cannot be read"),
-            "{reason}"
-        );
-        let root = MadeUp::new(&[("proc/cpuinfo", "flags\t\t:")]);
-        assert!(root.host().hypervisor().is_err());
-    }
-
-    #[test]
-    fn cpus_that_may_be_used_are_unknown_if_the_status_does_not_list_them() {
+    fn cpus_that_may_be_used_are_unknown_if_nothing_lists_them_or_those_that_are_online() {
         let root = made_up();
         for status in [
             "Name:\tx",
@@ -582,6 +558,9 @@ mod tests {
             assert!(root.host().allowed_cpus().is_err(), "{status}");
             assert!(root.host().cores().is_err(), "{status}");
         }
+        let root = MadeUp::new(&[("proc/self/status", "Cpus_allowed_list:\t0-127")]);
+        let reason = root.host().allowed_cpus().unwrap_err();
+        assert!(reason.contains("online is not there"), "{reason}");
     }
 
     #[test]
@@ -595,77 +574,28 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_shown_is_null_with_the_reason() {
-        let facts = made_up().host().facts();
-        assert_eq!(facts["cpu"]["model_name"], "Made Up 9000");
-        assert_eq!(facts["cpu"]["is_virtual"], true);
-        assert!(facts["frequency"].is_null());
-        assert!(
-            facts["missing"]["frequency"]
-                .as_str()
-                .unwrap()
-                .contains("no frequency control")
-        );
-        assert!(facts["cpu"]["microcode"].is_null());
-        assert_eq!(
-            facts["missing"]["cpu.microcode"],
-            "/proc/cpuinfo has no `microcode`"
-        );
+    fn processors_tell_hosts_apart_by_family_too_and_on_arm_by_numbers() {
+        let id = |processor: &str| MadeUp::new(&[("proc/cpuinfo", processor)]).host().id();
+        let ids = [
+            id("model name\t: AMD EPYC\ncpu family\t: 25"),
+            id("model name\t: AMD EPYC\ncpu family\t: 26"),
+            id("CPU implementer\t: 0x41\nCPU part\t: 0xd0c"),
+            id("CPU implementer\t: 0x41\nCPU part\t: 0xd40"),
+            MadeUp::new(&[]).host().id(),
+        ];
+        assert_eq!(BTreeSet::from(ids.clone()).len(), 5);
+        assert!(ids.iter().all(|id| id.len() == 6));
+        assert_eq!(id("model name\t: AMD EPYC\ncpu family\t: 25"), ids[0]);
     }
 
     #[test]
-    fn a_host_without_files_has_an_identity_and_nothing_else_is_known() {
-        let empty = MadeUp::new(&[]);
-        let host = empty.host();
-        assert_eq!(host.id().len(), 6);
-        assert!(host.cores().is_err());
-        assert!(host.load().is_err() && host.steal_ns().is_err());
-    }
-
-    #[test]
-    fn another_generation_of_processors_is_another_host_though_it_bears_the_same_name() {
-        let of_family = |family: &str| {
-            let root = made_up();
-            root.write(
-                "proc/cpuinfo",
-                &format!("model name\t: AMD EPYC\ncpu family\t: {family}"),
-            );
-            root.host().id()
-        };
-        assert_ne!(of_family("25"), of_family("26"));
-        assert_eq!(of_family("25"), of_family("25"));
-    }
-
-    #[test]
-    fn processors_that_are_named_by_numbers_tell_hosts_apart_too() {
-        let of_part = |part: &str| {
-            let root = made_up();
-            let text = format!("CPU implementer\t: 0x41\nCPU part\t: {part}");
-            root.write("proc/cpuinfo", &text);
-            root.host().id()
-        };
-        assert_ne!(of_part("0xd0c"), of_part("0xd40"));
-    }
-
-    #[test]
-    fn cpu_lists_have_ranges_and_single_numbers() {
+    fn cpu_lists_have_ranges_and_single_numbers_and_nothing_else() {
         assert_eq!(cpu_list("0-2,5"), Some(vec![0, 1, 2, 5]));
         assert_eq!(cpu_list(""), Some(vec![]));
         assert_eq!(show_cpus(&[0, 1, 2, 5, 7, 8]), "0-2,5,7-8");
         assert_eq!(show_cpus(&[]), "");
-    }
-
-    #[test]
-    fn lists_that_no_kernel_prints_are_none() {
-        for text in [
-            "0-18446744073709551615",
-            "3-1",
-            "-1",
-            "0,,2",
-            "0-",
-            "all",
-            "0;1",
-        ] {
+        let endless = "0-18446744073709551615";
+        for text in [endless, "3-1", "-1", "0,,2", "0-", "all", "0;1"] {
             assert_eq!(cpu_list(text), None, "{text}");
         }
     }

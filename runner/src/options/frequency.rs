@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::host::frequency::Setup;
-use crate::host::frequency::backend::Choice;
+use crate::host::frequency::sysfs::Choice;
 use crate::plan::FREQUENCY_HEADING as HEADING;
 
 /// Where and how the frequency is set.

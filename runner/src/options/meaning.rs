@@ -319,9 +319,9 @@ fn modes(selection: &Selection, meant: &Definition) -> Result<Vec<Mode>> {
         return Ok(choice.modes(|| is_typed));
     }
     let frequency = selection.frequency.setup();
-    let modes = choice.modes(|| match frequency.reason_against_fixed() {
-        None => true,
-        Some(reason) => {
+    let modes = choice.modes(|| match frequency.fixable() {
+        Ok(_) => true,
+        Err(reason) => {
             tell!("note: dynamic frequency only: {reason}");
             false
         }

@@ -66,38 +66,29 @@ impl Circumstances {
     /// Looks around. Takes about two seconds, since it starts a few programs and lets threads work
     /// in ticks.
     pub(crate) fn of(checkout: &Checkout, setup: &Setup, usable_cpus: Fact<usize>) -> Self {
-        let tree = &setup.tree;
-        let prepared = setup.prepare();
+        let (root, is_here) = (checkout.root(), setup.tree.is_system());
+        let tool = |name| Tool {
+            name,
+            seen: version(name, root),
+        };
         Self {
-            fixable: match prepared {
-                Ok((recipe, backend)) => Ok(format!("{} kHz, by {}", recipe.khz, backend.name())),
-                Err(error) => Err(format!("{error:#}")),
-            },
+            fixable: setup.fixable(),
             fix_in_force: setup.fix_in_force(),
-            clock: tree.is_system().then(|| clock::measure(&allowed_cpus())),
-            stacking: if tree.is_system() {
-                stacking::measure(&allowed_cpus())
-            } else {
-                None
-            },
-            is_another_sweep_running: if tree.is_system() {
+            clock: is_here.then(|| clock::measure(&allowed_cpus())),
+            stacking: is_here
+                .then(|| stacking::measure(&allowed_cpus()))
+                .flatten(),
+            is_another_sweep_running: if is_here {
                 HostLock::is_held()
             } else {
                 Err("its lock is held by a process, and the running system is another host".into())
             },
             usable_cpus,
-            has_membarrier: tree.is_system().then(Host::has_membarrier),
-            disks: ["results", "target"]
-                .map(|name| disk(checkout.root(), name))
-                .into(),
-            compilers: ["cargo", "rustc"]
-                .map(|name| Tool {
-                    name,
-                    seen: version(name, checkout.root()),
-                })
-                .into(),
+            has_membarrier: is_here.then(Host::has_membarrier),
+            disks: ["results", "target"].map(|name| disk(root, name)).into(),
+            compilers: ["cargo", "rustc"].map(tool).into(),
             python: python::usable(),
-            linker: linker(checkout.root()),
+            linker: linker(root),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::Severity::{Note, Unfit, Warning};
 use super::{Circumstances, Diagnosis};
 use crate::host::frequency::recipe;
-use crate::host::frequency::tree::{Policy, Tree};
+use crate::host::frequency::sysfs::{Policy, Tree};
 use crate::host::{CPUS, Host, show_cpus, start_of};
 
 /// Services that write the files by which a frequency is fixed, and the process that each runs as.
@@ -27,8 +27,8 @@ pub(super) fn check_setup(host: &Host, around: &Circumstances, diagnosis: &mut D
 
 pub(super) fn check(host: &Host, diagnosis: &mut Diagnosis) {
     let tree = Tree::at(&host.path(CPUS));
-    let policies = tree.policies_of(&tree.used_cpus());
-    let without = tree.without_policy(&tree.used_cpus());
+    let used = tree.used_cpus();
+    let (policies, without) = (tree.policies_of(&used), tree.without_policy(&used));
     let is_of_all = policies.is_empty() || without.is_empty();
     if !is_of_all {
         let reason = format!(
@@ -84,8 +84,8 @@ fn frequency(host: &Host, around: &Circumstances, diagnosis: &mut Diagnosis) {
 fn governors(host: &Host, policies: &[Policy], diagnosis: &mut Diagnosis) {
     let mut others = Vec::new();
     let mut is_known = !policies.is_empty();
-    for Policy { number, .. } in policies {
-        let file = format!("{CPUS}/cpufreq/policy{number}/scaling_governor");
+    for policy in policies {
+        let file = format!("{CPUS}/{}", policy.file("scaling_governor"));
         match diagnosis.known("who chooses the frequency", host.read(&file)) {
             Some(governor) if governor != "performance" => others.push((file, governor)),
             governor => is_known &= governor.is_some(),
@@ -107,35 +107,24 @@ fn governors(host: &Host, policies: &[Policy], diagnosis: &mut Diagnosis) {
 }
 
 fn boost(host: &Host, policies: &[Policy], diagnosis: &mut Diagnosis) {
-    let of_host = [
-        ("cpufreq/boost".to_owned(), ["0", "1"]),
-        ("intel_pstate/no_turbo".to_owned(), ["1", "0"]),
-    ];
-    let of_policies = policies
-        .iter()
-        .map(|Policy { number, .. }| (format!("cpufreq/policy{number}/boost"), ["0", "1"]));
+    let of_policies = policies.iter().map(|policy| policy.file("boost"));
+    let of_host = ["cpufreq/boost", "intel_pstate/no_turbo"].map(str::to_owned);
     let (mut is_known, mut is_unclear) = (false, false);
-    for (file, [off, on]) in of_host.into_iter().chain(of_policies) {
+    for file in of_host.into_iter().chain(of_policies) {
+        let off = if file.ends_with("no_turbo") { "1" } else { "0" };
         let file = format!("{CPUS}/{file}");
         if host.is_there(&file) == Ok(false) {
             continue; // no host has all of them
         }
-        let value = host.read(&file).and_then(|value| {
-            if value == on || value == off {
-                Ok(value)
-            } else {
-                Err(format!("/{file} says neither 0 nor 1"))
-            }
-        });
-        let Some(value) = diagnosis.known("boost", value) else {
+        let Some(is_one) = diagnosis.known("boost", host.flag(&file)) else {
             is_unclear = true;
             continue;
         };
-        if value == on {
+        if is_one == (off == "0") {
             return diagnosis.add(
                 Warning,
                 "boost",
-                format!("/{file} = {value}"),
+                format!("/{file} = {}", u8::from(is_one)),
                 "few busy CPUs run faster than many, so in mode `dynamic` every speed-up curve bends for a \
                  reason that is not the scheduler",
                 format!("echo {off} | sudo tee /{file}, or measure with `--mode fixed`"),

@@ -3,7 +3,7 @@
 use super::Severity::{Note, Unfit, Warning};
 use super::{Circumstances, Diagnosis, Stacking};
 use crate::host::frequency::kinds;
-use crate::host::frequency::tree::Tree;
+use crate::host::frequency::sysfs::Tree;
 use crate::host::{CPUS, Host, kernel_options, show_cpus, start_of};
 use crate::text::words::count;
 
@@ -126,12 +126,7 @@ fn virtual_machine(host: &Host, diagnosis: &mut Diagnosis) {
 
 fn siblings(host: &Host, diagnosis: &mut Diagnosis) {
     let file = format!("{CPUS}/smt/active");
-    let active = host.read(&file).and_then(|value| match &*value {
-        "0" => Ok(false),
-        "1" => Ok(true),
-        _ => Err(format!("/{file} says neither 0 nor 1")),
-    });
-    let Some(active) = diagnosis.known("CPUs that share a core", active) else {
+    let Some(active) = diagnosis.known("CPUs that share a core", host.flag(&file)) else {
         return;
     };
     let cpus = host.allowed_cpus().ok().zip(host.cores().ok());
@@ -332,18 +327,7 @@ fn memory_nodes(host: &Host, diagnosis: &mut Diagnosis) {
 }
 
 fn kernel(host: &Host, diagnosis: &mut Diagnosis) {
-    let file = "proc/sys/kernel/randomize_va_space";
-    match diagnosis.known("whether addresses are random", host.number(file)) {
-        Some(2) => own_addresses(host, diagnosis),
-        Some(value) => diagnosis.add(
-            Warning,
-            "addresses",
-            format!("/{file} = {value}"),
-            "every trial gets the same addresses, so their luck does not average out over trials",
-            format!("echo 2 | sudo tee /{file}"),
-        ),
-        None => {}
-    }
+    addresses(host, diagnosis);
     let file = "sys/devices/system/clocksource/clocksource0/current_clocksource";
     let source = host.read(file).and_then(|source| match &*source {
         "tsc"
@@ -378,29 +362,44 @@ fn kernel(host: &Host, diagnosis: &mut Diagnosis) {
 
 /// The kernel may choose addresses at random, and not do so for this process and its children:
 /// debuggers and `setarch -R` ask for that.
-fn own_addresses(host: &Host, diagnosis: &mut Diagnosis) {
+fn addresses(host: &Host, diagnosis: &mut Diagnosis) {
     /// `ADDR_NO_RANDOMIZE` of the system call `personality`.
     const NOT_RANDOM: u32 = 0x0004_0000;
-    let file = "proc/self/personality";
-    let personality = host.read(file).and_then(|text| {
-        u32::from_str_radix(&text, 16).map_err(|_| {
-            format!(
-                "/{file} says `{}`, which is no personality",
-                start_of(&text)
-            )
-        })
-    });
-    match diagnosis.known("whether addresses are random", personality) {
-        Some(bits) if bits & NOT_RANDOM != 0 => diagnosis.add(
-            Warning,
-            "addresses",
-            format!("/{file} = {bits:08x}: what started the runner turned random addresses off"),
-            "every trial gets the same addresses, so their luck does not average out over trials",
-            "start the runner without `setarch -R`, and not in a debugger",
-        ),
-        Some(_) => diagnosis.good("addresses are random, so no lucky one decides"),
-        None => {}
-    }
+    const WHAT: &str = "whether addresses are random";
+    let (of_all, own) = (
+        "proc/sys/kernel/randomize_va_space",
+        "proc/self/personality",
+    );
+    let Some(value) = diagnosis.known(WHAT, host.number(of_all)) else {
+        return;
+    };
+    let (seen, remedy) = if value == 2 {
+        let personality = host.read(own).and_then(|text| {
+            let bits = u32::from_str_radix(&text, 16);
+            let text = start_of(&text);
+            bits.map_err(|_| format!("/{own} says `{text}`, which is no personality"))
+        });
+        let Some(bits) = diagnosis.known(WHAT, personality) else {
+            return;
+        };
+        if bits & NOT_RANDOM == 0 {
+            return diagnosis.good("addresses are random, so no lucky one decides");
+        }
+        (
+            format!("/{own} = {bits:08x}: what started the runner turned random addresses off"),
+            "start the runner without `setarch -R`, and not in a debugger".to_owned(),
+        )
+    } else {
+        let remedy = format!("echo 2 | sudo tee /{of_all}");
+        (format!("/{of_all} = {value}"), remedy)
+    };
+    diagnosis.add(
+        Warning,
+        "addresses",
+        seen,
+        "every trial gets the same addresses, so their luck does not average out over trials",
+        remedy,
+    );
 }
 
 /// Kernels of clouds decide in ways of their own where a woken thread runs.

@@ -1,46 +1,42 @@
 //! Checks the programs and the disk space that a sweep needs.
 
 use super::Severity::{Unfit, Warning};
-use super::{Circumstances, Diagnosis};
+use super::{Circumstances, Diagnosis, Tool};
 
 /// Bytes that a folder should have left, and below which a sweep is likely not to end. Guesses: ten
 /// branches in eleven layouts take about half of the first, a sweep's records some megabytes.
 const ROOM: [u64; 2] = [2 << 30, 100 << 20];
 
 pub(super) fn check(around: &Circumstances, diagnosis: &mut Diagnosis) {
-    for tool in &around.compilers {
-        match &tool.seen {
-            Ok(version) => diagnosis.good(version.clone()),
-            Err(reason) => diagnosis.add(
-                Unfit,
-                "compiler",
-                format!("`{} --version`: {reason}", tool.name),
-                "branches cannot be built",
-                "install Rust by rustup, which reads rust-toolchain.toml, and put ~/.cargo/bin into PATH",
-            ),
-        }
+    let mut tool = |seen: Result<String, String>, severity, id, why, remedy| match seen {
+        Ok(version) => diagnosis.good(version),
+        Err(reason) => diagnosis.add(severity, id, reason, why, remedy),
+    };
+    for Tool { name, seen } in &around.compilers {
+        tool(
+            seen.clone()
+                .map_err(|reason| format!("`{name} --version`: {reason}")),
+            Unfit,
+            "compiler",
+            "branches cannot be built",
+            "install Rust by rustup, which reads rust-toolchain.toml, and put ~/.cargo/bin into PATH",
+        );
     }
-    match &around.linker {
-        Ok(linker) => diagnosis.good(linker.clone()),
-        Err(reason) => diagnosis.add(
-            Warning,
-            "linker",
-            reason.clone(),
-            "branches cannot be linked in several layouts, so the effect of one layout cannot be separated \
-             from that of a design",
-            "install LLVM's linker (Debian: `apt install lld`) and link with it, or ask for `--layouts 1`",
-        ),
-    }
-    match &around.python {
-        Ok(version) => diagnosis.good(version.clone()),
-        Err(reason) => diagnosis.add(
-            Warning,
-            "python",
-            reason.clone(),
-            "sweeps run, but `cargo runner report` cannot draw them",
-            "install Python and its module venv (Debian: `apt install python3-venv`)",
-        ),
-    }
+    tool(
+        around.linker.clone(),
+        Warning,
+        "linker",
+        "branches cannot be linked in several layouts, so the effect of one layout cannot be separated \
+         from that of a design",
+        "install LLVM's linker (Debian: `apt install lld`) and link with it, or ask for `--layouts 1`",
+    );
+    tool(
+        around.python.clone(),
+        Warning,
+        "python",
+        "sweeps run, but `cargo runner report` cannot draw them",
+        "install Python and its module venv (Debian: `apt install python3-venv`)",
+    );
     disks(around, diagnosis);
 }
 

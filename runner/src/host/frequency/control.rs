@@ -18,8 +18,8 @@ pub struct Controller {
     allow_uncontrolled: bool,
     cpus: Vec<usize>,
     held: Option<Held>,
-    /// Why there is no fix although the mode asks for one.
-    failure: Option<String>,
+    /// There is no fix although the mode asks for one, and trials run all the same.
+    has_failed: bool,
     mode: Mode,
     threads: usize,
     before: Option<Clock>,
@@ -34,7 +34,7 @@ impl Controller {
             allow_uncontrolled,
             cpus: allowed_cpus(),
             held: None,
-            failure: None,
+            has_failed: false,
             mode: Mode::Dynamic,
             threads: 1,
             before: None,
@@ -49,17 +49,14 @@ impl Controller {
             tell!("note: the frequency is fixed again: {error:#}");
             self.leave()?;
         }
-        let fixed = self
-            .setup
-            .fix()
-            .and_then(|held| self.check_clock(&held).map(|()| held));
+        let fixed = self.setup.fix();
+        let fixed = fixed.and_then(|held| self.check_clock(&held).map(|()| held));
         match fixed {
-            Ok(held) => self.held = Some(held),
             Err(error) if self.allow_uncontrolled => {
                 tell!("note: the frequency is not fixed: {error:#}");
-                self.failure = Some(format!("{error:#}"));
+                self.has_failed = true;
             }
-            Err(error) => return Err(error),
+            fixed => self.held = Some(fixed?),
         }
         Ok(())
     }
@@ -81,29 +78,23 @@ impl Controller {
             }
         }
         let left = held.boost_left_on().map_or(String::new(), |knob| {
-            format!(
-                "; {} allows boost, and this backend cannot forbid it",
-                self.setup.tree.path(knob).display()
-            )
+            let path = self.setup.tree.path(knob);
+            let path = path.display();
+            format!("; {path} allows boost, and this backend cannot forbid it")
         });
+        let seen = seen.map_or_else(
+            || "their clock cannot be measured: the two ways to do so do not agree".to_owned(),
+            |clock| format!("run at {clock}"),
+        );
         bail!(Stop::HostNotFit(format!(
-            "all CPUs that trials may use were set to {} kHz and read back so, but {}{left}",
-            held.khz(),
-            match seen {
-                Some(clock) => format!("run at {clock}"),
-                None =>
-                    "their clock cannot be measured: the two ways to do so do not agree".to_owned(),
-            }
+            "all CPUs that trials may use were set to {} kHz and read back so, but {seen}{left}",
+            held.khz()
         )))
     }
 
     fn clock(&self) -> Option<Clock> {
-        clock::measure(
-            &self.cpus[..self
-                .threads
-                .clamp(1, self.cpus.len().max(1))
-                .min(self.cpus.len())],
-        )
+        let busy = self.threads.min(self.cpus.len());
+        clock::measure(&self.cpus[..busy])
     }
 
     fn state(&self, clocks: [Option<Clock>; 2]) -> FreqState {
@@ -113,12 +104,10 @@ impl Controller {
         if self.mode == Mode::Dynamic {
             return FreqState::Dynamic;
         }
-        let Some(held) = &self.held else {
+        let held = self.held.as_ref().filter(|held| held.verify().is_ok());
+        let Some(held) = held else {
             return FreqState::FixedFailed;
         };
-        if held.verify().is_err() {
-            return FreqState::FixedFailed;
-        }
         if !self.compares_clock() {
             return FreqState::FixedVerified;
         }
@@ -135,8 +124,8 @@ impl Controller {
 impl ControlFrequency for Controller {
     fn before(&mut self, mode: Mode, threads: usize) -> Result<()> {
         match mode {
-            Mode::Fixed if self.failure.is_none() => self.fix()?,
-            Mode::Fixed => {}
+            Mode::Fixed if self.has_failed => {}
+            Mode::Fixed => self.fix()?,
             Mode::Dynamic => self.leave()?,
         }
         self.mode = mode;

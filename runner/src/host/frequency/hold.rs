@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use strum::IntoEnumIterator as _;
 
-use super::backend::Backend;
 use super::journal::{Before, Entry, Journal};
-use super::recipe::{Recipe, USERSPACE};
-use super::tree::{Kind, Knob, Tree};
+use super::recipe::Recipe;
+use super::sysfs::{Backend, Kind, Knob, Tree};
 use crate::stop::Stop;
 
 /// A fixed frequency. Dropped, it puts back what was there; also while a panic unwinds.
@@ -31,20 +31,9 @@ impl Held {
         recipe: Recipe,
         journal: &Path,
     ) -> Result<Self> {
-        let mut policies = tree.policies();
-        policies.retain(|policy| recipe.is_of(policy.number));
-        let knobs = tree.knobs(&policies).into_iter();
-        let before = knobs.map(|file| {
-            let content = String::from_utf8(tree.read(file)?).map_err(|_| {
-                let path = tree.path(file);
-                Stop::HostNotFit(format!(
-                    "{} holds no text, so it could not be put back",
-                    path.display()
-                ))
-            })?;
-            Ok(Before { file, content })
-        });
-        let entry = Entry::now(&tree, recipe.khz, before.collect::<Result<_>>()?);
+        let knobs = tree.knobs(&recipe.policies).into_iter();
+        let before: Result<_> = knobs.map(|knob| Before::of(&tree, knob)).collect();
+        let entry = Entry::now(&tree, recipe.khz, before?);
         let journal = Some(Journal::create(journal, entry)?);
         let mut held = Self {
             tree,
@@ -69,7 +58,7 @@ impl Held {
     }
 
     fn apply(&mut self) -> Result<()> {
-        let Recipe { khz, settings } = self.recipe.clone();
+        let Recipe { khz, settings, .. } = self.recipe.clone();
         for (knob, value) in settings {
             // The lower limit is never above the upper one, or the kernel refuses.
             if let (Kind::Max, Some(policy)) = (knob.kind, knob.policy)
@@ -101,13 +90,10 @@ impl Held {
     /// the clock down, and only measuring can tell whether they do.
     #[must_use]
     pub fn boost_left_on(&self) -> Option<Knob> {
-        let mut left = self
-            .recipe
-            .settings
-            .iter()
-            .filter(|(knob, _)| self.leaves_on(*knob));
-        left.find(|(knob, off)| self.tree.value_if_any(*knob).as_ref() != Some(off))
-            .map(|(knob, _)| *knob)
+        let left = self.recipe.settings.iter().find(|(knob, off)| {
+            self.leaves_on(*knob) && self.tree.value(*knob).ok().as_ref() != Some(off)
+        });
+        left.map(|(knob, _)| *knob)
     }
 
     /// Reads everything back.
@@ -115,14 +101,9 @@ impl Held {
     /// # Errors
     /// [`Stop::HostNotFit`] with the first file that says another value.
     pub fn verify(&self) -> Result<()> {
-        for (knob, wanted) in self
-            .recipe
-            .settings
-            .iter()
-            .filter(|(knob, _)| !self.leaves_on(*knob))
-        {
+        for (knob, wanted) in &self.recipe.settings {
             let found = self.tree.value(*knob)?;
-            if found != *wanted {
+            if found != *wanted && !self.leaves_on(*knob) {
                 bail!(Stop::HostNotFit(format!(
                     "{}: was set to `{wanted}` and reads `{found}`; a daemon may fight over it (tuned, \
                      power-profiles-daemon, thermald, tlp): stop it, or the hardware allows no other value",
@@ -147,12 +128,9 @@ impl Held {
     }
 
     fn restore_once(&mut self) -> Result<()> {
-        // Take the journal first: if the restore fails, the next command tries again, and not
-        // `drop`.
-        let Some(journal) = self.journal.take() else {
-            return Ok(());
-        };
-        put_back(&self.tree, &mut *self.backend, journal)
+        // Taken first: if the restore fails, the next command tries again, and not `drop`.
+        let journal = self.journal.take();
+        journal.map_or(Ok(()), |it| put_back(&self.tree, &mut *self.backend, it))
     }
 }
 
@@ -169,14 +147,49 @@ impl Drop for Held {
 /// # Errors
 /// [`Stop::HostNotFit`] with every file that is not as it was; the journal then stays.
 pub fn put_back(tree: &Tree, backend: &mut dyn Backend, journal: Journal) -> Result<()> {
-    let mut restore = Restore {
-        tree,
-        backend,
-        before: &journal.entry.before,
-        troubles: Vec::new(),
+    let all = &journal.entry.before;
+    // Requests mean something under the governor `userspace` only; the kernel answers by itself
+    // under any other.
+    let obeys = |it: &&Before| {
+        let is_governor = it.file.kind == Kind::Governor;
+        is_governor && it.content.trim() == "userspace"
     };
-    restore.run();
-    let troubles = restore.troubles;
+    let asked: Vec<Option<u32>> = all.iter().filter(obeys).map(|it| it.file.policy).collect();
+    let is_ours = |it: &&Before| it.file.kind != Kind::Speed || asked.contains(&it.file.policy);
+    let ours: Vec<&Before> = all.iter().filter(is_ours).collect();
+    let differs = |it: &Before| tree.read(it.file).ok().as_deref() != Some(it.content.as_bytes());
+
+    // First of all, lower limits go out of the way of everything.
+    for limit in ours.iter().filter(|it| it.file.kind == Kind::Min) {
+        let policy = limit.file.policy;
+        let lowest = tree.fact(&limit.file.beside("cpuinfo_min_freq"));
+        if ours
+            .iter()
+            .any(|it| it.file.policy == policy && differs(it))
+            && let Ok(lowest) = lowest
+        {
+            let _ = backend.set(tree, limit.file, lowest.as_bytes()); // compared at the end
+        }
+    }
+    let mut troubles = Vec::new();
+    for kind in Kind::iter() {
+        for it in ours.iter().filter(|it| it.file.kind == kind) {
+            // What is refused does not matter if the setting came right all the same.
+            if differs(it)
+                && let Err(error) = backend.set(tree, it.file, it.content.as_bytes())
+                && differs(it)
+            {
+                troubles.push(format!("{error:#}"));
+            }
+        }
+    }
+    for it in ours.iter().filter(|it| differs(it)) {
+        let was = it.content.trim();
+        troubles.push(match tree.value(it.file) {
+            Ok(is) => format!("{} is `{is}`, was `{was}`", tree.path(it.file).display()),
+            Err(error) => format!("{error:#}, was `{was}`"),
+        });
+    }
     if troubles.is_empty() {
         return journal.delete();
     }
@@ -186,102 +199,4 @@ pub fn put_back(tree: &Tree, backend: &mut dyn Backend, journal: Journal) -> Res
         troubles.join("; "),
         journal.path.display()
     )))
-}
-
-struct Restore<'a> {
-    tree: &'a Tree,
-    backend: &'a mut dyn Backend,
-    before: &'a [Before],
-    troubles: Vec<String>,
-}
-
-impl Restore<'_> {
-    /// Lower limits down, out of the way of everything; then governors, boost, preferences; limits
-    /// after those, since without boost the kernel cuts the upper ones; requests at the end.
-    fn run(&mut self) {
-        for Before { file: knob, .. } in self.before {
-            if let (Kind::Min, Some(policy)) = (knob.kind, knob.policy)
-                && self.differs_anywhere(policy)
-                && let Some(lowest) = self.tree.text(policy, "cpuinfo_min_freq")
-            {
-                self.set(*knob, &lowest);
-            }
-        }
-        let kinds = [
-            &[Kind::Governor][..],
-            &[
-                Kind::NoTurbo,
-                Kind::Boost,
-                Kind::PolicyBoost,
-                Kind::HwpDynamicBoost,
-            ],
-            &[Kind::Epp],
-            &[Kind::Max],
-            &[Kind::Min],
-            &[Kind::Speed],
-        ];
-        for kinds in kinds {
-            for Before {
-                file: knob,
-                content,
-            } in self.before
-            {
-                if kinds.contains(&knob.kind) && self.is_ours(*knob) && self.differs(*knob, content)
-                {
-                    self.set(*knob, content);
-                }
-            }
-        }
-        for Before {
-            file: knob,
-            content,
-        } in self.before
-        {
-            if self.is_ours(*knob) && self.differs(*knob, content) {
-                let path = self.tree.path(*knob);
-                let was = content.trim();
-                self.troubles.push(match self.tree.value(*knob) {
-                    Ok(is) => format!("{} is `{is}`, was `{was}`", path.display()),
-                    Err(error) => format!("{error:#}, was `{was}`"),
-                });
-            }
-        }
-    }
-
-    /// Requests mean something under the governor `userspace` only; the kernel answers by itself
-    /// under any other.
-    fn is_ours(&self, knob: Knob) -> bool {
-        let governor = |policy| Knob::of(policy, Kind::Governor);
-        knob.kind != Kind::Speed
-            || knob.policy.is_some_and(|policy| {
-                let before = self.before.iter().find(|it| it.file == governor(policy));
-                before.is_some_and(|it| it.content.trim() == USERSPACE)
-            })
-    }
-
-    fn differs(&self, knob: Knob, content: &str) -> bool {
-        self.tree.read(knob).ok().as_deref() != Some(content.as_bytes())
-    }
-
-    fn differs_anywhere(&self, policy: u32) -> bool {
-        let mut own = self
-            .before
-            .iter()
-            .filter(|it| it.file.policy == Some(policy));
-        own.any(|it| self.is_ours(it.file) && self.differs(it.file, &it.content))
-    }
-
-    /// The comparison at the end reports what is refused here, unless the setting came right all
-    /// the same.
-    fn set(&mut self, knob: Knob, content: &str) {
-        if let Err(error) = self.backend.set(self.tree, knob, content.as_bytes())
-            && self.differs(knob, content)
-            && self
-                .before
-                .iter()
-                .any(|it| it.file == knob && it.content == content)
-        {
-            self.troubles.push(format!("{error:#}"));
-        }
-    }
 }

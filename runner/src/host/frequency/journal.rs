@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, bail};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::tree::{Knob, Tree};
+use super::sysfs::{Knob, Tree};
 use crate::host::Host;
 use crate::stop::Stop;
 use crate::system::id::Id;
@@ -49,16 +49,29 @@ pub struct Before {
     pub content: String,
 }
 
+impl Before {
+    /// The content now.
+    pub(super) fn of(tree: &Tree, file: Knob) -> Result<Self> {
+        let content = String::from_utf8(tree.read(file)?).map_err(|_| {
+            let path = tree.path(file);
+            Stop::HostNotFit(format!(
+                "{} holds no text, so it could not be put back",
+                path.display()
+            ))
+        })?;
+        Ok(Self { file, content })
+    }
+}
+
 impl Entry {
     /// An entry for a fix that begins now.
-    pub(crate) fn now(tree: &Tree, khz: u64, before: Vec<Before>) -> Self {
-        let (sysfs, since) = (tree.root.clone(), jiff::Timestamp::now().to_string());
+    pub(super) fn now(tree: &Tree, khz: u64, before: Vec<Before>) -> Self {
         Self {
             schema: SCHEMA,
-            sysfs,
+            sysfs: tree.root.clone(),
             boot: boot(),
             process: std::process::id(),
-            since,
+            since: jiff::Timestamp::now().to_string(),
             khz,
             before,
         }
@@ -77,12 +90,10 @@ fn boot() -> String {
 
 /// The default place of a tree's journal: one for the host, so that every checkout finds it, and
 /// outside of all results.
-pub(crate) fn default_path(tree: &Tree) -> PathBuf {
+pub(super) fn default_path(tree: &Tree) -> PathBuf {
     let identity = Id::of(&("frequency journal", Host::default().id(), &tree.root)).to_string();
-    Path::new("/var/tmp").join(format!(
-        "work-stealing-sweep-frequency-{}.json",
-        &identity[..8]
-    ))
+    let name = format!("work-stealing-sweep-frequency-{}.json", &identity[..8]);
+    Path::new("/var/tmp").join(name)
 }
 
 /// A journal on disk. While it is open no other process can open it.
@@ -123,24 +134,22 @@ impl Journal {
     /// another user's, or its runner still lives.
     pub fn open(path: &Path, tree: &Tree) -> Result<Option<Self>> {
         let shown = path.display();
+        let unread =
+            |error| Stop::HostNotFit(format!("{shown}: the journal cannot be read: {error}"));
         let damaged = |reason: String| {
             Stop::BadInput(format!(
                 "{shown}: no journal of this runner: {reason}. What was there before the fix is not known: \
                  look at `cargo runner frequency status`, set what you want by hand, and delete the file"
             ))
         };
-        let mut options = File::options();
         // A pipe in the journal's place must not make this wait for a writer.
         let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-        let flags = flags.bits().cast_signed();
-        let file = match options.read(true).custom_flags(flags).open(path) {
+        let mut options = File::options();
+        options.read(true).custom_flags(flags.bits().cast_signed());
+        let file = match options.open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => {
-                bail!(Stop::HostNotFit(format!(
-                    "{shown}: the journal cannot be read: {error}"
-                )))
-            }
+            Err(error) => bail!(unread(error)),
         };
         // Any user may write to the folder, and the journal's values are written to the kernel's
         // files.
@@ -167,18 +176,17 @@ impl Journal {
         }
         let text = io::read_to_string(&file).map_err(|error| match error.kind() {
             io::ErrorKind::InvalidData => damaged(error.to_string()),
-            _ => Stop::HostNotFit(format!("{shown}: the journal cannot be read: {error}")),
+            _ => unread(error),
         })?;
         // First of which version it is: another one may have other fields.
-        let value: Value =
-            serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
+        let invalid = |error: serde_json::Error| damaged(error.to_string());
+        let value: Value = serde_json::from_str(&text).map_err(invalid)?;
         if let Some(schema) = value.get("schema")
             && *schema != SCHEMA
         {
             bail!(damaged(format!("`schema` is {schema}, known: {SCHEMA}")));
         }
-        let entry: Entry =
-            serde_json::from_value(value).map_err(|error| damaged(error.to_string()))?;
+        let entry: Entry = serde_json::from_value(value).map_err(invalid)?;
         if entry.sysfs != tree.root {
             bail!(Stop::BadInput(format!(
                 "{shown}: `sysfs` is {}, not {}; name that folder with --sysfs, or another journal with \
@@ -195,7 +203,7 @@ impl Journal {
     }
 
     /// Deletes it: everything is back.
-    pub(crate) fn delete(self) -> Result<()> {
+    pub(super) fn delete(self) -> Result<()> {
         fs::remove_file(&self.path)
             .with_context(|| format!("{} cannot be deleted", self.path.display()))
     }
@@ -221,120 +229,84 @@ fn write(path: &Path, entry: &Entry) -> io::Result<File> {
 mod tests {
     use super::*;
     use crate::exit::exit_of;
-    use crate::host::frequency::tree::Kind;
     use crate::stop::Exit;
 
-    fn before() -> Vec<Before> {
-        vec![Before {
-            file: Knob::of(0, Kind::Governor),
-            content: "schedutil\n".to_owned(),
-        }]
-    }
-
-    /// A journal without a holder.
-    fn made(folder: &Path) -> (Tree, PathBuf) {
-        let (tree, path) = (Tree::at(folder), folder.join("journal"));
-        Journal::create(&path, Entry::now(&tree, 2_000_000, before())).unwrap();
-        (tree, path)
-    }
-
-    fn message(result: Result<Option<Journal>>) -> String {
-        result.unwrap_err().to_string()
+    /// A journal as every runner since the first has written it, of a fix in the folder `sysfs`.
+    fn text(sysfs: &Path) -> String {
+        let (sysfs, boot) = (sysfs.display(), boot());
+        format!(
+            r#"{{"schema": 1, "sysfs": "{sysfs}", "boot": "{boot}", "process": 7,
+            "since": "2026-11-20T10:00:00Z", "khz": 2000000, "before": [
+            {{"file": "cpufreq/boost", "content": "1\n"}},
+            {{"file": "intel_pstate/hwp_dynamic_boost", "content": "1\n"}},
+            {{"file": "cpufreq/policy0/scaling_governor", "content": "userspace\n"}},
+            {{"file": "cpufreq/policy0/scaling_setspeed", "content": "1500000\n"}}]}}"#
+        )
     }
 
     #[test]
-    fn a_journal_that_nobody_holds_says_what_was_there() {
+    fn a_journal_that_nobody_holds_says_what_was_there_and_a_second_one_is_refused() {
         let folder = tempfile::tempdir().unwrap();
-        let (tree, path) = made(folder.path());
+        let (tree, path) = (Tree::at(folder.path()), folder.path().join("journal"));
+        fs::write(&path, text(folder.path())).unwrap();
         let found = Journal::open(&path, &tree).unwrap().unwrap();
-        assert_eq!(found.entry.before, before());
         assert!(!found.entry.is_of_earlier_boot());
+        let refused = Journal::create(&path, found.entry.clone()).unwrap_err();
+        assert!(
+            refused.to_string().contains("Nothing was changed"),
+            "{refused}"
+        );
+        let entry = found.entry.clone();
         found.delete().unwrap();
-        assert!(Journal::open(&path, &tree).unwrap().is_none());
-    }
-
-    #[test]
-    fn a_journal_of_another_version_is_told_by_its_version_whatever_its_keys() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("journal");
-        fs::write(&path, "{\"schema\": 99, \"more\": []}").unwrap();
-        let said = message(Journal::open(&path, &Tree::at(folder.path())));
-        assert!(said.contains("`schema` is 99, known: 1"), "{said}");
-    }
-
-    #[test]
-    fn a_second_journal_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let (tree, path) = made(folder.path());
-        let error = Journal::create(&path, Entry::now(&tree, 2_000_000, before())).unwrap_err();
-        assert!(error.to_string().contains("Nothing was changed"), "{error}");
-    }
-
-    #[test]
-    fn a_journal_of_another_start_of_the_system_is_known_as_such() {
-        let folder = tempfile::tempdir().unwrap();
-        let (tree, path) = made(folder.path());
-        let text = fs::read_to_string(&path)
-            .unwrap()
-            .replace(&boot(), "another start");
-        fs::write(&path, text).unwrap();
+        drop(Journal::create(&path, entry.clone()).unwrap());
+        assert_eq!(Journal::open(&path, &tree).unwrap().unwrap().entry, entry);
+        fs::write(&path, text(folder.path()).replace(&boot(), "another start")).unwrap();
         let found = Journal::open(&path, &tree).unwrap().unwrap();
         assert!(found.entry.is_of_earlier_boot());
     }
 
     #[test]
-    fn a_damaged_journal_is_refused_with_the_remedy() {
-        type Damage = fn(&str) -> String;
-        let damages: [(Damage, &str); 4] = [
-            (|_| String::new(), "no journal of this runner"),
-            (
-                |text| text.replace("\"khz\"", "\"khz"),
-                "no journal of this runner",
-            ),
-            (
-                |text| text.replace("\"schema\": 1", "\"schema\": 9"),
-                "`schema` is 9",
-            ),
-            (
-                |text| text.replace("cpufreq/policy0/scaling_governor", "../../etc/passwd"),
-                "which no fix changes",
-            ),
-        ];
-        for (damage, reason) in damages {
-            let folder = tempfile::tempdir().unwrap();
-            let (tree, path) = made(folder.path());
-            let text = fs::read_to_string(&path).unwrap();
-            assert_ne!(damage(&text), text);
-            fs::write(&path, damage(&text)).unwrap();
+    fn what_is_no_journal_of_this_tree_is_refused_with_the_remedy() {
+        let folder = tempfile::tempdir().unwrap();
+        let (tree, path) = (Tree::at(folder.path()), folder.path().join("journal"));
+        let refused = |remedy: &str| {
             let error = Journal::open(&path, &tree).unwrap_err();
             assert_eq!(exit_of(&error), Exit::BadInput);
-            let message = error.to_string();
-            assert!(
-                message.contains(reason) && message.contains("delete the file"),
-                "{message}"
-            );
+            let said = error.to_string();
+            assert!(said.contains(remedy), "{said}");
+            said
+        };
+        let whole = text(folder.path());
+        for (from, to, reason) in [
+            (&*whole, "", "no journal of this runner"),
+            (&*whole, "{\"schema\": 9, \"more\": []}", "`schema` is 9"),
+            ("\"khz\"", "\"khz", "no journal of this runner"),
+            ("\"schema\": 1", "\"schema\": 9", "`schema` is 9"),
+            (
+                "cpufreq/policy0/scaling_governor",
+                "../../etc/passwd",
+                "which no fix changes",
+            ),
+            ("policy0", "policy+0", "which no fix changes"),
+            (
+                "policy0/scaling_governor",
+                "policy0/cpufreq/boost",
+                "which no fix changes",
+            ),
+            ("cpufreq/boost", "boost", "which no fix changes"),
+        ] {
+            fs::write(&path, whole.replace(from, to)).unwrap();
+            let said = refused("delete the file");
+            assert!(said.contains(reason), "{said}");
         }
-    }
-
-    #[test]
-    fn what_is_no_file_of_text_is_no_journal_and_nothing_waits_for_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let [pipe, bytes] = ["pipe", "bytes"].map(|name| folder.path().join(name));
-        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        fs::write(&path, text(Path::new("/elsewhere"))).unwrap();
+        refused("`sysfs` is /elsewhere");
+        fs::write(&path, [0xff, 0xfe]).unwrap();
+        refused("delete the file");
+        // Nothing waits for what is no file.
+        fs::remove_file(&path).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
         assert!(made.unwrap().success());
-        fs::write(&bytes, [0xff, 0xfe]).unwrap();
-        for path in [&pipe, &bytes, &folder.path().to_owned()] {
-            let error = Journal::open(path, &Tree::default()).unwrap_err();
-            assert_eq!(exit_of(&error), Exit::BadInput, "{error}");
-            assert!(error.to_string().contains("delete the file"), "{error}");
-        }
-    }
-
-    #[test]
-    fn a_journal_of_another_tree_is_not_applied_here() {
-        let folder = tempfile::tempdir().unwrap();
-        let (_, path) = made(folder.path());
-        let message = message(Journal::open(&path, &Tree::default()));
-        assert!(message.contains("`sysfs` is"), "{message}");
+        refused("delete the file");
     }
 }

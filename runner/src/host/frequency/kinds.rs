@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::tree::{Policy, Tree};
-use crate::host::{Fact, cpu_list, is_there, start_of};
+use super::sysfs::Tree;
+use crate::host::{Fact, cpu_list, start_of};
 
 /// CPUs that are equally strong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +14,15 @@ pub(crate) struct Alike {
     pub(crate) cpus: Vec<usize>,
 }
 
+/// Files of a CPU that say how strong it is. Not every kernel has all.
+const FILES: [&str; 4] = [
+    "cpu_capacity",
+    "cpufreq/base_frequency",
+    "acpi_cppc/nominal_freq",
+    HIGHEST,
+];
+const HIGHEST: &str = "cpufreq/cpuinfo_max_freq";
+
 /// Performance monitors of the kinds of cores of a hybrid processor, the weakest first. The kernel
 /// has one for each kind that is there.
 const MONITORS: [&str; 3] = ["cpu_lowpower", "cpu_atom", "cpu_core"];
@@ -22,32 +31,32 @@ const MONITORS: [&str; 3] = ["cpu_lowpower", "cpu_atom", "cpu_core"];
 /// processor go somewhat higher. A guess.
 const FAVOURED: f64 = 0.85;
 
-/// The kinds of `cpus`, the strongest first; one if they are all alike.
-///
-/// Not every kernel shows all signs, so the CPUs are unequal if one sign says so.
+/// The kinds of `cpus`, the strongest first; one if they are all alike. They are unequal if one
+/// sign says so.
 pub(crate) fn of(tree: &Tree, cpus: &[usize]) -> Fact<Vec<Alike>> {
-    let files = [
-        "cpu_capacity",
-        "cpufreq/base_frequency",
-        "acpi_cppc/nominal_freq",
-        "cpufreq/cpuinfo_max_freq",
-    ];
     let policies = tree.policies();
+    let policy_of = |cpu| policies.iter().find(|policy| policy.cpus.contains(&cpu));
     let mut same = None;
-    for file in files {
-        let strength = |cpu: &usize| Ok(number(tree, &policies, *cpu, file)?.map(|it| (*cpu, it)));
-        let known: Fact<Vec<Option<(usize, u64)>>> = cpus.iter().map(strength).collect();
-        let mut known: Vec<(usize, u64)> = known?.into_iter().flatten().collect();
-        if file == "cpufreq/cpuinfo_max_freq" {
-            let highest = known.iter().map(|(_, khz)| *khz).max().unwrap_or(0);
-            for (_, khz) in &mut known {
-                if *khz as f64 > FAVOURED * highest as f64 {
-                    *khz = highest;
-                }
-            }
+    for file in FILES {
+        let mut known = Vec::new();
+        for &cpu in cpus {
+            let strength = match (file.strip_prefix("cpufreq/"), policy_of(cpu)) {
+                (None, _) => tree.number_if_any(&format!("cpu{cpu}/{file}"))?,
+                (Some(file), Some(policy)) => tree.number_if_any(&policy.file(file))?,
+                (Some(_), None) => None,
+            };
+            // 0 counts as none.
+            known.extend(strength.filter(|it| *it > 0).map(|it| (it, cpu)));
+        }
+        if file == HIGHEST {
+            let highest = known.iter().map(|(khz, _)| *khz).max().unwrap_or(0);
+            let favoured = known.iter_mut().map(|(khz, _)| khz);
+            favoured
+                .filter(|khz| **khz as f64 > FAVOURED * highest as f64)
+                .for_each(|khz| *khz = highest);
         }
         let is_of_all = known.len() == cpus.len();
-        let sign = |cpu: usize, value: u64| format!("{}/cpu{cpu}/{file} = {value}", tree.shown());
+        let sign = |strength, cpu| format!("{}/cpu{cpu}/{file} = {strength}", tree.shown());
         let kinds = grouped(known, sign);
         if kinds.len() > 1 {
             return Ok(kinds);
@@ -56,16 +65,26 @@ pub(crate) fn of(tree: &Tree, cpus: &[usize]) -> Fact<Vec<Alike>> {
             same = same.or(Some(kinds));
         }
     }
-    let kinds = monitored(tree, cpus)?;
+    let mut known = Vec::new();
+    for (kind, name) in MONITORS.iter().enumerate() {
+        let Some(text) = tree.fact_if_any(&format!("../../{name}/cpus"))? else {
+            continue;
+        };
+        let listed = cpu_list(&text).ok_or_else(|| {
+            let text = start_of(&text);
+            format!("/sys/devices/{name}/cpus says `{text}`, which is no list of CPUs")
+        })?;
+        let listed = listed.into_iter().filter(|cpu| cpus.contains(cpu));
+        known.extend(listed.map(|cpu| (kind, cpu)));
+    }
+    let sign = |kind, _| format!("/sys/devices/{}/cpus", MONITORS[kind]);
+    let kinds = grouped(known, sign);
     if kinds.len() > 1 {
         return Ok(kinds);
     }
     same.ok_or_else(|| {
-        format!(
-            "of the files {} below {}/cpu*, none is there for all CPUs",
-            files.join(", "),
-            tree.shown()
-        )
+        let (files, folder) = (FILES.join(", "), tree.shown());
+        format!("of the files {files} below {folder}/cpu*, none is there for all CPUs")
     })
 }
 
@@ -76,56 +95,17 @@ pub(crate) fn to_choose(kinds: &[Alike]) -> &[usize] {
     several.or(kinds.first()).map_or(&[], |kind| &kind.cpus)
 }
 
-/// Reads the number in a file of a CPU or of its policy; 0 counts as none.
-fn number(tree: &Tree, policies: &[Policy], cpu: usize, file: &str) -> Fact<Option<u64>> {
-    let number = match file.strip_prefix("cpufreq/") {
-        Some(file) => {
-            let Some(policy) = policies.iter().find(|it| it.cpus.contains(&cpu)) else {
-                return Ok(None);
-            };
-            tree.number_if_any(&format!("cpufreq/policy{}/{file}", policy.number))
-        }
-        None => tree.number_if_any(&format!("cpu{cpu}/{file}")),
-    };
-    Ok(number?.filter(|number| *number > 0))
-}
-
-fn grouped<S: Ord + Copy>(known: Vec<(usize, S)>, sign: impl Fn(usize, S) -> String) -> Vec<Alike> {
+/// CPUs by their strength, the strongest first.
+fn grouped<S: Ord + Copy>(known: Vec<(S, usize)>, sign: impl Fn(S, usize) -> String) -> Vec<Alike> {
     let mut kinds: BTreeMap<S, Vec<usize>> = BTreeMap::new();
-    for (cpu, strength) in known {
+    for (strength, cpu) in known {
         kinds.entry(strength).or_default().push(cpu);
     }
     let kinds = kinds.into_iter().rev();
     kinds
         .map(|(strength, cpus)| Alike {
-            sign: sign(cpus[0], strength),
+            sign: sign(strength, cpus[0]),
             cpus,
         })
         .collect()
-}
-
-fn monitored(tree: &Tree, cpus: &[usize]) -> Fact<Vec<Alike>> {
-    let mut known = Vec::new();
-    for (kind, name) in MONITORS.iter().enumerate() {
-        let file = format!("../../{name}/cpus");
-        if is_there(&tree.root.join(&file)) == Ok(false) {
-            continue;
-        }
-        let text = tree.fact(&file)?;
-        let listed = cpu_list(&text).ok_or_else(|| {
-            format!(
-                "/sys/devices/{name}/cpus says `{}`, which is no list of CPUs",
-                start_of(&text)
-            )
-        })?;
-        let listed = listed.into_iter();
-        known.extend(
-            listed
-                .filter(|cpu| cpus.contains(cpu))
-                .map(|cpu| (cpu, kind)),
-        );
-    }
-    Ok(grouped(known, |_, kind| {
-        format!("/sys/devices/{}/cpus", MONITORS[kind])
-    }))
 }

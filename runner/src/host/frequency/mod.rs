@@ -1,27 +1,25 @@
 //! The CPU frequency: fixed, verified, measured, and always put back. `README.md` of the runner
-//! tells the rules; [`recipe`] what is written for each driver, [`hold`] in which order.
+//! tells the rules; [`recipe`] what is written, [`hold`] in which order.
 
-pub mod backend;
 pub mod clock;
 pub mod control;
 pub mod hold;
 pub mod journal;
 pub(crate) mod kinds;
 pub mod recipe;
-pub mod status;
-pub mod tree;
+pub(crate) mod status;
+pub mod sysfs;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use strum::IntoStaticStr;
 
-use self::backend::{Backend, Choice};
 use self::hold::Held;
 use self::journal::{Entry, Journal};
 use self::recipe::Recipe;
-use self::tree::{Policy, Tree};
+use self::sysfs::{Backend, Choice, Policy, Tree};
 use crate::stop::Stop;
 
 /// The state of the CPU frequency during a trial, as far as a sweep knows it.
@@ -124,9 +122,9 @@ impl Setup {
     ///
     /// # Errors
     /// [`Stop::HostNotFit`] with the reason why nothing can be fixed here.
-    pub fn prepare(&self) -> Result<(Recipe, Box<dyn Backend>)> {
+    pub(crate) fn prepare(&self) -> Result<(Recipe, Box<dyn Backend>)> {
         let recipe = recipe::recipe(&self.tree, &self.tree.used_cpus())?;
-        let backend = self.backend.open(&self.tree, &self.policies())?;
+        let backend = self.backend.open(&self.tree, &recipe.policies)?;
         Ok((recipe, backend))
     }
 
@@ -139,7 +137,7 @@ impl Setup {
     ///
     /// # Errors
     /// [`Stop::HostNotFit`] if that is not possible; everything is then as it was.
-    pub fn fix(&self) -> Result<Held> {
+    pub(crate) fn fix(&self) -> Result<Held> {
         let (recipe, backend) = self.prepare()?;
         Held::begin(self.tree.clone(), backend, recipe, &self.journal)
     }
@@ -173,10 +171,13 @@ impl Setup {
         }
     }
 
-    /// Why one frequency cannot be set and held here; `None` if it can, as far as that is known
-    /// without doing it.
-    pub(crate) fn reason_against_fixed(&self) -> Option<String> {
-        self.prepare().err().map(|error| format!("{error:#}"))
+    /// The frequency that a fix would set and what would set it, or why one frequency cannot be set
+    /// and held here, as far as that is known without doing it.
+    pub(crate) fn fixable(&self) -> Result<String, String> {
+        match self.prepare() {
+            Ok((recipe, backend)) => Ok(format!("{} kHz, by {}", recipe.khz, backend.name())),
+            Err(error) => Err(format!("{error:#}")),
+        }
     }
 
     /// Refuses modes that this host cannot keep, unless the caller takes the consequences.
@@ -184,12 +185,12 @@ impl Setup {
         if !modes.contains(&Mode::Fixed) || allow_uncontrolled {
             return Ok(());
         }
-        let Some(reason) = self.reason_against_fixed() else {
-            return Ok(());
-        };
-        bail!(Stop::HostNotFit(format!(
-            "--mode fixed: {reason}; run with --mode dynamic, or add --allow-uncontrolled to run anyway \
-             with every trial labelled so"
-        )))
+        self.fixable().map(drop).map_err(|reason| {
+            Stop::HostNotFit(format!(
+                "--mode fixed: {reason}; run with --mode dynamic, or add --allow-uncontrolled to run anyway \
+                 with every trial labelled so"
+            ))
+            .into()
+        })
     }
 }

@@ -1,9 +1,13 @@
-//! Recipes, one for each driver: the files and values that make all CPUs run at one frequency.
+//! What a fix writes: the files and values that make all CPUs run at one frequency.
+//!
+//! The kernel's files decide, and not the name of the driver: whichever file names the highest
+//! frequency without boost is believed, and the clock that is measured after a fix shows whether it
+//! told the truth.
 
 use anyhow::{Result, bail};
 
 use super::kinds;
-use super::tree::{Kind, Knob, Policy, Tree};
+use super::sysfs::{Kind, Knob, Policy, Tree};
 use crate::host::{Fact, show_cpus};
 use crate::stop::Stop;
 
@@ -12,50 +16,21 @@ use crate::stop::Stop;
 pub struct Recipe {
     /// The frequency of all CPUs, in kHz.
     pub khz: u64,
+    /// The policies whose CPUs are fixed.
+    pub policies: Vec<Policy>,
     /// The files and values that make the fix hold, in the order in which they are written:
-    /// governors, what forbids boost (setting a governor can allow it again), limits, requests to
-    /// the governor `userspace`.
+    /// governors, what forbids boost (setting a governor can allow it again), limits.
     pub settings: Vec<(Knob, String)>,
 }
 
-impl Recipe {
-    /// Whether it sets files of this policy.
-    pub(super) fn is_of(&self, policy: u32) -> bool {
-        let mut knobs = self.settings.iter().map(|(knob, _)| knob);
-        knobs.any(|knob| knob.policy == Some(policy))
-    }
-}
-
-/// Drivers with a recipe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Driver {
-    IntelPstate,
-    IntelCpufreq,
-    AmdPstateEpp,
-    AmdPstate,
-    AcpiCpufreq,
-    Cppc,
-    /// Frequencies of a device tree or of a system controller.
-    Listed,
-}
-
-const DRIVERS: [(&str, Driver); 8] = [
-    ("intel_pstate", Driver::IntelPstate),
-    ("intel_cpufreq", Driver::IntelCpufreq),
-    ("amd-pstate-epp", Driver::AmdPstateEpp),
-    ("amd-pstate", Driver::AmdPstate),
-    ("acpi-cpufreq", Driver::AcpiCpufreq),
-    ("cppc_cpufreq", Driver::Cppc),
-    ("cpufreq-dt", Driver::Listed),
-    ("scmi", Driver::Listed),
-];
+/// The governor of a fix: between equal limits there is one frequency left for it to take.
+const PERFORMANCE: &str = "performance";
 
 /// Chooses the highest frequency that every CPU of `used`, those that trials may run on, can hold
 /// without boost, and all that is to be written.
 ///
 /// # Errors
-/// [`Stop::HostNotFit`] if there is no frequency control, no recipe for the driver, or no common
-/// frequency.
+/// [`Stop::HostNotFit`] if there is no frequency control, or no common frequency that is known.
 pub fn recipe(tree: &Tree, used: &[usize]) -> Result<Recipe> {
     let policies = tree.policies_of(used);
     if policies.is_empty() {
@@ -64,70 +39,29 @@ pub fn recipe(tree: &Tree, used: &[usize]) -> Result<Recipe> {
             tree.shown()
         )));
     }
-    let mut drivers = Vec::new();
-    for policy in &policies {
-        drivers.push(driver(tree, policy)?);
-    }
     check_alike(tree, used)?;
-    let khz = common_frequency(tree, &policies, &drivers)?;
-    let at_khz = |policy: u32, kind| (Knob::of(policy, kind), khz.to_string());
-    let (mut settings, mut speeds) = (Vec::new(), Vec::new());
-    for (policy, driver) in policies.iter().zip(&drivers) {
-        let governor = governor(tree, policy, *driver)?;
-        settings.push((Knob::of(policy.number, Kind::Governor), governor.to_owned()));
-        speeds.extend((governor == USERSPACE).then(|| at_khz(policy.number, Kind::Speed)));
+    let khz = common_frequency(tree, &policies)?;
+    let mut settings = Vec::new();
+    for policy in &policies {
+        check_governor(tree, policy)?;
+        let governor = Knob::of(policy.number, Kind::Governor);
+        settings.push((governor, PERFORMANCE.to_owned()));
     }
-    settings.extend(boost(tree, &policies));
-    settings.extend(
-        policies
-            .iter()
-            .flat_map(|it| [Kind::Max, Kind::Min].map(|kind| at_khz(it.number, kind))),
-    );
-    settings.extend(speeds);
-    Ok(Recipe { khz, settings })
-}
-
-/// The governor that leaves the choice to the writer of `scaling_setspeed`.
-pub(super) const USERSPACE: &str = "userspace";
-const PERFORMANCE: &str = "performance";
-
-fn driver(tree: &Tree, policy: &Policy) -> Result<Driver> {
-    let file = format!("cpufreq/policy{}/scaling_driver", policy.number);
-    if let Err(reason) = tree.fact(&file) {
-        bail!(unread(
-            &reason,
-            "which driver sets the frequency is not known"
-        ));
+    let mut boost = tree.knobs(&policies);
+    boost.retain(|knob| knob.kind.is_boost());
+    settings.extend(boost.into_iter().map(|knob| {
+        let off = if knob.kind == Kind::NoTurbo { "1" } else { "0" };
+        (knob, off.to_owned())
+    }));
+    for policy in &policies {
+        let limits = [Kind::Max, Kind::Min].map(|kind| Knob::of(policy.number, kind));
+        settings.extend(limits.map(|knob| (knob, khz.to_string())));
     }
-    let known = DRIVERS.iter().find(|(name, _)| *name == policy.driver);
-    known.map(|(_, driver)| *driver).ok_or_else(|| {
-        let names: Vec<&str> = DRIVERS.iter().map(|(name, _)| *name).collect();
-        Stop::HostNotFit(format!(
-            "there is no recipe for the frequency driver `{}` (policy{}); there is one for {}",
-            policy.driver,
-            policy.number,
-            names.join(", ")
-        ))
-        .into()
+    Ok(Recipe {
+        khz,
+        policies,
+        settings,
     })
-}
-
-/// Returns the error for an unreadable file without which nothing can be fixed.
-fn unread(reason: &str, then: &str) -> Stop {
-    Stop::HostNotFit(format!(
-        "{reason}, so {then}; look at its permissions, or ask as root"
-    ))
-}
-
-/// The same of the frequencies that a policy lists.
-fn check_readable(tree: &Tree, file: &str) -> Result<(), Stop> {
-    match tree.number_if_any(file) {
-        Ok(_) => Ok(()),
-        Err(_) => tree
-            .fact(file)
-            .map(drop)
-            .map_err(|reason| unread(&reason, "the highest frequency without boost is not known")),
-    }
 }
 
 /// CPUs that do different work in a cycle are not made equal by one frequency.
@@ -146,96 +80,109 @@ fn check_alike(tree: &Tree, used: &[usize]) -> Result<()> {
     )))
 }
 
-fn common_frequency(tree: &Tree, policies: &[Policy], drivers: &[Driver]) -> Result<u64> {
-    let mut khz = u64::MAX;
+fn common_frequency(tree: &Tree, policies: &[Policy]) -> Result<u64> {
+    let (mut most, mut lowest, mut lists) = (u64::MAX, 0, Vec::new());
     for policy in policies {
-        check_readable(
-            tree,
-            &format!("cpufreq/policy{}/{AVAILABLE}", policy.number),
-        )?;
+        most = most.min(most_without_boost(tree, policy)?);
+        let listed = available(tree, policy)?;
+        let least = known(tree.number_if_any(&policy.file("cpuinfo_min_freq")))?;
+        lowest = lowest.max(least.unwrap_or(0));
+        lists.extend((!listed.is_empty()).then_some(listed));
     }
-    for (policy, driver) in policies.iter().zip(drivers) {
-        khz = khz.min(most_without_boost(tree, policy, *driver)?);
-    }
-    // Where only some frequencies exist, going down to one of them may leave another policy's list.
-    loop {
-        let mut lower = khz;
-        for policy in policies {
-            lower = lower.min(at_or_below(tree, policy, khz)?);
-        }
-        if lower == khz {
-            return Ok(khz);
-        }
-        khz = lower;
-    }
+    // Where only some frequencies exist, all must have the one that is chosen.
+    let is_in_all = |khz: &u64| lists.iter().all(|listed| listed.contains(khz));
+    let khz = match lists.first() {
+        Some(first) => first
+            .iter()
+            .copied()
+            .rfind(|khz| *khz <= most && is_in_all(khz)),
+        None => Some(most).filter(|most| *most >= lowest),
+    };
+    khz.ok_or_else(|| {
+        Stop::HostNotFit(format!(
+            "no frequency is common to all CPUs: {most} kHz is the highest of some without boost, and \
+             others have none of the lower ones that these have; choose equal CPUs, for example by \
+             taking the others offline"
+        ))
+        .into()
+    })
 }
 
 /// The highest frequency that a policy promises without boost, in kHz.
-fn most_without_boost(tree: &Tree, policy: &Policy, driver: Driver) -> Result<u64> {
-    let number = policy.number;
-    let missing = |file: &str| {
-        if let Err(stop) = check_readable(tree, file) {
-            return stop;
-        }
-        let remedy = match driver {
-            Driver::IntelPstate | Driver::IntelCpufreq => {
-                "; start Linux with `intel_pstate=passive`, or with `intel_pstate=disable` where that \
-                 shows none either: another driver may list it"
-            }
-            Driver::AmdPstateEpp | Driver::AmdPstate => {
-                "; start Linux with `amd_pstate=disable`: another driver may list it"
-            }
-            Driver::AcpiCpufreq | Driver::Cppc | Driver::Listed => "",
+fn most_without_boost(tree: &Tree, policy: &Policy) -> Result<u64> {
+    let number = |file: &str| -> Result<Option<u64>> {
+        let number = known(tree.number_if_any(file))?;
+        Ok(number.filter(|number| *number > 0))
+    };
+    if let Some(base) = number(&policy.file("base_frequency"))? {
+        return Ok(base);
+    }
+    match available(tree, policy)?[..] {
+        // ACPI tables of Intel hosts name turbo as 1 MHz above the highest frequency without it.
+        [.., next, top] if next + 1000 == top => return Ok(next),
+        [.., top] => return Ok(top),
+        [] => {}
+    }
+    let nominal = format!("cpu{}/acpi_cppc/nominal_freq", policy.cpus[0]); // in MHz
+    let khz = number(&nominal)?.and_then(|mhz| mhz.checked_mul(1000));
+    // Where turbo is forbidden, by firmware for good, no CPU can do more than its base. A kernel may
+    // still name the turbo frequency, so the nominal one is asked, too.
+    let no_turbo = tree.fact(&Knob::of_host(Kind::NoTurbo).to_string());
+    let highest = match no_turbo.as_deref() {
+        Ok("1") => number(&policy.file("cpuinfo_max_freq"))?,
+        _ => None,
+    };
+    khz.into_iter().chain(highest).min().ok_or_else(|| {
+        let (base, list) = (policy.file("base_frequency"), policy.file(AVAILABLE));
+        let driver = &policy.driver;
+        let remedy = if driver.starts_with("intel") {
+            "; start Linux with `intel_pstate=passive`, or with `intel_pstate=disable` where that \
+             shows none either: another driver may list it"
+        } else if driver.starts_with("amd") {
+            "; start Linux with `amd_pstate=disable`: another driver may list it"
+        } else {
+            ""
         };
         Stop::HostNotFit(format!(
-            "{}/{file} says no frequency, so the highest one without boost is not known (driver `{}`){remedy}",
-            tree.shown(),
-            policy.driver
+            "{}: none of {base}, {list} and {nominal} says the highest frequency without boost \
+             (driver `{driver}`){remedy}",
+            tree.shown()
         ))
-    };
-    let of_policy = |file: &str| -> Result<u64> {
-        tree.number(number, file)
-            .filter(|khz| *khz > 0)
-            .ok_or_else(|| missing(&format!("cpufreq/policy{number}/{file}")).into())
-    };
-    let nominal = || -> Result<u64> {
-        let cpu = policy.cpus[0]; // policies without a CPU are left out by `Tree::policies`
-        let file = "acpi_cppc/nominal_freq"; // in MHz
-        let mhz = tree.number_of_cpu(cpu, file).filter(|mhz| *mhz > 0);
-        mhz.and_then(|mhz| mhz.checked_mul(1000))
-            .ok_or_else(|| missing(&format!("cpu{cpu}/{file}")).into())
-    };
-    match driver {
-        Driver::IntelPstate | Driver::IntelCpufreq => {
-            let no_turbo = tree.value_if_any(Knob::of_host(Kind::NoTurbo));
-            match of_policy("base_frequency") {
-                // Where turbo is forbidden, by firmware for good, no CPU can do more than its base. A
-                // kernel may still name the turbo frequency, so the nominal one is asked, too.
-                Err(_) if no_turbo.as_deref() == Some("1") => {
-                    let most = of_policy("cpuinfo_max_freq")?;
-                    Ok(nominal().map_or(most, |nominal| nominal.min(most)))
-                }
-                base => base.or_else(|missing| nominal().map_err(|_: anyhow::Error| missing)),
-            }
-        }
-        Driver::AmdPstateEpp | Driver::AmdPstate | Driver::Cppc => nominal(),
-        Driver::AcpiCpufreq => {
-            let listed = available(tree, number);
-            let (Some(&top), next) = (listed.last(), listed.iter().rev().nth(1)) else {
-                return Err(missing(&format!("cpufreq/policy{number}/{AVAILABLE}")).into());
-            };
-            // ACPI tables of Intel hosts name turbo as 1 MHz above the highest frequency without
-            // it.
-            Ok(next
-                .copied()
-                .filter(|next| next + 1000 == top)
-                .unwrap_or(top))
-        }
-        Driver::Listed => available(tree, number)
-            .last()
-            .copied()
-            .map_or_else(|| of_policy("cpuinfo_max_freq"), Ok),
+        .into()
+    })
+}
+
+/// A fact without which nothing can be fixed.
+fn known<T>(fact: Fact<T>) -> Result<T> {
+    fact.map_err(|reason| {
+        Stop::HostNotFit(format!(
+            "{reason}, so what can be fixed is not known; look at its permissions, or ask as root"
+        ))
+        .into()
+    })
+}
+
+const AVAILABLE: &str = "scaling_available_frequencies";
+
+/// Frequencies that a policy can be asked for, ascending; empty where any can be.
+fn available(tree: &Tree, policy: &Policy) -> Result<Vec<u64>> {
+    let text = known(tree.fact_if_any(&policy.file(AVAILABLE)))?.unwrap_or_default();
+    let words = text.split_whitespace();
+    let mut listed: Vec<u64> = words.filter_map(|khz| khz.parse().ok()).collect();
+    listed.sort_unstable();
+    Ok(listed)
+}
+
+fn check_governor(tree: &Tree, policy: &Policy) -> Result<()> {
+    let file = policy.file("scaling_available_governors");
+    let offered = known(tree.fact(&file))?;
+    if offered.split_whitespace().any(|name| name == PERFORMANCE) {
+        return Ok(());
     }
+    bail!(Stop::HostNotFit(format!(
+        "{}/{file}: `{offered}` has no `{PERFORMANCE}`; load it with `modprobe cpufreq_{PERFORMANCE}`",
+        tree.shown()
+    )))
 }
 
 /// The limits that keep CPUs of `policies` below what they can hold without boost: the first, with
@@ -243,113 +190,34 @@ fn most_without_boost(tree: &Tree, policy: &Policy, driver: Driver) -> Result<u6
 pub(crate) fn cap(tree: &Tree, policies: &[Policy]) -> Fact<Option<String>> {
     let mut capped = Vec::new();
     for policy in policies {
-        let number = policy.number;
-        let of_policy = |file: &str| {
-            let path = format!("cpufreq/policy{number}/{file}");
+        let limit = |name: &str| {
+            let path = policy.file(name);
             let khz = tree.number_if_any(&path)?;
             let place = format!("{}/{path}", tree.shown());
             match khz {
                 Some(0) => Err(format!("{place} = 0, which is no frequency")),
-                khz => Ok(khz.map(|khz| (format!("{place} = {khz}"), khz))),
+                khz => Ok(khz.map(|khz| (khz, format!("{place} = {khz}")))),
             }
         };
-        let there = |file: &str| {
-            let missing = || {
-                let folder = tree.shown();
-                format!("{folder}/cpufreq/policy{number}/{file} is not there")
-            };
-            of_policy(file)?.ok_or_else(missing)
+        let there = |name: &str| {
+            let missing = || format!("{}/{} is not there", tree.shown(), policy.file(name));
+            limit(name)?.ok_or_else(missing)
         };
-        let (_, highest) = there("cpuinfo_max_freq")?;
-        let without_boost =
-            driver(tree, policy).and_then(|it| most_without_boost(tree, policy, it));
-        let least = without_boost.map_or(highest, |khz| khz.min(highest));
+        let (highest, _) = there("cpuinfo_max_freq")?;
+        let held = most_without_boost(tree, policy).map_or(highest, |khz| khz.min(highest));
         let mut limits = vec![there("scaling_max_freq")?];
         // Firmware's, and a share of the highest: not every host has them.
-        limits.extend(of_policy("bios_limit")?);
-        let file = "intel_pstate/max_perf_pct";
-        if let Some(share) = tree.number_if_any(file)? {
-            let seen = format!("{}/{file} = {share}", tree.shown());
-            limits.push((seen, highest / 100 * share.min(100)));
+        limits.extend(limit("bios_limit")?);
+        let share = "intel_pstate/max_perf_pct";
+        if let Some(percent) = tree.number_if_any(share)? {
+            let seen = format!("{}/{share} = {percent}", tree.shown());
+            limits.push((highest / 100 * percent.min(100), seen));
         }
-        let below = limits.into_iter().filter(|(_, khz)| *khz < least);
-        capped.extend(
-            below
-                .min_by_key(|(_, khz)| *khz)
-                .map(|(seen, _)| format!("{seen}, and {least} kHz can be held without boost")),
-        );
+        let lowest = limits.into_iter().min().filter(|(khz, _)| *khz < held);
+        capped.extend(lowest.map(|(_, seen)| (seen, held)));
     }
-    let number = capped.len();
-    let first = capped.into_iter().next();
-    Ok(first.map(|seen| format!("{seen} ({number} of {} policies)", policies.len())))
-}
-
-const AVAILABLE: &str = "scaling_available_frequencies";
-
-/// Frequencies that a policy can be asked for, ascending; empty where any can be.
-fn available(tree: &Tree, policy: u32) -> Vec<u64> {
-    let text = tree.text(policy, AVAILABLE).unwrap_or_default();
-    let mut listed: Vec<u64> = text
-        .split_whitespace()
-        .filter_map(|khz| khz.parse().ok())
-        .collect();
-    listed.sort_unstable();
-    listed
-}
-
-fn at_or_below(tree: &Tree, policy: &Policy, khz: u64) -> Result<u64> {
-    let listed = available(tree, policy.number);
-    let lowest = listed
-        .first()
-        .copied()
-        .or_else(|| tree.number(policy.number, "cpuinfo_min_freq"));
-    if lowest.is_some_and(|lowest| lowest > khz) {
-        bail!(Stop::HostNotFit(format!(
-            "no frequency is common to all CPUs: {khz} kHz is the highest of some, and policy{} cannot go \
-             below {} kHz; choose equal CPUs, for example by taking the others offline",
-            policy.number,
-            lowest.unwrap_or_default()
-        )));
-    }
-    Ok(listed
-        .into_iter()
-        .rfind(|listed| *listed <= khz)
-        .unwrap_or(khz))
-}
-
-/// `userspace` where the driver obeys it to the letter; `performance` between equal limits
-/// elsewhere.
-fn governor(tree: &Tree, policy: &Policy, driver: Driver) -> Result<&'static str> {
-    let file = "scaling_available_governors";
-    let offered = tree
-        .fact(&format!("cpufreq/policy{}/{file}", policy.number))
-        .map_err(|reason| unread(&reason, "which governors there are is not known"))?;
-    let has = |name: &str| offered.split_whitespace().any(|offered| offered == name);
-    let obeys = matches!(
-        driver,
-        Driver::IntelCpufreq | Driver::AmdPstate | Driver::AcpiCpufreq
-    );
-    if obeys && has(USERSPACE) {
-        return Ok(USERSPACE);
-    }
-    if has(PERFORMANCE) {
-        return Ok(PERFORMANCE);
-    }
-    bail!(Stop::HostNotFit(format!(
-        "{}/cpufreq/policy{}/{file}: `{offered}` has no `{PERFORMANCE}`; load it with \
-         `modprobe cpufreq_{PERFORMANCE}`",
-        tree.shown(),
-        policy.number
-    )))
-}
-
-fn boost(tree: &Tree, policies: &[Policy]) -> Vec<(Knob, String)> {
-    let off = |kind| if kind == Kind::NoTurbo { "1" } else { "0" };
-    let knobs = tree
-        .knobs(policies)
-        .into_iter()
-        .filter(|knob| knob.kind.is_boost());
-    knobs
-        .map(|knob| (knob, off(knob.kind).to_owned()))
-        .collect()
+    Ok(capped.first().map(|(seen, held)| {
+        let (number, all) = (capped.len(), policies.len());
+        format!("{seen}, and {held} kHz can be held without boost ({number} of {all} policies)")
+    }))
 }

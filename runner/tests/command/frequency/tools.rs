@@ -1,13 +1,12 @@
-//! The real `cpufreq-set`, `cpufreq-info` and `cpupower` on a mock host that lies in the place
-//! of the system's. Its files are plain ones, so all values of a file have one length.
+//! The real `cpufreq-set` and `cpufreq-info` on a mock host that lies in the place of the system's.
+//! Its files are plain ones, so all values of a file have one length.
 
 use std::process::{Command, Output};
 
 use assert_cmd::assert::OutputAssertExt as _;
-use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
 
-use super::cpus::Cpus;
+use super::cpus::{Cpus, OF_LIST};
 use crate::{common, namespace};
 
 const FIX: &str =
@@ -15,19 +14,27 @@ const FIX: &str =
 const RESTORE: &str =
     r#""$RUNNER" frequency restore --frequency-backend "$TOOL" --frequency-journal "$JOURNAL""#;
 
+/// A host as `acpi-cpufreq` shows it, under a governor of Android.
+fn host() -> Cpus {
+    let cpus = Cpus::of(OF_LIST);
+    let governors = "interactive performance";
+    cpus.change(&[
+        ("cpufreq/policy*/scaling_available_governors", governors),
+        ("cpufreq/policy*/scaling_governor", "interactive"),
+        ("cpufreq/policy*/scaling_setspeed", "<unsupported>"),
+    ]);
+    cpus
+}
+
 /// Runs a script where the mock host lies over the system's.
-fn on(cpus: &Cpus, tool: &str, script: &str) -> Option<Output> {
-    let package = if tool == "cpupower" {
-        "linux-cpupower"
-    } else {
-        "cpufrequtils"
-    };
-    if !has(tool, package) {
+fn on(cpus: &Cpus, script: &str) -> Option<Output> {
+    if !has("cpufreq-set", "cpufrequtils") {
         return None;
     }
     let folder = tempfile::tempdir().unwrap();
     let journal = folder.path().join("journal.json");
-    let script = format!("TOOL={tool}; mount --bind \"$SYSFS\" /sys/devices/system/cpu\n{script}");
+    let mount = "TOOL=cpufreq-set; mount --bind \"$SYSFS\" /sys/devices/system/cpu";
+    let script = format!("{mount}\n{script}");
     namespace::run(&script, &[("SYSFS", cpus.path()), ("JOURNAL", &journal)])
 }
 
@@ -42,66 +49,32 @@ fn has(program: &str, package: &str) -> bool {
 
 #[test]
 fn cpufreq_set_fixes_and_restores_and_cpufreq_info_agrees() {
-    let cpus = Cpus::acpi_cpufreq();
+    let cpus = host();
     let before = cpus.bytes();
     let script = format!("{FIX}\ncpufreq-info -c 0 -p; cpufreq-info -c 1 -p\n{RESTORE}");
-    let Some(output) = on(&cpus, "cpufreq-set", &script) else {
+    let Some(output) = on(&cpus, &script) else {
         return;
     };
-    output
-        .assert()
-        .success()
-        .stdout(contains(
-            "2000000 2000000 userspace\n2000000 2000000 userspace\n",
-        ))
-        .stderr(contains("cpufreq/boost still allows boost"));
+    let fixed = "2000000 2000000 performance\n".repeat(2);
+    let output = output.assert().success().stdout(contains(fixed));
+    output.stderr(contains("cpufreq/boost still allows boost"));
     assert_eq!(cpus.bytes(), before);
-}
-
-#[test]
-fn cpupower_fixes_and_restores() {
-    let cpus = Cpus::acpi_cpufreq();
-    let before = cpus.bytes();
-    let script =
-        format!("{FIX}\ncat /sys/devices/system/cpu/cpufreq/policy*/scaling_setspeed\n{RESTORE}");
-    let Some(output) = on(&cpus, "cpupower", &script) else {
-        return;
-    };
-    output
-        .assert()
-        .success()
-        .stdout(contains("2000000\n2000000\n"));
-    assert_eq!(cpus.bytes(), before);
-}
-
-#[test]
-fn boost_that_is_off_already_is_no_matter_to_a_tool() {
-    let cpus = Cpus::acpi_cpufreq();
-    cpus.write("cpufreq/boost", "0");
-    let Some(output) = on(&cpus, "cpufreq-set", &format!("{FIX}\n{RESTORE}")) else {
-        return;
-    };
-    output
-        .assert()
-        .success()
-        .stderr(contains("still allows boost").not());
 }
 
 #[test]
 fn a_tool_that_fails_is_named_with_its_command_and_everything_is_undone() {
-    let cpus = Cpus::acpi_cpufreq();
+    let cpus = host();
     let before = cpus.bytes();
     let script = format!(
         "file=/sys/devices/system/cpu/cpufreq/policy1/scaling_min_freq
         mount --bind -o ro $file $file
         {FIX}"
     );
-    let Some(output) = on(&cpus, "cpufreq-set", &script) else {
+    let Some(output) = on(&cpus, &script) else {
         return;
     };
+    let output = output.assert().code(4);
     output
-        .assert()
-        .code(4)
         .stderr(contains("`cpufreq-set -c 1 -d 2000000` failed"))
         .stderr(contains("everything is as it was before"));
     assert_eq!(cpus.bytes(), before);
@@ -110,18 +83,10 @@ fn a_tool_that_fails_is_named_with_its_command_and_everything_is_undone() {
 #[test]
 fn a_clock_that_is_not_what_was_set_is_told() {
     // No CPU runs at 10 MHz because a mock file says so.
-    let cpus = Cpus::acpi_cpufreq();
-    for policy in 0..2 {
-        cpus.write(
-            &format!("cpufreq/policy{policy}/scaling_available_frequencies"),
-            "10000 ",
-        );
-    }
-    let Some(output) = on(
-        &cpus,
-        "cpufreq-set",
-        &format!("TOOL=sysfs; {FIX}\n{RESTORE}"),
-    ) else {
+    let cpus = host();
+    let listed = "cpufreq/policy*/scaling_available_frequencies";
+    cpus.change(&[(listed, "10000 ")]);
+    let Some(output) = on(&cpus, &format!("TOOL=sysfs; {FIX}\n{RESTORE}")) else {
         return;
     };
     output.assert().success().stderr(contains("warning: "));
@@ -132,7 +97,7 @@ fn an_unprivileged_user_fixes_through_sudo() {
     if !(has("sudo", "sudo") && has("setpriv", "util-linux")) {
         return;
     }
-    let cpus = Cpus::acpi_cpufreq();
+    let cpus = host();
     let before = cpus.bytes();
     let script = format!(
         "mount -t tmpfs none /mnt
@@ -145,16 +110,14 @@ fn an_unprivileged_user_fixes_through_sudo() {
         RUNNER=/mnt/runner JOURNAL=/mnt/journal/journal.json TOOL=auto
         as_user() {{ setpriv --reuid=65534 --regid=65534 --clear-groups \"$@\"; }}
         as_user {FIX} --root {root}
-        cat /sys/devices/system/cpu/cpufreq/policy*/scaling_setspeed
+        cat /sys/devices/system/cpu/cpufreq/policy*/scaling_max_freq
         as_user {RESTORE} --root {root}",
         root = common::root().display(),
     );
-    let Some(output) = on(&cpus, "cpufreq-set", &script) else {
+    let Some(output) = on(&cpus, &script) else {
         return;
     };
-    output
-        .assert()
-        .success()
-        .stdout(contains("2000000\n2000000\n"));
+    let fixed = "2000000\n".repeat(2);
+    output.assert().success().stdout(contains(fixed));
     assert_eq!(cpus.bytes(), before);
 }

@@ -1,0 +1,482 @@
+//! The kernel's files of the CPU frequency, below `/sys/devices/system/cpu`: which there are, what
+//! is in them, and the two ways to write them.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, bail};
+use rustix::fs::{Access, access};
+use serde::{Deserialize, Serialize};
+use strum::IntoEnumIterator as _;
+
+use crate::host::{CPUS, Fact, Host, cpu_list, is_there, read_text, start_of};
+use crate::stop::Stop;
+
+/// Where the kernel shows its CPUs.
+const SYSTEM: &str = "/sys/devices/system/cpu";
+
+/// The setting that a file decides, in the order in which settings are put back: boost after the
+/// governor, since setting a governor may allow it again; limits after boost, since without it the
+/// kernel cuts the upper ones; requests at the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::EnumIter, strum::EnumString)]
+pub enum Kind {
+    /// The governor, which chooses the frequency.
+    #[strum(serialize = "scaling_governor")]
+    Governor,
+    /// `1` forbids boost on all CPUs; the file of `intel_pstate` in the place of [`Kind::Boost`].
+    #[strum(serialize = "intel_pstate/no_turbo")]
+    NoTurbo,
+    /// `0` forbids boost on all CPUs.
+    #[strum(serialize = "cpufreq/boost")]
+    Boost,
+    /// `0` forbids boost on the CPUs of one policy.
+    #[strum(serialize = "boost")]
+    PolicyBoost,
+    /// `0` keeps the firmware from raising the lower limit after waiting for a device.
+    #[strum(serialize = "intel_pstate/hwp_dynamic_boost")]
+    HwpDynamicBoost,
+    /// Energy performance preference, a hint to the firmware.
+    #[strum(serialize = "energy_performance_preference")]
+    Epp,
+    /// Upper limit, in kHz.
+    #[strum(serialize = "scaling_max_freq")]
+    Max,
+    /// Lower limit, in kHz.
+    #[strum(serialize = "scaling_min_freq")]
+    Min,
+    /// Request to the governor `userspace`, in kHz; `<unsupported>` under any other.
+    #[strum(serialize = "scaling_setspeed")]
+    Speed,
+}
+
+impl Kind {
+    /// Whether the host has one such file; else every policy may have one.
+    pub(crate) fn is_of_host(self) -> bool {
+        matches!(self, Self::Boost | Self::NoTurbo | Self::HwpDynamicBoost)
+    }
+
+    /// Whether it is a switch for boost, which the upper limits of a fix forbid already.
+    #[must_use]
+    pub fn is_boost(self) -> bool {
+        self.is_of_host() || self == Self::PolicyBoost
+    }
+}
+
+/// One file that can be written; in a journal, its path below the tree's root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Knob {
+    /// The policy whose file it is; `None` for one of the host.
+    pub policy: Option<u32>,
+    /// The setting that it decides.
+    pub kind: Kind,
+}
+
+impl Knob {
+    /// The file of a policy.
+    #[must_use]
+    pub fn of(policy: u32, kind: Kind) -> Self {
+        Self {
+            policy: Some(policy),
+            kind,
+        }
+    }
+
+    /// A file of the host.
+    #[must_use]
+    pub fn of_host(kind: Kind) -> Self {
+        Self { policy: None, kind }
+    }
+
+    /// The path of another file of the same policy, below the tree's root.
+    pub(crate) fn beside(self, file: &str) -> String {
+        format!("cpufreq/policy{}/{file}", self.policy.unwrap_or_default())
+    }
+}
+
+impl From<Knob> for String {
+    fn from(knob: Knob) -> Self {
+        knob.to_string()
+    }
+}
+
+impl TryFrom<String> for Knob {
+    type Error = String;
+
+    /// Accepts only the files that a fix changes, so a damaged journal cannot lead outside.
+    fn try_from(path: String) -> Result<Self, String> {
+        let of_policy = path.strip_prefix("cpufreq/policy");
+        let (policy, file) = match of_policy.and_then(|path| path.split_once('/')) {
+            Some((number, file)) => (number.parse().ok(), file),
+            None => (None, &*path),
+        };
+        let knob = file.parse().ok().map(|kind| Self { policy, kind });
+        let is_exact =
+            |it: &Self| it.to_string() == path && it.kind.is_of_host() == policy.is_none();
+        knob.filter(is_exact)
+            .ok_or_else(|| format!("`file` is `{path}`, which no fix changes"))
+    }
+}
+
+impl std::fmt::Display for Knob {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.policy {
+            Some(policy) => write!(f, "cpufreq/policy{policy}/{}", self.kind),
+            None => write!(f, "{}", self.kind),
+        }
+    }
+}
+
+/// CPUs whose frequency is set together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// Number in the folder's name.
+    pub number: u32,
+    /// Its CPUs that are online, ascending; at least one.
+    pub cpus: Vec<usize>,
+    /// Name of the frequency driver.
+    pub driver: String,
+}
+
+impl Policy {
+    /// The path of one of its files, below the tree's root.
+    pub(crate) fn file(&self, name: &str) -> String {
+        format!("cpufreq/policy{}/{name}", self.number)
+    }
+}
+
+/// The files below one folder: the system's, or a mock one in tests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tree {
+    pub(super) root: PathBuf,
+}
+
+impl Default for Tree {
+    fn default() -> Self {
+        Self::at(Path::new(SYSTEM))
+    }
+}
+
+impl Tree {
+    /// The files below `root`.
+    #[must_use]
+    pub fn at(root: &Path) -> Self {
+        Self {
+            root: root.to_owned(),
+        }
+    }
+
+    /// Whether these are the files of this host's kernel, so that they say something about its
+    /// clock.
+    pub(crate) fn is_system(&self) -> bool {
+        self.root == Path::new(SYSTEM)
+    }
+
+    /// The folder, for messages.
+    pub(crate) fn shown(&self) -> std::path::Display<'_> {
+        self.root.display()
+    }
+
+    /// The file of a knob.
+    #[must_use]
+    pub fn path(&self, knob: Knob) -> PathBuf {
+        self.root.join(knob.to_string())
+    }
+
+    /// The policies that have a CPU online, ascending; none on a host without frequency control.
+    /// Policies of CPUs that are offline refuse every write, and have no clock to fix.
+    #[must_use]
+    pub fn policies(&self) -> Vec<Policy> {
+        let entries = fs::read_dir(self.root.join("cpufreq"));
+        let names = entries.into_iter().flatten().flatten();
+        let mut policies: Vec<Policy> = names
+            .filter_map(|entry| {
+                let name = entry.file_name();
+                let mut policy = Policy {
+                    number: name.to_str()?.strip_prefix("policy")?.parse().ok()?,
+                    cpus: Vec::new(),
+                    driver: "unknown".to_owned(),
+                };
+                let text = |name| self.fact(&policy.file(name)).ok();
+                let cpus_in = |name| cpu_list(&text(name)?.replace(' ', ","));
+                let cpus = cpus_in("affected_cpus").or_else(|| cpus_in("related_cpus"));
+                let driver = text("scaling_driver");
+                // A policy has the number of its first CPU.
+                policy.cpus = cpus.unwrap_or_else(|| vec![policy.number as usize]);
+                policy.driver = driver.unwrap_or(policy.driver);
+                Some(policy).filter(|policy| !policy.cpus.is_empty())
+            })
+            .collect();
+        policies.sort_by_key(|policy| policy.number);
+        policies
+    }
+
+    /// The policies that have a CPU among `used`, the CPUs that trials may run on. Those of other CPUs
+    /// are left alone: other containers may run there.
+    #[must_use]
+    pub fn policies_of(&self, used: &[usize]) -> Vec<Policy> {
+        let mut policies = self.policies();
+        policies.retain(|policy| policy.cpus.iter().any(|cpu| used.contains(cpu)));
+        policies
+    }
+
+    /// The CPUs that trials may run on. A folder that stands alone, in tests, has no processes: all
+    /// of its CPUs may be used.
+    pub(crate) fn used_cpus(&self) -> Vec<usize> {
+        let allowed = match self.root.ancestors().nth(4) {
+            Some(root) if self.root.ends_with(CPUS) => Host::at(root).allowed_cpus().ok(),
+            _ => None,
+        };
+        let online = || cpu_list(&self.fact("online").ok()?);
+        let of_policies = || {
+            let policies = self.policies().into_iter();
+            policies.flat_map(|policy| policy.cpus).collect()
+        };
+        allowed.or_else(online).unwrap_or_else(of_policies)
+    }
+
+    /// Every file of `policies` and of the host that a fix may write and that exists.
+    pub(crate) fn knobs(&self, policies: &[Policy]) -> Vec<Knob> {
+        let of_host = Kind::iter().filter(|kind| kind.is_of_host());
+        let of_policies = policies.iter().flat_map(|policy| {
+            let kinds = Kind::iter().filter(|kind| !kind.is_of_host());
+            kinds.map(|kind| Knob::of(policy.number, kind))
+        });
+        let mut knobs: Vec<Knob> = of_host.map(Knob::of_host).chain(of_policies).collect();
+        knobs.retain(|knob| self.path(*knob).exists());
+        knobs
+    }
+
+    /// Reads a knob's file, byte for byte.
+    ///
+    /// # Errors
+    /// [`Stop::HostNotFit`] if it cannot be read.
+    pub fn read(&self, knob: Knob) -> Result<Vec<u8>> {
+        let path = self.path(knob);
+        fs::read(&path).map_err(|error| {
+            Stop::HostNotFit(format!("{}: cannot be read: {error}", path.display())).into()
+        })
+    }
+
+    /// Reads a knob's file, without the end of the line.
+    ///
+    /// # Errors
+    /// [`Stop::HostNotFit`] if it cannot be read.
+    pub fn value(&self, knob: Knob) -> Result<String> {
+        self.read(knob).map(|bytes| trimmed(&bytes))
+    }
+
+    /// Reads a file below the root.
+    pub(crate) fn fact(&self, path: &str) -> Fact<String> {
+        let path = self.root.join(path);
+        read_text(&path).map_err(|reason| format!("{} {reason}", path.display()))
+    }
+
+    /// The same of a file that not every host has; `None` if this one has none.
+    pub(crate) fn fact_if_any(&self, path: &str) -> Fact<Option<String>> {
+        if is_there(&self.root.join(path)) == Ok(false) {
+            return Ok(None);
+        }
+        self.fact(path).map(Some)
+    }
+
+    /// A number that such a file says.
+    pub(crate) fn number_if_any(&self, path: &str) -> Fact<Option<u64>> {
+        let Some(text) = self.fact_if_any(path)? else {
+            return Ok(None);
+        };
+        text.parse().map(Some).map_err(|_| {
+            let (folder, text) = (self.shown(), start_of(&text));
+            format!("{folder}/{path} says `{text}`, which is no number")
+        })
+    }
+
+    /// CPUs among `used` that no policy has: nothing says or sets their frequency.
+    pub(crate) fn without_policy(&self, used: &[usize]) -> Vec<usize> {
+        let policies = self.policies();
+        let is_in = |cpu: &usize| policies.iter().any(|policy| policy.cpus.contains(cpu));
+        used.iter().copied().filter(|cpu| !is_in(cpu)).collect()
+    }
+}
+
+/// A value without the end of its line.
+fn trimmed(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).trim().to_owned()
+}
+
+/// Writes values.
+pub trait Backend {
+    /// As `--frequency-backend` calls it.
+    fn name(&self) -> &'static str;
+
+    /// Whether it has a way to write this kind of file.
+    fn can_set(&self, _kind: Kind) -> bool {
+        true
+    }
+
+    /// Writes `value`, byte for byte where the way allows it.
+    ///
+    /// # Errors
+    /// If it is refused. An accepted write proves little: callers read the setting back.
+    fn set(&mut self, tree: &Tree, knob: Knob, value: &[u8]) -> Result<()>;
+}
+
+/// Which backend is to be used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Choice {
+    /// The first that is permitted: sysfs, cpufreq-set
+    #[default]
+    Auto,
+    /// Write the kernel's files
+    Sysfs,
+    /// The tool of the package cpufrequtils, through `sudo -n` unless root
+    CpufreqSet,
+}
+
+impl Choice {
+    /// The backend, if it is permitted here.
+    ///
+    /// # Errors
+    /// [`Stop::HostNotFit`] with what would have to be permitted.
+    pub fn open(self, tree: &Tree, policies: &[Policy]) -> Result<Box<dyn Backend>> {
+        match self {
+            Self::Sysfs => Sysfs::open(tree, policies),
+            Self::CpufreqSet => CpufreqSet::open(),
+            // The tool knows one tree only.
+            Self::Auto if !tree.is_system() => Sysfs::open(tree, policies),
+            Self::Auto => Sysfs::open(tree, policies).or_else(|unwritable| {
+                CpufreqSet::open().map_err(|error| {
+                    let both = format!("the frequency may not be set here: {unwritable}; {error}");
+                    Stop::HostNotFit(both).into()
+                })
+            }),
+        }
+    }
+}
+
+/// Writes the kernel's files.
+#[derive(Clone, Copy, Debug)]
+pub struct Sysfs;
+
+impl Sysfs {
+    /// Asks the kernel whether the files could be opened for writing, without opening one.
+    fn open(tree: &Tree, policies: &[Policy]) -> Result<Box<dyn Backend>> {
+        for knob in tree.knobs(policies) {
+            let path = tree.path(knob);
+            if let Err(error) = access(&path, Access::WRITE_OK) {
+                bail!(Stop::HostNotFit(format!(
+                    "{}: cannot be written: {error}; run as root, or permit `cpufreq-set` in \
+                     /etc/sudoers without a password",
+                    path.display()
+                )));
+            }
+        }
+        Ok(Box::new(Self))
+    }
+}
+
+impl Backend for Sysfs {
+    fn name(&self) -> &'static str {
+        "sysfs"
+    }
+
+    fn set(&mut self, tree: &Tree, knob: Knob, value: &[u8]) -> Result<()> {
+        let path = tree.path(knob);
+        let describe = || format!("{}: `{}` is refused", path.display(), trimmed(value));
+        // Never created: a file that is gone means that its CPU is.
+        let mut options = OpenOptions::new();
+        let file = options.write(true).truncate(true).open(&path);
+        // In one call: the kernel takes each write as a value of its own.
+        let written = file.and_then(|mut file| file.write(value));
+        let written = written.with_context(describe)?;
+        if written != value.len() {
+            bail!(
+                "{}: took {written} of {} bytes",
+                path.display(),
+                value.len()
+            );
+        }
+        Ok(())
+    }
+}
+
+/// A tool that sets governor and limits, but no boost; started as root or through sudo.
+struct CpufreqSet;
+
+impl CpufreqSet {
+    /// The tool, if it may be used here.
+    fn open() -> Result<Box<dyn Backend>> {
+        if let Err(error) = quiet(Command::new(TOOL).arg("--help")).output() {
+            bail!(Stop::HostNotFit(format!(
+                "`{TOOL}` cannot be run: {error}; install the package cpufrequtils"
+            )));
+        }
+        if needs_sudo() {
+            let listed = quiet(Command::new("sudo").args(["-n", "-l", TOOL])).output();
+            if !listed.is_ok_and(|output| output.status.success()) {
+                bail!(Stop::HostNotFit(format!(
+                    "`sudo -n {TOOL}` is not permitted; permit it in /etc/sudoers without a password"
+                )));
+            }
+        }
+        Ok(Box::new(Self))
+    }
+}
+
+const TOOL: &str = "cpufreq-set";
+
+fn needs_sudo() -> bool {
+    !rustix::process::geteuid().is_root()
+}
+
+/// Keyboard signals are for us alone: a restore must not lose its tools to a second Ctrl-C.
+fn quiet(command: &mut Command) -> &mut Command {
+    let command = command.stdin(Stdio::null()).process_group(0);
+    command.env("LC_ALL", "C")
+}
+
+impl Backend for CpufreqSet {
+    fn name(&self) -> &'static str {
+        TOOL
+    }
+
+    fn can_set(&self, kind: Kind) -> bool {
+        matches!(kind, Kind::Governor | Kind::Min | Kind::Max | Kind::Speed)
+    }
+
+    fn set(&mut self, tree: &Tree, knob: Knob, value: &[u8]) -> Result<()> {
+        let option = match knob.kind {
+            Kind::Governor => "-g",
+            Kind::Min => "-d",
+            Kind::Max => "-u",
+            Kind::Speed => "-f",
+            _ => bail!("{}: `{TOOL}` cannot set it", tree.path(knob).display()),
+        };
+        // The CPUs of a policy share its files, so one stands for all.
+        let policies = tree.policies();
+        let policy = policies.iter().find(|it| Some(it.number) == knob.policy);
+        let Some(policy) = policy else {
+            bail!("{}: its CPUs are offline", tree.path(knob).display())
+        };
+        let (cpu, value) = (policy.cpus[0].to_string(), trimmed(value));
+        let words = ["sudo", "-n", TOOL, "-c", &cpu, option, &value];
+        let words = if needs_sudo() {
+            &words[..]
+        } else {
+            &words[2..]
+        };
+        let line = words.join(" ");
+        let output = quiet(Command::new(words[0]).args(&words[1..])).output();
+        let output = output.with_context(|| format!("`{line}` cannot be started"))?;
+        if !output.status.success() {
+            let said = [output.stderr, output.stdout].concat();
+            let said = String::from_utf8_lossy(&said);
+            let said: Vec<&str> = said.split_whitespace().collect();
+            bail!("`{line}` failed ({}): {}", output.status, said.join(" "));
+        }
+        Ok(())
+    }
+}
