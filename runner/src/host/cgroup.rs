@@ -30,21 +30,16 @@ impl Host {
     pub(crate) fn cpu_quotas(&self) -> Fact<Vec<Quota>> {
         let mut quotas = Vec::new();
         for folder in self.groups("cpu")? {
-            let (new, old) = (
-                format!("{folder}/cpu.max"),
-                format!("{folder}/cpu.cfs_quota_us"),
-            );
-            let (file, printed, none) = if self.is_there(&new)? {
-                let printed = self.read(&new)?;
-                (new, printed, "max")
-            } else if self.is_there(&old)? {
-                let period = self.read(&format!("{folder}/cpu.cfs_period_us"))?;
-                let printed = format!("{} {period}", self.read(&old)?);
-                (old, printed, "-1")
-            } else {
-                // The outermost group has neither, nor has one without the controller.
+            let Some((file, mut printed)) =
+                self.one_of(&folder, ["cpu.max", "cpu.cfs_quota_us"])?
+            else {
                 continue;
             };
+            let mut none = "max";
+            if file.ends_with("cfs_quota_us") {
+                let period = self.read(&format!("{folder}/cpu.cfs_period_us"))?;
+                (printed, none) = (format!("{printed} {period}"), "-1");
+            }
             let cpus = quota(&file, &printed, none)?;
             quotas.extend(cpus.map(|cpus| Quota {
                 cpus,
@@ -61,22 +56,12 @@ impl Host {
     pub(crate) fn memory_limit(&self) -> Fact<Option<u64>> {
         let mut tightest = None;
         for folder in self.groups("memory")? {
-            let [new, old] =
-                ["memory.max", "memory.limit_in_bytes"].map(|it| format!("{folder}/{it}"));
-            let file = if self.is_there(&new)? {
-                new
-            } else if self.is_there(&old)? {
-                old
-            } else {
-                // The outermost group has neither, nor has one without the controller.
-                continue;
-            };
-            if self.read(&file)? == "max" {
-                continue;
+            let limit = self.one_of(&folder, ["memory.max", "memory.limit_in_bytes"])?;
+            if let Some((file, _)) = limit.filter(|(_, printed)| printed != "max") {
+                // The older interface prints a number near 2⁶³ where there is no limit.
+                let limit = Some(self.number(&file)?).filter(|bytes| *bytes < 1 << 60);
+                tightest = tightest.into_iter().chain(limit).min();
             }
-            // The older interface prints a number near 2⁶³ where there is no limit.
-            let limit = Some(self.number(&file)?).filter(|bytes| *bytes < 1 << 60);
-            tightest = tightest.into_iter().chain(limit).min();
         }
         Ok(tightest)
     }
@@ -85,12 +70,22 @@ impl Host {
     pub(crate) fn group_cpus(&self) -> Fact<String> {
         let names = ["cpuset.cpus.effective", "cpuset.effective_cpus"];
         let mut folders = self.groups("cpuset")?.into_iter();
-        let cpus = folders.find_map(|folder| {
-            names
-                .iter()
-                .find_map(|it| self.read(&format!("{folder}/{it}")).ok())
-        });
-        cpus.ok_or_else(|| format!("no control group has {}", names[0]))
+        let cpus = folders.find_map(|folder| self.one_of(&folder, names).ok().flatten());
+        cpus.map(|(_, cpus)| cpus)
+            .ok_or_else(|| format!("no control group has {}", names[0]))
+    }
+
+    /// A file of a group under its newer or its older name, with its text; `None` where there is
+    /// neither, as in the outermost group, and in one without the controller.
+    fn one_of(&self, group: &str, names: [&str; 2]) -> Fact<Option<(String, String)>> {
+        for name in names {
+            let file = format!("{group}/{name}");
+            if self.is_there(&file)? {
+                let text = self.read(&file)?;
+                return Ok(Some((file, text)));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the setting that keeps the scheduler from balancing threads over the CPUs of this
@@ -173,36 +168,26 @@ impl Host {
             .lines()
             .filter_map(|line| line.split_once(':')?.1.split_once(':'))
             .collect();
-        let has_it = |controllers: &str| controllers.split(',').any(|name| name == controller);
         // A controller is in one hierarchy: where the older interface has it, the newer one says
         // nothing of it.
-        let is_older = lines.iter().any(|(controllers, _)| has_it(controllers));
-        let own = lines.into_iter().filter(|(controllers, _)| {
-            if is_older {
-                has_it(controllers)
-            } else {
-                controllers.is_empty()
+        let has_it = |of: &str| of.split(',').any(|name| name == controller);
+        let older = lines.iter().find(|(controllers, _)| has_it(controllers));
+        let newer = lines.iter().find(|(controllers, _)| controllers.is_empty());
+        let mut folders = Vec::new();
+        if let Some((controllers, path)) = older.or(newer) {
+            if path.split('/').any(|it| it == "..") {
+                return Err(format!(
+                    "/proc/self/cgroup names `{path}`, a control group above all that this process sees"
+                ));
             }
-        });
-        let own: Vec<(&str, &str)> = own.collect();
-        let is_above = |path: &str| path.split('/').any(|it| it == "..");
-        if let Some((_, path)) = own.first().filter(|(_, path)| is_above(path)) {
-            return Err(format!(
-                "/proc/self/cgroup names `{path}`, a control group above all that this process sees"
-            ));
-        }
-        let folders = own.into_iter().flat_map(|(controllers, path)| {
-            let mounts = if is_older {
-                [
-                    format!("{base}/{controllers}"),
-                    format!("{base}/{controller}"),
-                ]
-            } else {
-                [base.to_owned(), format!("{base}/unified")]
+            let mut mounts = match older {
+                Some(_) => vec![controllers, controller],
+                None => vec!["", "unified"],
             };
-            let around = mounts.into_iter().map(move |mount| up_from(&mount, path));
-            around.flatten().collect::<Vec<String>>()
-        });
+            mounts.dedup();
+            let mounts = mounts.iter().map(|it| format!("{base}/{it}"));
+            folders.extend(mounts.flat_map(|mount| up_from(&mount, path)));
+        }
         // A path may be one that this process cannot see, as in a container; and a folder is no
         // group because it has the name of one.
         let is_group = |folder: &String| {
@@ -211,29 +196,21 @@ impl Host {
             let is_of_group = |name: &String| files.iter().any(|start| name.starts_with(start));
             names.iter().any(is_of_group)
         };
-        let seen: Vec<String> = folders.filter(is_group).collect();
-        if seen.is_empty() {
+        folders.retain(is_group);
+        if folders.is_empty() {
             return Err(format!("/{base} shows no control group for `{controller}`"));
         }
-        Ok(seen)
+        Ok(folders)
     }
 }
 
 /// `mount/a/b`, `mount/a`, `mount`.
 fn up_from(mount: &str, path: &str) -> Vec<String> {
+    let mount = mount.trim_end_matches('/');
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
-    // A group outside of what a container sees.
-    let depth = if parts.contains(&"..") {
-        0
-    } else {
-        parts.len()
-    };
     let inside = |count| format!("{mount}/{}", parts[..count].join("/"));
-    (1..=depth)
-        .rev()
-        .map(inside)
-        .chain([mount.to_owned()])
-        .collect()
+    let inside = (1..=parts.len()).rev().map(inside);
+    inside.chain([mount.to_owned()]).collect()
 }
 
 /// CPUs' time: `50000 100000` is half a CPU's; `none`, and a period, are no limit.
@@ -256,31 +233,22 @@ mod tests {
     use crate::system::testing::MadeUp;
 
     #[test]
-    fn the_tightest_quota_of_all_groups_around_counts() {
-        let root = MadeUp::new(&[
-            ("proc/self/cgroup", "0::/user/session"),
-            ("sys/fs/cgroup/user/session/cpu.max", "max 100000"),
-            ("sys/fs/cgroup/user/cpu.max", "150000 100000"),
+    fn the_tightest_limits_of_all_groups_around_count_in_the_older_interface_too() {
+        let newer = MadeUp::new(&[
+            ("proc/self/cgroup", "0::/team/run:1.scope"),
+            ("sys/fs/cgroup/team/run:1.scope/cpu.max", "max 100000"),
+            ("sys/fs/cgroup/team/run:1.scope/memory.max", "max"),
+            ("sys/fs/cgroup/team/cpu.max", "150000 100000"),
+            ("sys/fs/cgroup/team/memory.max", "4096"),
             ("sys/fs/cgroup/cpu.max", "400000 100000"),
         ]);
-        let quota = root.host().cpu_quotas().unwrap().remove(0);
-        assert_eq!((quota.cpus, quota.printed.as_str()), (1.5, "150000 100000"));
-        assert_eq!(quota.file, "sys/fs/cgroup/user/cpu.max");
-    }
-
-    #[test]
-    fn groups_of_the_older_interface_are_read_too() {
-        let root = MadeUp::new(&[
+        let older = MadeUp::new(&[
             (
                 "proc/self/cgroup",
                 "5:memory:/job\n2:cpu,cpuacct:/job\n3:cpuset:/\n0::/",
             ),
             ("sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us", "50000"),
             ("sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_period_us", "100000"),
-            (
-                "sys/fs/cgroup/cpu,cpuacct/job/cpu.stat",
-                "nr_periods 9\nnr_throttled 4\nthrottled_time 7",
-            ),
             ("sys/fs/cgroup/memory/job/memory.limit_in_bytes", "1048576"),
             (
                 "sys/fs/cgroup/memory/memory.limit_in_bytes",
@@ -288,178 +256,147 @@ mod tests {
             ),
             ("sys/fs/cgroup/cpuset/cpuset.effective_cpus", "0-3"),
         ]);
-        let host = root.host();
-        assert_eq!(host.cpu_quotas().unwrap()[0].printed, "50000 100000");
-        assert_eq!(host.memory_limit(), Ok(Some(1 << 20)));
-        assert_eq!(host.group_cpus().as_deref(), Ok("0-3"));
-        let files = host.throttle_files().unwrap();
-        let own = "sys/fs/cgroup/cpu,cpuacct/job/cpu.stat";
-        assert_eq!(files, [own]);
-        assert_eq!(host.throttled(own), Ok(Throttled { periods: 4, ns: 7 }));
-    }
-
-    #[test]
-    fn a_group_above_all_that_is_seen_has_no_known_limits() {
-        let root = MadeUp::new(&[
-            ("proc/self/cgroup", "0::/../../x"),
-            ("sys/fs/cgroup/cpu.max", "max 100000"),
-        ]);
-        let reason = root.host().cpu_quotas().unwrap_err();
-        assert!(reason.contains("names `/../../x`"), "{reason}");
-        assert!(root.host().memory_limit().is_err());
-    }
-
-    #[test]
-    fn no_limit_is_none() {
-        let root = MadeUp::new(&[
+        let none = MadeUp::new(&[
             ("proc/self/cgroup", "0::/\n1:cpu:/"),
-            ("sys/fs/cgroup/cpu.max", "max 100000"),
+            ("sys/fs/cgroup/memory.max", "max"),
             ("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1"),
             ("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000"),
         ]);
-        assert_eq!(
-            (root.host().cpu_quotas(), root.host().memory_limit()),
-            (Ok(Vec::new()), Ok(None))
-        );
+        for (root, file, quota, memory) in [
+            (
+                newer,
+                "sys/fs/cgroup/team/cpu.max",
+                Some((1.5, "150000 100000")),
+                Some(4096),
+            ),
+            (
+                older,
+                "sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us",
+                Some((0.5, "50000 100000")),
+                Some(1 << 20),
+            ),
+            (none, "", None, None),
+        ] {
+            let quotas = root.host().cpu_quotas().unwrap();
+            let seen = quotas.first().map(|it| (it.cpus, &*it.printed));
+            assert_eq!(seen, quota, "{file}");
+            assert!(quotas.first().is_none_or(|it| it.file == file), "{file}");
+            assert_eq!(root.host().memory_limit(), Ok(memory), "{file}");
+        }
     }
 
     #[test]
-    fn a_limit_of_memory_that_cannot_be_read_is_unknown_and_not_absent() {
-        let root = MadeUp::new(&[("proc/self/cgroup", "0::/job")]);
-        root.write("sys/fs/cgroup/memory.max", "max");
-        assert_eq!(root.host().memory_limit(), Ok(None));
-        root.write("sys/fs/cgroup/memory.max", "4096");
+    fn limits_that_cannot_be_read_are_unknown_and_not_absent() {
+        let group = ("proc/self/cgroup", "0::/job");
+        let older = ("proc/self/cgroup", "4:cpu,cpuacct:/job\n0::/job");
+        let max = "sys/fs/cgroup/cpu.max";
+        let quota = "sys/fs/cgroup/cpu/cpu.cfs_quota_us";
+        let none = "/sys/fs/cgroup shows no control group for `cpu`";
+        for (files, reason) in [
+            (&[][..], "/proc/self/cgroup is not there"),
+            (&[group], none),
+            (&[group, ("sys/fs/cgroup/job/notes", "")], none),
+            // A controller of the older interface ignores what the newer one shows.
+            (
+                &[older, ("sys/fs/cgroup/unified/job/cgroup.procs", "1")],
+                none,
+            ),
+            (&[older, (quota, "50000")], "cpu.cfs_period_us is not there"),
+            (
+                &[("proc/self/cgroup", "0::/../../x"), (max, "max 100000")],
+                "names `/../../x`",
+            ),
+            (&[group, (max, "")], "cpu.max says "),
+            (&[group, (max, "garbage")], "cpu.max says "),
+            (&[group, (max, "-5 100000")], "cpu.max says "),
+            (&[group, (max, "-1")], "cpu.max says "),
+            (&[group, (max, "50000 0")], "cpu.max says "),
+            (&[group, (max, "50000")], "cpu.max says "),
+        ] {
+            let said = MadeUp::new(files).host().cpu_quotas().unwrap_err();
+            assert!(said.contains(reason), "{said}");
+        }
         for text in ["", "2G", "-1"] {
-            root.write("sys/fs/cgroup/job/memory.max", text);
+            let limit = ("sys/fs/cgroup/job/memory.max", text);
+            let root = MadeUp::new(&[group, limit]);
             assert!(root.host().memory_limit().is_err(), "{text}");
         }
-        root.write("sys/fs/cgroup/job/memory.max", "max");
-        assert_eq!(root.host().memory_limit(), Ok(Some(4096)));
-    }
-
-    #[test]
-    fn a_quota_that_cannot_be_read_is_unknown_and_not_absent() {
-        let reason = |files: &[(&str, &str)]| MadeUp::new(files).host().cpu_quotas().unwrap_err();
-        assert_eq!(reason(&[]), "/proc/self/cgroup is not there");
-        let group = ("proc/self/cgroup", "0::/");
-        assert_eq!(
-            reason(&[group]),
-            "/sys/fs/cgroup shows no control group for `cpu`"
-        );
-        for text in ["", "garbage", "-5 100000", "-1", "50000 0", "50000"] {
-            let reason = reason(&[group, ("sys/fs/cgroup/cpu.max", text)]);
-            assert!(
-                reason.starts_with("/sys/fs/cgroup/cpu.max says "),
-                "{reason}"
-            );
-        }
-        let old = ("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "50000");
-        let reason = reason(&[("proc/self/cgroup", "1:cpu:/"), old]);
-        assert!(
-            reason.contains("cpu.cfs_period_us is not there"),
-            "{reason}"
-        );
-    }
-
-    #[test]
-    fn quotas_are_unknown_where_the_folders_of_groups_are_no_groups() {
-        let reason = |files: &[(&str, &str)]| MadeUp::new(files).host().cpu_quotas().unwrap_err();
-        let none = "/sys/fs/cgroup shows no control group for `cpu`";
-        let group = ("proc/self/cgroup", "0::/job");
-        assert_eq!(reason(&[group, ("sys/fs/cgroup/job/notes", "")]), none);
-        // A controller of the older interface ignores what the newer one shows.
-        let both = ("proc/self/cgroup", "4:cpu,cpuacct:/job\n0::/job");
-        let unified = ("sys/fs/cgroup/unified/job/cgroup.procs", "1");
-        assert_eq!(reason(&[both, unified]), none);
-    }
-
-    #[test]
-    fn limits_whose_files_cannot_be_looked_for_are_unknown() {
-        let root = MadeUp::new(&[("proc/self/cgroup", "0::/job")]);
-        root.write("sys/fs/cgroup/job/cgroup.procs", "1");
+        // Files that cannot even be looked for.
+        let root = MadeUp::new(&[group, ("sys/fs/cgroup/job/cgroup.procs", "1")]);
         for name in ["cpu.max", "memory.max", "cpuset.cpus.partition"] {
             let link = root.host().path(&format!("sys/fs/cgroup/job/{name}"));
             std::os::unix::fs::symlink(name, link).unwrap();
         }
-        let host = root.host();
-        assert!(
-            host.cpu_quotas()
-                .unwrap_err()
-                .contains("cpu.max cannot be read")
-        );
-        assert!(host.memory_limit().is_err());
-        assert!(host.unbalanced_group().is_err());
+        let (host, says) = (root.host(), "cpu.max cannot be read");
+        assert!(host.cpu_quotas().unwrap_err().contains(says));
+        assert!(host.memory_limit().is_err() && host.unbalanced_group().is_err());
     }
 
     #[test]
-    fn the_group_that_has_the_quota_counts_how_often_it_was_used_up() {
+    fn the_groups_that_have_a_quota_count_how_often_it_was_used_up() {
         let root = MadeUp::new(&[
-            ("proc/self/cgroup", "0::/team/run:1.scope"),
-            ("sys/fs/cgroup/team/run:1.scope/cpu.max", "max 100000"),
+            ("proc/self/cgroup", "0::/team/job"),
+            ("sys/fs/cgroup/team/job/cpu.max", "max 100000"),
             (
-                "sys/fs/cgroup/team/run:1.scope/cpu.stat",
-                "nr_throttled 0\nthrottled_usec 0",
-            ),
-            ("sys/fs/cgroup/team/cpu.max", "250000 100000"),
-            (
-                "sys/fs/cgroup/team/cpu.stat",
-                "nr_throttled 8\nthrottled_usec 9",
+                "sys/fs/cgroup/team/job/cpu.stat",
+                "nr_throttled 4\nthrottled_time 7",
             ),
         ]);
-        let host = root.host();
-        assert_eq!(
-            host.throttle_files().unwrap(),
-            ["sys/fs/cgroup/team/cpu.stat"]
+        let (own, around) = (
+            "sys/fs/cgroup/team/job/cpu.stat",
+            "sys/fs/cgroup/team/cpu.stat",
         );
+        let host = root.host();
+        assert_eq!(host.throttle_files().unwrap(), [own]);
+        assert_eq!(host.throttled(own), Ok(Throttled { periods: 4, ns: 7 }));
+        root.write("sys/fs/cgroup/team/cpu.max", "250000 100000");
+        assert_eq!(host.throttle_files().unwrap(), [around]);
         // The wait of every group with a quota is this process's.
-        root.write("sys/fs/cgroup/team/run:1.scope/cpu.max", "300000 100000");
-        assert_eq!(host.throttle_files().unwrap().len(), 2);
+        root.write("sys/fs/cgroup/team/job/cpu.max", "300000 100000");
+        assert_eq!(host.throttle_files().unwrap(), [around, own]);
+        let older = MadeUp::new(&[
+            ("proc/self/cgroup", "1:cpu:/job"),
+            ("sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "50000"),
+            ("sys/fs/cgroup/cpu/job/cpu.cfs_period_us", "100000"),
+        ]);
+        let once = ["sys/fs/cgroup/cpu/job/cpu.stat"];
+        assert_eq!(older.host().throttle_files().unwrap(), once);
     }
 
     #[test]
     fn only_an_isolated_partition_that_is_valid_turns_balancing_off() {
-        let root = MadeUp::new(&[("proc/self/cgroup", "0::/bench/inner")]);
-        let partition = |folder: &str, kind: &str| {
-            root.write(
-                &format!("sys/fs/cgroup/{folder}/cpuset.cpus.partition"),
-                kind,
-            );
+        let seen = |own: &str, around: &str| {
+            let root = MadeUp::new(&[
+                ("proc/self/cgroup", "0::/bench/inner"),
+                ("sys/fs/cgroup/bench/cpuset.cpus.partition", around),
+                ("sys/fs/cgroup/bench/inner/cpuset.cpus.partition", own),
+            ]);
+            root.host().unbalanced_group()
         };
-        partition("bench/inner", "member");
-        partition("bench", "isolated");
-        let seen = root.host().unbalanced_group().unwrap().unwrap();
-        assert_eq!(
-            seen,
-            "/sys/fs/cgroup/bench/cpuset.cpus.partition = isolated"
-        );
-        partition(
-            "bench",
-            "isolated invalid (Cpu list in cpuset.cpus not exclusive)",
-        );
-        assert_eq!(root.host().unbalanced_group(), Ok(None));
-        partition("bench", "isolated");
-        for invalid in [
+        let isolated = "/sys/fs/cgroup/bench/cpuset.cpus.partition = isolated";
+        for own in [
+            "member",
             "root invalid (Parent is an invalid partition root)",
             "isolated invalid (No online CPU)",
         ] {
-            partition("bench/inner", invalid);
-            assert!(root.host().unbalanced_group().unwrap().is_some());
+            assert_eq!(seen(own, "isolated"), Ok(Some(isolated.to_owned())));
         }
+        assert_eq!(seen("root", "isolated"), Ok(None));
+        let invalid = "isolated invalid (Cpu list in cpuset.cpus not exclusive)";
+        assert_eq!(seen("member", invalid), Ok(None));
         for unknown in ["", "isolate", "ROOT"] {
-            partition("bench/inner", unknown);
-            assert!(root.host().unbalanced_group().is_err(), "{unknown}");
+            assert!(seen(unknown, "isolated").is_err(), "{unknown}");
         }
-        partition("bench/inner", "root");
-        assert_eq!(root.host().unbalanced_group(), Ok(None));
-        let old = MadeUp::new(&[
-            ("proc/self/cgroup", "4:cpuset:/a"),
-            ("sys/fs/cgroup/cpuset/a/cpuset.sched_load_balance", "0"),
-            ("sys/fs/cgroup/cpuset/cpuset.sched_load_balance", "1"),
-        ]);
-        assert_eq!(old.host().unbalanced_group(), Ok(None));
-        old.write("sys/fs/cgroup/cpuset/cpuset.sched_load_balance", "0");
-        assert!(old.host().unbalanced_group().unwrap().is_some());
-        old.write("sys/fs/cgroup/cpuset/cpuset.sched_load_balance", "?");
-        assert!(old.host().unbalanced_group().is_err());
+        let older = |around: &str| {
+            let root = MadeUp::new(&[
+                ("proc/self/cgroup", "4:cpuset:/a"),
+                ("sys/fs/cgroup/cpuset/a/cpuset.sched_load_balance", "0"),
+                ("sys/fs/cgroup/cpuset/cpuset.sched_load_balance", around),
+            ]);
+            root.host().unbalanced_group()
+        };
+        assert_eq!(older("1"), Ok(None));
+        assert!(older("0").unwrap().is_some());
+        assert!(older("?").is_err());
     }
 }

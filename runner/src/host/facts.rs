@@ -53,27 +53,31 @@ impl Facts<'_> {
         self.note(name, fact)
     }
 
+    /// Files as (key in the group, path).
+    fn named(&mut self, group: &str, files: &[(&str, &str)]) -> Value {
+        let fact = |(key, path): &(&str, &str)| {
+            let fact = self.file(&format!("{group}.{key}"), path);
+            ((*key).to_owned(), fact)
+        };
+        Value::Object(files.iter().map(fact).collect())
+    }
+
     /// Several files of one folder, by name.
     fn files(&mut self, group: &str, folder: &str, names: &[&str]) -> Value {
-        let pairs = names.iter().map(|name| {
+        let fact = |name: &&str| {
             let fact = self.file(&format!("{group}.{name}"), &format!("{folder}/{name}"));
             ((*name).to_owned(), fact)
-        });
-        Value::Object(pairs.collect())
+        };
+        Value::Object(names.iter().map(fact).collect())
     }
 
     /// Reads the file `place` below each name in a folder, by name, as far as it can be read.
     fn all_in(&self, folder: &str, place: &str) -> Value {
-        let names = self.host.names_in(folder).into_iter();
         let text = |name: String| {
-            Some((
-                name.clone(),
-                self.host
-                    .read(&format!("{folder}/{name}{place}"))
-                    .ok()?
-                    .into(),
-            ))
+            let text = self.host.read(&format!("{folder}/{name}{place}"));
+            Some((name, text.ok()?.into()))
         };
+        let names = self.host.names_in(folder).into_iter();
         Value::Object(names.filter_map(text).collect())
     }
 
@@ -84,38 +88,28 @@ impl Facts<'_> {
     }
 
     fn cpu(&mut self) -> Value {
-        let mut cpu = Map::new();
+        let mut cpu = self.named(
+            "cpu",
+            &[
+                ("system_vendor", "sys/class/dmi/id/sys_vendor"),
+                ("system_product", "sys/class/dmi/id/product_name"),
+                ("hypervisor", "sys/hypervisor/type"),
+            ],
+        );
         for name in self.host.processor_fields() {
-            let fact = self.host.cpu_field(name);
             let key = name.to_lowercase().replace(' ', "_");
-            let fact = self.note(&format!("cpu.{key}"), fact);
-            cpu.insert(key, fact);
+            cpu[&key] = self.note(&format!("cpu.{key}"), self.host.cpu_field(name));
         }
-        let is_virtual = self.note("cpu.is_virtual", self.host.is_virtual());
-        cpu.insert("is_virtual".to_owned(), is_virtual);
-        for (key, path) in [
-            ("system_vendor", "sys/class/dmi/id/sys_vendor"),
-            ("system_product", "sys/class/dmi/id/product_name"),
-            ("hypervisor", "sys/hypervisor/type"),
-        ] {
-            let fact = self.file(&format!("cpu.{key}"), path);
-            cpu.insert(key.to_owned(), fact);
-        }
-        Value::Object(cpu)
+        cpu["is_virtual"] = self.note("cpu.is_virtual", self.host.is_virtual());
+        cpu
     }
 
     fn topology(&mut self) -> Value {
         let base = CPUS;
-        let mut topology = self.files(
-            "topology",
-            base,
-            &["online", "possible", "isolated", "nohz_full"],
-        );
-        topology["smt"] = self.files(
-            "topology.smt",
-            &format!("{base}/smt"),
-            &["control", "active"],
-        );
+        let names = ["online", "possible", "isolated", "nohz_full"];
+        let mut topology = self.files("topology", base, &names);
+        let smt = format!("{base}/smt");
+        topology["smt"] = self.files("topology.smt", &smt, &["control", "active"]);
         let mut cpus = Map::new();
         for cpu in self.host.cpus().unwrap_or_default() {
             let folder = format!("{base}/cpu{cpu}");
@@ -131,19 +125,12 @@ impl Facts<'_> {
             let mut facts = self.files("topology.cpus", &format!("{folder}/topology"), &names);
             let capacity = format!("{folder}/cpu_capacity");
             facts["capacity"] = self.file("topology.cpus.capacity", &capacity);
-            let last_cache = self
-                .host
-                .names_in(&format!("{folder}/cache"))
-                .into_iter()
-                .rev();
-            let shared = last_cache
-                .filter(|name| name.starts_with("index"))
-                .find_map(|name| {
-                    self.host
-                        .read(&format!("{folder}/cache/{name}/shared_cpu_list"))
-                        .ok()
-                });
-            facts["last_cache_shared_by"] = json!(shared);
+            let shared = self.all_in(&format!("{folder}/cache"), "/shared_cpu_list");
+            let shared = shared.as_object().and_then(|shared| {
+                let mut of_last = shared.iter().rev();
+                of_last.find(|(name, _)| name.starts_with("index"))
+            });
+            facts["last_cache_shared_by"] = json!(shared.map(|(_, cpus)| cpus));
             cpus.insert(cpu.to_string(), facts);
         }
         topology["cpus"] = Value::Object(cpus);
@@ -161,10 +148,8 @@ impl Facts<'_> {
                 "coherency_line_size",
                 "shared_cpu_list",
             ];
-            caches.insert(
-                index.to_string(),
-                self.files("topology.cache", &folder, &names),
-            );
+            let cache = self.files("topology.cache", &folder, &names);
+            caches.insert(index.to_string(), cache);
         }
         topology[format!("caches_of_cpu{first}")] = Value::Object(caches);
         topology["numa_nodes"] = self.file("topology.numa", "sys/devices/system/node/online");
@@ -182,46 +167,39 @@ impl Facts<'_> {
         let mut frequency = self.files("frequency", &policy, &OF_POLICY);
         frequency["policies"] = self.policies();
         frequency["boost"] = self.file("frequency.boost", &format!("{base}/cpufreq/boost"));
-        let pstate = [
-            "status",
-            "no_turbo",
-            "hwp_dynamic_boost",
-            "min_perf_pct",
-            "max_perf_pct",
-        ];
-        frequency["intel_pstate"] = self.files(
-            "frequency.intel_pstate",
-            &format!("{base}/intel_pstate"),
-            &pstate,
-        );
-        frequency["amd_pstate"] = self.files(
-            "frequency.amd_pstate",
-            &format!("{base}/amd_pstate"),
-            &["status", "prefcore"],
-        );
+        for (driver, names) in [
+            (
+                "intel_pstate",
+                &[
+                    "status",
+                    "no_turbo",
+                    "hwp_dynamic_boost",
+                    "min_perf_pct",
+                    "max_perf_pct",
+                ][..],
+            ),
+            ("amd_pstate", &["status", "prefcore"]),
+        ] {
+            let (group, folder) = (format!("frequency.{driver}"), format!("{base}/{driver}"));
+            frequency[driver] = self.files(&group, &folder, names);
+        }
         frequency
     }
 
     /// All policies; equal ones share one entry, with the CPUs of each.
     fn policies(&self) -> Value {
         let base = format!("{CPUS}/cpufreq");
-        let mut alike: BTreeMap<Vec<Option<String>>, Vec<String>> = BTreeMap::new();
+        let mut alike: BTreeMap<[Option<String>; 11], Vec<String>> = BTreeMap::new();
         for policy in self.host.names_in(&base) {
             let read = |name: &str| self.host.read(&format!("{base}/{policy}/{name}")).ok();
-            let Some(cpus) = read("affected_cpus") else {
-                continue;
-            };
-            alike
-                .entry(OF_POLICY.map(read).to_vec())
-                .or_default()
-                .push(cpus);
+            if let Some(cpus) = read("affected_cpus") {
+                alike.entry(OF_POLICY.map(read)).or_default().push(cpus);
+            }
         }
         let groups = alike.into_iter().map(|(values, cpus)| {
-            let mut group: Map<String, Value> = OF_POLICY
-                .iter()
-                .map(|name| (*name).to_owned())
-                .zip(values.into_iter().map(Value::from))
-                .collect();
+            let names = OF_POLICY.iter().map(|name| (*name).to_owned());
+            let mut group: Map<String, Value> =
+                names.zip(values.into_iter().map(Value::from)).collect();
             group.insert("cpus_of_each".to_owned(), json!(cpus));
             Value::Object(group)
         });
@@ -247,57 +225,50 @@ impl Facts<'_> {
     }
 
     fn memory(&mut self) -> Value {
-        let field = |name: &str| {
-            let text = self.host.read("proc/meminfo")?;
-            let line = text
-                .lines()
-                .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-            line.map(|size| size.trim().to_owned())
-                .ok_or_else(|| format!("no {name}"))
-        };
-        let (total, swap) = (field("MemTotal"), field("SwapTotal"));
-        let pages = "sys/kernel/mm/transparent_hugepage";
-        json!({
-            "total": self.note("memory.total", total),
-            "swap": self.note("memory.swap", swap),
-            "page_bytes": rustix::param::page_size(),
-            "transparent_hugepage":
-                self.file("memory.transparent_hugepage", &format!("{pages}/enabled")),
-            "transparent_hugepage_defrag":
-                self.file("memory.transparent_hugepage_defrag", &format!("{pages}/defrag")),
-            "overcommit": self.file("memory.overcommit", "proc/sys/vm/overcommit_memory"),
-            "numa_balancing": self.file("memory.numa_balancing", "proc/sys/kernel/numa_balancing"),
-            "swappiness": self.file("memory.swappiness", "proc/sys/vm/swappiness"),
-        })
+        let mut memory = self.named(
+            "memory",
+            &[
+                (
+                    "transparent_hugepage",
+                    "sys/kernel/mm/transparent_hugepage/enabled",
+                ),
+                (
+                    "transparent_hugepage_defrag",
+                    "sys/kernel/mm/transparent_hugepage/defrag",
+                ),
+                ("overcommit", "proc/sys/vm/overcommit_memory"),
+                ("numa_balancing", "proc/sys/kernel/numa_balancing"),
+                ("swappiness", "proc/sys/vm/swappiness"),
+            ],
+        );
+        for (key, field) in [("total", "MemTotal"), ("swap", "SwapTotal")] {
+            let size = self.host.field("proc/meminfo", field);
+            memory[key] = self.note(&format!("memory.{key}"), size);
+        }
+        memory["page_bytes"] = rustix::param::page_size().into();
+        memory
     }
 
     fn kernel(&mut self) -> Value {
-        let mut kernel = self.files(
-            "kernel",
-            "proc/sys/kernel",
-            &["osrelease", "version", "randomize_va_space", "nmi_watchdog"],
-        );
-        kernel["membarrier"] = Value::Bool(Host::has_membarrier());
-        kernel["sched_ext"] = self.file("kernel.sched_ext", "sys/kernel/sched_ext/state");
-        kernel["timer_slack_ns"] = self.file("kernel.timer_slack", "proc/self/timerslack_ns");
-        kernel["autogroup"] = self.file(
-            "kernel.autogroup",
-            "proc/sys/kernel/sched_autogroup_enabled",
-        );
-        let command_line = self
-            .host
-            .read("proc/cmdline")
-            .map(|line| kernel_options::timing(&line));
-        kernel["command_line"] = self.note("kernel.command_line", command_line);
         let clock = "sys/devices/system/clocksource/clocksource0";
-        kernel["clocksource"] = self.file(
-            "kernel.clocksource",
-            &format!("{clock}/current_clocksource"),
+        let mut kernel = self.named(
+            "kernel",
+            &[
+                ("osrelease", "proc/sys/kernel/osrelease"),
+                ("version", "proc/sys/kernel/version"),
+                ("randomize_va_space", "proc/sys/kernel/randomize_va_space"),
+                ("nmi_watchdog", "proc/sys/kernel/nmi_watchdog"),
+                ("sched_ext", "sys/kernel/sched_ext/state"),
+                ("autogroup", "proc/sys/kernel/sched_autogroup_enabled"),
+                ("clocksource", &format!("{clock}/current_clocksource")),
+                ("clocksources", &format!("{clock}/available_clocksource")),
+            ],
         );
-        kernel["clocksources"] = self.file(
-            "kernel.clocksources",
-            &format!("{clock}/available_clocksource"),
-        );
+        kernel["timer_slack_ns"] = self.file("kernel.timer_slack", "proc/self/timerslack_ns");
+        kernel["membarrier"] = Value::Bool(Host::has_membarrier());
+        let line = self.host.read("proc/cmdline");
+        let options = line.map(|line| kernel_options::timing(&line));
+        kernel["command_line"] = self.note("kernel.command_line", options);
         kernel["mitigations"] = self.all_in(&format!("{CPUS}/vulnerabilities"), "");
         kernel
     }
@@ -344,30 +315,19 @@ const OF_POLICY: [&str; 11] = [
     "boost",
 ];
 
-fn libc_version() -> Result<String, String> {
-    let output = std::process::Command::new("getconf")
-        .arg("GNU_LIBC_VERSION")
-        .output()
-        .map_err(|error| format!("getconf: {error}"))?;
+fn libc_version() -> Fact<String> {
+    let mut getconf = std::process::Command::new("getconf");
+    let output = getconf.arg("GNU_LIBC_VERSION").output();
+    let output = output.map_err(|error| format!("getconf: {error}"))?;
     let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    if text.is_empty() {
-        Err("getconf names no GNU libc".to_owned())
-    } else {
-        Ok(text)
-    }
+    let text = Some(text).filter(|text| !text.is_empty());
+    text.ok_or_else(|| "getconf names no GNU libc".to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::system::testing::MadeUp;
-
-    #[test]
-    fn whose_machine_it_is_is_not_recorded() {
-        let root = MadeUp::new(&[("proc/cmdline", "root=UUID=12-34 quiet mitigations=off")]);
-        let kernel = root.host().facts()["kernel"].take();
-        assert_eq!(kernel["command_line"], "mitigations=off");
-    }
 
     #[test]
     fn facts_that_cannot_be_read_are_null_with_the_reason() {
@@ -377,93 +337,79 @@ mod tests {
             ("proc/cpuinfo", "processor\t: 0\nFeatures\t: fp"),
         ]);
         let facts = root.host().facts();
-        for place in [
-            "/cores",
-            "/cpu/is_virtual",
-            "/limits/cpus_allowed",
-            "/limits/steal_share",
-            "/limits/on_battery",
-            "/limits/throttled_ns",
-            "/limits/cpu_max",
+        for (place, reason) in [
+            ("/cores", "/proc/self/status has no `Cpus_allowed_list`"),
+            ("/cpu/is_virtual", "/proc/cpuinfo has no `flags`"),
+            ("/cpu/microcode", "/proc/cpuinfo has no `microcode`"),
+            ("/frequency", "no frequency control"),
+            ("/memory/total", "/proc/meminfo is not there"),
+            ("/limits/cpus_allowed", "has no `Cpus_allowed_list`"),
+            ("/limits/steal_share", "counts no time"),
+            ("/limits/on_battery", "power_supply is not there"),
+            ("/limits/throttled_ns", "cgroup is not there"),
+            ("/limits/cpu_max", "cgroup is not there"),
         ] {
             assert!(facts.pointer(place).unwrap().is_null(), "{place}: {facts}");
             let name = place[1..].replace('/', ".");
-            assert!(facts["missing"][&name].is_string(), "{name}: {facts}");
+            let said = facts["missing"][&name].as_str().unwrap();
+            assert!(said.contains(reason), "{name}: {said}");
         }
     }
 
     #[test]
-    fn a_host_whose_cpu_0_is_offline_shows_what_another_cpu_shows() {
-        let cpu = |file: &str| format!("sys/devices/system/cpu/cpu2/{file}");
-        let root = MadeUp::new(&[
-            ("sys/devices/system/cpu/online", "2-3"),
-            (&cpu("cpufreq/scaling_driver"), "acpi-cpufreq"),
-            (&cpu("cache/index0/level"), "1"),
-            (&cpu("cpuidle/state0/name"), "POLL"),
-        ]);
-        let facts = root.host().facts();
-        assert_eq!(facts["frequency"]["scaling_driver"], "acpi-cpufreq");
-        assert_eq!(facts["topology"]["caches_of_cpu2"]["0"]["level"], "1");
-        assert!(facts["idle"]["states_of_cpu2"]["POLL"].is_object());
-    }
-
-    #[test]
-    fn policies_that_say_the_same_are_told_once_with_all_their_cpus() {
-        let policy = |number: usize, file: &str| {
-            format!("sys/devices/system/cpu/cpufreq/policy{number}/{file}")
-        };
+    fn facts_have_the_places_where_results_keep_them() {
+        // CPU 0 is offline.
+        let cpu = |cpu: usize, file: &str| format!("{CPUS}/cpu{cpu}/{file}");
+        let policy = |number: usize, file: &str| format!("{CPUS}/cpufreq/policy{number}/{file}");
         let root = MadeUp::new(&[
             (
-                "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
-                "powersave",
+                "proc/cmdline",
+                "root=UUID=12-34 quiet mitigations=off host=mine",
             ),
-            (&policy(0, "affected_cpus"), "0"),
-            (&policy(0, "scaling_governor"), "powersave"),
-            (&policy(1, "affected_cpus"), "1"),
-            (&policy(1, "scaling_governor"), "powersave"),
-            (&policy(4, "affected_cpus"), "4 5"),
-            (&policy(4, "scaling_governor"), "performance"),
-        ]);
-        let policies = root.host().facts()["frequency"]["policies"].take();
-        assert_eq!(policies.as_array().unwrap().len(), 2);
-        assert_eq!(policies[0]["cpus_of_each"], json!(["4 5"]));
-        assert_eq!(policies[0]["scaling_governor"], "performance");
-        assert_eq!(policies[1]["cpus_of_each"], json!(["0", "1"]));
-    }
-
-    #[test]
-    fn caches_and_siblings_are_told_for_every_cpu() {
-        let cpu = |cpu: usize, file: &str| format!("sys/devices/system/cpu/cpu{cpu}/{file}");
-        let root = MadeUp::new(&[
-            ("sys/devices/system/cpu/online", "0-1"),
-            (&cpu(0, "cache/index0/shared_cpu_list"), "0"),
-            (&cpu(0, "cache/index3/shared_cpu_list"), "0-1"),
-            (&cpu(1, "topology/core_id"), "7"),
-            ("sys/devices/system/node/node0/distance", "10 21"),
-        ]);
-        let topology = root.host().facts()["topology"].take();
-        assert_eq!(topology["cpus"]["0"]["last_cache_shared_by"], "0-1");
-        assert_eq!(topology["cpus"]["1"]["core_id"], "7");
-        assert_eq!(topology["numa_distances"]["node0"], "10 21");
-    }
-
-    #[test]
-    fn limits_of_the_groups_around_the_runner_are_recorded() {
-        let root = MadeUp::new(&[
+            ("proc/cpuinfo", "model name\t: X\nflags\t: hypervisor"),
             ("proc/self/cgroup", "0::/job"),
+            ("proc/self/status", "Cpus_allowed_list:\t0,2"),
             ("sys/fs/cgroup/job/cpu.max", "150000 100000"),
             ("sys/fs/cgroup/job/cpuset.cpus.effective", "0-3"),
-            ("proc/self/status", "Cpus_allowed_list:\t0,2"),
-            ("sys/devices/system/cpu/online", "0-2"),
+            ("sys/devices/system/cpu/online", "2-4"),
+            ("sys/devices/system/node/node0/distance", "10 21"),
+            (&cpu(2, "cpufreq/scaling_driver"), "acpi-cpufreq"),
+            (&cpu(2, "cache/index0/level"), "1"),
+            (&cpu(2, "cache/index0/shared_cpu_list"), "2"),
+            (&cpu(2, "cache/index3/shared_cpu_list"), "2-3"),
+            (&cpu(2, "cpuidle/state0/name"), "POLL"),
+            (&cpu(3, "topology/core_id"), "7"),
+            // Policies that say the same are told once, with all their CPUs.
+            (&policy(2, "affected_cpus"), "2"),
+            (&policy(2, "scaling_governor"), "powersave"),
+            (&policy(3, "affected_cpus"), "3"),
+            (&policy(3, "scaling_governor"), "powersave"),
+            (&policy(4, "affected_cpus"), "4"),
+            (&policy(4, "scaling_governor"), "performance"),
         ]);
-        let limits = root.host().facts()["limits"].take();
-        assert_eq!(
-            (&limits["cpu_max"], &limits["quota_cpus"]),
-            (&json!("150000 100000"), &json!(1.5))
-        );
-        assert_eq!(
-            (&limits["cpuset"], &limits["cpus_allowed"]),
-            (&json!("0-3"), &json!([0, 2]))
-        );
+        let facts = root.host().facts();
+        for (place, fact) in [
+            ("/kernel/command_line", json!("mitigations=off")),
+            ("/cpu/model_name", json!("X")),
+            ("/cpu/is_virtual", json!(true)),
+            ("/limits/cpu_max", json!("150000 100000")),
+            ("/limits/quota_cpus", json!(1.5)),
+            ("/limits/cpuset", json!("0-3")),
+            ("/limits/cpus_allowed", json!([2])),
+            ("/frequency/scaling_driver", json!("acpi-cpufreq")),
+            ("/frequency/policies/0/cpus_of_each", json!(["4"])),
+            (
+                "/frequency/policies/0/scaling_governor",
+                json!("performance"),
+            ),
+            ("/frequency/policies/1/cpus_of_each", json!(["2", "3"])),
+            ("/topology/caches_of_cpu2/0/level", json!("1")),
+            ("/topology/cpus/2/last_cache_shared_by", json!("2-3")),
+            ("/topology/cpus/3/core_id", json!("7")),
+            ("/topology/numa_distances/node0", json!("10 21")),
+            ("/idle/states_of_cpu2/POLL/desc", Value::Null),
+        ] {
+            assert_eq!(facts.pointer(place), Some(&fact), "{place}: {facts}");
+        }
     }
 }

@@ -166,29 +166,35 @@ mod tests {
     use super::*;
     use crate::system::testing::MadeUp;
 
-    #[test]
-    fn the_hottest_sensor_of_a_cpu_counts_and_not_that_of_a_disk() {
-        let root = MadeUp::new(&[
-            ("sys/class/hwmon/hwmon0/name", "nvme"),
-            ("sys/class/hwmon/hwmon0/temp1_input", "90000"),
-            ("sys/class/hwmon/hwmon1/name", "coretemp"),
-            ("sys/class/hwmon/hwmon1/temp1_input", "41500"),
-            ("sys/class/hwmon/hwmon1/temp2_input", "40000"),
-            ("sys/class/hwmon/hwmon1/temp2_max", "99000"),
-        ]);
-        assert_eq!(Gauges::of(&root.host()).look().celsius, Some(41.5));
+    fn look(files: &[(&str, &str)]) -> Readings {
+        Gauges::of(&MadeUp::new(files).host()).look()
     }
 
     #[test]
-    fn without_sensors_of_cpus_thermal_zones_are_read() {
-        let root = MadeUp::new(&[("sys/class/thermal/thermal_zone0/temp", "50000")]);
-        assert_eq!(Gauges::of(&root.host()).look().celsius, Some(50.0));
+    fn the_hottest_sound_sensor_of_a_cpu_counts_or_else_that_of_a_thermal_zone() {
+        let hwmon = |number: usize, file: &str| format!("sys/class/hwmon/hwmon{number}/{file}");
+        let of_disk = [
+            (&*hwmon(0, "name"), "nvme"),
+            (&*hwmon(0, "temp1_input"), "90000"),
+        ];
+        let zone = ("sys/class/thermal/thermal_zone0/temp", "50000");
+        let of_cpu = [
+            (&*hwmon(1, "name"), "coretemp"),
+            (&*hwmon(1, "temp1_input"), "41500"),
+            (&*hwmon(1, "temp2_input"), "-2500"),
+            (&*hwmon(1, "temp3_input"), "2147483647"), // broken
+            (&*hwmon(1, "temp3_max"), "99000"),
+        ];
+        let all = [&of_disk[..], &[zone], &of_cpu].concat();
+        assert_eq!(look(&all).celsius, Some(41.5));
+        assert_eq!(look(&all[..3]).celsius, Some(50.0));
+        assert_eq!(look(&all[..2]).celsius, None);
     }
 
     #[test]
     fn throttling_by_heat_and_by_quota_is_counted_over_all_cpus() {
         let cpu = |cpu: usize, what: &str| {
-            format!("sys/devices/system/cpu/cpu{cpu}/thermal_throttle/{what}_throttle_count")
+            format!("{CPUS}/cpu{cpu}/thermal_throttle/{what}_throttle_count")
         };
         let root = MadeUp::new(&[
             ("sys/devices/system/cpu/online", "0-1"),
@@ -200,29 +206,18 @@ mod tests {
         ]);
         let gauges = Gauges::of(&root.host());
         let before = gauges.look();
-        assert_eq!(
-            (before.throttles, before.quota_throttled_ns),
-            (Some(7), Some(5000))
-        );
+        assert_eq!(before.throttles, Some(7));
+        assert_eq!(before.quota_throttled_ns, Some(5000));
         root.write(&cpu(0, "core"), "3");
         assert_eq!(since(before.throttles, gauges.look().throttles), Some(2));
     }
 
     #[test]
-    fn a_host_that_shows_nothing_is_not_said_to_be_cool() {
-        let nothing = Gauges::of(&MadeUp::new(&[]).host()).look();
-        assert_eq!(nothing, Readings::default());
+    fn what_is_not_shown_or_cannot_be_a_count_is_unknown_and_not_zero() {
+        assert_eq!(look(&[]), Readings::default());
         assert_eq!(since(None, Some(1)), None);
-    }
-
-    #[test]
-    fn a_count_that_went_back_or_cannot_be_one_is_unknown_and_not_zero() {
         assert_eq!(since(Some(5), Some(4)), None);
-        let steal = |columns: &str| {
-            let stat = format!("cpu  {columns}");
-            let look = Gauges::of(&MadeUp::new(&[("proc/stat", &stat)]).host()).look();
-            look.steal_ns
-        };
+        let steal = |columns: &str| look(&[("proc/stat", &format!("cpu  {columns}"))]).steal_ns;
         assert!(steal("1 2 3 4 5 6 7 8 9 10").is_some());
         for columns in [
             "85 30 94 32 30 0 63 18446744073709551610 0 0", // a guest that was moved
@@ -234,15 +229,5 @@ mod tests {
         ] {
             assert_eq!(steal(columns), None, "{columns}");
         }
-    }
-
-    #[test]
-    fn sensors_may_be_below_zero_and_broken_ones_do_not_count() {
-        let root = MadeUp::new(&[
-            ("sys/class/hwmon/hwmon1/name", "k10temp"),
-            ("sys/class/hwmon/hwmon1/temp1_input", "-2500"),
-            ("sys/class/hwmon/hwmon1/temp2_input", "2147483647"),
-        ]);
-        assert_eq!(Gauges::of(&root.host()).look().celsius, Some(-2.5));
     }
 }
