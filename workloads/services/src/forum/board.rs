@@ -95,6 +95,7 @@ impl Board {
     }
 
     /// How many messages there are.
+    #[cfg(any(test, feature = "cli"))]
     pub(crate) fn messages(&self) -> usize {
         let count = |topics: &Topics| topics.values().map(Vec::len).sum::<usize>();
         let shards = self.shards.iter();

@@ -11,7 +11,7 @@ mod protocol;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use ::protocol::{Metric, Refusal, Values};
+use ::protocol::{Metric, Refusal};
 use rayon::ThreadPool;
 
 use crate::net::{Handlers, LOOPBACK, Limits, Queue, Server, Unit, serve_beside};
@@ -29,7 +29,7 @@ pub(crate) const OF_SERVER: [&str; 1] = ["implementation"];
 #[cfg(feature = "cli")]
 pub(crate) fn serve(
     server: &Server,
-    values: &Values,
+    values: &::protocol::Values,
     pool: &ThreadPool,
 ) -> std::io::Result<String> {
     let board = Board::new();

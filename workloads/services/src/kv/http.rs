@@ -56,8 +56,6 @@ pub(crate) struct Request {
     /// The target's path without its leading slash, and its query, as they were sent.
     pub(crate) key: Vec<u8>,
     pub(crate) body: Vec<u8>,
-    /// Minor version: 0 or 1.
-    pub(crate) version: u8,
     /// Whether the client wants the connection to go on.
     pub(crate) keeps_alive: bool,
 }
@@ -76,7 +74,6 @@ pub(crate) fn refusal((status, detail): Wrong) -> Vec<u8> {
         status,
         tag: None,
         body: detail.as_bytes(),
-        version: 1,
         keeps_alive: false,
     }
     .write(&mut answer);
@@ -118,18 +115,12 @@ fn try_parse(input: &[u8]) -> Result<Parsed<Request>, Wrong> {
             .then_some(&b"HTTP/1.1 100 Continue\r\n\r\n"[..]);
         return Ok(Parsed::Incomplete { encouragement });
     };
-    let keeps_alive = if version == 1 {
-        !fields.closes
-    } else {
-        fields.keeps_alive
-    };
     let (key, body) = (key.to_vec(), body.to_vec());
     let request = Request {
         method,
         key,
         body,
-        version,
-        keeps_alive,
+        keeps_alive: version == 1 && !fields.closes,
     };
     Ok(Parsed::Whole {
         request,
@@ -147,7 +138,6 @@ struct Fields {
     length: Option<u64>,
     has_host: bool,
     closes: bool,
-    keeps_alive: bool,
     expects_continue: bool,
 }
 
@@ -173,7 +163,6 @@ impl Fields {
                 fields.has_host = true;
             } else if is("connection") {
                 fields.closes |= has("close");
-                fields.keeps_alive |= has("keep-alive");
             } else if is("expect") {
                 fields.expects_continue |= has("100-continue");
             }
@@ -200,8 +189,6 @@ pub(crate) struct Response<'a> {
     /// MD5 of the document, sent as its entity tag.
     pub(crate) tag: Option<[u8; 16]>,
     pub(crate) body: &'a [u8],
-    /// Minor version of the request.
-    pub(crate) version: u8,
     pub(crate) keeps_alive: bool,
 }
 
@@ -225,11 +212,12 @@ impl Response<'_> {
         if self.status == Status::METHOD_NOT_ALLOWED {
             head(format_args!("Allow: GET, POST, DELETE\r\n"));
         }
-        match (self.keeps_alive, self.version) {
-            (false, _) => head(format_args!("Connection: close\r\n\r\n")),
-            (true, 0) => head(format_args!("Connection: keep-alive\r\n\r\n")),
-            (true, _) => head(format_args!("\r\n")),
-        }
+        let end = if self.keeps_alive {
+            "\r\n"
+        } else {
+            "Connection: close\r\n\r\n"
+        };
+        output.extend_from_slice(end.as_bytes());
         output.extend_from_slice(self.body);
     }
 }

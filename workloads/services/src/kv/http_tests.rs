@@ -11,7 +11,6 @@ fn get() -> Request {
         method: Method::Get,
         key: b"a/b".to_vec(),
         body: Vec::new(),
-        version: 1,
         keeps_alive: true,
     }
 }
@@ -43,7 +42,7 @@ fn the_connection_goes_on_as_version_and_header_say() {
         ("1.1", "Connection: Close\r\n", false),
         ("1.1", "Connection: x, close\r\n", false),
         ("1.0", "", false),
-        ("1.0", "Connection: Keep-Alive\r\n", true),
+        ("1.0", "Connection: Keep-Alive\r\n", false),
     ] {
         let request = whole(&format!("GET / HTTP/{version}\r\nHost: h\r\n{header}\r\n"));
         assert_eq!(request.keeps_alive, expected, "{version} {header}");
@@ -105,29 +104,28 @@ fn a_client_that_waits_for_leave_to_send_gets_it() {
 
 #[test]
 fn an_answer_has_length_tag_and_what_the_status_asks_for() {
-    let write = |status, tag, body, version, keeps_alive| {
+    let write = |status, tag, body, keeps_alive| {
         let mut output = Vec::new();
         Response {
             status,
             tag,
             body,
-            version,
             keeps_alive,
         }
         .write(&mut output);
         String::from_utf8(output).unwrap()
     };
     assert_eq!(
-        write(Status::OK, Some([0x0f; 16]), b"xyz", 1, true),
+        write(Status::OK, Some([0x0f; 16]), b"xyz", true),
         "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\
          ETag: \"0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f0f\"\r\n\r\nxyz"
     );
     assert_eq!(
-        write(Status::NO_CONTENT, None, b"", 0, true),
-        "HTTP/1.1 204 No Content\r\nConnection: keep-alive\r\n\r\n"
+        write(Status::NO_CONTENT, None, b"", true),
+        "HTTP/1.1 204 No Content\r\n\r\n"
     );
     assert_eq!(
-        write(Status::METHOD_NOT_ALLOWED, None, b"", 1, false),
+        write(Status::METHOD_NOT_ALLOWED, None, b"", false),
         "HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\n\
          Allow: GET, POST, DELETE\r\nConnection: close\r\n\r\n"
     );

@@ -75,7 +75,6 @@ impl Arrangement {
 fn guard(values: &Values) -> Guard {
     match values.word("store") {
         "global" => Guard::Global,
-        "sharded" => Guard::Sharded,
         _ => Guard::ReaderWriter,
     }
 }

@@ -288,7 +288,14 @@ mod tests {
         let expected = first.check().unwrap();
         for (handlers, takes, queue, empty, store, load) in [
             ("pool", "requests", "regular", "wait", "global", "closed"),
-            ("pool", "requests", "regular", "wait", "sharded", "open"),
+            (
+                "pool",
+                "requests",
+                "regular",
+                "wait",
+                "reader-writer",
+                "open",
+            ),
             (
                 "pool",
                 "connections",
@@ -303,7 +310,7 @@ mod tests {
                 "requests",
                 "lock-free",
                 "wait",
-                "sharded",
+                "reader-writer",
                 "open",
             ),
             (

@@ -102,7 +102,6 @@ impl Service for KeyValue {
             status,
             tag,
             body,
-            version: request.version,
             keeps_alive,
         }
         .write(output);

@@ -1,16 +1,11 @@
-//! Documents by key, under one lock or several.
+//! Documents by key, under one lock.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use crossbeam_utils::CachePadded;
 use md5::{Digest, Md5};
 use parking_lot::{Mutex, RwLock};
-
-/// Shards of `sharded`: more than there are handlers, so that two rarely meet.
-const SHARDS: usize = 64;
 
 /// Bytes of keys and documents that a store takes, and what one costs beside them; guesses.
 const MAX_BYTES: usize = 1 << 30;
@@ -37,8 +32,6 @@ pub(crate) enum Guard {
     Global,
     /// One lock for all that many readers hold together.
     ReaderWriter,
-    /// Such a lock for each of 64 parts.
-    Sharded,
 }
 
 /// The effect of a put.
@@ -52,16 +45,15 @@ pub(crate) enum Put {
 
 /// See the file's header.
 pub(crate) struct Store {
-    locks: Locks,
-    hasher: RandomState,
+    documents: Documents,
     /// Relaxed throughout: a budget, not a guard; each change is one step and none is lost.
     bytes: AtomicUsize,
     max_bytes: usize,
 }
 
-enum Locks {
-    Mutex(Mutex<Map>),
-    Shards(Box<[CachePadded<RwLock<Map>>]>),
+enum Documents {
+    Global(Mutex<Map>),
+    ReaderWriter(RwLock<Map>),
 }
 
 impl Store {
@@ -71,55 +63,33 @@ impl Store {
 
     /// One that takes fewer bytes.
     fn with_room(guard: Guard, max_bytes: usize) -> Self {
-        let shards = |count| {
-            Locks::Shards(
-                (0..count)
-                    .map(|_| CachePadded::new(RwLock::default()))
-                    .collect(),
-            )
-        };
-        let locks = match guard {
-            Guard::Global => Locks::Mutex(Mutex::default()),
-            Guard::ReaderWriter => shards(1),
-            Guard::Sharded => shards(SHARDS),
-        };
         Self {
-            locks,
-            hasher: RandomState::new(),
+            documents: match guard {
+                Guard::Global => Documents::Global(Mutex::default()),
+                Guard::ReaderWriter => Documents::ReaderWriter(RwLock::default()),
+            },
             bytes: AtomicUsize::new(0),
             max_bytes,
         }
     }
 
-    fn shard<'a>(&self, shards: &'a [CachePadded<RwLock<Map>>], key: &[u8]) -> &'a RwLock<Map> {
-        // The remainder is below the number of shards, whatever is cut off.
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "a hash has no meaning beyond its bits"
-        )]
-        let hash = self.hasher.hash_one(key) as usize;
-        &shards[hash % shards.len()]
+    fn read<T>(&self, read: impl FnOnce(&Map) -> T) -> T {
+        match &self.documents {
+            Documents::Global(map) => read(&map.lock()),
+            Documents::ReaderWriter(map) => read(&map.read()),
+        }
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut Map) -> T) -> T {
+        match &self.documents {
+            Documents::Global(map) => change(&mut map.lock()),
+            Documents::ReaderWriter(map) => change(&mut map.write()),
+        }
     }
 
     /// The document under `key`.
     pub(crate) fn get(&self, key: &[u8]) -> Option<Document> {
-        match &self.locks {
-            Locks::Mutex(map) => map.lock().get(key).cloned(),
-            Locks::Shards(shards) => {
-                let shard = self.shard(shards, key);
-                shard.read().get(key).cloned()
-            }
-        }
-    }
-
-    fn change<T>(&self, key: &[u8], change: impl FnOnce(&mut Map) -> T) -> T {
-        match &self.locks {
-            Locks::Mutex(map) => change(&mut map.lock()),
-            Locks::Shards(shards) => {
-                let shard = self.shard(shards, key);
-                change(&mut shard.write())
-            }
-        }
+        self.read(|map| map.get(key).cloned())
     }
 
     /// Puts `body` under `key`; its MD5 is taken outside the lock.
@@ -135,7 +105,7 @@ impl Store {
             self.bytes.fetch_sub(new, Relaxed);
             return (Put::Full, md5);
         }
-        let old = self.change(key, |map| map.insert(key.to_vec(), document));
+        let old = self.change(|map| map.insert(key.to_vec(), document));
         match old {
             None => (Put::Created, md5),
             Some(old) => {
@@ -147,7 +117,7 @@ impl Store {
 
     /// Removes what is under `key`; `false` if there was nothing.
     pub(crate) fn delete(&self, key: &[u8]) -> bool {
-        let old = self.change(key, |map| map.remove(key));
+        let old = self.change(|map| map.remove(key));
         if let Some(old) = &old {
             self.bytes
                 .fetch_sub(key.len() + old.body.len() + OVERHEAD, Relaxed);
@@ -157,14 +127,7 @@ impl Store {
 
     /// Every document with its key, in no order.
     pub(crate) fn all(&self) -> Vec<(Vec<u8>, Document)> {
-        let copy = |map: &Map| map.iter().map(|(k, d)| (k.clone(), d.clone())).collect();
-        match &self.locks {
-            Locks::Mutex(map) => copy(&map.lock()),
-            Locks::Shards(shards) => shards
-                .iter()
-                .flat_map(|map| -> Vec<_> { copy(&map.read()) })
-                .collect(),
-        }
+        self.read(|map| map.iter().map(|(k, d)| (k.clone(), d.clone())).collect())
     }
 }
 
@@ -174,7 +137,7 @@ mod tests {
 
     use super::*;
 
-    const GUARDS: [Guard; 3] = [Guard::Global, Guard::ReaderWriter, Guard::Sharded];
+    const GUARDS: [Guard; 2] = [Guard::Global, Guard::ReaderWriter];
 
     #[test]
     fn md5_is_that_of_rfc_1321() {
