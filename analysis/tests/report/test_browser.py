@@ -91,7 +91,7 @@ def test_a_column_sorts_by_number_and_of_many_pictures_the_chosen_one_is_open(
     page = browser.new_page(viewport=DESK)
     page.goto(file.as_uri())
     heads = page.locator("#map ~ details >> nth=0").locator("th button")
-    time = heads.all_text_contents().index("time")
+    time = heads.all_text_contents().index("change")
 
     def column() -> list[float]:
         told = page.evaluate(COLUMN, time + 1)

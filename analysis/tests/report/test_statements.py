@@ -611,11 +611,11 @@ def test_a_table_of_a_sweep_is_that_of_the_command_without_what_is_the_same_in_a
     tmp_path: Path,
 ) -> None:
     analysis = analysed(tmp_path, effects={("packed", "tsp"): 0.5}, layouts=7, trials=7)
-    words = ("comparisons", "level=cell", "branch=packed")
+    words = ("comparisons", "level=cell", "branch=packed", "quantity=time")
     head, _, one, two, _, source, *_ = stated("table", [analysis], *words).splitlines()
-    assert head.startswith("| threads | time | from | to | ")
+    assert head.startswith("| threads | change | from | to | ")
     assert [row.split("|")[1].strip() for row in (one, two)] == ["1", "2"]
-    assert source.startswith("Rows with level cell, branch packed of sweep [")
+    assert source.startswith("Rows with level cell, branch packed, quantity time of sweep [")
     first = stated("table", [analysis], *words, "first=1").splitlines()
     assert len(first) == len([head, "---", one, "", source])
     for wrong, told in ((("odd",), "no table `odd`"), (("costs", "threads=9"), "no such row")):
