@@ -399,72 +399,6 @@ fn where_searchers_are_not_counted_none_is_helped() {
     );
 }
 
-/// Two workers, one queue, jobs injected one at a time with gaps in which both may doze off.
-fn no_injected_job_is_stranded_in_a_long_exchange<C: SleepCounters>() {
-    const JOBS: usize = if cfg!(miri) { 5 } else { 1_000 };
-    struct Injector<'a>(&'a AtomicUsize);
-    impl Queues for Injector<'_> {
-        fn has_broadcasts(&self) -> bool {
-            false
-        }
-        fn has_injected(&self) -> bool {
-            self.0.load(Ordering::SeqCst) > 0
-        }
-        fn stealable(&self, _at_most: usize) -> usize {
-            0
-        }
-    }
-
-    let sleep = Sleep::<C>::with_workers(2);
-    let (waiting, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let latches = [CoreLatch::new(), CoreLatch::new()];
-    let take = || {
-        waiting
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |jobs| {
-                jobs.checked_sub(1)
-            })
-            .is_ok()
-    };
-    std::thread::scope(|scope| {
-        for (worker, latch) in latches.iter().enumerate() {
-            let (sleep, waiting, done, take) = (&sleep, &waiting, &done, &take);
-            scope.spawn(move || {
-                while !latch.probe() {
-                    let mut idle = sleep.begin_search(worker, None);
-                    let mut has_found = false;
-                    while !has_found && !latch.probe() {
-                        has_found = take();
-                        if !has_found {
-                            sleep.found_nothing(&mut idle, latch, &Injector(waiting));
-                        }
-                    }
-                    sleep.end_search(idle, &Injector(waiting));
-                    done.fetch_add(usize::from(has_found), Ordering::SeqCst);
-                }
-            });
-        }
-        for job in 0..JOBS {
-            let queue_was_empty = waiting.fetch_add(1, Ordering::SeqCst) == 0;
-            sleep.job_injected(queue_was_empty);
-            let patience = Instant::now();
-            while done.load(Ordering::SeqCst) <= job {
-                assert!(patience.elapsed() < PATIENCE, "job {job} is stranded");
-                std::thread::yield_now();
-            }
-        }
-        for (worker, latch) in latches.iter().enumerate() {
-            // SAFETY: the latches outlive the scope.
-            if unsafe { CoreLatch::set(latch) } {
-                sleep.wake_worker(worker);
-            }
-        }
-    });
-    assert_eq!(
-        (sleep.counters.sleeping(), sleep.counters.inactive()),
-        (0, 0)
-    );
-}
-
 macro_rules! policy_tests {
     ($packing:ident $($axis:ident)*) => {
         policy_tests! { @tests $packing<($($axis),*)>:
@@ -480,7 +414,6 @@ macro_rules! policy_tests {
             a_sleeper_is_roused_by_name_and_once,
             a_sleeper_is_roused_by_whoever_sets_its_latch,
             a_searcher_that_stops_rouses_two_of_three_sleepers,
-            no_injected_job_is_stranded_in_a_long_exchange,
         }
     };
     (@tests $counters:ty: $($test:ident,)*) => {
@@ -497,18 +430,6 @@ for_every_variant!(in_modules policy_tests);
 #[should_panic(expected = "is the most that can be counted")]
 fn a_pool_too_large_to_count_is_refused() {
     let _ = Sleep::new(MAX_WORKERS + 1, false);
-}
-
-#[test]
-fn the_largest_pool_is_as_large_as_that_of_rayon_core() {
-    assert_eq!(
-        MAX_WORKERS,
-        if cfg!(target_pointer_width = "64") {
-            65_535
-        } else {
-            255
-        }
-    );
 }
 
 #[cfg(all(target_os = "linux", not(miri)))]

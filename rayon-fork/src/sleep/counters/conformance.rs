@@ -23,88 +23,6 @@ fn pool<C: SleepCounters>(asleep: usize, searching: usize) -> C {
     counters
 }
 
-fn a_job_wakes_nobody_if_nobody_sleeps<C: SleepCounters>() {
-    for searching in 0..3 {
-        let counters = pool::<C>(0, searching);
-        assert_eq!(counters.announce_job(true), 0);
-        assert_eq!(counters.announce_job(false), 0);
-    }
-}
-
-fn a_job_wakes_one_sleeper_if_nobody_searches<C: SleepCounters>() {
-    for asleep in 1..4 {
-        let counters = pool::<C>(asleep, 0);
-        assert_eq!(counters.announce_job(true), 1);
-        assert_eq!(counters.announce_job(false), 1);
-    }
-}
-
-fn a_job_that_finds_its_queue_empty_is_left_to_a_searcher_only_by_the_idle_rule<
-    C: SleepCounters,
->() {
-    let counters = pool::<C>(2, 1);
-    assert_eq!(
-        counters.announce_job(true),
-        usize::from(!WakeRuleOf::<C>::COUNTS_SEARCHERS)
-    );
-}
-
-fn a_job_that_finds_its_queue_filled_wakes_a_sleeper_though_others_search<C: SleepCounters>() {
-    let counters = pool::<C>(2, 3);
-    assert_eq!(counters.announce_job(false), 1);
-}
-
-fn a_woken_sleeper_is_not_counted_on_again<C: SleepCounters>() {
-    let counters = pool::<C>(1, 0);
-    counters.end_sleep(0);
-    assert_eq!(counters.announce_job(false), 0);
-}
-
-fn a_searcher_that_stops_calls_up_to_two_sleepers<C: SleepCounters>() {
-    for (asleep, expected) in [(0, 0), (1, 1), (2, 2), (3, 2)] {
-        let counters = pool::<C>(asleep, 1);
-        assert_eq!(
-            counters.end_search(asleep),
-            expected,
-            "with {asleep} asleep"
-        );
-    }
-}
-
-fn jobs_announced_after_the_ticket_cancel_sleep_if_events_are_counted<C: SleepCounters>() {
-    let counters = pool::<C>(0, 2);
-    let tickets = [counters.become_sleepy(0), counters.become_sleepy(1)];
-    counters.announce_job(true);
-    for (worker, ticket) in tickets.into_iter().enumerate() {
-        assert_eq!(
-            counters.try_begin_sleep(worker, ticket),
-            !EventsOf::<C>::COUNTED
-        );
-    }
-    let expected = if EventsOf::<C>::COUNTED { 0 } else { 2 };
-    assert_eq!(
-        counters.sleeping(),
-        expected,
-        "whoever was refused is not counted"
-    );
-}
-
-fn jobs_announced_before_the_ticket_do_not_cancel_sleep<C: SleepCounters>() {
-    let counters = pool::<C>(0, 1);
-    counters.announce_job(true);
-    let ticket = counters.become_sleepy(0);
-    assert!(counters.try_begin_sleep(0, ticket));
-}
-
-fn news_told_again_by_another_sleepy_worker_still_cancel_sleep<C: SleepCounters>() {
-    let counters = pool::<C>(0, 2);
-    let early = counters.become_sleepy(0);
-    counters.announce_job(true);
-    let late = counters.become_sleepy(1);
-    assert_eq!(counters.try_begin_sleep(0, early), !EventsOf::<C>::COUNTED);
-    assert!(counters.try_begin_sleep(1, late));
-}
-
 /// Makes all calls in random order, and compares with a pool that is kept as a list of each
 /// worker's state.
 fn a_long_random_history_agrees_with_plain_book_keeping<C: SleepCounters>() {
@@ -226,15 +144,6 @@ fn a_pool_of_the_largest_size_is_counted_exactly<C: SleepCounters>() {
 macro_rules! conformance_tests {
     ($packing:ident $($axis:ident)*) => {
         conformance_tests! { @tests $packing<($($axis),*)>:
-            a_job_wakes_nobody_if_nobody_sleeps,
-            a_job_wakes_one_sleeper_if_nobody_searches,
-            a_job_that_finds_its_queue_empty_is_left_to_a_searcher_only_by_the_idle_rule,
-            a_job_that_finds_its_queue_filled_wakes_a_sleeper_though_others_search,
-            a_woken_sleeper_is_not_counted_on_again,
-            a_searcher_that_stops_calls_up_to_two_sleepers,
-            jobs_announced_after_the_ticket_cancel_sleep_if_events_are_counted,
-            jobs_announced_before_the_ticket_do_not_cancel_sleep,
-            news_told_again_by_another_sleepy_worker_still_cancel_sleep,
             a_long_random_history_agrees_with_plain_book_keeping,
             a_pool_of_the_largest_size_is_counted_exactly,
         }

@@ -10,28 +10,38 @@ use super::axes::{
 };
 use super::{Packed, SleepCounters, Split};
 
-/// Names the type that the first enabled feature chooses, or else the last one.
-macro_rules! choose {
-    ($name:ident: $($feature:literal => $chosen:ident,)* $default:ident) => {
-        choose! { @after [] $name: $($feature => $chosen,)* $default }
-    };
-    (@after [$($before:literal)*] $name:ident: $feature:literal => $chosen:ident, $($others:tt)*) => {
-        #[cfg(all(feature = $feature, not(any($(feature = $before),*))))]
-        use self::$chosen as $name;
-        choose! { @after [$($before)* $feature] $name: $($others)* }
-    };
-    (@after [$($before:literal)*] $name:ident: $default:ident) => {
-        #[cfg(not(any($(feature = $before),*)))]
-        use self::$default as $name;
-    };
-}
+#[cfg(not(feature = "split"))]
+use self::Packed as Packing;
+#[cfg(feature = "split")]
+use self::Split as Packing;
 
-choose! { Packing: "split" => Split, Packed }
-choose! { SelectedEvents: "no-jec" => NoJec, Jec }
-choose! { SelectedFence: "push-fence" => PushFence, "no-jec" => ScanFence, NoFence }
-choose! { SelectedWakeRule: "sleepers-only" => SleepersOnly, IdleFirst }
-choose! { SelectedPadding: "cache-padded" => CachePadded, Inline }
-choose! { SelectedLeaveRule: "wake-where-work-is" => WakeWhereWorkIs, WakeTwo }
+#[cfg(not(feature = "no-jec"))]
+use self::Jec as SelectedEvents;
+#[cfg(feature = "no-jec")]
+use self::NoJec as SelectedEvents;
+
+#[cfg(feature = "push-fence")]
+use self::PushFence as SelectedFence;
+// Without events every push fences already, so `push-fence` is refused.
+#[cfg(not(any(feature = "no-jec", feature = "push-fence")))]
+use self::NoFence as SelectedFence;
+#[cfg(all(feature = "no-jec", not(feature = "push-fence")))]
+use self::ScanFence as SelectedFence;
+
+#[cfg(not(feature = "sleepers-only"))]
+use self::IdleFirst as SelectedWakeRule;
+#[cfg(feature = "sleepers-only")]
+use self::SleepersOnly as SelectedWakeRule;
+
+#[cfg(feature = "cache-padded")]
+use self::CachePadded as SelectedPadding;
+#[cfg(not(feature = "cache-padded"))]
+use self::Inline as SelectedPadding;
+
+#[cfg(not(feature = "wake-where-work-is"))]
+use self::WakeTwo as SelectedLeaveRule;
+#[cfg(feature = "wake-where-work-is")]
+use self::WakeWhereWorkIs as SelectedLeaveRule;
 
 /// The counters of the pool.
 pub(crate) type Selected = Packing<(
@@ -43,8 +53,8 @@ pub(crate) type Selected = Packing<(
 )>;
 
 /// Calls `$test! { $packing $events $fence $wake_rule $padding }` for every variant. With `here`,
-/// both paddings are in one place; with `in_modules`, each is in a module of its own. With
-/// `unpadded`, there is no padding, and each variant is in a module: models need only that.
+/// both paddings are in one place. With `in_modules`, each variant without padding is in a module:
+/// padding is placement, and changes no step.
 macro_rules! for_every_variant {
     ($place:ident $test:ident) => {
         for_every_variant! { @$place $test
@@ -65,27 +75,14 @@ macro_rules! for_every_variant {
     (@here $test:ident $($name:ident: $($axis:ident)*,)*) => {
         $($test! { $($axis)* Inline } $test! { $($axis)* CachePadded })*
     };
-    (@unpadded $test:ident $($name:ident: $($axis:ident)*,)*) => {
+    (@in_modules $test:ident $($name:ident: $($axis:ident)*,)*) => {
         $(mod $name {
             use super::*;
             $test! { $($axis)* Inline }
         })*
     };
-    (@in_modules $test:ident $($name:ident: $($axis:ident)*,)*) => {
-        $(mod $name {
-            use super::*;
-            mod inline {
-                use super::*;
-                $test! { $($axis)* Inline }
-            }
-            mod cache_padded {
-                use super::*;
-                $test! { $($axis)* CachePadded }
-            }
-        })*
-    };
 }
-#[cfg(test)]
+#[cfg(all(test, not(fork_loom)))]
 pub(crate) use for_every_variant;
 
 /// Only mentions a variant, because a build compiles what it mentions.

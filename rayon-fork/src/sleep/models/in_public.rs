@@ -5,11 +5,8 @@
 use super::on_demand::PackedLooksFirst;
 use super::pool::{Job, Setup};
 use super::scenarios::play;
-use super::{PAIR, TRIO, holds, is_caught};
+use super::{LOST, PAIR, TRIO, holds, is_caught};
 use crate::sleep::parking::Slot;
-
-/// All threads are blocked, so a wake-up was lost.
-const LOST: &str = "deadlock; threads";
 
 /// A busy worker pushes all jobs, and waits for them outside the pool.
 fn push(setup: Setup) {

@@ -1,6 +1,6 @@
-//! Loom models of the real [`Sleep`](super::Sleep), latch and slots, with every variant of the
-//! counters. They run in all schedules, and with all stale values that the memory model allows,
-//! within a bound on preemptions.
+//! Loom models of the real [`Sleep`](super::Sleep), latch and slots, with the counters of every row
+//! of `branches.toml`. They run in all schedules, and with all stale values that the memory model
+//! allows, within a bound on preemptions.
 //!
 //! | file           | holds                                                            |
 //! |----------------|------------------------------------------------------------------|
@@ -35,6 +35,12 @@ const CHILD: &str = "FORK_LOOM_CHILD";
 const FAILED_IN: &str = "failed in execution";
 /// Asks for the larger preemption bounds.
 const DEEP: &str = "FORK_LOOM_DEEP";
+
+/// How a lost wake-up shows: all threads are blocked. Loom's message.
+pub(crate) const LOST: &str = "deadlock; threads";
+
+/// How an access shows that is not ordered after another thread's. Loom's message.
+pub(crate) const UNORDERED: &str = "Causality violation";
 
 /// How far loom explores a scenario: the largest number of times that a thread which could run on
 /// is made to wait.

@@ -8,7 +8,7 @@ use loom::thread;
 
 use super::pool::{Job, Pool, Setup, Unseen};
 use super::scenarios::play;
-use super::{Bounds, PAIR, TRIO_WITH_STEPS, TWO_SLEEPERS, holds, is_caught};
+use super::{Bounds, LOST, PAIR, TRIO_WITH_STEPS, TWO_SLEEPERS, holds, is_caught};
 use crate::deque::Answer;
 use crate::deque::on_demand::numbered::Numbered;
 use crate::deque::on_demand::{Deque, Stealer};
@@ -417,9 +417,7 @@ const LARGE: Bounds = Bounds {
     deep: Some(1),
 };
 
-const LOST: &str = "deadlock; threads";
-
-/// The claims that hold with any counters.
+/// The claims that hold with any counters, for the branches that share jobs lazily.
 macro_rules! with {
     ($($module:ident: $counters:ty;)*) => {
         $(mod $module {
@@ -440,7 +438,11 @@ macro_rules! with {
 with! {
     packed: PackedJec;
     champion: PackedLooksFirst;
-    split_no_jec_sleepers_only: SplitNoJec;
+}
+
+// What a sleeper must do where searching workers are not counted: its twin is below.
+holds! {
+    a_private_job_is_not_lost_where_searchers_are_not_counted: TRIO_WITH_STEPS, clear_while_another_pushes::<SplitNoJec>;
 }
 
 is_caught! {

@@ -2,27 +2,33 @@
 
 use super::scenarios as play;
 use super::twins::*;
-use super::{PAIR, TRIO, TWO_SLEEPERS, holds, is_caught};
+use super::{LOST, PAIR, TRIO, TWO_SLEEPERS, holds, is_caught};
 use crate::sleep::counters::axes::*;
-use crate::sleep::counters::variants::for_every_variant;
 use crate::sleep::counters::{Packed, Split};
 use crate::sleep::parking::Slot;
 
-/// All threads are blocked, so a wake-up was lost.
-const LOST: &str = "deadlock; threads";
+/// Each variant in a module of its own.
+macro_rules! for_each {
+    ($scenario:ident: $($name:ident: $($axis:ident)*,)*) => {
+        $(mod $name {
+            use super::*;
+            $scenario! { $($axis)* }
+        })*
+    };
+}
 
 /// The claims that must hold for every variant, and those only for variants with fences. Variants
 /// without fences may lose an internal job, and the list records that.
 macro_rules! every_scenario {
-    ($packing:ident $events:ident NoFence $wake_rule:ident $padding:ident) => {
-        holds_for_all! { $packing<($events, NoFence, $wake_rule, $padding)> }
+    ($packing:ident $events:ident NoFence $wake_rule:ident) => {
+        holds_for_all! { $packing<($events, NoFence, $wake_rule, Inline)> }
         is_caught! {
-            a_pushed_job_after_news_falls_into_the_accepted_hole: PAIR, LOST, play::push_after_news::<$packing<($events, NoFence, $wake_rule, $padding)>, Slot>;
+            a_pushed_job_after_news_falls_into_the_accepted_hole: PAIR, LOST, play::push_after_news::<$packing<($events, NoFence, $wake_rule, Inline)>, Slot>;
         }
     };
     ($packing:ident $($axis:ident)*) => {
-        holds_for_all! { $packing<($($axis),*)> }
-        holds_with_fences! { $packing<($($axis),*)> }
+        holds_for_all! { $packing<($($axis),*, Inline)> }
+        holds_with_fences! { $packing<($($axis),*, Inline)> }
     };
 }
 
@@ -54,17 +60,22 @@ macro_rules! holds_for_all {
         }
     };
 }
-for_every_variant!(unpadded every_scenario);
+// The counters of the rows of `branches.toml`. Other variants combine choices that these have.
+for_each! { every_scenario:
+    packed: Packed Jec NoFence IdleFirst,
+    packed_push_fence: Packed Jec PushFence IdleFirst,
+    split: Split Jec NoFence IdleFirst,
+    split_sleepers_only: Split Jec NoFence SleepersOnly,
+    split_push_fence: Split Jec PushFence IdleFirst,
+    split_no_jec: Split NoJec ScanFence IdleFirst,
+    split_no_jec_sleepers_only: Split NoJec ScanFence SleepersOnly,
+}
 
 /// The claims that depend on which sleepers a worker wakes when it stops searching, for variants
 /// that look for work first.
 macro_rules! looking_scenario {
-    ($packing:ident $events:ident NoFence $wake_rule:ident $padding:ident) => {
-        looking_holds! { $packing<($events, NoFence, $wake_rule, $padding, WakeWhereWorkIs)> }
-    };
     ($packing:ident $($axis:ident)*) => {
-        looking_holds! { $packing<($($axis),*, WakeWhereWorkIs)> }
-        looking_holds_with_fences! { $packing<($($axis),*, WakeWhereWorkIs)> }
+        looking_holds! { $packing<($($axis),*, Inline, WakeWhereWorkIs)> }
     };
 }
 
@@ -78,40 +89,33 @@ macro_rules! looking_holds {
     };
 }
 
-macro_rules! looking_holds_with_fences {
-    ($counters:ty) => {
-        holds! {
-            a_pushed_job_is_not_left_to_a_searcher_that_stops: TRIO, play::push_what_a_job_awaits::<$counters, Slot>;
-            a_job_that_waits_for_the_next_one_gets_it: TRIO, play::push_two_dependent_jobs::<$counters, Slot>;
-        }
-    };
-}
-
 mod workers_that_wake_where_work_is {
     use super::*;
-    for_every_variant!(unpadded looking_scenario);
+    for_each! { looking_scenario:
+        packed: Packed Jec NoFence IdleFirst,
+        split: Split Jec NoFence IdleFirst,
+    }
 }
+
+type Looking = (Jec, NoFence, IdleFirst, Inline, WakeWhereWorkIs);
 
 mod looking_for_work_before_leaving_is_caught {
     use super::*;
-    type Looking<E, F> = (E, F, IdleFirst, Inline, WakeWhereWorkIs);
     is_caught! {
-        packed: TRIO, LOST, play::inject_what_a_job_awaits_looking_first::<Packed<Looking<Jec, NoFence>>, Slot>;
-        split: TRIO, LOST, play::inject_what_a_job_awaits_looking_first::<Split<Looking<Jec, NoFence>>, Slot>;
-        split_no_jec: TRIO, LOST, play::inject_what_a_job_awaits_looking_first::<Split<Looking<NoJec, ScanFence>>, Slot>;
+        packed: TRIO, LOST, play::inject_what_a_job_awaits_looking_first::<Packed<Looking>, Slot>;
+        split: TRIO, LOST, play::inject_what_a_job_awaits_looking_first::<Split<Looking>, Slot>;
     }
 }
 
 mod leaving_the_work_to_sleepers_is_caught {
     use super::*;
     is_caught! {
-        packed: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoChain, Packed<(Jec, NoFence, IdleFirst, Inline, WakeWhereWorkIs)>>, Slot>;
-        split_no_jec: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoChain, Split<(NoJec, ScanFence, IdleFirst, Inline, WakeWhereWorkIs)>>, Slot>;
+        packed: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoChain, Packed<Looking>>, Slot>;
+        split: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoChain, Split<Looking>>, Slot>;
     }
 }
 
 type PackedJec<W> = Packed<(Jec, NoFence, W, Inline)>;
-type PackedNoJec<W> = Packed<(NoJec, ScanFence, W, Inline)>;
 type SplitJec<W> = Split<(Jec, NoFence, W, Inline)>;
 type SplitNoJec<W> = Split<(NoJec, ScanFence, W, Inline)>;
 
@@ -145,7 +149,6 @@ mod leaving_without_a_wake_is_caught_where_jobs_are_left_to_searchers {
     use super::*;
     is_caught! {
         packed: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoChain, PackedJec<IdleFirst>>, Slot>;
-        packed_no_jec: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoChain, PackedNoJec<IdleFirst>>, Slot>;
         split: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoChain, SplitJec<IdleFirst>>, Slot>;
         split_no_jec: TRIO, LOST, play::inject_what_a_job_awaits::<With<NoChain, SplitNoJec<IdleFirst>>, Slot>;
     }
@@ -154,8 +157,6 @@ mod leaving_without_a_wake_is_caught_where_jobs_are_left_to_searchers {
 mod leaving_without_a_wake_does_no_harm_where_sleepers_are_woken_at_once {
     use super::*;
     holds! {
-        packed: TRIO, play::inject_what_a_job_awaits::<With<NoChain, PackedJec<SleepersOnly>>, Slot>;
-        packed_no_jec: TRIO, play::inject_what_a_job_awaits::<With<NoChain, PackedNoJec<SleepersOnly>>, Slot>;
         split: TRIO, play::inject_what_a_job_awaits::<With<NoChain, SplitJec<SleepersOnly>>, Slot>;
         split_no_jec: TRIO, play::inject_what_a_job_awaits::<With<NoChain, SplitNoJec<SleepersOnly>>, Slot>;
     }
@@ -164,8 +165,6 @@ mod leaving_without_a_wake_does_no_harm_where_sleepers_are_woken_at_once {
 mod scanning_without_the_deques_is_caught {
     use super::*;
     is_caught! {
-        packed_no_jec: PAIR, LOST, play::push_unseen::<PackedNoJec<IdleFirst>, Slot>;
-        packed_no_jec_sleepers_only: PAIR, LOST, play::push_unseen::<PackedNoJec<SleepersOnly>, Slot>;
         split_no_jec: PAIR, LOST, play::push_unseen::<SplitNoJec<IdleFirst>, Slot>;
         split_no_jec_sleepers_only: PAIR, LOST, play::push_unseen::<SplitNoJec<SleepersOnly>, Slot>;
     }
@@ -176,7 +175,6 @@ mod scanning_without_the_deques_is_caught {
 mod sleeping_without_a_look_at_the_injector_is_caught {
     use super::*;
     is_caught! {
-        packed_no_jec: PAIR, LOST, play::inject_unseen::<PackedNoJec<IdleFirst>, Slot>;
         split_no_jec: PAIR, LOST, play::inject_unseen::<SplitNoJec<IdleFirst>, Slot>;
     }
 }
@@ -184,8 +182,6 @@ mod sleeping_without_a_look_at_the_injector_is_caught {
 mod pushing_without_a_fence_is_caught {
     use super::*;
     is_caught! {
-        packed_no_jec: PAIR, LOST, play::push::<Packed<(NoJec, NoPushFence<ScanFence>, IdleFirst, Inline)>, Slot>;
-        packed_no_jec_sleepers_only: PAIR, LOST, play::push::<Packed<(NoJec, NoPushFence<ScanFence>, SleepersOnly, Inline)>, Slot>;
         split_no_jec: PAIR, LOST, play::push::<Split<(NoJec, NoPushFence<ScanFence>, IdleFirst, Inline)>, Slot>;
         split_no_jec_sleepers_only: PAIR, LOST, play::push::<Split<(NoJec, NoPushFence<ScanFence>, SleepersOnly, Inline)>, Slot>;
         packed_push_fence: PAIR, LOST, play::push_after_news::<Packed<(Jec, NoPushFence<PushFence>, IdleFirst, Inline)>, Slot>;
@@ -196,7 +192,6 @@ mod pushing_without_a_fence_is_caught {
 mod fencing_only_pushes_on_an_empty_deque_is_caught {
     use super::*;
     is_caught! {
-        packed_no_jec: TRIO, LOST, play::push_two_dependent_jobs::<With<FenceWhenEmpty, Packed<(NoJec, NoPushFence<ScanFence>, IdleFirst, Inline)>>, Slot>;
         split_no_jec: TRIO, LOST, play::push_two_dependent_jobs::<With<FenceWhenEmpty, Split<(NoJec, NoPushFence<ScanFence>, IdleFirst, Inline)>>, Slot>;
         packed_push_fence: TRIO, LOST, play::push_two_dependent_jobs::<With<FenceWhenEmpty, Packed<(Jec, NoPushFence<PushFence>, IdleFirst, Inline)>>, Slot>;
     }
@@ -205,7 +200,6 @@ mod fencing_only_pushes_on_an_empty_deque_is_caught {
 mod blocking_though_claimed_is_caught {
     use super::*;
     is_caught! {
-        packed_no_jec: TRIO, LOST, play::two_publishers::<PackedNoJec<IdleFirst>, BlocksThoughClaimed>;
         split_no_jec: TRIO, LOST, play::two_publishers::<SplitNoJec<IdleFirst>, BlocksThoughClaimed>;
     }
 }
@@ -213,7 +207,6 @@ mod blocking_though_claimed_is_caught {
 mod arming_too_late_is_caught {
     use super::*;
     is_caught! {
-        packed_no_jec: PAIR, LOST, play::set_latch::<PackedNoJec<IdleFirst>, ArmsTooLate>;
         split_no_jec: PAIR, LOST, play::set_latch::<SplitNoJec<IdleFirst>, ArmsTooLate>;
     }
 }
@@ -223,7 +216,6 @@ mod unregistering_after_the_lock_is_caught_where_it_can_be_seen {
     const SEEN: &str = "stops searching while it is counted as asleep";
     is_caught! {
         packed: TRIO, SEEN, play::one_job_for_two::<PackedJec<IdleFirst>, UnregistersTooLate>;
-        packed_no_jec: TRIO, SEEN, play::one_job_for_two::<PackedNoJec<IdleFirst>, UnregistersTooLate>;
     }
 }
 
@@ -231,7 +223,6 @@ mod backing_out_though_claimed_is_caught {
     use super::*;
     const SEEN: &str = "wakes up that was not counted as asleep";
     is_caught! {
-        packed_no_jec: TRIO, SEEN, play::broadcast_and_inject::<PackedNoJec<IdleFirst>, UnregistersThoughClaimed>;
         split_no_jec: TRIO, SEEN, play::broadcast_and_inject::<SplitNoJec<IdleFirst>, UnregistersThoughClaimed>;
     }
 }

@@ -10,7 +10,7 @@ use crate::sync::registration::models::{SEEN, of_each_pair_one_sees};
 
 /// A light side, and two heavy ones.
 const TRIO: Bounds = Bounds {
-    fast: Some(3),
+    fast: Some(2),
     deep: Some(5),
 };
 

@@ -5,7 +5,7 @@ use loom::thread;
 use std::sync::Arc;
 
 use super::{BLOCKED, LockLatch, Outlook, SET};
-use crate::sleep::models::{Bounds, holds, is_caught};
+use crate::sleep::models::{Bounds, LOST, UNORDERED, holds, is_caught};
 use crate::sync::modelled::Ordering;
 
 /// Every schedule.
@@ -13,8 +13,6 @@ const ALL: Bounds = Bounds {
     fast: None,
     deep: None,
 };
-
-const SUBJECT: &str = "warm-install";
 
 /// Another thread writes a result and sets the latch; the waiting thread reads the result.
 fn wait_for_a_result(set: fn(&LockLatch)) {
@@ -63,16 +61,14 @@ fn set_without_order(latch: &LockLatch) {
     }
 }
 
-const DEADLOCK: &str = "deadlock; threads";
-
 is_caught! {
-    notifying_without_the_lock_is_caught: ALL, DEADLOCK, || {
+    notifying_without_the_lock_is_caught: ALL, LOST, || {
         wait_for_a_result(set_and_notify_without_lock)
     };
-    setting_in_two_steps_is_caught: ALL, DEADLOCK, || {
+    setting_in_two_steps_is_caught: ALL, LOST, || {
         wait_for_a_result(set_in_two_steps)
     };
-    setting_without_order_is_caught: ALL, "Causality violation", || {
+    setting_without_order_is_caught: ALL, UNORDERED, || {
         wait_for_a_result(set_without_order)
     };
 }

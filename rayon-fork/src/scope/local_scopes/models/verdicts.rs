@@ -2,7 +2,8 @@
 
 use super::play::{self, Twin};
 use crate::latch::Count;
-use crate::sleep::models::{Bounds, TRIO, holds, is_caught};
+// All threads are blocked if a scope does not end.
+use crate::sleep::models::{Bounds, LOST, TRIO, UNORDERED, holds, is_caught};
 use crate::sync::modelled::Ordering;
 
 /// Few steps, so that every schedule can be explored.
@@ -11,11 +12,7 @@ const SMALL: Bounds = Bounds {
     deep: None,
 };
 
-/// All threads are blocked, so a scope did not end.
-const LATE: &str = "deadlock; threads";
 const EARLY: &str = "a scope ended before a job of it";
-/// Loom's message for a data race, and for a use after the end.
-const UNORDERED: &str = "Causality violation";
 
 /// The steps without a mistake.
 enum Real {}
@@ -83,11 +80,11 @@ impl Twin for CountsLess {
 }
 
 is_caught! {
-    returning_after_the_search_has_begun_is_caught: TRIO, LATE, play::job_of_a_job::<SearchesFirst>;
-    running_another_job_with_units_is_caught: TRIO, LATE, play::other_job::<KeepsUnits>;
-    going_on_after_a_wait_with_units_is_caught: TRIO, LATE, play::other_job_that_waits::<GoesOn>;
-    fetching_units_in_another_job_is_caught: TRIO, LATE, play::other_job_that_spawns::<Fetches>;
-    subtracting_in_two_steps_is_caught: TRIO, LATE, play::two_jobs::<TwoSteps>;
+    returning_after_the_search_has_begun_is_caught: TRIO, LOST, play::job_of_a_job::<SearchesFirst>;
+    running_another_job_with_units_is_caught: TRIO, LOST, play::other_job::<KeepsUnits>;
+    going_on_after_a_wait_with_units_is_caught: TRIO, LOST, play::other_job_that_waits::<GoesOn>;
+    fetching_units_in_another_job_is_caught: TRIO, LOST, play::other_job_that_spawns::<Fetches>;
+    subtracting_in_two_steps_is_caught: TRIO, LOST, play::two_jobs::<TwoSteps>;
     looking_at_the_count_without_order_is_caught: TRIO, UNORDERED, play::job_of_a_job::<LooksRelaxed>;
     taking_off_without_order_is_caught: TRIO, UNORDERED, play::two_jobs::<TakesOffRelaxed>;
     taking_no_account_of_own_units_is_caught: TRIO, EARLY, play::job_of_a_job::<CountsLess>;
