@@ -1,39 +1,16 @@
 //! `broadcast`: once on every worker, results by index, the caller waits.
 
 use std::sync::Barrier;
-use std::thread;
 
-use rayon_core::{broadcast, current_num_threads, current_thread_index};
+use rayon_core::broadcast;
 
-use crate::common::{Count, Log, Occupation, UNTIL_ASLEEP, panic_text, patiently, pool, rounds};
-
-#[test]
-fn the_context_names_the_worker_that_runs_the_share() {
-    patiently("a broadcast of indices", || {
-        pool(4).broadcast(|context| {
-            assert_eq!(current_thread_index(), Some(context.index()));
-            assert_eq!((context.num_threads(), current_num_threads()), (4, 4));
-        });
-    });
-}
+use crate::common::{Count, Log, Occupation, panic_text, patiently, pool};
 
 #[test]
 fn all_shares_run_at_once() {
     patiently("a barrier of all shares", || {
         let meeting = Barrier::new(5);
         pool(5).broadcast(|_| meeting.wait());
-    });
-}
-
-#[test]
-fn a_worker_without_others_that_fell_asleep_wakes_for_a_broadcast() {
-    patiently("broadcasts to one worker asleep", || {
-        // In a larger pool a woken worker would wake the others.
-        let pool = pool(1);
-        for _ in 0..rounds(3, 1) {
-            thread::sleep(UNTIL_ASLEEP);
-            assert_eq!(pool.broadcast(|context| context.index()), [0]);
-        }
     });
 }
 

@@ -10,17 +10,6 @@ use rayon_core::{
 use crate::common::{patiently, pool};
 
 #[test]
-fn an_index_belongs_to_one_thread_for_its_life() {
-    patiently("threads behind indices", || {
-        let pool = pool(3);
-        let threads = || pool.broadcast(|_| thread::current().id());
-        let before = threads();
-        pool.install(|| rayon_core::join(|| (), || ()));
-        assert_eq!(before, threads());
-    });
-}
-
-#[test]
 fn the_methods_answer_on_workers_of_that_pool_only() {
     patiently("questions of another pool's worker", || {
         let (pool, other) = (pool(1), pool(1));

@@ -1,14 +1,11 @@
 //! Threads that the program makes itself for a pool: spawn handlers and scoped pools.
 
-use std::cell::Cell;
 use std::sync::mpsc;
 use std::thread;
 
 use rayon_core::{ThreadPoolBuilder, current_thread_index};
 
-use crate::common::{Count, Log, Tally, panic_text, patiently};
-
-thread_local!(static MARK: Cell<usize> = const { Cell::new(0) });
+use crate::common::{Log, Tally, patiently};
 
 #[test]
 fn a_thread_builder_without_options_has_none_and_shows_itself() {
@@ -81,46 +78,6 @@ fn a_scoped_pool_runs_with_pool_on_the_caller_and_honours_names() {
             )
         });
         assert_eq!(outcome.unwrap(), (here, Some("scoped".to_owned())));
-    });
-}
-
-#[test]
-fn a_scoped_pool_has_ended_when_it_returns() {
-    patiently("a scoped pool's end", || {
-        let ended = Count::new();
-        let ran = Tally::new();
-        let count = ran.clone();
-        let outcome = ThreadPoolBuilder::new().num_threads(3).build_scoped(
-            |thread| {
-                thread.run();
-                ended.add(1);
-            },
-            |pool| {
-                pool.spawn(move || {
-                    thread::sleep(std::time::Duration::from_millis(10));
-                    count.add_one();
-                });
-            },
-        );
-        outcome.unwrap();
-        assert_eq!((ran.get(), ended.get()), (1, 3));
-    });
-}
-
-#[test]
-fn a_panic_in_a_scoped_pool_comes_out_after_its_end() {
-    patiently("a scoped pool that panics", || {
-        let ended = Count::new();
-        let text = panic_text(|| {
-            ThreadPoolBuilder::new().num_threads(3).build_scoped(
-                |thread| {
-                    thread.run();
-                    ended.add(1);
-                },
-                |_| panic!("with pool"),
-            )
-        });
-        assert_eq!((text.as_str(), ended.get()), ("with pool", 3));
     });
 }
 

@@ -60,20 +60,6 @@ fn the_panic_observed_first_comes_out() {
 }
 
 #[test]
-fn the_value_of_the_closure_is_dropped_once_if_a_job_panics() {
-    patiently("a scope whose value is lost", || {
-        let dropped = Count::new();
-        panic_text(|| {
-            pool(1).scope(|scope| {
-                scope.spawn(|_| panic!("job"));
-                AddsWhenDropped(&dropped)
-            });
-        });
-        assert_eq!(dropped.get(), 1);
-    });
-}
-
-#[test]
 fn the_value_of_the_closure_is_dropped_while_the_panic_of_a_job_unwinds() {
     struct SaysHow<'c>(&'c Count);
     impl Drop for SaysHow<'_> {
