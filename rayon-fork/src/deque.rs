@@ -14,7 +14,7 @@ pub(crate) mod on_demand;
 mod terms;
 
 pub(crate) use crossbeam_deque::{Injector, Steal, Stealer, Worker as Deque};
-pub(crate) use lazy::{JobDeque, JobStealer, Place, SHARES_LAZILY};
+pub(crate) use lazy::{JobDeque, JobStealer, MODIFIER, Place};
 pub(crate) use terms::{Answer, TwoWords};
 
 /// Repeats `attempt` for as long as it is contended.
@@ -28,13 +28,6 @@ pub(crate) fn settle<T>(mut attempt: impl FnMut() -> Steal<T>) -> Option<T> {
         }
     }
 }
-
-/// This file's part of the variant's name.
-pub(crate) const MODIFIER: &str = match (cfg!(feature = "demand"), SHARES_LAZILY) {
-    (true, true) => "+demand",
-    (true, false) => "+demand-is-missing-here",
-    (false, _) => "",
-};
 
 #[cfg(all(test, not(fork_loom)))]
 mod tests {

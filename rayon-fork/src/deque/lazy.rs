@@ -5,8 +5,8 @@ use super::terms::{Answer, TwoWords};
 use super::{Deque, Steal, Stealer, on_demand};
 use crate::sync::modelled::Fences;
 
-/// Whether jobs are shared lazily.
-pub(crate) const SHARES_LAZILY: bool = true;
+/// This file's part of the variant's name.
+pub(crate) const MODIFIER: &str = "+demand";
 
 /// A worker's jobs: the owner's end.
 pub(crate) enum JobDeque<T> {
@@ -25,12 +25,9 @@ pub(crate) enum JobStealer<T> {
 pub(crate) struct Place(Option<u64>);
 
 impl<T: TwoWords> JobDeque<T> {
-    /// Creates a deque whose owner takes the newest job first. With `fences` its jobs are private.
-    pub(crate) fn new_lifo(fences: Option<Fences>) -> Self {
-        match fences {
-            Some(fences) => Self::Private(on_demand::Deque::new(fences)),
-            None => Self::Public(Deque::new_lifo()),
-        }
+    /// Creates a deque whose owner takes the newest job first. Its jobs are private.
+    pub(crate) fn new_lifo(fences: Fences) -> Self {
+        Self::Private(on_demand::Deque::new(fences))
     }
 
     /// Creates a deque whose owner takes the oldest job first.

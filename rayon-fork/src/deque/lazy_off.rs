@@ -5,8 +5,12 @@ use super::terms::{Answer, TwoWords};
 use super::{Deque, Steal, Stealer};
 use crate::sync::modelled::Fences;
 
-/// Whether jobs are shared lazily.
-pub(crate) const SHARES_LAZILY: bool = false;
+/// This file's part of the variant's name. The target may lack atomics of 64 bits.
+pub(crate) const MODIFIER: &str = if cfg!(feature = "demand") {
+    "+demand-is-missing-here"
+} else {
+    ""
+};
 
 /// A worker's jobs: the owner's end.
 pub(crate) struct JobDeque<T>(Deque<T>);
@@ -21,7 +25,7 @@ pub(crate) struct Place;
 #[allow(clippy::unused_self)]
 impl<T: TwoWords> JobDeque<T> {
     /// Creates a deque whose owner takes the newest job first.
-    pub(crate) fn new_lifo(_fences: Option<Fences>) -> Self {
+    pub(crate) fn new_lifo(_fences: Fences) -> Self {
         Self(Deque::new_lifo())
     }
 

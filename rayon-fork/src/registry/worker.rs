@@ -172,7 +172,10 @@ impl Worker {
     /// Takes the newest job of the worker's own deque, or else the oldest of its own broadcasts.
     #[inline]
     pub(crate) fn take_local(&self) -> Option<JobRef> {
-        self.deque.pop().or_else(|| self.take_broadcast())
+        match self.deque.pop() {
+            Some(job) => Some(job),
+            None => self.take_broadcast(),
+        }
     }
 
     /// Takes a job back without reading it. Returns `true` if the job is the newest of the worker's

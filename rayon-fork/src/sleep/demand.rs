@@ -1,5 +1,5 @@
 //! Steal requests to a whole pool: the word that each push reads if jobs stay private until a
-//! worker requests them.
+//! worker requests them. `demand_off.rs` is the twin of builds whose jobs are all public.
 //!
 //! `README.md`, section 10, argues why no worker sleeps while a private job waits.
 
@@ -43,6 +43,23 @@ pub(crate) struct Demand {
 }
 
 impl Demand {
+    /// Creates the word of a pool of `workers` workers. `is_fifo` says whether they take their
+    /// oldest job first.
+    pub(crate) fn of_pool(workers: usize, is_fifo: bool) -> Self {
+        match workers {
+            0..=1 => Self::new(Jobs::Announced, Fences::alone()),
+            // No thread executes these fences.
+            _ if is_fifo => Self::new(Jobs::Public, Fences::full()),
+            _ => Self::new(Jobs::Private, Fences::cheapest_in_time()),
+        }
+    }
+
+    /// Creates the word of a pool whose pushes are all announced.
+    #[cfg(all(test, not(fork_loom)))]
+    pub(crate) fn of_announced() -> Self {
+        Self::new(Jobs::Announced, Fences::full())
+    }
+
     /// Creates a word without a request. `fences` are the fences of the deques.
     pub(crate) fn new(jobs: Jobs, fences: Fences) -> Self {
         Self {
@@ -82,31 +99,22 @@ impl Demand {
 }
 
 impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
-    #[inline]
-    fn jobs(&self) -> Jobs {
-        self.demand
-            .first()
-            .map_or(Jobs::Announced, |demand| demand.jobs)
-    }
-
     /// Returns whether pushes may go unannounced. If so, a searching worker must request jobs.
     #[inline]
     pub(crate) fn are_pushes_silent(&self) -> bool {
-        self.jobs() == Jobs::Private
+        self.demand.jobs == Jobs::Private
     }
 
     /// Returns the fences of deques whose jobs are private.
-    pub(crate) fn fences(&self) -> Option<Fences> {
-        self.demand.first().map(|demand| demand.fences)
+    pub(crate) fn fences(&self) -> Fences {
+        self.demand.fences
     }
 
     /// Returns whether the calling worker must end this search and [register](Self::register) the
     /// process. The worker is in its main loop and may block next. Only one worker of a pool gets
     /// `true`; the others stay ready for jobs.
     pub(crate) fn try_begin_registering(&self, idle: &IdlePeriod<'_>) -> bool {
-        let Some(demand) = self.demand.first() else {
-            return false;
-        };
+        let demand = &self.demand;
         matches!(idle.phase, Phase::Sleepy(_))
             && demand.fences.is_register_called_for()
             // Relaxed: nothing but the system call depends on it.
@@ -117,22 +125,20 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     /// that. Meanwhile all other threads see the calling worker as one that runs a job.
     #[cold]
     pub(crate) fn register(&self) {
-        self.demand
-            .iter()
-            .for_each(|demand| demand.fences.register());
+        self.demand.fences.register();
     }
 
     /// Returns whether a worker must [respond](Self::answer) after its push.
     #[inline]
     pub(crate) fn wants_jobs(&self) -> bool {
-        self.demand.first().is_some_and(|demand| demand.is_there())
+        self.demand.is_there()
     }
 
     /// The calling worker has no job, and requests one.
     #[inline]
     pub(crate) fn ask_for_jobs(&self) {
         if self.are_pushes_silent() {
-            self.demand.iter().for_each(|demand| demand.ask());
+            self.demand.ask();
         }
     }
 
@@ -140,15 +146,16 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     /// Unannounced pushes rely on it. Public pushes do too: their fence pairs with the scan.
     #[inline]
     pub(super) fn scans_for_pushes(&self) -> bool {
-        self.jobs() != Jobs::Announced
+        self.demand.jobs != Jobs::Announced
     }
 
     /// The calling worker is counted as asleep. It scans every deque next, and the scan includes
     /// private jobs.
     pub(super) fn before_scan(&self) {
-        let Some(demand) = self.demand.first().filter(|_| self.are_pushes_silent()) else {
+        if !self.are_pushes_silent() {
             return;
-        };
+        }
+        let demand = &*self.demand;
         #[cfg(all(test, fork_loom))]
         if let Some(twin) = demand.before_scan {
             return twin(demand);
@@ -187,7 +194,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     /// The calling worker has pushed a job, and announces it next.
     #[inline]
     pub(super) fn after_public_push(&self) {
-        if self.jobs() == Jobs::Public {
+        if self.demand.jobs == Jobs::Public {
             // ORDERING: SeqCst fence, pairs with the one in `work_in_sight`, and with the one
             // before a sleeper's scan. The job is stored before the fence, and the counts are read
             // after it. If the counts still show the last searching worker, that worker leaves
@@ -211,9 +218,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
 
     /// Clears the request, and sets it again if a worker is idle by then.
     pub(super) fn clear_demand(&self) {
-        let Some(demand) = self.demand.first() else {
-            return;
-        };
+        let demand = &*self.demand;
         demand.word.swap(0, Ordering::Relaxed);
         // ORDERING: SeqCst fence, pairs with the one in `before_scan`. The request is cleared
         // before the fence, and the sleepers are read after it. So a sleeper that this read misses

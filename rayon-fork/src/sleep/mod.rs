@@ -6,6 +6,11 @@
 //! why no wake-up is lost; the comments cite its sections.
 
 mod counters;
+// A model runs the real one in every build.
+#[cfg_attr(
+    not(any(fork_loom, all(feature = "demand", target_has_atomic = "64"))),
+    path = "demand_off.rs"
+)]
 mod demand;
 mod parking;
 mod patience;
@@ -24,12 +29,11 @@ pub(crate) use patience::{A_WAKE_UP, Backoff, Yielding};
 
 use self::counters::axes::{Events, Fence, LeaveRule};
 use self::counters::{EventsOf, FenceOf, LeaveRuleOf, Selected, SleepCounters, SleepyTicket};
-use self::demand::{Demand, Jobs};
+use self::demand::Demand;
 use self::parking::{ParkingSlot, Slot};
 use crate::core_latch::CoreLatch;
-use crate::deque::SHARES_LAZILY;
 use crate::hooks::{self, Event};
-use crate::sync::modelled::{Fences, Ordering, fence, yield_now};
+use crate::sync::modelled::{Ordering, fence, yield_now};
 use crate::thread_count;
 use crossbeam_utils::CachePadded;
 use std::fmt;
@@ -131,15 +135,12 @@ pub(crate) struct Sleep<C = Selected, S = Slot> {
     /// The slot of each worker, on cache lines of its own: a waker that probes one worker must not
     /// disturb the next.
     slots: Box<[CachePadded<S>]>,
-    /// One word, on cache lines of its own, or none if it is not used.
-    demand: [CachePadded<Demand>; DEMANDS],
+    /// On cache lines of its own, if it is used.
+    demand: CachePadded<Demand>,
 }
 
-// Models of lazily shared jobs run in every build.
-const DEMANDS: usize = (SHARES_LAZILY || cfg!(fork_loom)) as usize;
-
 assert_size!(Sleep: (size_of::<Selected>() + 16).next_multiple_of(align_of::<Sleep>())
-    + DEMANDS * size_of::<CachePadded<Demand>>());
+    + size_of::<CachePadded<Demand>>());
 
 impl Sleep {
     /// Creates the state of a pool of `workers` workers, all of them active. `is_fifo` says whether
@@ -149,22 +150,9 @@ impl Sleep {
     ///
     /// If `workers` exceeds [`MAX_WORKERS`].
     pub(crate) fn new(workers: usize, is_fifo: bool) -> Self {
-        let jobs = match workers {
-            0..=1 => Jobs::Announced,
-            _ if is_fifo => Jobs::Public,
-            _ => Jobs::Private,
-        };
         // Asks the system once, here. Otherwise each worker would ask when it starts.
         thread_count::cpus_at_first();
-        Self::with_demand(workers, || {
-            let fences = match jobs {
-                Jobs::Private => Fences::cheapest_in_time(),
-                Jobs::Announced => Fences::alone(),
-                // No thread executes any.
-                Jobs::Public => Fences::full(),
-            };
-            Demand::new(jobs, fences)
-        })
+        Self::with_demand(workers, Demand::of_pool(workers, is_fifo))
     }
 }
 
@@ -184,9 +172,7 @@ impl<C: SleepCounters, S: fmt::Debug> Sleep<C, S> {
             "workers",
             &self.slots.iter().map(|slot| &**slot).collect::<Vec<_>>(),
         );
-        if let [demand] = self.demand.as_slice() {
-            demand.describe(pool);
-        }
+        self.demand.describe(pool);
     }
 }
 
@@ -194,20 +180,19 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     /// Creates the state of a pool whose pushes are all announced.
     #[cfg(all(test, not(fork_loom)))]
     fn with_workers(workers: usize) -> Self {
-        Self::with_demand(workers, || Demand::new(Jobs::Announced, Fences::full()))
+        Self::with_demand(workers, Demand::of_announced())
     }
 
-    fn with_demand(workers: usize, demand: impl Fn() -> Demand) -> Self {
+    fn with_demand(workers: usize, demand: Demand) -> Self {
         assert!(
             workers <= MAX_WORKERS,
             "a pool of {workers} workers; {MAX_WORKERS} is the most that can be counted"
         );
         let slots = (0..workers).map(|_| CachePadded::new(S::new())).collect();
-        let demand = [(); DEMANDS].map(|()| CachePadded::new(demand()));
         Self {
             counters: C::new(workers),
             slots,
-            demand,
+            demand: CachePadded::new(demand),
         }
     }
 

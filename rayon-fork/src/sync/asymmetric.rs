@@ -6,7 +6,7 @@
 //! other. The pair is that of the C++ proposal P1202 (`asymmetric_thread_fence_light` and
 //! `_heavy`).
 //!
-//! On Linux, in a build with the feature `membarrier`, a light fence only keeps the compiler from
+//! On Linux, in a build with the feature `demand`, a light fence only keeps the compiler from
 //! moving accesses over it. A heavy fence calls `membarrier(2)`. That makes every CPU that runs a
 //! thread of this process execute a full fence. A thread that does not run passed one when it lost
 //! its CPU. The forced fence falls before or after the light one in a thread's program. If before,
@@ -15,7 +15,7 @@
 //!
 //! Elsewhere, under Miri, and without the feature, both are full fences.
 
-#[cfg(not(all(feature = "membarrier", target_os = "linux", not(miri))))]
+#[cfg(not(all(feature = "demand", target_os = "linux", not(miri))))]
 mod fences {
     use std::io;
     use std::sync::atomic::{Ordering, fence};
@@ -47,7 +47,7 @@ mod fences {
     }
 }
 
-#[cfg(all(feature = "membarrier", target_os = "linux", not(miri)))]
+#[cfg(all(feature = "demand", target_os = "linux", not(miri)))]
 mod fences {
     use rustix::thread::{MembarrierCommand, membarrier};
     use std::io;
@@ -89,7 +89,7 @@ mod fences {
     }
 }
 
-#[cfg(all(test, feature = "membarrier", target_os = "linux", not(miri)))]
+#[cfg(all(test, feature = "demand", target_os = "linux", not(miri)))]
 mod tests {
     #[test]
     fn a_process_with_other_threads_does_not_register_at_once() {

@@ -15,6 +15,9 @@ use crate::sleep::{A_WAKE_UP, Backoff, Yielding, pause};
 use crate::sync::Instant;
 use crate::sync::modelled::{AtomicUsize, Condvar, Mutex, Ordering};
 
+/// This file's part of the variant's name.
+pub(crate) const MODIFIER: &str = "+warm-install";
+
 /// The record of how spinning before blocking worked for threads outside a pool.
 pub(crate) struct Outlook {
     looks: Backoff,

@@ -75,15 +75,12 @@ impl OnDemand {
 
     /// Returns the counters of a pool of such workers.
     pub(super) fn sleep<C: SleepCounters, S: ParkingSlot>(&self, workers: usize) -> Sleep<C, S> {
-        let make = || {
-            let mut demand = Demand::new(Jobs::Private, self.fences);
-            demand.before_scan = self.before_scan;
-            if self.is_demand_old {
-                demand.ask();
-            }
-            demand
-        };
-        Sleep::with_demand(workers, make)
+        let mut demand = Demand::new(Jobs::Private, self.fences);
+        demand.before_scan = self.before_scan;
+        if self.is_demand_old {
+            demand.ask();
+        }
+        Sleep::with_demand(workers, demand)
     }
 
     fn without_heavy_fences() -> Self {
@@ -255,7 +252,7 @@ fn clear_unasked<C: SleepCounters>() {
 /// wakes no sleeper.
 fn clear_and_forget_the_others<C: SleepCounters>() {
     clear_by::<C>(OnDemand::with_old_demand, |sleep| {
-        let [demand] = &sleep.demand;
+        let demand = &sleep.demand;
         demand.word.swap(0, modelled::Ordering::Relaxed);
         // ORDERING: SeqCst fence, as in the original.
         modelled::fence(modelled::Ordering::SeqCst);

@@ -123,7 +123,7 @@ impl<C: SleepCounters, S: ParkingSlot> Pool<C, S> {
                 } else {
                     Jobs::Announced
                 };
-                Sleep::with_demand(workers, || Demand::new(jobs, Fences::full()))
+                Sleep::with_demand(workers, Demand::new(jobs, Fences::full()))
             }
         };
         if setup.starts_with_news {

@@ -1,0 +1,54 @@
+//! The twin of `warm_install.rs` in a build without that feature: the waiting thread blocks at once.
+
+use std::sync::Arc;
+
+use crate::sync::{Condvar, Mutex};
+
+/// This file's part of the variant's name.
+pub(crate) const MODIFIER: &str = "";
+
+/// The record of how spinning before blocking worked: this build keeps none.
+pub(crate) struct Outlook;
+
+impl Outlook {
+    /// Whether this build keeps such a record.
+    pub(crate) const IS_LEARNED: bool = false;
+
+    pub(crate) fn new() -> Self {
+        Self
+    }
+}
+
+/// Blocks a thread that is no worker.
+pub(crate) struct LockLatch {
+    is_set: Mutex<bool>,
+    changed: Condvar,
+}
+
+assert_size!(LockLatch: size_of::<Mutex<bool>>() + size_of::<Condvar>());
+
+impl LockLatch {
+    /// Creates a shared latch. The setter can hold it to the end of
+    /// [`Latch::set`](crate::latch::Latch::set), whatever the waiting thread does.
+    pub(crate) fn new_shared() -> Arc<Self> {
+        Arc::new(Self {
+            is_set: Mutex::new(false),
+            changed: Condvar::new(),
+        })
+    }
+
+    // Not inlined: a waiting worker does not need this, and runs other jobs, which may nest.
+    #[inline(never)]
+    pub(crate) fn wait(&self, _outlook: Option<&Outlook>) {
+        let mut is_set = self.is_set.lock();
+        while !*is_set {
+            is_set = self.changed.wait(is_set);
+        }
+    }
+
+    pub(crate) fn set_and_notify(&self) {
+        let mut is_set = self.is_set.lock();
+        *is_set = true;
+        self.changed.notify_all();
+    }
+}

@@ -1,0 +1,69 @@
+//! The twin of `demand.rs` in a build whose jobs are all public: the same names. Every push is
+//! announced, and no worker requests jobs.
+
+use std::fmt;
+
+use super::parking::ParkingSlot;
+use super::{IdlePeriod, Sleep};
+use crate::deque::Answer;
+use crate::sleep::counters::SleepCounters;
+use crate::sync::modelled::Fences;
+
+pub(crate) struct Demand;
+
+impl Demand {
+    pub(crate) fn of_pool(_workers: usize, _is_fifo: bool) -> Self {
+        Self
+    }
+
+    #[cfg(test)]
+    pub(crate) fn of_announced() -> Self {
+        Self
+    }
+
+    #[allow(clippy::unused_self)]
+    pub(super) fn describe(&self, _pool: &mut fmt::DebugStruct<'_, '_>) {}
+}
+
+// The twin with requests uses `self` in each of these.
+#[allow(clippy::unused_self)]
+impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
+    #[inline]
+    pub(crate) fn are_pushes_silent(&self) -> bool {
+        false
+    }
+
+    /// No deque uses them.
+    pub(crate) fn fences(&self) -> Fences {
+        Fences::full()
+    }
+
+    pub(crate) fn try_begin_registering(&self, _idle: &IdlePeriod<'_>) -> bool {
+        false
+    }
+
+    pub(crate) fn register(&self) {}
+
+    #[inline]
+    pub(crate) fn wants_jobs(&self) -> bool {
+        false
+    }
+
+    #[inline]
+    pub(crate) fn ask_for_jobs(&self) {}
+
+    #[inline]
+    pub(super) fn scans_for_pushes(&self) -> bool {
+        false
+    }
+
+    pub(super) fn before_scan(&self) {}
+
+    #[inline]
+    pub(super) fn after_search(&self) {}
+
+    #[inline]
+    pub(super) fn after_public_push(&self) {}
+
+    pub(crate) fn answer(&self, _answer: Answer) {}
+}

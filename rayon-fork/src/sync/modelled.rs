@@ -1,0 +1,18 @@
+//! The primitives of the sleep protocol. A model takes `modelled_loom.rs` instead.
+
+#[allow(unused_imports)]
+pub(crate) use super::fences::Fences;
+pub(crate) use super::locks::{Condvar, Mutex, MutexGuard};
+#[allow(unused_imports)]
+pub(crate) use super::machine::AtomicPtr;
+#[cfg(target_has_atomic = "64")]
+#[allow(unused_imports)]
+pub(crate) use super::machine::{AtomicU64, AtomicU64 as Unmodelled};
+pub(crate) use super::machine::{AtomicUsize, Ordering, fence, yield_now};
+#[allow(unused_imports)]
+pub(crate) use super::machine::{light_fence, try_heavy_fence, wait_for_grace_period};
+
+/// Does nothing. The model needs a fence where the machine's total order of `SeqCst` accesses
+/// already suffices.
+#[inline(always)]
+pub(crate) fn fence_for_loom() {}
