@@ -24,7 +24,7 @@ fn pool_of_one(option: impl FnOnce(ThreadPoolBuilder) -> ThreadPoolBuilder) -> T
     option(builder).build().unwrap()
 }
 
-/// What a process does, and what it says last.
+/// The last words of a process, and the deed that ends it.
 const DEATHS: [(&str, fn()); 8] = [
     ("nobody takes spawn", || {
         spawn(|| panic!("nobody takes spawn"));

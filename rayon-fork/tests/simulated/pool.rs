@@ -1,4 +1,4 @@
-//! What only simulated machines show of the pool: work on every core, time asleep, more workers than
+//! Only simulated machines show this of the pool: work on every core, time asleep, more workers than
 //! cores, and the same run again from one seed. Its behaviour there is shown by `behaviour/`.
 
 use std::process::Command;
