@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
-use globset::Glob;
+use glob::Pattern;
 
 use crate::stop::Stop;
 
@@ -79,10 +79,9 @@ pub(crate) fn pick_grouped<'a>(
             // thousand.
             picked_by(known, |it| it.name == pattern)
         } else {
-            let glob = Glob::new(pattern)
-                .map_err(|error| Stop::BadInput(format!("{field}: `{pattern}`: {error}")))?
-                .compile_matcher();
-            picked_by(known, |it| glob.is_match(it.name))
+            let glob = Pattern::new(pattern)
+                .map_err(|error| Stop::BadInput(format!("{field}: `{pattern}`: {error}")))?;
+            picked_by(known, |it| glob.matches(it.name))
         };
         if let (Some(group), true) = (group, matched.is_empty()) {
             let groups: BTreeSet<&str> = known.iter().filter_map(|it| it.group).collect();

@@ -34,7 +34,7 @@ pub const ENDING: &str = ".tar.zst";
 pub fn gather(results: &Path, own: &Path, record: &Record, personal: &Personal) -> Result<Files> {
     let mut files = Files::new();
     let of_host = format!("hosts/{}/", record.host);
-    for path in parcel::paths(record, |path| results.join(path).is_file()) {
+    for path in parcel::paths(record) {
         let place = path
             .strip_prefix(&of_host)
             .map_or_else(|| results.join(&path), |it| own.join(it));
@@ -278,7 +278,7 @@ mod tests {
     fn results(word: &str) -> (tempfile::TempDir, Record) {
         let folder = tempfile::tempdir().unwrap();
         let record = record(&[(Step::Study, "2026-a-sweep")]);
-        for path in parcel::paths(&record, |_| false) {
+        for path in parcel::paths(&record) {
             let place = folder.path().join(&path);
             fs::create_dir_all(place.parent().unwrap()).unwrap();
             let mut content = format!("{{\"rustflags\": \"-Clinker={word}\"}}").into_bytes();

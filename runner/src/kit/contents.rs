@@ -107,7 +107,7 @@ pub fn check(name: &str, files: &Files, record: &OfHost) -> Result<()> {
         bail!(refused(&charges, "has no unit's price".to_owned()));
     }
     for sweep in record.sweeps() {
-        let of = parcel::of_sweep(sweep, |path| files.contains_key(path));
+        let of = parcel::of_sweep(sweep);
         let manifest = Manifest::parse(&text(&of[0]), &format!("{name}: {}", of[0]))?;
         let is_here = manifest
             .asked
@@ -183,13 +183,9 @@ mod tests {
     use std::fs;
     use std::io::Read;
 
-    use flate2::Compression;
-    use flate2::write::GzEncoder;
-
     use super::super::parcel;
     use super::super::record::Step;
     use super::*;
-    use crate::record::trials_file::{PACKED, PACKED_BEFORE};
 
     /// A host of this checkout with its study, as it was sent.
     fn sent() -> (OfHost, Files) {
@@ -201,10 +197,7 @@ mod tests {
             .steps
             .retain(|done| !done.step.is_sweep() || done.step == Step::Study);
         let read = |path: String| (path.clone(), fs::read(results.join(path)).unwrap());
-        let files = parcel::paths(&record, |path| results.join(path).is_file())
-            .into_iter()
-            .map(read)
-            .collect();
+        let files = parcel::paths(&record).into_iter().map(read).collect();
         (record, files)
     }
 
@@ -248,22 +241,9 @@ mod tests {
     }
 
     #[test]
-    fn what_a_host_of_this_checkout_sent_is_taken_as_a_runner_before_packed_it_too() {
+    fn what_a_host_of_this_checkout_sent_is_taken() {
         let (record, files) = sent();
         check("a.tar.zst", &files, &record).unwrap();
-        let before = |(path, content): (String, Vec<u8>)| match path.strip_suffix(PACKED) {
-            None => (path, content),
-            Some(folder) => {
-                let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
-                zstd::stream::copy_decode(&*content, &mut packer).unwrap();
-                (format!("{folder}{PACKED_BEFORE}"), packer.finish().unwrap())
-            }
-        };
-        let mut files: Files = files.into_iter().map(before).collect();
-        let of_host = format!("hosts/{}/{}", record.host, OF_HOST[0]);
-        files.insert(of_host, serde_json::to_vec(&record).unwrap());
-        let read = parcel::check("a.tar.zst", &files, &parcel::sums(&files)).unwrap();
-        check("a.tar.zst", &files, &read).unwrap();
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use anyhow::{Result, bail};
 
 use super::record::{RECORD, Record};
-use crate::record::trials_file::{PACKED, PACKED_BEFORE};
+use crate::record::trials_file::PACKED;
 use crate::stop::Stop;
 use crate::system::digest;
 
@@ -22,28 +22,18 @@ pub const OF_HOST: [&str; 4] = [RECORD, "doctor.json", "here.toml", "charges-her
 /// Contents by path below `results/`, such as `hosts/1a2b3c/record.json`.
 pub type Files = BTreeMap<String, Vec<u8>>;
 
-/// Paths of a sweep's files, where `is_there` says which exist: a runner before this one may have
-/// packed the records.
-pub fn of_sweep(sweep: &str, is_there: impl Fn(&str) -> bool) -> [String; 3] {
-    OF_SWEEP.map(|file| {
-        let path = |file| format!("sweeps/{sweep}/{file}");
-        let before = path(PACKED_BEFORE);
-        if file == PACKED && is_there(&before) && !is_there(&path(file)) {
-            before
-        } else {
-            path(file)
-        }
-    })
+/// Paths of a sweep's files.
+#[must_use]
+pub fn of_sweep(sweep: &str) -> [String; 3] {
+    OF_SWEEP.map(|file| format!("sweeps/{sweep}/{file}"))
 }
 
 /// Paths that the archive of a host has, and no others.
-pub fn paths(record: &Record, is_there: impl Fn(&str) -> bool) -> BTreeSet<String> {
+pub fn paths(record: &Record) -> BTreeSet<String> {
     let of_host = OF_HOST
         .iter()
         .map(|file| format!("hosts/{}/{file}", record.host));
-    of_host
-        .chain(record.sweeps().flat_map(|sweep| of_sweep(sweep, &is_there)))
-        .collect()
+    of_host.chain(record.sweeps().flat_map(of_sweep)).collect()
 }
 
 /// The list of checksums.
@@ -98,7 +88,7 @@ pub fn check(name: &str, files: &Files, sums: &str) -> Result<Record> {
             "{path} names a host or a sweep that is no plain name"
         )));
     }
-    let expected = paths(&record, |path| files.contains_key(path));
+    let expected = paths(&record);
     if let Some(foreign) = files.keys().find(|path| !expected.contains(*path)) {
         bail!(refused(format!(
             "`{foreign}` does not belong to host {}",
@@ -128,7 +118,7 @@ pub(crate) mod tests {
     /// The files of a mock host that measured one sweep.
     pub(crate) fn files() -> Files {
         let record = record(&[(Step::Doctor, "doctor.json"), (Step::Study, "2026-a-sweep")]);
-        let mut files: Files = paths(&record, |_| false)
+        let mut files: Files = paths(&record)
             .into_iter()
             .map(|path| (path, b"{}".to_vec()))
             .collect();

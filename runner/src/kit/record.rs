@@ -6,7 +6,6 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
-use strum::{IntoStaticStr, VariantArray};
 
 use crate::config::checkout::Commit;
 use crate::record::schema::check_schema;
@@ -17,11 +16,8 @@ use crate::system::whole_file;
 pub const RECORD: &str = "record.json";
 
 /// A step of the work on a host, in the order of the steps.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, VariantArray,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[strum(serialize_all = "kebab-case")]
 pub enum Step {
     /// The doctor's findings, which make times on this host doubtful: `doctor.json`.
     Doctor,
@@ -41,9 +37,28 @@ pub enum Step {
 }
 
 impl Step {
+    /// All of them, in order.
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Doctor,
+        Self::Calibrate,
+        Self::Predict,
+        Self::Study,
+        Self::Classics,
+        Self::Validate,
+        Self::Report,
+    ];
+
     /// Its name, as in the file.
     pub(crate) fn name(self) -> &'static str {
-        self.into()
+        match self {
+            Self::Doctor => "doctor",
+            Self::Calibrate => "calibrate",
+            Self::Predict => "predict",
+            Self::Study => "study",
+            Self::Classics => "classics",
+            Self::Validate => "validate",
+            Self::Report => "report",
+        }
     }
 
     /// Whether it leaves a sweep, under whose name it is kept.

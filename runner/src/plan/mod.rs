@@ -12,9 +12,9 @@ mod shard;
 
 use std::collections::BTreeMap;
 
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::{Rng as _, SeedableRng as _};
 use protocol::{Placement, Program, SCHEMA};
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
 use serde::{Serialize, Serializer};
 
 use crate::system::id::Id;

@@ -1,9 +1,9 @@
 //! `manifest.json`: what was asked, with which binaries, by whom, and in how many runs.
 
 use std::collections::{BTreeMap, HashSet};
+use std::time::SystemTime;
 
 use anyhow::Result;
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::config::checkout::Commit;
@@ -247,17 +247,15 @@ impl Manifest {
 }
 
 /// `2026-03-01T120000Z-1a2b3c-0123456789ab`: sorts by time, tells machine and commit.
-pub(crate) fn sweep_name(created_at: Timestamp, host: &str, checkout: &Commit) -> String {
+pub(crate) fn sweep_name(created_at: SystemTime, host: &str, checkout: &Commit) -> String {
     let commit = checkout.commit.as_deref().unwrap_or("nogit");
     let dirty = if checkout.dirty == Some(true) {
         "-dirty"
     } else {
         ""
     };
-    format!(
-        "{}-{host}-{commit}{dirty}",
-        created_at.strftime("%Y-%m-%dT%H%M%SZ")
-    )
+    let time = humantime::format_rfc3339_seconds(created_at).to_string();
+    format!("{}-{host}-{commit}{dirty}", time.replace(':', ""))
 }
 
 /// Returns the identity of each branch in a cell: its binary, or its source if the build failed.

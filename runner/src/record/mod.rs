@@ -11,18 +11,14 @@ use std::collections::BTreeMap;
 
 use protocol::{Events, Iteration, Metric, Placement, Program, Simulated, Usage};
 use serde::{Deserialize, Serialize};
-use strum::Display;
 
 pub use crate::host::frequency::FreqState;
 use crate::plan::{Asked, Mode};
 use crate::system::id::Id;
 
 /// How a trial ended.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Display,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[strum(serialize_all = "kebab-case")]
 pub enum Ending {
     /// An answer, checked, with its times.
     #[default]
@@ -41,6 +37,13 @@ pub enum Ending {
     BadOutput,
     /// Its branch could not be built.
     BuildFailed,
+}
+
+impl std::fmt::Display for Ending {
+    /// As records have it.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.serialize(f)
+    }
 }
 
 /// A trial that ran, or could not.

@@ -5,10 +5,9 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError, mpsc};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Result;
-use jiff::Timestamp;
 use protocol::{Request, SCHEMA};
 
 use crate::build;
@@ -20,6 +19,7 @@ use crate::plan::machines;
 use crate::plan::{Asked, Load, Mode, Plan, Trial};
 use crate::record::{Ending, FreqState, Record};
 use crate::system::id::Id;
+use crate::text::words::moment;
 
 /// The work of one run of a sweep.
 #[derive(Debug)]
@@ -126,7 +126,7 @@ fn run_trials(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
         let core_to_core_ns = timed(&mut tally.clocking, || around.gauges.core_to_core_ns());
         timed(&mut tally.settling, || std::thread::sleep(job.settle));
         let before = Before {
-            started_at: Timestamp::now(),
+            started_at: SystemTime::now(),
             core_to_core_ns,
             seen: around.gauges.look(),
         };
@@ -168,7 +168,7 @@ fn side_by_side(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
             let (next, is_stopped) = (&next, &is_stopped);
             scope.spawn(move || {
                 while let Some(trial) = (!is_stopped()).then(next).flatten() {
-                    let started_at = Timestamp::now();
+                    let started_at = SystemTime::now();
                     let branch = job.asked.binary_of(trial.branch);
                     let ended = runner.run_trial(branch, trial.layout, &request(job, &trial));
                     // Nobody receives after an error; the rest is not wanted then.
@@ -249,7 +249,7 @@ fn timed<T>(sum: &mut Duration, work: impl FnOnce() -> T) -> T {
 /// The time and the sensors just before the trial.
 #[derive(Clone, Copy)]
 struct Before {
-    started_at: Timestamp,
+    started_at: SystemTime,
     core_to_core_ns: Option<f64>,
     seen: gauges::Readings,
 }
@@ -304,7 +304,7 @@ fn record(
         freq_state: seen.state,
         oversubscribed: trial.kind.threads > job.cpus,
         seed: job.asked.seed,
-        started_at: started_at.to_string(),
+        started_at: moment(started_at),
         process_ns: nanoseconds(ended.process),
         load_before: before.load,
         core_to_core_ns,

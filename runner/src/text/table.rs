@@ -5,6 +5,7 @@ use std::io::{IsTerminal as _, Write as _};
 
 use anyhow::{Context as _, Result};
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, Table, Width, presets};
+use console::Term;
 use serde::Serialize;
 use textwrap::core::Word;
 use textwrap::{Options, WordSeparator, WordSplitter};
@@ -47,9 +48,9 @@ pub(crate) const PAGE: usize = 79;
 /// Columns of the terminal that standard output is; `None` if it is no terminal, and lines may be as
 /// long as they are.
 pub(crate) fn columns_of_stdout() -> Option<usize> {
-    let is_terminal = std::io::stdout().is_terminal();
-    let columns = Table::new().width().filter(|_| is_terminal);
-    columns.map(usize::from)
+    let size = Term::stdout().size_checked();
+    size.filter(|_| std::io::stdout().is_terminal())
+        .map(|(_, columns)| columns.into())
 }
 
 /// A text that changes nothing on a terminal but its lines: it may quote what others wrote.
@@ -132,7 +133,6 @@ impl TextTable {
         } else {
             presets::NOTHING
         });
-        table.force_no_tty();
         table.set_header(self.columns.iter().map(|column| &*column.title));
         let widths = self.widths(columns);
         for row in &self.rows {

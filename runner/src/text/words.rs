@@ -1,7 +1,7 @@
 //! Words for people: messages on standard error, numbers with their nouns, and times.
 
 use std::io::{IsTerminal as _, Write as _};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use console::Term;
 
@@ -32,6 +32,11 @@ fn fitting(text: &str, columns: usize) -> String {
 /// A number and its noun in the right form.
 pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
+}
+
+/// A moment as records have it: RFC 3339, UTC.
+pub(crate) fn moment(at: SystemTime) -> String {
+    humantime::format_rfc3339_nanos(at).to_string()
 }
 
 /// A time as a person says it: `45 s`, `4 min 5 s`, `2 h 10 min`.

@@ -9,10 +9,10 @@ use std::io::{self, BufWriter, Write as _};
 use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::options::folder;
@@ -24,7 +24,7 @@ use crate::record::trials_file;
 use crate::stop::{Exit, Stop};
 use crate::system::id::Id;
 use crate::text::table::print;
-use crate::text::words::count;
+use crate::text::words::{count, moment};
 
 /// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
@@ -297,7 +297,7 @@ fn merged_manifest(parts: &[Part], trials_planned: usize) -> Manifest {
     } else {
         format!("{}-hosts", hosts.len())
     };
-    let created_at = Timestamp::now();
+    let created_at = SystemTime::now();
     let shards = parts
         .iter()
         .map(|part| MergedShard {
@@ -308,7 +308,7 @@ fn merged_manifest(parts: &[Part], trials_planned: usize) -> Manifest {
         .collect();
     Manifest {
         name: format!("{}-merged", sweep_name(created_at, &host, &first.checkout)),
-        created_at: created_at.to_string(),
+        created_at: moment(created_at),
         host,
         shard: None,
         shards,

@@ -11,7 +11,6 @@ use std::time::Instant;
 
 use anyhow::Result;
 use clap::Args;
-use strum::VariantArray as _;
 
 use crate::host::Host;
 use crate::kit::personal::Personal;
@@ -116,14 +115,14 @@ impl Work<'_> {
         Python::set_up(self.project.checkout.root())?;
         let mut failed = false;
         for step in self.left().collect::<Vec<_>>() {
-            let number = 1 + Step::VARIANTS
+            let number = 1 + Step::ALL
                 .iter()
                 .position(|it| *it == step)
                 .unwrap_or_default();
             let says = plans::says(step);
             tell!(
                 "\n[{number} of {}] {}: {says}",
-                Step::VARIANTS.len(),
+                Step::ALL.len(),
                 step.name()
             );
             let started = Instant::now();

@@ -125,7 +125,6 @@ fn one_build<'a>(words: &[&'a str]) -> Vec<&'a str> {
 
 #[cfg(test)]
 mod tests {
-    use strum::VariantArray as _;
 
     use super::*;
 
@@ -134,11 +133,7 @@ mod tests {
         for (cores, cpus) in [(1, 1), (2, 2), (128, 256)] {
             for is_quick in [false, true] {
                 let plans = Plans::new(Path::new("results"), &Threads::of(cores, cpus), is_quick);
-                for step in Step::VARIANTS
-                    .iter()
-                    .copied()
-                    .filter(|step| step.is_sweep())
-                {
+                for step in Step::ALL.iter().copied().filter(|step| step.is_sweep()) {
                     plans.sweep(step).unwrap();
                 }
                 plans.validation().unwrap();

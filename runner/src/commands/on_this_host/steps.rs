@@ -117,8 +117,7 @@ impl Work<'_> {
     /// A sweep that was run; refuses at once what could not be sent at the end.
     fn swept(&self, sweep: &SweepDir, exit: Exit) -> Result<(String, Exit)> {
         if matches!(exit, Exit::Good | Exit::TrialsFailed) {
-            let is_there = |path: &str| self.results.join(path).is_file();
-            for path in parcel::of_sweep(&sweep.name(), is_there) {
+            for path in parcel::of_sweep(&sweep.name()) {
                 let place = self.results.join(path);
                 let content = fs::read(&place)
                     .with_context(|| format!("{} cannot be read", place.display()))?;

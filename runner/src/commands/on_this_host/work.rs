@@ -1,10 +1,9 @@
 //! The steps that are done on a host, the steps left, and whether a call may go on with them.
 
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use anyhow::Result;
-use jiff::Timestamp;
-use strum::VariantArray as _;
 
 use super::plans::{self, Plans};
 use crate::host::Host;
@@ -13,7 +12,7 @@ use crate::kit::personal::Personal;
 use crate::kit::record::{Record, Step};
 use crate::options::project::Project;
 use crate::stop::Stop;
-use crate::text::words::count;
+use crate::text::words::{count, moment};
 
 /// The data that every step needs.
 pub(super) struct Work<'a> {
@@ -39,7 +38,7 @@ pub(super) fn begun(project: &Project, host: &Host, is_quick: bool) -> Record {
         cpus: Host::usable_cpus(),
         is_virtual: host.is_virtual().ok(),
         is_quick,
-        begun_at: Timestamp::now().to_string(),
+        begun_at: moment(SystemTime::now()),
         checkout: project.checkout.commit(),
         announced_s: None,
         steps: Vec::new(),
@@ -49,7 +48,7 @@ pub(super) fn begun(project: &Project, host: &Host, is_quick: bool) -> Record {
 impl Work<'_> {
     /// Steps that are left, in order.
     pub(super) fn left(&self) -> impl Iterator<Item = Step> {
-        Step::VARIANTS
+        Step::ALL
             .iter()
             .copied()
             .filter(|step| self.record.made(*step).is_none())

@@ -1,10 +1,9 @@
 //! A sweep that is new: builds, plan, folder.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, Result, bail};
-use jiff::Timestamp;
 use protocol::{Request, SCHEMA};
 
 use super::arguments::{SweepArgs, SweepCommand};
@@ -22,6 +21,7 @@ use crate::record::Ending;
 use crate::record::manifest::{Manifest, identities, sweep_name};
 use crate::record::sweep_dir::{self, SweepDir};
 use crate::stop::Stop;
+use crate::text::words::moment;
 
 /// The request, its branches, and the instance files.
 pub(super) type Wanted = (Asked, Vec<Branch>, Vec<Option<PathBuf>>);
@@ -86,7 +86,7 @@ pub(super) fn begin(
     let host = machines::host_id(&asked);
     let facts = machines::host_facts(&asked);
     let checkout = project.checkout.commit();
-    let created_at = Timestamp::now();
+    let created_at = SystemTime::now();
     let here = std::env::current_dir().context("the current folder cannot be read")?;
     let manifest = Manifest {
         schema: SCHEMA,
@@ -94,7 +94,7 @@ pub(super) fn begin(
             + &shard.map_or(String::new(), |it| {
                 format!("-shard-{}-of-{}", it.number, it.of)
             }),
-        created_at: created_at.to_string(),
+        created_at: moment(created_at),
         host,
         checkout,
         runner: env!("CARGO_PKG_VERSION").to_owned(),

@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Result, bail};
-use jiff::Timestamp;
 
 use super::arguments::{SweepArgs, SweepCommand};
 use super::finish::finish;
@@ -27,6 +26,7 @@ use crate::run::sweep::{self, Job, Surroundings, Tally, nanoseconds};
 use crate::stop::{Exit, Stop};
 use crate::system::id::Id;
 use crate::system::interrupt;
+use crate::text::words::moment;
 
 pub(super) fn measure(
     project: &Project,
@@ -59,11 +59,11 @@ pub(super) fn measure(
             plan.len() - done.len()
         );
     }
-    let started_at = Timestamp::now();
+    let started_at = moment(SystemTime::now());
     // Written now, so that a run which is killed has left its trace; replaced at its end.
     let run = Run {
-        started_at: started_at.to_string(),
-        ended_at: started_at.to_string(),
+        started_at: started_at.clone(),
+        ended_at: started_at,
         end: "killed".to_owned(),
         builds_ns: nanoseconds(building),
         ..Run::default()
@@ -102,7 +102,7 @@ pub(super) fn measure(
     };
     manifest.runs.pop();
     manifest.runs.push(Run {
-        ended_at: Timestamp::now().to_string(),
+        ended_at: moment(SystemTime::now()),
         end: end.to_owned(),
         trials: tally.trials,
         failed: tally.failed,

@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use anyhow::{Context as _, Result, bail};
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,7 @@ use crate::host::Host;
 use crate::stop::Stop;
 use crate::system::id::Id;
 use crate::system::whole_file::{check_locked, folder_of, sync_folder};
+use crate::text::words::moment;
 
 /// Version of the file's format.
 const SCHEMA: u32 = 1;
@@ -71,7 +73,7 @@ impl Entry {
             sysfs: tree.root.clone(),
             boot: boot(),
             process: std::process::id(),
-            since: jiff::Timestamp::now().to_string(),
+            since: moment(SystemTime::now()),
             khz,
             before,
         }

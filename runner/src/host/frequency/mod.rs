@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
-use strum::IntoStaticStr;
 
 use self::hold::Held;
 use self::journal::{Entry, Journal};
@@ -23,9 +22,8 @@ use self::sysfs::{Backend, Choice, Policy, Tree};
 use crate::stop::Stop;
 
 /// The state of the CPU frequency during a trial, as far as a sweep knows it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[strum(serialize_all = "kebab-case")]
 pub enum FreqState {
     /// Set, read back after the trial, and measured within 2 % before and after it.
     FixedVerified,
@@ -42,27 +40,22 @@ pub enum FreqState {
 
 /// How the CPU frequency is treated.
 #[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    strum::Display,
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
-#[strum(serialize_all = "kebab-case")]
 pub enum Mode {
     /// The host decides.
     #[default]
     Dynamic,
     /// One frequency on all CPUs.
     Fixed,
+}
+
+impl std::fmt::Display for Mode {
+    /// As records have it.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.serialize(f)
+    }
 }
 
 /// Sets the frequency around trials and watches it beside them.

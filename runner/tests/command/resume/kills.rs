@@ -11,8 +11,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use assert_cmd::assert::OutputAssertExt as _;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng as _, SeedableRng as _};
+use chacha20::ChaCha8Rng;
+use chacha20::rand_core::{Rng as _, SeedableRng as _};
 use tempfile::TempDir;
 
 use super::{CELLS, assert_complete, lines, resume, start, sweep_in};
