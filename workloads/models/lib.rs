@@ -3,5 +3,5 @@
 #![cfg(all(test, locks_loom))]
 #![expect(dead_code, reason = "models use a part of it")]
 
-#[path = "../src/kinds/packets/locks/mod.rs"]
-mod locks;
+#[path = "../src/kinds/packets/anderson.rs"]
+mod anderson;

@@ -4,20 +4,26 @@
 //! A dispatcher takes packets from the sources in turn and hands them on through one bounded queue
 //! per source. The threads of a trial are the dispatcher and its workers together, as in the study.
 //! Files: `traffic.rs` makes packets and says what one costs, `dispatcher.rs` stops in time,
-//! `strategies/` hands packets on, `locks/` guards queues.
+//! `queued.rs` and `pooled.rs` hand packets on, `locks.rs` guards queues.
 
+mod anderson;
 mod dispatcher;
 mod locks;
-mod strategies;
+mod pooled;
+mod queued;
 mod traffic;
 
+use std::sync::Mutex;
 use std::time::Duration;
 
 use crate::machine::IS_SIMULATED;
 use crate::workload::{Instance, Mismatch, Setup};
-use dispatcher::{Report, Stop};
+use anderson::Anderson;
+use dispatcher::{Report, Stop, dispatch};
+use locks::{Mcs, Tas};
+use pooled::Pooled;
 use protocol::{Refusal, Values};
-use strategies::{Equipment, LockKind, Strategy};
+use queued::{LockFree, Serves, UnderLock};
 use traffic::{Generator, Tally, Traffic};
 
 /// Prepares the workload `packets`.
@@ -25,51 +31,59 @@ use traffic::{Generator, Tally, Traffic};
 /// # Errors
 /// If it cannot be run as asked.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-    let firewall = Firewall::new(setup.seed, setup.values, setup.threads);
-    if IS_SIMULATED && !firewall.strategy.is_simulated() {
+    let strategy = setup.values.word("strategy");
+    if IS_SIMULATED && !["serial", "pool", "pool-batch"].contains(&strategy) {
         return Err(Refusal::new(format!(
-            "strategy = {}: its locks and queues are not simulated; ask for `pool` or `pool-batch`",
-            setup.values.word("strategy")
+            "strategy = {strategy}: its locks and queues are not simulated; ask for `pool` or `pool-batch`"
         )));
     }
-    Ok(Box::new(firewall))
+    Ok(Box::new(Firewall::new(
+        setup.seed,
+        setup.values,
+        setup.threads,
+    )))
+}
+
+/// A strategy, made ready for one run: its queues, locks and counters.
+trait HandOn: Send {
+    /// Runs on the pool that the calling thread belongs to.
+    fn run(self: Box<Self>, traffic: &Traffic, stop: Stop) -> Report;
+}
+
+/// The dispatcher does everything: the baseline of speed-up.
+struct Serial;
+
+impl HandOn for Serial {
+    fn run(self: Box<Self>, traffic: &Traffic, stop: Stop) -> Report {
+        let mut done = Tally::default();
+        let dispatched = dispatch(traffic, stop, |_, packet| done.process(packet));
+        Report { done, dispatched }
+    }
 }
 
 struct Firewall {
     traffic: Traffic,
-    strategy: Strategy,
+    values: Values,
     stop: Stop,
-    depth: usize,
     threads: usize,
     /// The answer if it does not depend on the run.
     known: Option<Tally>,
-    equipment: Equipment,
+    /// Made before a run, so that the run makes nothing.
+    ready: Option<Box<dyn HandOn>>,
     report: Option<Report>,
 }
 
 impl Firewall {
     fn new(seed: u64, values: &Values, threads: usize) -> Self {
         let generator = match values.word("generator") {
+            "uniform" => Generator::Uniform,
             "exponential" => Generator::Exponential,
-            _ => Generator::Uniform,
-        };
-        let lock = match values.word("lock") {
-            "tas" => LockKind::Tas,
-            "mcs" => LockKind::Mcs,
-            "anderson" => LockKind::Anderson,
-            _ => LockKind::Mutex,
-        };
-        let strategy = match values.word("strategy") {
-            "serial" => Strategy::Serial,
-            "lock-free" => Strategy::LockFree,
-            "home-queue" => Strategy::HomeQueue(lock),
-            "awesome" => Strategy::Awesome(lock),
-            "pool-batch" => Strategy::PoolBatch,
-            _ => Strategy::Pool,
+            other => unreachable!("the row has no generator `{other}`"),
         };
         let stop = match values.word("stop") {
+            "correctness" => Stop::AfterPackets(values.whole("packets-per-source")),
             "timed" => Stop::AfterTime(Duration::from_millis(values.whole("duration-ms"))),
-            _ => Stop::AfterPackets(values.whole("packets-per-source")),
+            other => unreachable!("the row has no stop `{other}`"),
         };
         let sources = match values.count("sources") {
             // One of the threads is the dispatcher. Alone it still has a source.
@@ -78,23 +92,48 @@ impl Firewall {
         };
         let traffic = Traffic::new(seed, sources, generator, values.whole("words"));
         let known = match stop {
-            Stop::AfterPackets(per_source) => Some(first_packets(
-                &traffic,
-                per_source * traffic.sources() as u64,
-            )),
+            Stop::AfterPackets(per_source) => {
+                Some(first_packets(&traffic, per_source * sources as u64))
+            }
             Stop::AfterTime(_) => None,
         };
-        let depth = values.count("depth");
         Self {
             traffic,
-            strategy,
+            values: values.clone(),
             stop,
-            depth,
             threads,
             known,
-            equipment: Equipment::None,
+            ready: None,
             report: None,
         }
+    }
+
+    fn strategy(&self) -> Box<dyn HandOn> {
+        let (sources, threads) = (self.traffic.sources(), self.threads);
+        let depth = self.values.count("depth");
+        let serves = match self.values.word("strategy") {
+            "serial" => return Box::new(Serial),
+            "lock-free" => return Box::new(LockFree::new(sources, depth)),
+            "pool" => return Box::new(Pooled::single(sources, depth, threads)),
+            "pool-batch" => return Box::new(Pooled::batched(sources, depth, threads)),
+            "home-queue" => Serves::Own,
+            "awesome" => Serves::Any,
+            other => unreachable!("the row has no strategy `{other}`"),
+        };
+        match self.values.word("lock") {
+            "mutex" => Box::new(UnderLock::<Mutex<_>>::new(sources, depth, threads, serves)),
+            "tas" => Box::new(UnderLock::<Tas<_>>::new(sources, depth, threads, serves)),
+            "mcs" => Box::new(UnderLock::<Mcs<_>>::new(sources, depth, threads, serves)),
+            "anderson" => Box::new(UnderLock::<Anderson<_>>::new(
+                sources, depth, threads, serves,
+            )),
+            other => unreachable!("the row has no lock `{other}`"),
+        }
+    }
+
+    fn run(&mut self, strategy: Box<dyn HandOn>) -> u64 {
+        let report = strategy.run(&self.traffic, self.stop);
+        self.report.insert(report).done.packets
     }
 }
 
@@ -111,22 +150,16 @@ fn first_packets(traffic: &Traffic, count: u64) -> Tally {
 impl Instance for Firewall {
     fn reset(&mut self) {
         self.report = None;
-        self.equipment = self
-            .strategy
-            .equipment(self.traffic.sources(), self.depth, self.threads);
+        self.ready = Some(self.strategy());
     }
 
     fn run_sequential(&mut self) -> u64 {
-        let report = strategies::serial(&self.traffic, self.stop);
-        self.report.insert(report).done.packets
+        self.run(Box::new(Serial))
     }
 
     fn run_parallel(&mut self) -> u64 {
-        let equipment = std::mem::replace(&mut self.equipment, Equipment::None);
-        let report = self
-            .strategy
-            .run(&self.traffic, self.stop, self.depth, equipment);
-        self.report.insert(report).done.packets
+        let strategy = self.ready.take().expect("a run begins with a reset");
+        self.run(strategy)
     }
 
     fn check(&mut self) -> Result<String, Mismatch> {
@@ -158,11 +191,12 @@ impl Instance for Firewall {
 mod tests {
     use std::collections::BTreeMap;
 
-    use protocol::{Accepts, Size};
+    use protocol::Size;
+    use rayon::ThreadPoolBuilder;
 
     use super::*;
 
-    fn firewall(explicit: &[(&str, &str)]) -> Firewall {
+    fn firewall(threads: usize, explicit: &[(&str, &str)]) -> Firewall {
         let explicit: BTreeMap<String, String> = explicit
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
@@ -170,75 +204,94 @@ mod tests {
         let values = protocol::workload("packets")
             .resolve(Size::Tiny, &explicit, false)
             .unwrap();
-        Firewall::new(1, &values, 1)
+        Firewall::new(1, &values, threads)
     }
 
     #[test]
     fn a_lost_or_a_wrong_checksum_is_rejected_in_both_ways_to_stop() {
         for stop in ["correctness", "timed"] {
-            let mut firewall = firewall(&[("stop", stop)]);
+            let mut firewall = firewall(1, &[("stop", stop)]);
             assert!(firewall.check().is_err(), "nothing ran");
             firewall.reset();
             firewall.run_sequential();
             assert!(firewall.check().is_ok());
             let good = firewall.report.unwrap();
-            firewall.report = Some(Report {
-                done: Tally {
-                    checksums: good.done.checksums + 1,
-                    ..good.done
-                },
-                ..good
-            });
-            assert!(firewall.check().is_err(), "wrong sum");
-            firewall.report = Some(Report {
-                done: Tally {
-                    packets: good.done.packets - 1,
-                    ..good.done
-                },
-                ..good
-            });
-            assert!(firewall.check().is_err(), "lost packet");
+            for (packets, checksums) in [(0, 1), (1, 0)] {
+                let done = Tally {
+                    packets: good.done.packets - packets,
+                    checksums: good.done.checksums + checksums,
+                };
+                firewall.report = Some(Report { done, ..good });
+                assert!(firewall.check().is_err(), "{done:?}");
+            }
+        }
+    }
+
+    /// Every strategy, and lock where it has one.
+    const STRATEGIES: [(&str, &str); 12] = [
+        ("serial", "mutex"),
+        ("lock-free", "mutex"),
+        ("home-queue", "tas"),
+        ("home-queue", "mutex"),
+        ("home-queue", "mcs"),
+        ("home-queue", "anderson"),
+        ("awesome", "tas"),
+        ("awesome", "mutex"),
+        ("awesome", "mcs"),
+        ("awesome", "anderson"),
+        ("pool", "mutex"),
+        ("pool-batch", "mutex"),
+    ];
+
+    #[test]
+    fn no_packet_is_lost_or_done_twice_whatever_strategy_lock_and_shape() {
+        for (threads, depth) in [(1, "1"), (1, "32"), (2, "1"), (3, "2"), (3, "32"), (6, "2")] {
+            let pool = ThreadPoolBuilder::new().num_threads(threads);
+            let pool = pool.build().unwrap();
+            for generator in ["uniform", "exponential"] {
+                for sources in ["0", "1", "2", "5"] {
+                    for (strategy, lock) in STRATEGIES {
+                        let mut firewall = firewall(
+                            threads,
+                            &[
+                                ("strategy", strategy),
+                                ("lock", lock),
+                                ("depth", depth),
+                                ("sources", sources),
+                                ("generator", generator),
+                            ],
+                        );
+                        firewall.reset();
+                        pool.install(|| firewall.run_parallel());
+                        firewall.check().unwrap_or_else(|wrong| {
+                            panic!("{strategy} {lock} {threads} {depth} {sources}: {wrong:?}")
+                        });
+                    }
+                }
+            }
         }
     }
 
     #[test]
-    fn every_word_of_every_choice_means_something_of_its_own() {
-        let meaning = |name: &str| -> Vec<String> {
-            let Accepts::OneOf(words) = &protocol::workload("packets")
-                .parameter(name)
-                .unwrap()
-                .accepts
-            else {
-                panic!("{name} is no choice")
-            };
-            words
-                .iter()
-                .map(|word| {
-                    let firewall = firewall(&[("strategy", "awesome"), (name, word)]);
-                    format!(
-                        "{:?} {:?} {:?}",
-                        firewall.strategy, firewall.stop, firewall.traffic
-                    )
-                })
-                .collect()
-        };
-        for (name, words) in [("strategy", 6), ("lock", 4), ("generator", 2), ("stop", 2)] {
-            let mut meanings = meaning(name);
-            meanings.sort();
-            meanings.dedup();
-            assert_eq!(meanings.len(), words, "{name}: {meanings:?}");
+    fn every_strategy_stops_in_time_with_packets_done() {
+        let pool = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+        for (strategy, lock) in STRATEGIES {
+            let timed = [
+                ("stop", "timed"),
+                ("duration-ms", "5"),
+                ("strategy", strategy),
+                ("lock", lock),
+            ];
+            let mut firewall = firewall(3, &timed);
+            firewall.reset();
+            assert!(pool.install(|| firewall.run_parallel()) > 0, "{strategy}");
+            firewall.check().unwrap();
         }
     }
 
     #[test]
     fn with_sources_0_every_worker_has_one() {
-        let sources = |threads| {
-            let explicit = [("sources".to_owned(), "0".to_owned())].into();
-            let values = protocol::workload("packets")
-                .resolve(Size::Tiny, &explicit, false)
-                .unwrap();
-            Firewall::new(1, &values, threads).traffic.sources()
-        };
+        let sources = |threads| firewall(threads, &[("sources", "0")]).traffic.sources();
         assert_eq!([1, 2, 3, 14].map(sources), [1, 1, 2, 13]);
     }
 }

@@ -1,0 +1,250 @@
+//! The array lock of Anderson (1990): a thread that comes draws a number and waits at the place of
+//! that number. Each place is on a cache line of its own. A thread that leaves opens the next
+//! place.
+//!
+//! There are at least as many places as threads, so no two threads wait at the same one. As tickets
+//! are served in turn, `t` and `t + places` can only be out together with all tickets between them,
+//! and those are more than there are threads.
+
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+
+use crossbeam_utils::CachePadded;
+
+use sync::{AtomicBool, AtomicUsize, UnsafeCell, wait};
+
+/// A value behind places in a ring, of which at most one is open.
+pub(super) struct Anderson<T> {
+    next_ticket: CachePadded<AtomicUsize>,
+    is_open: Box<[CachePadded<AtomicBool>]>,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: a shared lock gives out `&mut T` to one thread at a time (see `Held::new`), and never
+// `&T` beside it. So threads pass the value on to each other, which `T: Send` allows.
+unsafe impl<T: Send> Sync for Anderson<T> {}
+
+impl<T> Anderson<T> {
+    /// The value behind a free lock that at most `threads` threads will use at a time.
+    pub(super) fn new(value: T, threads: usize) -> Self {
+        // A power of two, so that the places go on in turn when the tickets wrap around.
+        let places = threads.max(1).next_power_of_two();
+        let is_open = (0..places).map(|place| CachePadded::new(AtomicBool::new(place == 0)));
+        Self {
+            next_ticket: CachePadded::new(AtomicUsize::new(0)),
+            is_open: is_open.collect(),
+            value: UnsafeCell::new(value),
+        }
+    }
+
+    /// Waits for the lock and works on the value; lets go even if `work` panics.
+    pub(super) fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
+        // ORDERING: AcqRel. Since the ticket one round before ours, some thread has drawn twice,
+        // and between the two it was inside, hence after the shutting of our place in that round.
+        // Through the chain of drawings we see that, and cannot mistake the earlier opening for
+        // ours.
+        let ticket = self.next_ticket.fetch_add(1, AcqRel);
+        // ORDERING: Acquire, pairs with the Release in `Held::drop`: we see what the holder before
+        // us wrote inside.
+        wait(|| self.place(ticket).load(Acquire));
+        Held::new(self, ticket).work(work)
+    }
+
+    /// Works on the value if the lock is free at once.
+    pub(super) fn try_with<R>(&self, work: impl FnOnce(&mut T) -> R) -> Option<R> {
+        // ORDERING: Acquire, as the drawing in `with`: the shutting in the round before is seen.
+        let ticket = self.next_ticket.load(Acquire);
+        // ORDERING: Acquire, as in the loop of `with`.
+        if !self.place(ticket).load(Acquire) {
+            return None;
+        }
+        // The place was open and is the next drawer's. If that is still us, no thread came in
+        // between. ORDERING: AcqRel as in `with`; on failure nothing is read, so Relaxed.
+        self.next_ticket
+            .compare_exchange(ticket, ticket.wrapping_add(1), AcqRel, Relaxed)
+            .ok()?;
+        Some(Held::new(self, ticket).work(work))
+    }
+
+    fn place(&self, ticket: usize) -> &AtomicBool {
+        &self.is_open[ticket & (self.is_open.len() - 1)]
+    }
+
+    /// Changes with each thread that comes.
+    #[cfg(test)]
+    pub(super) fn comers(&self) -> usize {
+        // ORDERING: Acquire, so that the test which sees a thread come also knows it came after
+        // those before.
+        self.next_ticket.load(Acquire)
+    }
+}
+
+/// The right to reach the value. Lets go when it is dropped, by a panic too.
+///
+/// At first the place of ticket 0 is open and no other. A thread enters at its own open place,
+/// which it shuts, and opens the next when it leaves: so at most one place is open, and none while
+/// a thread is inside. Two threads never have the same place (file header), if no more threads use
+/// the lock than it was made for. An open place cannot be a stale sight of an earlier round: see
+/// the orderings in `with`.
+struct Held<'a, T> {
+    lock: &'a Anderson<T>,
+    ticket: usize,
+}
+
+impl<'a, T> Held<'a, T> {
+    /// Shuts the place for the round to come.
+    fn new(lock: &'a Anderson<T>, ticket: usize) -> Self {
+        // Relaxed: the next thread at this place synchronises through the chain of drawings (see
+        // `with`).
+        lock.place(ticket).store(false, Relaxed);
+        Self { lock, ticket }
+    }
+
+    fn work<R>(self, work: impl FnOnce(&mut T) -> R) -> R {
+        self.lock.value.with_mut(|value| {
+            // SAFETY: there is one `Held` at a time (see there), and each sees what the one before
+            // wrote; nothing else reaches the value, so this is the only reference to it.
+            work(unsafe { &mut *value })
+        })
+    }
+}
+
+impl<T> Drop for Held<'_, T> {
+    fn drop(&mut self) {
+        // ORDERING: Release, pairs with the Acquire of the thread that waits there: it sees what we
+        // wrote inside.
+        self.lock
+            .place(self.ticket.wrapping_add(1))
+            .store(true, Release);
+    }
+}
+
+/// Where the lock gets atomics, the guarded cell and waiting from.
+#[cfg(not(locks_loom))]
+mod sync {
+    pub(super) use std::sync::atomic::{AtomicBool, AtomicUsize};
+
+    use crossbeam_utils::Backoff;
+
+    /// Waits a little longer at each look, and soon lets other threads have the processor.
+    pub(super) fn wait(is_over: impl Fn() -> bool) {
+        let backoff = Backoff::new();
+        while !is_over() {
+            backoff.snooze();
+        }
+    }
+
+    /// The standard cell, used in the way that loom's asks for.
+    pub(super) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
+
+    impl<T> UnsafeCell<T> {
+        pub(super) fn new(value: T) -> Self {
+            Self(std::cell::UnsafeCell::new(value))
+        }
+
+        #[inline]
+        pub(super) fn with_mut<R>(&self, work: impl FnOnce(*mut T) -> R) -> R {
+            work(self.0.get())
+        }
+    }
+}
+
+/// The same from the model checker.
+#[cfg(locks_loom)]
+mod sync {
+    pub(super) use loom::cell::UnsafeCell;
+    pub(super) use loom::sync::atomic::{AtomicBool, AtomicUsize};
+
+    pub(super) fn wait(is_over: impl Fn() -> bool) {
+        while !is_over() {
+            // Nothing happens here until another thread has run.
+            loom::thread::yield_now();
+        }
+    }
+}
+
+#[cfg(all(test, locks_loom))]
+#[path = "models.rs"]
+mod models;
+
+#[cfg(all(test, not(locks_loom)))]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::Barrier;
+    use std::sync::atomic::AtomicUsize;
+    use std::thread;
+
+    use super::*;
+
+    /// Enough for thousands of collisions, and still a blink under Miri.
+    const ROUNDS: usize = if cfg!(miri) { 20 } else { 5_000 };
+
+    /// Threads that wait and threads that only try count in two words, which no thread may see
+    /// apart.
+    #[test]
+    fn one_thread_at_a_time_is_inside_whether_it_waited_or_tried() {
+        let threads = 6;
+        let pair = Anderson::new((0_usize, 0_usize), threads);
+        let tried = AtomicUsize::new(0);
+        let start = Barrier::new(threads);
+        thread::scope(|scope| {
+            for number in 0..threads {
+                let (pair, tried, start) = (&pair, &tried, &start);
+                scope.spawn(move || {
+                    start.wait();
+                    let count = |pair: &mut (usize, usize)| {
+                        assert_eq!(pair.0, pair.1, "somebody else is inside");
+                        pair.0 += 1;
+                        std::hint::black_box(&mut *pair);
+                        pair.1 += 1;
+                    };
+                    for _ in 0..ROUNDS {
+                        if number % 2 == 0 {
+                            pair.with(count);
+                        } else if pair.try_with(count).is_some() {
+                            tried.fetch_add(1, Relaxed);
+                        }
+                    }
+                });
+            }
+        });
+        let counted = threads / 2 * ROUNDS + tried.load(Relaxed);
+        assert_eq!(pair.with(|pair| *pair), (counted, counted));
+    }
+
+    #[test]
+    fn threads_are_served_in_the_order_in_which_they_came() {
+        let entered = Anderson::new(Vec::new(), 8);
+        thread::scope(|scope| {
+            entered.with(|_| {
+                for number in 0..7 {
+                    let before = entered.comers();
+                    let entered = &entered;
+                    scope.spawn(move || entered.with(|order| order.push(number)));
+                    while entered.comers() == before {
+                        thread::yield_now();
+                    }
+                }
+            });
+        });
+        assert_eq!(entered.with(std::mem::take), [0, 1, 2, 3, 4, 5, 6]);
+    }
+
+    #[test]
+    fn a_try_fails_while_a_thread_is_inside_and_succeeds_after_it_even_if_it_panicked() {
+        let lock = Anderson::new(0, 2);
+        lock.with(|_| {
+            thread::scope(|scope| {
+                let tried = scope.spawn(|| lock.try_with(|_| ()));
+                assert_eq!(tried.join().unwrap(), None, "somebody is inside");
+            });
+        });
+        for _ in 0..20 {
+            assert_eq!(lock.try_with(|_| 5), Some(5));
+            catch_unwind(AssertUnwindSafe(|| {
+                lock.with(|_| -> () { panic!("inside") })
+            }))
+            .unwrap_err();
+        }
+        assert_eq!(lock.try_with(|value| *value), Some(0));
+    }
+}

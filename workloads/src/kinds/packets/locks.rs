@@ -1,0 +1,88 @@
+//! The locks under comparison: three of libraries, and Anderson's array lock, which is ours.
+//!
+//! Each yields the processor after some spinning: a sweep also runs more threads than there are
+//! CPUs.
+
+use std::sync::{Mutex, PoisonError, TryLockError};
+
+use super::anderson::Anderson;
+
+/// Test-and-set: one word, which every waiting thread watches, and writes when it seems free.
+pub(super) type Tas<T> = spin::mutex::SpinMutex<T, spin::Yield>;
+
+/// The queue lock of Mellor-Crummey and Scott (1991): each thread that waits spins on a word of its
+/// own, and threads are served in the order in which they came.
+pub(super) type Mcs<T> = mcslock::raw::yields::backoff::Mutex<T>;
+
+/// A value that one thread at a time can reach, for at most so many threads.
+pub(super) trait Lock<T>: Send + Sync {
+    fn new(value: T, threads: usize) -> Self;
+
+    /// Waits for the lock and works on the value.
+    fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R;
+
+    /// Works on the value if the lock is free at once.
+    fn try_with<R>(&self, work: impl FnOnce(&mut T) -> R) -> Option<R>;
+}
+
+/// The platform's lock, which puts waiting threads to sleep. A poisoned one is taken all the same:
+/// the panic ends the trial.
+impl<T: Send> Lock<T> for Mutex<T> {
+    fn new(value: T, _: usize) -> Self {
+        Self::new(value)
+    }
+
+    fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
+        work(&mut self.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn try_with<R>(&self, work: impl FnOnce(&mut T) -> R) -> Option<R> {
+        match self.try_lock() {
+            Ok(mut value) => Some(work(&mut value)),
+            Err(TryLockError::Poisoned(poisoned)) => Some(work(&mut poisoned.into_inner())),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+}
+
+impl<T: Send> Lock<T> for Tas<T> {
+    fn new(value: T, _: usize) -> Self {
+        Self::new(value)
+    }
+
+    fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
+        work(&mut self.lock())
+    }
+
+    fn try_with<R>(&self, work: impl FnOnce(&mut T) -> R) -> Option<R> {
+        self.try_lock().map(|mut value| work(&mut value))
+    }
+}
+
+impl<T: Send> Lock<T> for Mcs<T> {
+    fn new(value: T, _: usize) -> Self {
+        Self::new(value)
+    }
+
+    fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
+        self.lock_then(work)
+    }
+
+    fn try_with<R>(&self, work: impl FnOnce(&mut T) -> R) -> Option<R> {
+        self.try_lock_then(|value| value.map(work))
+    }
+}
+
+impl<T: Send> Lock<T> for Anderson<T> {
+    fn new(value: T, threads: usize) -> Self {
+        Self::new(value, threads)
+    }
+
+    fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
+        self.with(work)
+    }
+
+    fn try_with<R>(&self, work: impl FnOnce(&mut T) -> R) -> Option<R> {
+        self.try_with(work)
+    }
+}
