@@ -16,8 +16,6 @@ mod tsplib;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-pub use tsplib::TsplibError;
-
 use crate::input::{self, Unusable};
 use crate::workload::{Instance, Mismatch, Setup};
 use cities::Cities;

@@ -21,93 +21,13 @@ const REQUIRED: [(&str, &str); 3] = [
 /// A round trip needs three cities.
 const MIN_CITIES: usize = 3;
 
-/// Why a text is no instance that we can use.
+/// Why a text is no instance that we can use: the fault and its remedy.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("line {line}: {problem}")]
-pub struct TsplibError {
+pub(super) struct TsplibError {
     /// One-based line; for something missing, the line in which it was missed.
-    pub line: usize,
-    /// The fault there.
-    pub problem: Problem,
-}
-
-/// A fault of an instance file, with its remedy.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Problem {
-    /// A line before the cities that is no `KEYWORD: value`.
-    #[error("`{0}` is neither `KEYWORD: value` nor NODE_COORD_SECTION")]
-    NoKeyword(String),
-    /// A keyword that may change what the file means.
-    #[error(
-        "keyword `{0}` is not supported; known: DIMENSION, {required}, {ignored}",
-        required = REQUIRED.map(|(keyword, _)| keyword).join(", "),
-        ignored = IGNORED.join(", ")
-    )]
-    UnknownKeyword(String),
-    /// A keyword or section that occurs again.
-    #[error("`{0}` for the second time; remove one of the two")]
-    Repeated(String),
-    /// A keyword with another value than the only supported one.
-    #[error("{keyword} `{value}` is not supported; only {supported} is")]
-    Unsupported {
-        /// The keyword.
-        keyword: &'static str,
-        /// Its value in the file.
-        value: String,
-        /// The supported value.
-        supported: &'static str,
-    },
-    /// DIMENSION is no number of cities.
-    #[error("DIMENSION `{0}` is not a whole number of cities, at least {MIN_CITIES}")]
-    Dimension(String),
-    /// Something without which the cities mean nothing.
-    #[error("{0} is missing; it belongs before the cities")]
-    Missing(&'static str),
-    /// The file has no cities.
-    #[error("the file ends without NODE_COORD_SECTION, the list of cities")]
-    NoCities,
-    /// Something behind the line `-1`, which ends the cities.
-    #[error("`{0}` behind the line `-1`, which ends the cities; remove it if it changes nothing")]
-    AfterCities(String),
-    /// A line of a city that has not three fields.
-    #[error("expected `number x y` of a city, found `{0}`")]
-    Fields(String),
-    /// A city's number that is none.
-    #[error("city number `{number}` is not a whole number from 1 to {dimension}, the DIMENSION")]
-    Number {
-        /// The field as written.
-        number: String,
-        /// How many cities there are.
-        dimension: usize,
-    },
-    /// A city's number for the second time.
-    #[error("city {number} is already on line {first_line}; give each city its own number")]
-    Duplicate {
-        /// The city's number.
-        number: usize,
-        /// Where it is first.
-        first_line: usize,
-    },
-    /// A coordinate that is no place on a map.
-    #[error("{axis} coordinate `{value}` of city {number} is not a number from -1e9 to 1e9")]
-    Coordinate {
-        /// `x` or `y`.
-        axis: &'static str,
-        /// The field as written.
-        value: String,
-        /// The city's number.
-        number: usize,
-    },
-    /// Fewer cities than announced.
-    #[error(
-        "{found} cities, but DIMENSION is {dimension}; add the missing ones or correct DIMENSION"
-    )]
-    TooFew {
-        /// Cities in the file.
-        found: usize,
-        /// Cities announced.
-        dimension: usize,
-    },
+    line: usize,
+    problem: String,
 }
 
 /// The longest part of a file that a message repeats, in characters.
@@ -181,7 +101,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    fn error(&self, problem: Problem) -> TsplibError {
+    fn error(&self, problem: String) -> TsplibError {
         TsplibError {
             line: self.number,
             problem,
@@ -195,46 +115,63 @@ fn parse_keywords(lines: &mut Lines<'_>) -> Result<usize, TsplibError> {
     let mut dimension = None;
     loop {
         let Some(line) = lines.next() else {
-            return Err(lines.error(Problem::NoCities));
+            return Err(lines
+                .error("the file ends without NODE_COORD_SECTION, the list of cities".to_owned()));
         };
         if line.trim_end_matches([':', ' ']) == "NODE_COORD_SECTION" {
             break;
         }
         let Some((keyword, value)) = line.split_once(':') else {
-            return Err(lines.error(Problem::NoKeyword(quoted(line))));
+            return Err(lines.error(format!(
+                "`{}` is neither `KEYWORD: value` nor NODE_COORD_SECTION",
+                quoted(line)
+            )));
         };
         let (keyword, value) = (keyword.trim(), value.trim());
         if IGNORED.contains(&keyword) {
             continue; // COMMENT may come any number of times
         }
         if values.insert(keyword, value).is_some() {
-            return Err(lines.error(Problem::Repeated(quoted(keyword))));
+            return Err(lines.error(format!(
+                "`{}` for the second time; remove one of the two",
+                quoted(keyword)
+            )));
         }
         if let Some(&(keyword, supported)) = REQUIRED.iter().find(|(known, _)| *known == keyword) {
             if without_remark(value) != supported {
-                let value = quoted(value);
-                return Err(lines.error(Problem::Unsupported {
-                    keyword,
-                    value,
-                    supported,
-                }));
+                return Err(lines.error(format!(
+                    "{keyword} `{}` is not supported; only {supported} is",
+                    quoted(value)
+                )));
             }
         } else if keyword == "DIMENSION" {
             let count = value
                 .parse()
                 .ok()
                 .filter(|&count: &usize| count >= MIN_CITIES);
-            dimension = Some(count.ok_or_else(|| lines.error(Problem::Dimension(quoted(value))))?);
+            dimension = Some(count.ok_or_else(|| {
+                lines.error(format!(
+                    "DIMENSION `{}` is not a whole number of cities, at least {MIN_CITIES}",
+                    quoted(value)
+                ))
+            })?);
         } else {
-            return Err(lines.error(Problem::UnknownKeyword(quoted(keyword))));
+            return Err(lines.error(format!(
+                "keyword `{}` is not supported; known: DIMENSION, {}, {}",
+                quoted(keyword),
+                REQUIRED.map(|(keyword, _)| keyword).join(", "),
+                IGNORED.join(", ")
+            )));
         }
     }
     // A file without EDGE_WEIGHT_TYPE could mean any distance; a missing TYPE can only mean a TSP
     // here.
+    let missing =
+        |what: &str| lines.error(format!("{what} is missing; it belongs before the cities"));
     if !values.contains_key("EDGE_WEIGHT_TYPE") {
-        return Err(lines.error(Problem::Missing("EDGE_WEIGHT_TYPE: EUC_2D")));
+        return Err(missing("EDGE_WEIGHT_TYPE: EUC_2D"));
     }
-    dimension.ok_or_else(|| lines.error(Problem::Missing("DIMENSION")))
+    dimension.ok_or_else(|| missing("DIMENSION"))
 }
 
 /// The lines after `NODE_COORD_SECTION`.
@@ -243,25 +180,33 @@ fn parse_cities(lines: &mut Lines<'_>, dimension: usize) -> Result<Vec<Point>, T
     let mut cities: HashMap<usize, (usize, Point)> = HashMap::new();
     while let Some(line) = lines.next() {
         if line == "-1" {
-            match lines.next() {
-                Some(line) => return Err(lines.error(Problem::AfterCities(quoted(line)))),
-                None => break,
-            }
+            let Some(line) = lines.next() else { break };
+            return Err(lines.error(format!(
+                "`{}` behind the line `-1`, which ends the cities; remove it if it changes nothing",
+                quoted(line)
+            )));
         }
         let fields: Vec<&str> = line.split_whitespace().collect();
         let (number, x, y) = match fields[..] {
             [number, x, y] => (number, x, y),
             // A remark; another number would be a coordinate, and the problem another one.
             [number, x, y, remark, ..] if remark.parse::<f64>().is_err() => (number, x, y),
-            _ => return Err(lines.error(Problem::Fields(quoted(line)))),
+            _ => {
+                return Err(lines.error(format!(
+                    "expected `number x y` of a city, found `{}`",
+                    quoted(line)
+                )));
+            }
         };
         let Some(number) = number
             .parse()
             .ok()
             .filter(|number| (1..=dimension).contains(number))
         else {
-            let number = quoted(number);
-            return Err(lines.error(Problem::Number { number, dimension }));
+            return Err(lines.error(format!(
+                "city number `{}` is not a whole number from 1 to {dimension}, the DIMENSION",
+                quoted(number)
+            )));
         };
         let coordinate = |axis, value: &str| {
             let parsed = value
@@ -269,24 +214,24 @@ fn parse_cities(lines: &mut Lines<'_>, dimension: usize) -> Result<Vec<Point>, T
                 .ok()
                 .filter(|number: &f64| number.abs() <= MAX_COORDINATE);
             parsed.ok_or_else(|| {
-                let value = quoted(value);
-                lines.error(Problem::Coordinate {
-                    axis,
-                    value,
-                    number,
-                })
+                lines.error(format!(
+                    "{axis} coordinate `{}` of city {number} is not a number from -1e9 to 1e9",
+                    quoted(value)
+                ))
             })
         };
         let point = (coordinate("x", x)?, coordinate("y", y)?);
         if let Some((first_line, _)) = cities.insert(number, (lines.number, point)) {
-            return Err(lines.error(Problem::Duplicate { number, first_line }));
+            return Err(lines.error(format!(
+                "city {number} is already on line {first_line}; give each city its own number"
+            )));
         }
     }
     if cities.len() < dimension {
-        return Err(lines.error(Problem::TooFew {
-            found: cities.len(),
-            dimension,
-        }));
+        return Err(lines.error(format!(
+            "{} cities, but DIMENSION is {dimension}; add the missing ones or correct DIMENSION",
+            cities.len()
+        )));
     }
     Ok((1..=dimension).map(|number| cities[&number].1).collect())
 }
