@@ -4,11 +4,8 @@
 //! around it, which a build of any rayon-core calls with the name of its variant.
 
 pub mod catalogue;
-pub mod checksum;
 #[cfg(feature = "cli")]
 pub mod cli;
-#[cfg(test)]
-mod counted;
 #[cfg(feature = "further")]
 mod hogs;
 mod input;

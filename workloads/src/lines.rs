@@ -31,10 +31,7 @@ pub(crate) fn answer(result: &Result<Outcome, Failure>, output: &mut impl Write)
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
-    use crate::counted::peak_bytes;
 
     fn answered(failure: Failure) -> (String, u8) {
         let mut output = Vec::new();
@@ -93,85 +90,6 @@ mod tests {
                 read_request(endless),
                 Err(Failure::Refused { .. })
             ));
-        }
-    }
-
-    /// A line with all fields of a request.
-    fn whole_line() -> Vec<u8> {
-        let mut request = Request::tiny("packets");
-        request.parameters = (0..20)
-            .map(|n| (format!("name-{n}"), "value".to_owned()))
-            .collect();
-        request.input = Some("no/such/file".into());
-        request.hang_after_ms = Some(5);
-        serde_json::to_vec(&request).expect("plain data")
-    }
-
-    /// Reads whatever it is: no panic, and no more memory than the line is worth. A parameter of
-    /// six bytes takes two strings in a tree of half-full nodes.
-    fn survives(line: &[u8]) -> Result<Request, Failure> {
-        let (read, peak) = peak_bytes(|| read_request(line));
-        let bound = 40 * line.len() + 4_096;
-        assert!(
-            peak <= bound,
-            "{peak} bytes for {:?}",
-            String::from_utf8_lossy(line)
-        );
-        read
-    }
-
-    #[test]
-    fn a_whole_line_is_a_request() {
-        let request = survives(&whole_line()).expect("it is sound");
-        assert_eq!(
-            (request.workload.as_str(), request.parameters.len()),
-            ("packets", 20)
-        );
-    }
-
-    const STUMBLING: [&str; 9] = [
-        "1e999",
-        "-1",
-        "18446744073709551616",
-        "[[[[",
-        "{",
-        "\"",
-        "\\ud800",
-        "null",
-        "\0",
-    ];
-
-    /// Puts what a parser may stumble over in places of a whole line.
-    fn damaged() -> impl Strategy<Value = Vec<u8>> {
-        let damage = (
-            any::<prop::sample::Index>(),
-            0..12_usize,
-            prop::sample::select(&STUMBLING[..]),
-        );
-        prop::collection::vec(damage, 1..5).prop_map(|damages| {
-            let mut line = whole_line();
-            for (place, length, part) in damages {
-                let from = place.index(line.len());
-                let to = line.len().min(from + length);
-                line.splice(from..to, part.bytes());
-            }
-            line
-        })
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 5 } else { 400 }))]
-
-        #[test]
-        fn no_bytes_make_the_reader_of_requests_panic_or_take_memory(
-            line in prop::collection::vec(any::<u8>(), 0..300)
-        ) {
-            prop_assert!(survives(&line).is_err());
-        }
-
-        #[test]
-        fn no_damaged_request_makes_the_reader_panic_or_take_memory(line in damaged()) {
-            let _ = survives(&line);
         }
     }
 }

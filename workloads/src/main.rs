@@ -7,7 +7,6 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use workloads::CATALOGUE;
-use workloads::checksum;
 use workloads::cli::{self, Run, line, print};
 use workloads::pcap::{Capture, Link, Tally, Verdict, verify};
 
@@ -87,7 +86,7 @@ fn pcap(file: &Path) -> ExitCode {
     let mut tally = Tally::default();
     let mut unread: BTreeMap<String, u64> = BTreeMap::new();
     for (index, frame) in capture.frames().iter().enumerate() {
-        let verdict = verify(frame, capture.bytes_of(frame), checksum::sum);
+        let verdict = verify(frame, capture.bytes_of(frame));
         if let Verdict::Wrong(faults) = &verdict {
             for fault in faults {
                 let (number, offset) = (index + 1, frame.bytes.start);

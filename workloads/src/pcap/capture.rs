@@ -23,12 +23,8 @@ pub enum Link {
     Ethernet,
     /// An IP header.
     Ip,
-    /// Four bytes of address family in the capturing host's order (BSD loopback).
-    Null,
-    /// Linux's "cooked" header, version 1.
-    LinuxSll,
-    /// Linux's "cooked" header, version 2.
-    LinuxSll2,
+    /// Four bytes of address family in the capturing host's order, and an IP header (BSD loopback).
+    Loopback,
     /// Anything else, by its number; such frames are not read.
     Unknown(u32),
 }
@@ -37,18 +33,13 @@ pub enum Link {
 /// check sequence is at their end, where nothing is read.
 const LINK_NUMBER: u32 = 0x03ff_ffff;
 
-/// The block of packets before pcapng had its "enhanced" block.
-const OBSOLETE_PACKET: u32 = 2;
-
 impl Link {
     /// From the number that the file has for it (see <https://www.tcpdump.org/linktypes.html>).
     fn from_number(number: u32) -> Self {
         match number {
             1 => Self::Ethernet,
             12 | 14 | 101 | 228 | 229 => Self::Ip,
-            0 | 108 => Self::Null,
-            113 => Self::LinuxSll,
-            276 => Self::LinuxSll2,
+            0 | 108 => Self::Loopback,
             _ => Self::Unknown(number),
         }
     }
@@ -250,30 +241,6 @@ struct Interface {
     snap_length: usize,
 }
 
-/// The packet in an obsolete packet block: number of its interface, captured bytes, length on the
-/// wire. `None` if the block is too short for its lengths.
-fn obsolete_packet(data: &[u8], is_big_endian: bool) -> Option<(u16, &[u8], usize)> {
-    const HEADER_BYTES: usize = 20;
-    let word = |place: usize| {
-        let bytes = *data[place..].first_chunk::<4>()?;
-        Some(if is_big_endian {
-            u32::from_be_bytes(bytes)
-        } else {
-            u32::from_le_bytes(bytes)
-        })
-    };
-    let interface = *data.first_chunk::<2>()?;
-    let interface = if is_big_endian {
-        u16::from_be_bytes(interface)
-    } else {
-        u16::from_le_bytes(interface)
-    };
-    let content = data.get(HEADER_BYTES..)?;
-    // Before them: a count of drops, and the time in two words.
-    let (captured, original) = (word(12)? as usize, word(16)? as usize);
-    Some((interface, content.get(..captured)?, original))
-}
-
 fn next_generation(bytes: &[u8]) -> Result<Contents, CaptureError> {
     let mut rest = bytes;
     let mut is_big_endian = false;
@@ -292,13 +259,6 @@ fn next_generation(bytes: &[u8]) -> Result<Contents, CaptureError> {
             parse_block_le
         };
         let (after, block) = sound(parse(rest), offset, &what)?;
-        let raw = &rest[..rest.len() - after.len()];
-        let (length, trailer) = (&raw[4..8], &raw[raw.len() - 4..]);
-        if length != trailer {
-            return Err(wrong(format!(
-                "{what} is malformed: it begins with length {length:02x?} and ends with {trailer:02x?}"
-            )));
-        }
         let of_interface = |number: u32| {
             interfaces.get(number as usize).ok_or_else(|| {
                 wrong(format!(
@@ -360,21 +320,7 @@ fn next_generation(bytes: &[u8]) -> Result<Contents, CaptureError> {
                 } else {
                     unknown.block_type
                 };
-                if kind == OBSOLETE_PACKET {
-                    let (interface, captured, original_length) =
-                        obsolete_packet(unknown.data, is_big_endian).ok_or_else(|| {
-                            wrong(format!(
-                                "{what} is shorter than the packet that it says it holds"
-                            ))
-                        })?;
-                    add(
-                        captured,
-                        original_length,
-                        of_interface(interface.into())?.link,
-                    );
-                } else {
-                    *contents.unknown_blocks.entry(kind).or_insert(0) += 1;
-                }
+                *contents.unknown_blocks.entry(kind).or_insert(0) += 1;
             }
             // Names, statistics, secrets, and what others have added under a name of theirs.
             _ => {}

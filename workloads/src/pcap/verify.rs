@@ -1,12 +1,12 @@
-//! Checks the checksums of a frame: IPv4 header, TCP, UDP, ICMP and `ICMPv6`. Headers are taken
-//! apart by the library `etherparse`; the sums are ours.
+//! Checks the checksums of a frame: IPv4 header, TCP, UDP, ICMP and `ICMPv6`. The library
+//! `etherparse` takes headers apart, and sums up.
 
 use std::fmt;
 
-use etherparse::{EtherType, IpNumber, LaxNetSlice, LaxSlicedPacket};
+use etherparse::checksum::Sum16BitWords;
+use etherparse::{Ipv6ExtensionSlice, LaxNetSlice, LaxSlicedPacket, TransportSlice};
 
 use super::{Frame, Link};
-use crate::checksum::add;
 
 /// The result of the check of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,238 +145,151 @@ impl fmt::Display for Tally {
     }
 }
 
-/// Checks the captured `bytes` of a frame; `sum` is [`crate::checksum::sum`] or a twin of it.
+/// Checks the captured `bytes` of a frame.
 #[must_use]
-pub fn verify(frame: &Frame, bytes: &[u8], sum: impl Fn(&[u8]) -> u16) -> Verdict {
-    if let Link::Unknown(_) = frame.link {
-        return Verdict::Unread;
-    }
-    let is_cut = bytes.len() < frame.original_length;
-    let Some(packet) = take_apart(frame.link, bytes) else {
-        return if is_cut {
-            Verdict::Truncated
-        } else {
-            Verdict::Other
-        };
+pub fn verify(frame: &Frame, bytes: &[u8]) -> Verdict {
+    // Why a packet cannot be checked to its end.
+    let unchecked = if bytes.len() < frame.original_length {
+        Verdict::Truncated
+    } else {
+        Verdict::Other
     };
-    let place = |part: &[u8]| frame.bytes.start + (part.as_ptr().addr() - bytes.as_ptr().addr());
-    let mut faults = Vec::new();
-    let mut is_offloaded = false;
-    let mut is_contradictory = false;
+    let packet = match frame.link {
+        Link::Ethernet => LaxSlicedPacket::from_ethernet(bytes).ok(),
+        Link::Ip => LaxSlicedPacket::from_ip(bytes).ok(),
+        Link::Loopback => bytes
+            .get(4..)
+            .and_then(|packet| LaxSlicedPacket::from_ip(packet).ok()),
+        Link::Unknown(_) => return Verdict::Unread,
+    };
+    let Some(packet) = packet else {
+        return unchecked;
+    };
+    let mut sums = Sums {
+        frame,
+        bytes,
+        faults: Vec::new(),
+        is_offloaded: false,
+    };
     let (payload, addresses) = match &packet.net {
         Some(LaxNetSlice::Ipv4(ip)) => {
             let header = ip.header().slice();
-            let checked = Checked::of(header, 10, 0, &sum);
-            if !checked.is_right {
-                if checked.found == 0 {
-                    is_offloaded = true;
-                } else {
-                    faults.push(checked.fault(Layer::Ipv4Header, place(header) + 10));
-                }
-            }
-            // Zero stands for a packet that the network card is to cut up; any other length holds
-            // the header at least. The library takes the whole frame for the packet in both cases.
-            is_contradictory = (1..header.len()).contains(&ip.header().total_len().into());
+            sums.check(Layer::Ipv4Header, header, 10, &Sum16BitWords::new());
             (ip.payload(), &header[12..20])
         }
-        Some(LaxNetSlice::Ipv6(ip)) => {
-            let extensions = ip.extensions();
-            let is_routed = extensions
-                .first_header()
-                .is_some_and(|first| has_routing(first, extensions.slice()));
-            if is_routed || ip.payload().fragmented {
-                // The sum is over the last address of the route, or over all fragments.
-                return Verdict::Other;
-            }
-            (ip.payload(), &ip.header().slice()[8..40])
-        }
-        _ => {
-            return if is_cut && packet.stop_err.is_some() {
-                Verdict::Truncated
-            } else {
-                Verdict::Other
-            };
-        }
+        Some(LaxNetSlice::Ipv6(ip)) => (ip.payload(), &ip.header().slice()[8..40]),
+        _ if packet.stop_err.is_some() => return unchecked,
+        _ => return Verdict::Other,
     };
-    let is_version_4 = addresses.len() == 8;
-    let segment = match (payload.ip_number.0, is_version_4) {
-        (6, _) => Some((Layer::Tcp, 16, 20)),
-        (17, _) => Some((Layer::Udp, 6, 8)),
-        (1, true) => Some((Layer::Icmp, 2, 4)),
-        (58, false) => Some((Layer::Icmpv6, 2, 4)),
-        _ => None,
+    let rest = match (&packet.net, &packet.transport) {
+        // Zero stands for a packet that the network card is to cut up; any other length holds the
+        // header at least. The library takes the whole frame for the packet in both cases.
+        (Some(LaxNetSlice::Ipv4(ip)), _)
+            if (1..ip.header().slice().len()).contains(&ip.header().total_len().into()) =>
+        {
+            Some(Verdict::Other)
+        }
+        // The sum of IPv6 is over the last address of a route, and over all fragments.
+        (Some(LaxNetSlice::Ipv6(_)), _) if payload.fragmented => Some(Verdict::Other),
+        (Some(LaxNetSlice::Ipv6(ip)), Some(_))
+            if ip
+                .extensions()
+                .clone()
+                .into_iter()
+                .any(|extension| matches!(extension, Ipv6ExtensionSlice::Routing(_))) =>
+        {
+            Some(Verdict::Other)
+        }
+        (_, None) if payload.fragmented => None,
+        (_, None) if packet.stop_err.is_some() => Some(unchecked),
+        (_, Some(_)) if payload.incomplete => Some(unchecked),
+        (_, Some(transport)) => sums
+            .check_transport(transport, addresses)
+            .err()
+            .map(|()| unchecked),
+        // Of another protocol, only the header of IPv4 can be checked.
+        (Some(LaxNetSlice::Ipv4(_)), None) => None,
+        _ => Some(Verdict::Other),
     };
-    let rest = match segment {
-        _ if is_contradictory => Rest::Unknown,
-        _ if payload.fragmented => Rest::Nothing,
-        None if is_version_4 => Rest::Nothing,
-        None => Rest::Unknown,
-        Some(_) if payload.incomplete && is_cut => Rest::Cut,
-        Some((_, _, shortest)) if payload.incomplete || payload.payload.len() < shortest => {
-            if is_cut {
-                Rest::Cut
-            } else {
-                Rest::Unknown
-            }
-        }
-        Some((layer, field, _)) => {
-            let Some(covered) = covered(layer, payload.payload) else {
-                return conclude(
-                    faults,
-                    is_offloaded,
-                    if is_cut { Rest::Cut } else { Rest::Unknown },
-                );
-            };
-            let number = payload.ip_number.0;
-            let pseudo = match layer {
-                Layer::Icmp => 0,
-                _ => pseudo_header(addresses, number, covered.len(), &sum),
-            };
-            let checked = Checked::of(covered, field, pseudo, &sum);
-            let has_none = layer == Layer::Udp && is_version_4 && checked.found == 0;
-            if checked.is_right || has_none {
-                Rest::Nothing
-            } else if checked.found == 0 || (layer != Layer::Icmp && checked.found == pseudo) {
-                is_offloaded = true;
-                Rest::Nothing
-            } else {
-                faults.push(checked.fault(layer, place(covered) + field));
-                Rest::Nothing
-            }
-        }
-    };
-    conclude(faults, is_offloaded, rest)
-}
-
-/// Tags that may precede the type of a frame's content: tags of customers, of providers, and an
-/// older number.
-const VLAN_TAGS: [EtherType; 3] = [
-    EtherType::VLAN_TAGGED_FRAME,
-    EtherType::PROVIDER_BRIDGING,
-    EtherType::VLAN_DOUBLE_TAGGED_FRAME,
-];
-
-/// The state of a frame, apart from wrong and offloaded checksums.
-#[derive(Clone, Copy)]
-enum Rest {
-    Nothing,
-    Cut,
-    Unknown,
-}
-
-fn conclude(faults: Vec<Fault>, is_offloaded: bool, rest: Rest) -> Verdict {
-    match rest {
-        _ if !faults.is_empty() => Verdict::Wrong(faults),
-        Rest::Cut => Verdict::Truncated,
-        Rest::Unknown => Verdict::Other,
-        Rest::Nothing if is_offloaded => Verdict::Offloaded,
-        Rest::Nothing => Verdict::Correct,
+    if !sums.faults.is_empty() {
+        return Verdict::Wrong(sums.faults);
     }
-}
-
-/// Whether a routing header is among the whole extension headers in `bytes`, the first of which is
-/// of the kind `first`. The library's own iterator reads beyond them if the next one is cut short.
-fn has_routing(first: IpNumber, mut bytes: &[u8]) -> bool {
-    let mut kind = first;
-    while let Some(&[next, length]) = bytes.first_chunk() {
-        if kind == IpNumber::IPV6_ROUTE_HEADER {
-            return true;
-        }
-        let length = usize::from(length);
-        let length = match kind {
-            IpNumber::IPV6_FRAGMENTATION_HEADER => 8,
-            IpNumber::AUTHENTICATION_HEADER => (length + 2) * 4,
-            _ => (length + 1) * 8,
-        };
-        kind = IpNumber(next);
-        bytes = bytes.get(length..).unwrap_or_default();
-    }
-    false
-}
-
-/// The part of an IP payload that the checksum is over; `None` if the lengths contradict each
-/// other.
-fn covered(layer: Layer, payload: &[u8]) -> Option<&[u8]> {
-    if layer != Layer::Udp {
-        return Some(payload);
-    }
-    let length = usize::from(u16::from_be_bytes([payload[4], payload[5]]));
-    // Zero stands for a datagram too long for the field.
-    if length == 0 {
-        Some(payload)
+    rest.unwrap_or(if sums.is_offloaded {
+        Verdict::Offloaded
     } else {
-        payload.get(..length).filter(|_| length >= 8)
-    }
+        Verdict::Correct
+    })
 }
 
-/// Addresses, protocol and length: what TCP, UDP and `ICMPv6` add to their own bytes.
-fn pseudo_header(
-    addresses: &[u8],
-    protocol: u8,
-    length: usize,
-    sum: &impl Fn(&[u8]) -> u16,
-) -> u16 {
-    let length = u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes();
-    let length_and_protocol = add(sum(&length), u16::from(protocol));
-    add(sum(addresses), length_and_protocol)
+/// The checksums of a frame so far.
+struct Sums<'a> {
+    frame: &'a Frame,
+    bytes: &'a [u8],
+    faults: Vec<Fault>,
+    is_offloaded: bool,
 }
 
-/// A checksum field and its right value.
-struct Checked {
-    is_right: bool,
-    found: u16,
-    expected: u16,
-}
-
-impl Checked {
-    /// Checks `bytes` whose checksum is at `field`, `beside` being the sum of everything else.
-    fn of(bytes: &[u8], field: usize, beside: u16, sum: &impl Fn(&[u8]) -> u16) -> Self {
-        let found = u16::from_be_bytes([bytes[field], bytes[field + 1]]);
-        let total = add(sum(bytes), beside);
-        // In ones' complement, taking away is adding the complement.
-        let expected = !add(total, !found);
-        Self {
-            is_right: total == 0xffff,
-            found,
-            expected,
-        }
-    }
-
-    fn fault(&self, layer: Layer, offset: usize) -> Fault {
+impl Sums<'_> {
+    /// Checks the checksum at `field` of `part`, to which `pseudo` adds what lies elsewhere.
+    fn check(&mut self, layer: Layer, part: &[u8], field: usize, pseudo: &Sum16BitWords) {
+        let found = u16::from_be_bytes([part[field], part[field + 1]]);
+        let (before, after) = (&part[..field], &part[field + 2..]);
+        let sum = pseudo.clone().add_slice(before).add_slice(after);
         // A UDP checksum of zero would mean that there is none.
-        let expected = if layer == Layer::Udp && self.expected == 0 {
-            0xffff
-        } else {
-            self.expected
+        let expected = match sum.ones_complement().to_be() {
+            0 if layer == Layer::Udp => 0xffff,
+            expected => expected,
         };
-        Fault {
-            layer,
-            offset,
-            found: self.found,
-            expected,
+        // In ones' complement, both are zero.
+        if found == expected || (found, expected) == (0xffff, 0) {
+            return;
+        }
+        // As Linux leaves it: the sum of addresses, protocol and length, not complemented.
+        let left = !pseudo.ones_complement().to_be();
+        if [0, left].contains(&found) {
+            self.is_offloaded = true;
+        } else {
+            let place = part.as_ptr().addr() - self.bytes.as_ptr().addr() + field;
+            self.faults.push(Fault {
+                layer,
+                offset: self.frame.bytes.start + place,
+                found,
+                expected,
+            });
         }
     }
-}
 
-/// Finds the IP packet in a frame, behind however many VLAN tags.
-fn take_apart(link: Link, bytes: &[u8]) -> Option<LaxSlicedPacket<'_>> {
-    let tagged = |mut ether_type: usize, mut header: usize| loop {
-        let number = EtherType(u16::from_be_bytes(*bytes.get(ether_type..)?.first_chunk()?));
-        if !VLAN_TAGS.contains(&number) {
-            return Some(LaxSlicedPacket::from_ether_type(
-                number,
-                bytes.get(header..)?,
-            ));
-        }
-        // A tag is two bytes of its own and the type of what follows.
-        (ether_type, header) = (header + 2, header + 4);
-    };
-    match link {
-        Link::Ethernet => tagged(12, 14),
-        Link::Ip => LaxSlicedPacket::from_ip(bytes).ok(),
-        Link::Null => LaxSlicedPacket::from_ip(bytes.get(4..)?).ok(),
-        Link::LinuxSll => tagged(14, 16),
-        Link::LinuxSll2 => tagged(0, 20),
-        Link::Unknown(_) => None,
+    /// Checks what is transported between `addresses`; fails if it cannot be.
+    fn check_transport(&mut self, slice: &TransportSlice<'_>, addresses: &[u8]) -> Result<(), ()> {
+        let is_version_4 = addresses.len() == 8;
+        let (layer, part, field, number) = match slice {
+            TransportSlice::Tcp(tcp) => (Layer::Tcp, tcp.slice(), 16, 6),
+            TransportSlice::Udp(udp) => {
+                let length = usize::from(udp.length());
+                // Zero stands for a datagram too long for the field.
+                if (1..8).contains(&length) || length > udp.slice().len() {
+                    return Err(());
+                }
+                if is_version_4 && udp.checksum() == 0 {
+                    // The sender wants none.
+                    return Ok(());
+                }
+                (Layer::Udp, udp.slice(), 6, 17)
+            }
+            TransportSlice::Icmpv4(icmp) if is_version_4 => {
+                self.check(Layer::Icmp, icmp.slice(), 2, &Sum16BitWords::new());
+                return Ok(());
+            }
+            TransportSlice::Icmpv6(icmp) if !is_version_4 => (Layer::Icmpv6, icmp.slice(), 2, 58),
+            _ if is_version_4 => return Ok(()),
+            _ => return Err(()),
+        };
+        let length = u32::try_from(part.len()).map_err(drop)?;
+        let pseudo = Sum16BitWords::new()
+            .add_slice(addresses)
+            .add_2bytes([0, number])
+            .add_4bytes(length.to_be_bytes());
+        self.check(layer, part, field, &pseudo);
+        Ok(())
     }
 }
