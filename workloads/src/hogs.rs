@@ -141,24 +141,6 @@ mod tests {
     }
 
     #[test]
-    fn hogs_end_with_the_thread_that_started_them() {
-        let processes = thread::spawn(|| {
-            let hogs = Hogs::start(2).unwrap();
-            let processes = processes(&hogs);
-            // The hogs are never dropped.
-            std::mem::forget(hogs);
-            processes
-        });
-        for process in processes.join().unwrap() {
-            // No process waits for it either, so that its number stays.
-            let stat = || fs::read_to_string(Path::new(&process).join("stat")).unwrap();
-            while !stat().contains(") Z ") {
-                thread::sleep(Duration::from_millis(1));
-            }
-        }
-    }
-
-    #[test]
     fn hogs_that_cannot_be_started_are_refused_with_the_remedy() {
         let refusal = Hogs::of("/no/such/shell", 3)
             .err()

@@ -65,17 +65,6 @@ pub(super) fn repeat<T: ?Sized>(repeats: u64, input: &T, work: impl Fn(&T) -> u6
     (0..repeats).map(|_| work(black_box(input))).sum()
 }
 
-/// Fails unless both programs give the known number.
-#[cfg(test)]
-pub(super) fn assert_solves(problem: &(impl Problem + std::fmt::Debug)) {
-    assert_eq!(
-        problem.sequential(),
-        problem.known(),
-        "sequential, {problem:?}"
-    );
-    assert_eq!(problem.parallel(), problem.known(), "parallel, {problem:?}");
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -22,7 +22,7 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         .collect();
     let is_stable = setup.values.word("sort") == "stable";
     Ok(Box::new(Sort {
-        known: Sorted::of(original.iter().copied(), is_stable),
+        known: Sorted::of("sorted", original.iter().copied(), is_stable),
         values: original.clone(),
         original,
     }))

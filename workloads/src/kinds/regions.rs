@@ -10,7 +10,6 @@
 //! own it is about the quickest way to notify and collect workers; on shared cores it is the
 //! slowest.
 
-use std::collections::BTreeMap;
 use std::hint::{black_box, spin_loop};
 use std::sync::Mutex;
 use std::sync::atomic::{
@@ -24,7 +23,8 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::kinds::latency::Latencies;
-use crate::kinds::pacing::{chain, cores, sleep_until};
+use crate::kinds::pacing::{Gaps, chain, cores, sleep_until};
+use crate::kinds::series::{Pace, Request, Requests, Run, Series};
 use crate::workload::{Instance, Mismatch, Setup};
 
 /// Prepares the workload `regions`.
@@ -44,7 +44,7 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         0 => setup.threads,
         jobs => jobs,
     };
-    Ok(Box::new(Stream {
+    let stream = Stream {
         region: Region::new(
             shape,
             setup.threads,
@@ -53,16 +53,20 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
             values.word("work") == "uneven",
         ),
         is_inside: values.word("from") == "inside",
-        series: Series {
-            regions: values.count("regions"),
+        times: Times {
             gap_steps: values.whole("gap-steps"),
             pause: Duration::from_micros(values.whole("pause-us")),
             ideal: Duration::ZERO,
             right: 0,
-            took: Latencies::new("latency"),
             over_ideal: Latencies::new("over_ideal"),
         },
-    }))
+    };
+    let series = Series {
+        requests: values.count("regions"),
+        gaps: Gaps::every(Duration::ZERO),
+        pace: Pace::Spins,
+    };
+    Ok(Box::new(Requests::new(series, stream)))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -190,36 +194,6 @@ impl Region {
     }
 }
 
-/// One region after the other, and the time of each.
-struct Series {
-    regions: usize,
-    gap_steps: u64,
-    pause: Duration,
-    ideal: Duration,
-    /// Regions in which every job had the right result.
-    right: usize,
-    took: Latencies,
-    over_ideal: Latencies,
-}
-
-impl Series {
-    fn run(&mut self, region: &Region, mut run: impl FnMut(u64)) -> u64 {
-        for number in 1..=self.regions as u64 {
-            black_box(chain(number, self.gap_steps));
-            if !self.pause.is_zero() {
-                sleep_until(Instant::now() + self.pause);
-            }
-            let begun = Instant::now();
-            run(number);
-            let took = begun.elapsed();
-            self.took.note(took);
-            self.over_ideal.note(took.saturating_sub(self.ideal));
-            self.right += usize::from(region.is_right(number));
-        }
-        self.regions as u64
-    }
-}
-
 /// On lines of its own.
 #[repr(align(128))]
 struct Line<T>(T);
@@ -277,75 +251,90 @@ impl Barrier {
     }
 }
 
+/// One region after the other.
 struct Stream {
     region: Region,
     is_inside: bool,
-    series: Series,
+    times: Times,
 }
 
-impl Instance for Stream {
-    fn reset(&mut self) {
-        self.series.right = 0;
-        self.series.took.begin_run(self.series.regions);
-        self.series.over_ideal.begin_run(self.series.regions);
-        self.series.ideal = self.region.ideal();
+/// The time of each region.
+struct Times {
+    gap_steps: u64,
+    pause: Duration,
+    ideal: Duration,
+    /// Regions in which every job had the right result.
+    right: usize,
+    over_ideal: Latencies,
+}
+
+impl Times {
+    fn of_each(&mut self, region: &Region, run: Run<'_>, enter: impl Fn(u64)) {
+        run.each(|number, _, latencies| {
+            let number = number as u64 + 1;
+            black_box(chain(number, self.gap_steps));
+            if !self.pause.is_zero() {
+                sleep_until(Instant::now() + self.pause);
+            }
+            let begun = Instant::now();
+            enter(number);
+            let took = begun.elapsed();
+            latencies.note(took);
+            self.over_ideal.note(took.saturating_sub(self.ideal));
+            self.right += usize::from(region.is_right(number));
+        });
+    }
+}
+
+impl Request for Stream {
+    fn is_inside(&self) -> bool {
+        self.is_inside && self.region.shape != Shape::Barrier
     }
 
-    fn forget_warmup(&mut self) {
-        self.series.took.forget();
-        self.series.over_ideal.forget();
+    fn begin_run(&mut self, regions: usize) {
+        self.times.right = 0;
+        self.times.over_ideal.begin_run(regions);
+        self.times.ideal = self.region.ideal();
     }
 
-    fn run_sequential(&mut self) -> u64 {
-        let Self { region, series, .. } = self;
-        series.run(region, |number| region.run_share(0, 1, number))
-    }
-
-    fn run_on(&mut self, pool: &ThreadPool) -> u64 {
-        let Self {
-            region,
-            is_inside,
-            series,
-        } = self;
+    fn run(&mut self, pool: Option<&ThreadPool>, run: Run<'_>) {
+        let is_inside = self.is_inside();
+        let Self { region, times, .. } = self;
         let region = &*region;
-        match region.shape {
-            Shape::Barrier => {
-                let (barrier, regions) = (Barrier::new(), series.regions);
-                let series = Mutex::new(series);
-                pool.broadcast(|worker| match worker.index() {
-                    0 => {
-                        let mut series = series.lock().expect("nobody else takes it");
-                        series.run(region, |number| barrier.lead(region, number));
-                        // ORDERING: Release, as in `lead`.
-                        barrier.number.0.store(Barrier::OVER, Release);
+        match pool {
+            None => times.of_each(region, run, |number| region.run_share(0, 1, number)),
+            Some(pool) if region.shape == Shape::Barrier => {
+                let (barrier, leader) = (Barrier::new(), Mutex::new(Some((times, run))));
+                pool.broadcast(|worker| {
+                    if worker.index() > 0 {
+                        return barrier.follow(region, worker.index());
                     }
-                    index => barrier.follow(region, index),
+                    let leader = leader.lock().expect("nobody else takes it").take();
+                    let (times, run) = leader.expect("there is one leader");
+                    times.of_each(region, run, |number| barrier.lead(region, number));
+                    // ORDERING: Release, as in `lead`.
+                    barrier.number.0.store(Barrier::OVER, Release);
                 });
-                regions as u64
             }
-            _ if *is_inside => {
-                pool.install(|| series.run(region, |number| region.run(number, None)))
+            Some(pool) => {
+                let pool = (!is_inside).then_some(pool);
+                times.of_each(region, run, |number| region.run(number, pool));
             }
-            _ => series.run(region, |number| region.run(number, Some(pool))),
         }
     }
 
-    fn check(&mut self) -> Result<String, Mismatch> {
-        self.series.took.end_run();
-        self.series.over_ideal.end_run();
-        let regions = self.series.regions;
+    fn check(&mut self, regions: usize) -> Result<String, Mismatch> {
+        self.times.over_ideal.end_run();
         let describe = |right: usize| format!("{right} of {regions} regions ran every job once");
-        Mismatch::unless_equal(&describe(regions), &describe(self.series.right))
+        Mismatch::unless_equal(&describe(regions), &describe(self.times.right))
     }
 
-    fn metrics(&self) -> BTreeMap<String, Metric> {
-        let Series {
-            took, over_ideal, ..
-        } = &self.series;
-        took.metrics()
-            .into_iter()
-            .chain(over_ideal.metrics())
-            .collect()
+    fn forget_warmup(&mut self) {
+        self.times.over_ideal.forget();
+    }
+
+    fn metrics(&self) -> Vec<(String, Metric)> {
+        self.times.over_ideal.metrics()
     }
 }
 

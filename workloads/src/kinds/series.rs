@@ -33,7 +33,9 @@ pub(super) struct Series {
 /// A kind of request, and how it is made.
 pub(super) trait Request: Send {
     /// Whether the submitter is a worker of the pool.
-    const IS_INSIDE: bool = false;
+    fn is_inside(&self) -> bool {
+        false
+    }
 
     /// Forgets the last run, and makes room for one of so many requests.
     fn begin_run(&mut self, requests: usize);
@@ -201,8 +203,9 @@ impl<R: Request> Instance for Requests<R> {
                 }
             });
         } else {
+            let is_inside = submitters[0].request.is_inside();
             let mut run = || submitters[0].run(Some(pool), series);
-            if R::IS_INSIDE {
+            if is_inside {
                 pool.install(run);
             } else {
                 run();

@@ -33,7 +33,6 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     )))
 }
 
-#[derive(Debug)]
 struct Tasks {
     leaves: u64,
     /// The parallel program: number of the first leaf, number of leaves, their sum.
@@ -103,19 +102,4 @@ fn iterators(first: u64, leaves: u64) -> u64 {
         .into_par_iter()
         .map(|child| iterators(child, leaves / FAN_OUT as u64))
         .sum()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::kinds::one_number::assert_solves;
-
-    #[test]
-    fn both_ways_to_start_children_visit_every_leaf() {
-        for leaves in [1, 10, 1_000] {
-            for run in [scopes, iterators] {
-                assert_solves(&Tasks { leaves, run });
-            }
-        }
-    }
 }

@@ -8,14 +8,21 @@ use crate::workload::Mismatch;
 /// of their positions, its result is ascending in the whole word.
 #[derive(Debug)]
 pub(super) struct Sorted {
+    /// How a right answer begins.
+    said: &'static str,
     fingerprint: u64,
     pub(super) is_stable: bool,
 }
 
 impl Sorted {
     /// The facts about the words to be sorted, which come in any order.
-    pub(super) fn of(words: impl Iterator<Item = u64>, is_stable: bool) -> Self {
+    pub(super) fn of(
+        said: &'static str,
+        words: impl Iterator<Item = u64>,
+        is_stable: bool,
+    ) -> Self {
         Self {
+            said,
             fingerprint: fingerprint(words),
             is_stable,
         }
@@ -37,11 +44,11 @@ impl Sorted {
             }
         };
         let contents = |fingerprint| format!("contents {fingerprint:016x}");
-        let expected = format!("sorted, {}", contents(self.fingerprint));
+        let expected = format!("{}, {}", self.said, contents(self.fingerprint));
         let actual = contents(fingerprint(words.clone()));
         let mut pairs = words.clone().zip(words.skip(1));
         let actual = match pairs.position(|(low, high)| !are_in_order(low, high)) {
-            None => format!("sorted, {actual}"),
+            None => format!("{}, {actual}", self.said),
             Some(index) => format!("unsorted or unstable at index {index}, {actual}"),
         };
         Mismatch::unless_equal(&expected, &actual)
@@ -57,7 +64,7 @@ mod tests {
 
     /// Whether these are accepted as `WORDS`, sorted.
     fn is_accepted(is_stable: bool, words: [u64; 3]) -> bool {
-        Sorted::of(WORDS.into_iter(), is_stable)
+        Sorted::of("sorted", WORDS.into_iter(), is_stable)
             .check(words.into_iter())
             .is_ok()
     }

@@ -29,7 +29,6 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
 }
 
 /// The numbers 0, 1, … in random order.
-#[derive(Debug)]
 struct Passes {
     values: Vec<u32>,
     repeats: u64,

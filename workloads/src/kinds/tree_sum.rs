@@ -25,7 +25,6 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     })))
 }
 
-#[derive(Debug)]
 struct Sums {
     tree: Tree,
     nodes: u64,
@@ -34,7 +33,6 @@ struct Sums {
 
 type Tree = Option<Box<Node>>;
 
-#[derive(Debug)]
 struct Node {
     value: u64,
     left: Tree,

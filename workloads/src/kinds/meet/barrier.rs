@@ -56,7 +56,9 @@ impl Barrier {
 }
 
 impl Request for Barrier {
-    const IS_INSIDE: bool = true;
+    fn is_inside(&self) -> bool {
+        true
+    }
 
     fn begin_run(&mut self, _: usize) {
         self.arrivals = AtomicU64::new(0);

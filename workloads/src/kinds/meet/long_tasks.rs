@@ -112,7 +112,9 @@ fn work(task: Duration, ran: &AtomicUsize) -> impl PartialEq {
 }
 
 impl Request for LongTasks {
-    const IS_INSIDE: bool = true;
+    fn is_inside(&self) -> bool {
+        true
+    }
 
     fn begin_run(&mut self, _: usize) {
         *self.ran.get_mut() = 0;
