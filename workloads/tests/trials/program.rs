@@ -1,6 +1,11 @@
 //! The program as the runner and a person at a terminal see it: lines, messages, exit codes.
 
-use assert_cmd::Command;
+use std::fs;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
 use protocol::{Failure, Outcome};
 use workloads::CATALOGUE;
 
@@ -8,25 +13,41 @@ fn workload() -> Command {
     Command::new(env!("CARGO_BIN_EXE_workload"))
 }
 
+/// Exit code, standard output and standard error of the program, given `input`.
+fn answered(arguments: &[&str], input: &str) -> (i32, String, String) {
+    let mut program = workload()
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut to_program = program.stdin.take().unwrap();
+    // A program that reads nothing may have ended.
+    let _ = to_program.write_all(input.as_bytes());
+    drop(to_program);
+    let output = program.wait_with_output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (
+        output.status.code().unwrap(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
 const REQUEST: &str = r#"{"schema":1,"workload":"fib-join","size":"tiny","program":"parallel","threads":2,"seed":1,"warmup_iterations":1,"iterations":3}"#;
 
 #[test]
 fn a_request_line_is_answered_by_one_outcome_line() {
-    let output = workload()
-        .write_stdin(format!("{REQUEST}\n"))
-        .assert()
-        .code(0)
-        .get_output()
-        .clone();
-    let text = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(text.lines().count(), 1);
+    let (code, text, errors) = answered(&[], &format!("{REQUEST}\n"));
+    assert_eq!((code, text.lines().count()), (0, 1));
     let outcome: Outcome = serde_json::from_str(&text).unwrap();
     assert_eq!(
         (outcome.variant.as_str(), outcome.answer.as_str()),
         ("workspace", "610")
     );
     assert_eq!(outcome.iterations.len(), 3);
-    assert!(output.stderr.is_empty());
+    assert!(errors.is_empty());
 }
 
 #[test]
@@ -46,55 +67,29 @@ fn a_refused_request_is_answered_by_a_failure_line_and_exit_code_2() {
             "expected a request as one line of JSON",
         ),
     ] {
-        let output = workload()
-            .write_stdin(input)
-            .assert()
-            .code(2)
-            .get_output()
-            .clone();
-        let failure: Failure = serde_json::from_slice(&output.stdout).unwrap();
-        let Failure::Refused { message } = failure else {
-            panic!("{failure:?}")
+        let (code, text, _) = answered(&[], &input);
+        let Failure::Refused { message } = serde_json::from_str(&text).unwrap() else {
+            panic!("{text}")
         };
+        assert_eq!(code, 2);
         assert!(message.contains(expected), "{message}");
     }
 }
 
 #[test]
-fn a_person_gets_a_readable_result() {
-    let output = workload()
-        .args([
-            "quicksort",
-            "--threads",
-            "2",
-            "--size",
-            "tiny",
-            "--iterations",
-            "2",
-        ])
-        .args(["--set", "elements=1000"])
-        .assert()
-        .code(0)
-        .get_output()
-        .clone();
-    let text = String::from_utf8(output.stdout).unwrap();
+fn a_person_gets_a_readable_result_or_the_json_line() {
+    let arguments = "quicksort --threads 2 --size tiny --iterations 2 --set elements=1000";
+    let arguments: Vec<&str> = arguments.split(' ').collect();
+    let (code, text, _) = answered(&arguments, "");
+    assert_eq!(code, 0);
     assert!(
         text.starts_with("quicksort tiny: cutoff=50 elements=1000\nanswer: sorted"),
         "{text}"
     );
     assert_eq!(text.matches("   timed").count(), 2, "{text}");
-}
-
-#[test]
-fn a_person_can_ask_for_the_json_line() {
-    let output = workload()
-        .args(["mergesort", "--sequential", "--size", "tiny", "--json"])
-        .assert()
-        .code(0)
-        .get_output()
-        .clone();
-    let outcome: Outcome = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(outcome.work_unit, "elements");
+    let (code, text, _) = answered(&["mergesort", "--sequential", "--size=tiny", "--json"], "");
+    let outcome: Outcome = serde_json::from_str(&text).unwrap();
+    assert_eq!((code, outcome.work_unit.as_str()), (0, "elements"));
 }
 
 #[test]
@@ -110,22 +105,16 @@ fn a_mistake_is_named_on_standard_error_with_exit_code_2() {
             "given twice",
         ),
     ] {
-        let output = workload()
-            .args(arguments)
-            .assert()
-            .code(2)
-            .get_output()
-            .clone();
-        assert!(output.stdout.is_empty());
-        let text = String::from_utf8(output.stderr).unwrap();
-        assert!(text.contains(expected), "{text}");
+        let (code, text, errors) = answered(arguments, "");
+        assert_eq!((code, text.as_str()), (2, ""));
+        assert!(errors.contains(expected), "{errors}");
     }
 }
 
 #[test]
 fn the_list_shows_every_workload_with_its_sizes() {
-    let output = workload().arg("list").assert().code(0).get_output().clone();
-    let text = String::from_utf8(output.stdout).unwrap();
+    let (code, text, _) = answered(&["list"], "");
+    assert_eq!(code, 0);
     for workload in CATALOGUE.iter() {
         let heading = format!("{}: ", workload.description().name);
         assert!(
@@ -133,15 +122,48 @@ fn the_list_shows_every_workload_with_its_sizes() {
             "{heading}\n{text}"
         );
     }
-    let output = workload()
-        .args(["list", "--json"])
-        .assert()
-        .code(0)
-        .get_output()
-        .clone();
-    let list: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let (_, text, _) = answered(&["list", "--json"], "");
+    let list: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(list[0]["sizes"]["tiny"]["elements"], "4000");
     assert_eq!(list[0]["parameters"][0]["accepts"]["min"], 1);
+}
+
+/// The process of `crowded` is killed, and takes its endless loops along.
+#[test]
+fn a_trial_that_is_killed_leaves_no_hog_behind() {
+    let arguments = ["crowded", "--size=large", "--set", "hogs-per-cpu=1"];
+    let mut trial = workload().args(arguments).spawn().unwrap();
+    let until = |is_so: &dyn Fn() -> bool| {
+        while !is_so() {
+            thread::sleep(Duration::from_millis(1));
+        }
+    };
+    // State and parent of a process, behind the name, which may hold anything.
+    let look = |process: u32| {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        let mut fields = stat.rsplit_once(") ")?.1.split(' ').map(str::to_owned);
+        Some((fields.next()?, fields.next()?.parse::<u32>().ok()?))
+    };
+    let hogs = || -> Vec<u32> {
+        let processes = fs::read_dir("/proc").unwrap().flatten();
+        let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        numbers
+            .filter(|&process: &u32| {
+                let line = fs::read_to_string(format!("/proc/{process}/cmdline"));
+                line.is_ok_and(|line| line.starts_with("/bin/sh"))
+                    && look(process).is_some_and(|(_, parent)| parent == trial.id())
+            })
+            .collect()
+    };
+    until(&|| !hogs().is_empty());
+    let hogs = hogs();
+    trial.kill().unwrap();
+    trial.wait().unwrap();
+    // The process that inherits the dead hogs may take its time to reap them.
+    until(&|| {
+        hogs.iter()
+            .all(|&hog| look(hog).is_none_or(|(state, _)| state == "Z"))
+    });
 }
 
 /// A synthetic capture in a file, changed by `damage`.
@@ -153,19 +175,12 @@ fn capture(damage: impl FnOnce(&mut Vec<u8>)) -> tempfile::NamedTempFile {
     }
     damage(&mut bytes);
     let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), bytes).unwrap();
+    fs::write(file.path(), bytes).unwrap();
     file
 }
 
-/// Exit code, standard output and standard error of `workload pcap`.
 fn pcap(file: &tempfile::NamedTempFile) -> (i32, String, String) {
-    let output = workload().arg("pcap").arg(file.path()).output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (
-        output.status.code().unwrap(),
-        text(output.stdout),
-        text(output.stderr),
-    )
+    answered(&["pcap", file.path().to_str().unwrap()], "")
 }
 
 #[test]
@@ -218,11 +233,11 @@ fn an_answer_that_cannot_be_written_is_neither_a_success_nor_a_wrong_checksum() 
     let wrong = capture(|bytes| *bytes.last_mut().unwrap() ^= 1);
     for (file, code) in [(capture(|_| ()), 0), (wrong, 1)] {
         let program = || {
-            let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_workload"));
+            let mut program = Command::new(env!("CARGO_BIN_EXE_workload"));
             program.arg("pcap").arg(file.path());
             program
         };
-        let full = std::fs::File::create("/dev/full").unwrap();
+        let full = fs::File::create("/dev/full").unwrap();
         let output = program().stdout(full).output().unwrap();
         let error = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(4), "{error}");
