@@ -130,10 +130,6 @@ fn try_parse(input: &[u8]) -> Result<Parsed<Request>, Wrong> {
 
 /// The contents of the headers.
 #[derive(Default)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is one header, said or not"
-)]
 struct Fields {
     length: Option<u64>,
     has_host: bool,
