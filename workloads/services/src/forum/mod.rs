@@ -9,12 +9,13 @@ mod clients;
 mod protocol;
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use ::protocol::{Metric, Refusal};
 use rayon::ThreadPool;
 
-use crate::net::{Handlers, LOOPBACK, Limits, Queue, Server, Unit, serve_beside};
+use crate::net::{Exchange, Handlers, Queue, Runs, Unit};
 use crate::{descriptors, metric};
 use board::Board;
 use clients::{ClientReport, Clients, Role, Words};
@@ -28,7 +29,7 @@ pub(crate) const OF_SERVER: [&str; 1] = ["implementation"];
 /// Serves until it is stopped; says what happened.
 #[cfg(feature = "cli")]
 pub(crate) fn serve(
-    server: &Server,
+    server: &crate::net::Server,
     values: &::protocol::Values,
     pool: &ThreadPool,
 ) -> std::io::Result<String> {
@@ -57,7 +58,7 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
     let values = setup.values;
     let (posters, readers) = (values.count("posters"), values.count("readers"));
     descriptors::check("forum", "posters + readers", posters + readers)?;
-    Ok(Box::new(BoardRun {
+    Ok(Box::new(Runs::new(Evening {
         seed: setup.seed,
         implementation: values.word("implementation").to_owned(),
         words: match values.word("harness") {
@@ -67,43 +68,27 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         posters,
         readers,
         duration: Duration::from_millis(values.whole("duration-ms")),
-        stage: None,
-        run: None,
         total: Total::new(),
-    }))
+    })))
 }
 
-struct BoardRun {
+/// The board and its clients.
+struct Evening {
     seed: u64,
     implementation: String,
     words: Words,
     posters: usize,
     readers: usize,
     duration: Duration,
-    /// Ready for the next run.
-    stage: Option<(Server, Board)>,
-    /// The last run, until it is checked.
-    run: Option<Run>,
     total: Total,
 }
 
-/// The results of one run.
-struct Run {
-    board: Board,
-    seen: Vec<ClientReport>,
-    trouble: Option<String>,
-    elapsed: Duration,
-    server_cpu: Duration,
-}
-
-/// Runs since the warm-up.
+/// Measurements since the warm-up.
 struct Total {
     posts: Latencies,
     reads: Latencies,
     posted: u64,
     read: u64,
-    elapsed: Duration,
-    server_cpu: Duration,
 }
 
 impl Total {
@@ -113,115 +98,102 @@ impl Total {
             reads: Latencies::new("read"),
             posted: 0,
             read: 0,
-            elapsed: Duration::ZERO,
-            server_cpu: Duration::ZERO,
         }
     }
 
-    fn add(&mut self, run: &Run) {
-        for client in &run.seen {
-            let (latencies, count) = match client.role {
-                Role::Poster => (&mut self.posts, &mut self.posted),
-                Role::Reader => (&mut self.reads, &mut self.read),
-            };
-            latencies.absorb(&client.latency);
-            *count += client.requests;
-        }
-        self.elapsed += run.elapsed;
-        self.server_cpu += run.server_cpu;
+    fn add(&mut self, client: &ClientReport) {
+        let (latencies, count) = match client.role {
+            Role::Poster => (&mut self.posts, &mut self.posted),
+            Role::Reader => (&mut self.reads, &mut self.read),
+        };
+        latencies.absorb(&client.latency);
+        *count += client.requests;
     }
 }
 
-impl BoardRun {
-    fn serve(&mut self, handlers: Handlers<'_>) -> u64 {
-        let (server, board) = self.stage.take().expect("the stage was set");
-        let all = Clients {
+impl Exchange for Evening {
+    type Service = Board;
+    type Seen = ClientReport;
+
+    const NAME: &'static str = "forum";
+
+    fn service(&self) -> Board {
+        Board::new()
+    }
+
+    fn handlers<'a>(&self, pool: &'a ThreadPool) -> Handlers<'a> {
+        handlers(&self.implementation, pool)
+    }
+
+    fn clients(&self) -> usize {
+        self.posters + self.readers
+    }
+
+    fn connections(&self) -> usize {
+        self.clients()
+    }
+
+    fn client(&self, number: usize, address: SocketAddr, begun: Instant) -> ClientReport {
+        let clients = Clients {
             words: &self.words,
             seed: self.seed,
-            until: Instant::now() + self.duration,
-            address: server.address().expect("the kernel gave it an address"),
+            until: begun + self.duration,
+            address,
         };
-        let posters = (0..self.posters).map(|number| (Role::Poster, number));
-        let readers = (0..self.readers).map(|number| (Role::Reader, number));
-        let clients = posters
-            .chain(readers)
-            .map(|(role, number)| move || all.client(role, number));
-        let run = serve_beside(&server, &board, handlers, clients);
-        let trouble = run.trouble(self.posters + self.readers);
-        let requests = run.clients.iter().map(|client| client.requests).sum();
-        self.run = Some(Run {
-            board,
-            trouble,
-            seen: run.clients,
-            elapsed: run.elapsed,
-            server_cpu: run.server_cpu,
-        });
-        requests
-    }
-}
-
-impl Instance for BoardRun {
-    fn reset(&mut self) {
-        self.run = None;
-        let server = Server::bind(LOOPBACK, Limits::DEFAULT).unwrap_or_else(|error| {
-            panic!("forum: no port on {} can be had: {error}", LOOPBACK.ip())
-        });
-        self.stage = Some((server, Board::new()));
+        match number.checked_sub(self.posters) {
+            None => clients.client(Role::Poster, number),
+            Some(number) => clients.client(Role::Reader, number),
+        }
     }
 
-    fn forget_warmup(&mut self) {
-        self.total = Total::new();
+    fn requests(seen: &ClientReport) -> u64 {
+        seen.requests
     }
 
-    fn run_sequential(&mut self) -> u64 {
-        self.serve(Handlers::Connection)
-    }
-
-    fn run_on(&mut self, pool: &ThreadPool) -> u64 {
-        self.serve(handlers(&self.implementation.clone(), pool))
-    }
-
-    fn check(&mut self) -> Result<String, Mismatch> {
+    fn check(
+        &mut self,
+        board: &Board,
+        seen: Vec<ClientReport>,
+        trouble: Option<String>,
+    ) -> Result<String, Mismatch> {
         let expected = "every accepted message is there, and what was read stands there".to_owned();
-        let Some(run) = self.run.take() else {
-            return Err(Mismatch {
-                expected,
-                actual: "nothing ran".to_owned(),
-            });
-        };
-        let complaint = run.seen.iter().find_map(|client| client.complaint.clone());
+        let complaint = seen.iter().find_map(|client| client.complaint.clone());
         let fault = complaint
-            .or(run.trouble.clone())
-            .or_else(|| clients::fault(&run.board, &self.words, &run.seen));
+            .or(trouble)
+            .or_else(|| clients::fault(board, &self.words, &seen));
         if let Some(actual) = fault {
             return Err(Mismatch { expected, actual });
         }
-        self.total.add(&run);
+        seen.iter().for_each(|client| self.total.add(client));
         Ok(expected)
     }
 
-    fn metrics(&self) -> BTreeMap<String, Metric> {
-        let total = &self.total;
-        let mut metrics: BTreeMap<String, Metric> = BTreeMap::new();
-        for latencies in [&total.posts, &total.reads] {
-            metrics.extend(latencies.summary());
+    fn forget(&mut self) {
+        self.total = Total::new();
+    }
+
+    fn metrics(&self, elapsed: Duration) -> BTreeMap<String, Metric> {
+        let Total {
+            posts,
+            reads,
+            posted,
+            read,
+        } = &self.total;
+        let mut metrics: BTreeMap<String, Metric> = posts.summary().into_iter().collect();
+        metrics.extend(reads.summary());
+        let seconds = elapsed.as_secs_f64();
+        if seconds > 0.0 {
+            let rate = |count: u64| count as f64 / seconds;
+            let rates = [
+                ("posts_per_second", rate(*posted)),
+                ("reads_per_second", rate(*read)),
+                (
+                    "requests_per_thread_per_second",
+                    rate(posted + read) / self.clients() as f64,
+                ),
+            ];
+            metrics.extend(rates.map(|(name, value)| metric(name, value, "requests/s")));
         }
-        let seconds = total.elapsed.as_secs_f64();
-        let requests = total.posted + total.read;
-        if requests == 0 || seconds <= 0.0 {
-            return metrics;
-        }
-        let rate = |count: u64| count as f64 / seconds;
-        let clients = (self.posters + self.readers) as f64;
-        let cpu = total.server_cpu.as_secs_f64() * 1e9 / requests as f64;
-        let rates = [
-            ("requests_per_second", rate(requests)),
-            ("posts_per_second", rate(total.posted)),
-            ("reads_per_second", rate(total.read)),
-            ("requests_per_thread_per_second", rate(requests) / clients),
-        ];
-        metrics.extend(rates.map(|(name, value)| metric(name, value, "requests/s")));
-        metrics.extend([metric("server_cpu_per_request", cpu, "ns/request")]);
         metrics
     }
 }

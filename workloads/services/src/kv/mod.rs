@@ -3,7 +3,7 @@
 //!
 //! Files of the server: `http.rs` the protocol, `store.rs` the documents, `service.rs` the handling
 //! of a request. Files of the clients: `plan.rs` the requests and the known answers, `clients.rs`
-//! the clients. `parts.rs` has service times in the order of requests, `run.rs` server and clients
+//! the clients. `parts.rs` has service times in the order of requests, `trade.rs` server and clients
 //! together, with the check. The server's threads are in `crate::net`.
 
 mod clients;
@@ -12,18 +12,18 @@ mod http;
 mod http_tests;
 mod parts;
 mod plan;
-mod run;
 mod service;
 mod store;
+mod trade;
 
 use std::time::Duration;
 
 use rayon::ThreadPool;
 
-use crate::net::{Handlers, Queue, Unit};
+use crate::net::{Handlers, Queue, Runs, Unit};
 use protocol::{Refusal, Values};
-use run::KeyValueRun;
 use store::Guard;
+use trade::Trade;
 use workloads::workload::{Instance, Setup};
 
 /// The study's server slept so long when it found the lock-free queue empty.
@@ -34,7 +34,7 @@ const NAP: Duration = Duration::from_millis(250);
 /// # Errors
 /// If it cannot be run as asked.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-    Ok(Box::new(KeyValueRun::new(setup)?))
+    Ok(Box::new(Runs::new(Trade::new(setup)?)))
 }
 
 /// The arrangement of handlers, without the pool itself.

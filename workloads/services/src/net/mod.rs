@@ -5,18 +5,20 @@
 //! A client beyond the limit of connections waits in the kernel's queue. Both loops ([`accept`] and
 //! `conversation.rs`) also run on user-level threads: `crate::file_server`.
 
-mod beside;
 mod conversation;
 #[cfg(test)]
 mod conversation_tests;
 mod queue;
+mod run;
 mod server;
 
-pub(crate) use beside::serve_beside;
 #[cfg(feature = "cli")]
 pub(crate) use conversation::{Output, converse};
 pub(crate) use conversation::{Stream, TICK};
 pub(crate) use queue::Kind as Queue;
+#[cfg(test)]
+pub(crate) use run::Run;
+pub(crate) use run::{Exchange, Runs};
 #[cfg(feature = "cli")]
 pub(crate) use server::accept;
 pub(crate) use server::{Handlers, Server, Stop, Unit};

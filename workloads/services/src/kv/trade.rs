@@ -1,56 +1,41 @@
 //! Server and clients together: run after run, each compared with the known answers.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use protocol::{Metric, Refusal, Values};
 use rayon::ThreadPool;
 
 use super::clients::{Load, Pace, Report};
-use super::parts::{Noted, Parts};
+use super::parts::Parts;
 use super::plan::{Mix, Plan, Summary};
 use super::service::{self, KeyValue, Measured};
 use super::store::{Guard, Store};
 use super::{Arrangement, guard};
-use crate::net::{Handlers, LOOPBACK, Limits, Server, serve_beside};
-use crate::{descriptors, metric};
-use workloads::workload::{Instance, Mismatch, Setup};
+use crate::descriptors;
+use crate::net::{Exchange, Handlers};
+use workloads::workload::{Mismatch, Setup};
 
 /// Requests of a run whose answers are known beforehand and kept in memory, some 100 bytes each.
 const MAX_REQUESTS: usize = 10_000_000;
 
-/// Server and clients.
-pub(super) struct KeyValueRun {
+/// The server, its clients and the known answers.
+pub(super) struct Trade {
     plan: Plan,
     arrangement: Arrangement,
     guard: Guard,
     pace: Pace,
     clients: usize,
     parts: usize,
-    /// Ready for the next run.
-    stage: Option<(Server, KeyValue)>,
-    /// The last run, until it is checked.
-    outcome: Option<Outcome>,
     total: Total,
 }
 
-/// The results of one run.
-struct Outcome {
-    service: KeyValue,
-    seen: Report,
-    trouble: Option<String>,
-    elapsed: Duration,
-    server_cpu: Duration,
-}
-
-/// Runs since the warm-up.
+/// Measurements since the warm-up.
 struct Total {
     seen: Report,
     measured: Measured,
     parts: Parts,
-    requests: u64,
-    elapsed: Duration,
-    server_cpu: Duration,
 }
 
 impl Total {
@@ -59,14 +44,11 @@ impl Total {
             seen: Report::nothing(),
             measured: Measured::default(),
             parts: Parts::new(parts),
-            requests: 0,
-            elapsed: Duration::ZERO,
-            server_cpu: Duration::ZERO,
         }
     }
 }
 
-impl KeyValueRun {
+impl Trade {
     pub(super) fn new(setup: &Setup<'_>) -> Result<Self, Refusal> {
         let values: &Values = setup.values;
         let (sessions, requests) = (values.count("sessions"), values.count("requests"));
@@ -97,126 +79,97 @@ impl KeyValueRun {
             },
             clients,
             parts,
-            stage: None,
-            outcome: None,
             total: Total::new(parts),
         })
     }
+}
 
-    /// Serves all sessions with these handlers.
-    fn serve(&mut self, handlers: Handlers<'_>) -> u64 {
-        let (server, service) = self.stage.take().expect("the stage was set");
-        let load = Load {
-            plan: &self.plan,
-            address: server.address().expect("the kernel gave it an address"),
-            clients: self.clients,
-            pace: self.pace,
-            begun: Instant::now(),
-        };
-        let clients = (0..self.clients).map(|number| move || load.client(number));
-        let run = serve_beside(&server, &service, handlers, clients);
-        let trouble = run.trouble(self.plan.sessions.len());
-        let mut seen = Report::nothing();
-        run.clients.into_iter().for_each(|it| seen.absorb(it));
-        self.outcome = Some(Outcome {
-            service,
-            seen,
-            trouble,
-            elapsed: run.elapsed,
-            server_cpu: run.server_cpu,
-        });
-        self.requests()
+impl Exchange for Trade {
+    type Service = KeyValue;
+    type Seen = Report;
+
+    const NAME: &'static str = "kv";
+
+    /// With a store of its own, which the run fills.
+    fn service(&self) -> KeyValue {
+        let store = Store::new(self.guard);
+        KeyValue::new(store, self.arrangement.threads, self.parts > 0)
     }
 
-    fn requests(&self) -> u64 {
-        self.plan.known.counts.values().sum()
+    fn handlers<'a>(&self, pool: &'a ThreadPool) -> Handlers<'a> {
+        self.arrangement.handlers(pool)
+    }
+
+    fn clients(&self) -> usize {
+        self.clients
+    }
+
+    fn connections(&self) -> usize {
+        self.plan.sessions.len()
+    }
+
+    fn client(&self, number: usize, address: SocketAddr, begun: Instant) -> Report {
+        let load = Load {
+            plan: &self.plan,
+            address,
+            clients: self.clients,
+            pace: self.pace,
+            begun,
+        };
+        load.client(number)
+    }
+
+    fn requests(seen: &Report) -> u64 {
+        seen.counts.values().sum()
     }
 
     /// Compares the counts of both sides, and the stored documents, with the known values.
-    fn verify(&mut self, run: Outcome) -> Result<String, Mismatch> {
+    fn check(
+        &mut self,
+        service: &KeyValue,
+        clients: Vec<Report>,
+        trouble: Option<String>,
+    ) -> Result<String, Mismatch> {
         let known = &self.plan.known;
         let describe = |client: &service::Counts, server: &Summary, complaint: &str| {
             format!("clients saw {client:?}; the server {server:?}; {complaint}")
         };
-        let measured = run.service.measured();
-        let stored = Summary::of(measured.counts.clone(), &run.service.store.all());
-        let complaint = run.seen.complaint.clone().or(run.trouble);
+        let mut seen = Report::nothing();
+        for client in clients {
+            seen.absorb(client);
+        }
+        let measured = service.measured();
+        let stored = Summary::of(measured.counts.clone(), &service.store.all());
+        let complaint = seen.complaint.clone().or(trouble);
         let complaint = complaint.as_deref().unwrap_or("no complaints");
         Mismatch::unless_equal(
             &describe(&known.counts, known, "no complaints"),
-            &describe(&run.seen.counts, &stored, complaint),
+            &describe(&seen.counts, &stored, complaint),
         )?;
-        let requests = self.requests();
-        let noted: Vec<Noted> = run.service.take_noted();
-        self.total.seen.absorb(run.seen);
+        let requests = Self::requests(&seen);
+        self.total.seen.absorb(seen);
         self.total.measured.absorb(&measured);
-        self.total.parts.add(noted);
-        self.total.requests += requests;
-        self.total.elapsed += run.elapsed;
-        self.total.server_cpu += run.server_cpu;
+        self.total.parts.add(service.take_noted());
         Ok(format!(
             "{requests} requests answered, {} documents stored, fingerprint {:x}",
-            self.plan.known.documents, self.plan.known.fingerprint
+            known.documents, known.fingerprint
         ))
     }
-}
 
-impl Instance for KeyValueRun {
-    fn reset(&mut self) {
-        self.outcome = None;
-        let server = Server::bind(LOOPBACK, Limits::DEFAULT)
-            .unwrap_or_else(|error| panic!("kv: no port on {} can be had: {error}", LOOPBACK.ip()));
-        // A store of its own for each run, filled by it.
-        let store = Store::new(self.guard);
-        let service = KeyValue::new(store, self.arrangement.threads, self.parts > 0);
-        self.stage = Some((server, service));
-    }
-
-    fn forget_warmup(&mut self) {
+    fn forget(&mut self) {
         self.total = Total::new(self.parts);
     }
 
-    fn run_sequential(&mut self) -> u64 {
-        self.serve(Handlers::Connection)
-    }
-
-    fn run_on(&mut self, pool: &ThreadPool) -> u64 {
-        let arrangement = self.arrangement;
-        self.serve(arrangement.handlers(pool))
-    }
-
-    fn check(&mut self) -> Result<String, Mismatch> {
-        match self.outcome.take() {
-            Some(run) => self.verify(run),
-            None => Err(Mismatch {
-                expected: format!("{} requests answered", self.requests()),
-                actual: "nothing ran".to_owned(),
-            }),
-        }
-    }
-
-    fn metrics(&self) -> BTreeMap<String, Metric> {
+    fn metrics(&self, _: Duration) -> BTreeMap<String, Metric> {
         let Total {
             seen,
             measured,
             parts,
-            requests,
-            elapsed,
-            server_cpu,
         } = &self.total;
         let mut metrics: BTreeMap<String, Metric> = measured.metrics().into_iter().collect();
         metrics.extend(parts.metrics());
         for latencies in [&seen.latency, &seen.lateness, &seen.session] {
             metrics.extend(latencies.summary());
-        }
-        if *requests > 0 {
-            let requests = *requests as f64;
-            let rate = requests / elapsed.as_secs_f64();
-            let cpu = server_cpu.as_secs_f64() * 1e9 / requests;
-            metrics.extend([
-                metric("requests_per_second", rate, "requests/s"),
-                metric("server_cpu_per_request", cpu, "ns/request"),
-            ]);
         }
         metrics
     }
@@ -229,32 +182,35 @@ mod tests {
 
     use super::*;
     use crate::kv::http::Method;
+    use crate::net::{Run, Runs};
+    use workloads::workload::Instance;
 
-    fn run(explicit: &[(&str, &str)]) -> Result<KeyValueRun, Refusal> {
+    fn run(explicit: &[(&str, &str)]) -> Result<Runs<Trade>, Refusal> {
         let explicit = explicit
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
         let kv = protocol::workload("kv");
         let values = kv.resolve(Size::Tiny, &explicit, false)?;
-        KeyValueRun::new(&Setup {
+        let trade = Trade::new(&Setup {
             seed: 1,
             values: &values,
             input: None,
             threads: 2,
-        })
+        })?;
+        Ok(Runs::new(trade))
     }
 
     /// After a good run, changed by `damage`, is the check's answer.
-    fn checked(damage: impl FnOnce(&mut Outcome)) -> Result<String, Mismatch> {
+    fn checked(damage: impl FnOnce(&mut Run<Trade>)) -> Result<String, Mismatch> {
         let mut run = run(&[]).unwrap();
         run.reset();
         run.run_sequential();
-        damage(run.outcome.as_mut().unwrap());
+        damage(run.last.as_mut().unwrap());
         run.check()
     }
 
-    type Damage = fn(&mut Outcome);
+    type Damage = fn(&mut Run<Trade>);
 
     #[test]
     fn a_good_run_is_accepted_and_every_damage_is_noticed() {
@@ -262,13 +218,13 @@ mod tests {
         assert!(good.starts_with("21 requests answered, "), "{good}");
         let damages: [(&str, Damage); 4] = [
             ("a request more on the client's side", |run| {
-                *run.seen.counts.entry((Method::Get, 200)).or_insert(0) += 1;
+                *run.seen[0].counts.entry((Method::Get, 200)).or_insert(0) += 1;
             }),
             ("another document", |run| {
                 run.service.store.put(b"k", b"body");
             }),
             ("a complaint", |run| {
-                run.seen.complaint = Some("wrong MD5".to_owned());
+                run.seen[0].complaint = Some("wrong MD5".to_owned());
             }),
             ("a vanished connection", |run| {
                 run.trouble = Some("1 vanished".to_owned());
