@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import altair as alt
 import polars as pl
 
 from sweep_analysis.draw.palette import styles
 from sweep_analysis.draw.plots import (
+    ROW,
     SIGNED_PERCENT,
     SMALLEST,
     ChartStyle,
-    edge_arrows,
+    interval_layers,
     under_each_other,
 )
 from sweep_analysis.read.labels import with_panel
-from sweep_analysis.stats.compare import FASTER, SLOWER
 
 WIDTH = 250
-ROW = 19
-"""Height of a branch in pixels."""
 NARROWEST = 0.05
 """The axis reaches at least so far to either side."""
 SPARE = 1.15
@@ -67,41 +63,19 @@ def cost_panel(part: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
     order = [branch for branch in style.branches if branch in present]
     order += [branch for branch in present if branch not in order]
     colours = [looks[name].colour if name in looks else theme.faint_ink for name in order]
-    shown = part.with_columns(
-        (pl.col("time_ratio") - 1).alias("change"),
-        (pl.col("ratio_low") - 1).alias("low"),
-        (pl.col("ratio_high") - 1).alias("high"),
-        (pl.col("band") - 1).alias("band_high"),
-        (1 / pl.col("band") - 1).alias("band_low"),
-        pl.col("verdict").is_in([FASTER, SLOWER]).alias("claimed"),
+    changes = (part["time_ratio"] - 1).abs()
+    widest = SPARE * max(NARROWEST, *changes, *(part["band"].drop_nulls() - 1))
+    axis = alt.Axis(
+        labelExpr=SIGNED_PERCENT, tickCount=5, grid=True, title="change against the baseline"
     )
-    widest = SPARE * max(NARROWEST, *shown["change"].abs(), *shown["band_high"].drop_nulls())
-    x = alt.Scale(domain=[-widest, widest], clamp=True, nice=False)
-    axis = alt.Axis(labelExpr=SIGNED_PERCENT, tickCount=5, grid=True)
     y = alt.Y(
         "branch:N", sort=order, title=None, axis=alt.Axis(labelLimit=400, ticks=False, domain=False)
     )
-    base = alt.Chart(shown)
     colour = alt.Color("branch:N", scale=alt.Scale(domain=order, range=colours), legend=None)
-
-    def between(low: str, high: str) -> dict[str, Any]:
-        return {
-            "x": alt.X(f"{low}:Q", scale=x, axis=axis, title="change against the baseline"),
-            "x2": high,
-            "y": y,
-        }
-
-    point = {"x": alt.X("change:Q", scale=x), "y": y, "stroke": colour}
-    hollow = alt.condition("datum.claimed", colour, alt.value(theme.paper))
-    layered = alt.layer(
-        base.mark_bar(color=theme.grid, height=ROW - 3).encode(**between("band_low", "band_high")),
-        base.mark_rule(color=theme.faint_ink).encode(x=alt.datum(0, scale=x)),
-        base.mark_rule(strokeWidth=1.8).encode(**between("low", "high"), color=colour),
-        base.mark_point(size=44, opacity=1, strokeWidth=1.8).encode(**point, fill=hollow),
-        *edge_arrows(
-            shown, ("low", "high"), ("x", x, (-widest, widest)), {"y": y, "color": colour}
-        ),
-    ).properties(width=WIDTH, height=ROW * len(order))
+    across = axis, (-widest, widest)
+    layered = interval_layers(part, across, y, colour, theme).properties(
+        width=WIDTH, height=ROW * len(order)
+    )
     faceted: alt.FacetChart = layered.facet(
         column=alt.Column(
             "quantity:N",

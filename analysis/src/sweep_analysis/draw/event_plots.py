@@ -10,6 +10,7 @@ from sweep_analysis.draw.plots import (
     THREADS,
     ChartStyle,
     branch_colours,
+    branch_lines,
     ticks,
     under_each_other,
 )
@@ -77,10 +78,8 @@ def _small(rows: pl.DataFrame, style: ChartStyle, *, legend: bool) -> alt.LayerC
             tickCount=4, format=",~r", minExtent=38
         ),  # all axes as wide, so that charts stand below each other
     )
-    line = base.mark_line(strokeWidth=1.6, point=alt.OverlayMarkDef(size=18, filled=True)).encode(
-        y=y, strokeDash=dash
-    )
+    lines = branch_lines(base, names, style, {"y": y, "strokeDash": dash})
     spread = base.mark_rule(strokeWidth=1).encode(y=alt.Y("per_unit_low:Q"), y2="per_unit_high:Q")
-    return alt.LayerChart(layer=[spread, line]).properties(
+    return alt.LayerChart(layer=[spread, *lines]).properties(
         title=title, width=CHART[0], height=CHART[1]
     )

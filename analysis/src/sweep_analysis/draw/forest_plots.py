@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import altair as alt
 import polars as pl
 
 from sweep_analysis.draw.palette import LIGHT, Theme
-from sweep_analysis.draw.plots import SIGNED_PERCENT, edge_arrows, finished
+from sweep_analysis.draw.plots import ROW, SIGNED_PERCENT, finished, interval_layers
 from sweep_analysis.read.labels import without_size
-from sweep_analysis.stats.compare import FASTER, SLOWER
+from sweep_analysis.stats.compare import FASTER, SLOWER, VERDICTS
 
 WIDTH = 150
 """Of the part of a quantity in pixels: both and the names are about 460 wide, so that a narrow page shrinks letters little."""
-ROW = 19
-"""Height of a program in pixels."""
 NAMES = 92
 """Width of the programs' names, so that the blocks stand exactly under each other."""
 LETTERS = 13
@@ -81,21 +78,7 @@ def _block(part: Part, theme: Theme) -> alt.HConcatChart:
 
 def _side(
     rows: pl.DataFrame, order: list[str], theme: Theme, name: str, *, has_names: bool
-) -> alt.LayerChart | alt.FacetChart:
-    shown = rows.with_columns(
-        (pl.col("time_ratio") - 1).alias("change"),
-        (pl.col("ratio_low") - 1).alias("low"),
-        (pl.col("ratio_high") - 1).alias("high"),
-        (pl.col("band") - 1).alias("band_high"),
-        (1 / pl.col("band") - 1).alias("band_low"),
-        pl.when(verdict=FASTER)
-        .then(pl.lit(theme.faster[2]))
-        .when(verdict=SLOWER)
-        .then(pl.lit(theme.slower[2]))
-        .otherwise(pl.lit(theme.paper))
-        .alias("fill"),
-    )
-    x = alt.Scale(domain=list(ENDS), clamp=True, nice=False)
+) -> alt.LayerChart:
     axis = alt.Axis(
         labelExpr=SIGNED_PERCENT,
         values=[-0.5, -0.25, 0, 0.25],
@@ -119,19 +102,9 @@ def _side(
         if has_names
         else None,
     )
-    base = alt.Chart(shown)
-
-    def between(low: str, high: str) -> dict[str, Any]:
-        return {"x": alt.X(f"{low}:Q", scale=x, axis=axis), "x2": high, "y": y}
-
-    ink = {"y": y, "color": alt.value(theme.ink)}
-    layered: alt.LayerChart | alt.FacetChart = alt.layer(
-        base.mark_bar(color=theme.grid, height=ROW - 5).encode(**between("band_low", "band_high")),
-        base.mark_rule(color=theme.faint_ink).encode(x=alt.datum(0, scale=x)),
-        base.mark_rule(strokeWidth=1.8, color=theme.ink).encode(**between("low", "high")),
-        base.mark_point(size=52, opacity=1, strokeWidth=1.6, stroke=theme.ink).encode(
-            x=alt.X("change:Q", scale=x), y=y, fill=alt.Fill("fill:N", scale=None)
-        ),
-        *edge_arrows(shown, ("low", "high"), ("x", x, ENDS), ink),
-    ).properties(width=WIDTH, height=ROW * len(order))
-    return layered
+    colours = dict.fromkeys(VERDICTS, theme.ink)
+    colours |= {FASTER: theme.faster[2], SLOWER: theme.slower[2]}
+    scale = alt.Scale(domain=list(colours), range=list(colours.values()))
+    ink = alt.Color("verdict:N", legend=None, scale=scale)
+    layers = interval_layers(rows, (axis, ENDS), y, ink, theme)
+    return layers.properties(width=WIDTH, height=ROW * len(order))

@@ -16,6 +16,7 @@ from altair.vegalite.v6 import api
 
 from sweep_analysis.draw.palette import LIGHT, Theme, styles
 from sweep_analysis.read.labels import count, with_panel
+from sweep_analysis.stats.compare import FASTER, SLOWER
 
 _Chart = TypeVar(
     "_Chart",
@@ -33,6 +34,8 @@ THREADS = "threads"
 """Title of every axis of thread counts: short, because axes of one or two counts stand close beside each other."""
 PANEL_WIDTH = 208
 PANELS_A_ROW = 3
+ROW = 19
+"""Height of a row of intervals in pixels."""
 SMALLEST = 11
 """Height of the smallest letters of a chart, in pixels at the scale at which it is shown."""
 WORDS_SHARE = 0.28
@@ -129,6 +132,8 @@ def branch_colours(
             labelLimit=400,
             symbolType="stroke",
             symbolSize=500,
+            symbolStrokeWidth=2.5,
+            symbolOpacity=1,
         )
         if legend
         else None
@@ -199,6 +204,46 @@ def edge_arrows(
         for beyond, end, is_beyond, shape in sides
         if frame.filter(is_beyond).height
     ]
+
+
+def interval_layers(
+    rows: pl.DataFrame,
+    across: tuple[alt.Axis, tuple[float, float]],
+    y: alt.Y,
+    ink: alt.Color,
+    theme: Theme,
+) -> alt.LayerChart:
+    """Changes with 95 % intervals, a row each: the noise floor in grey, and an arrow where one leaves the axis.
+
+    A point is full if it is significant, else hollow. In: rows of `frames.COMPARISONS`; the axis of
+    changes and its ends; the colour of a row.
+    """
+    axis, ends = across
+    scale = alt.Scale(domain=list(ends), clamp=True, nice=False)
+    shown = rows.with_columns(
+        change=pl.col("time_ratio") - 1,
+        low=pl.col("ratio_low") - 1,
+        high=pl.col("ratio_high") - 1,
+        band_high=pl.col("band") - 1,
+        band_low=1 / pl.col("band") - 1,
+        claimed=pl.col("verdict").is_in([FASTER, SLOWER]),
+    )
+    base = alt.Chart(shown)
+
+    def between(low: str, high: str) -> dict[str, Any]:
+        return {"x": alt.X(f"{low}:Q", scale=scale, axis=axis), "x2": high, "y": y}
+
+    point = {"x": alt.X("change:Q", scale=scale), "y": y, "stroke": ink}
+    layers = [
+        base.mark_bar(color=theme.grid, height=ROW - 4).encode(**between("band_low", "band_high")),
+        base.mark_rule(color=theme.faint_ink).encode(x=alt.datum(0, scale=scale)),
+        base.mark_rule(strokeWidth=1.8).encode(**between("low", "high"), color=ink),
+        base.mark_point(size=46, opacity=1, strokeWidth=1.8).encode(
+            **point, fill=alt.condition("datum.claimed", ink, alt.value(theme.paper))
+        ),
+        *edge_arrows(shown, ("low", "high"), ("x", scale, ends), {"y": y, "color": ink}),
+    ]
+    return alt.LayerChart(layer=layers)
 
 
 def beyond_in_brackets(threads: list[int], style: ChartStyle) -> str:

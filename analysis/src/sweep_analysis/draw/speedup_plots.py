@@ -5,12 +5,13 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from sweep_analysis.draw.palette import styles
 from sweep_analysis.draw.plots import (
     PANEL_WIDTH,
     PANELS_A_ROW,
     ChartStyle,
     beyond_cpus,
+    branch_colours,
+    branch_lines,
     finished,
     side_by_side,
     thread_axis,
@@ -46,35 +47,14 @@ def speedup_panel(
     Ten bands on each other are mud, so where a baseline is drawn only it has one, unless there are
     at most two branches. In: rows of `frames.SPEEDUPS` of one panel and one definition.
     """
-    looks = styles(style.branches, style.baseline, style.theme)
     part = part.filter(pl.col("branch").is_in(style.branches))
     threads = sorted(part["threads"].unique().to_list())
-    names = list(looks)
-    scale = alt.Scale(domain=names, range=[looks[name].colour for name in names])
-    dashes = alt.Scale(
-        domain=names, range=[[4, 3] if looks[name].dashed else [1, 0] for name in names]
-    )
-    key = (
-        alt.Legend(
-            orient="top",
-            columns=2,
-            title=None,
-            labelLimit=400,
-            symbolType="stroke",
-            symbolSize=500,
-            symbolStrokeWidth=2.5,
-            symbolOpacity=1,
-        )
-        if legend
-        else None
-    )
+    colour, dash = branch_colours(style.branches, style, legend=legend)
     x = thread_axis(threads)
     top = max(LEAST_CEILING, *part["speedup"], *part["speedup_high"].fill_nan(None).drop_nulls())
     ceiling = _ceiling(top, _most_useful(threads, style))
     y_scale = alt.Scale(domain=[0, ceiling], nice=False, clamp=True)
     title = ["speed-up", DEFINITIONS[definition]]
-    base = alt.Chart(part)
-    colour = alt.Color("branch:N", scale=scale, legend=key, sort=names)
     few = part["branch"].n_unique() <= FEW_BRANCHES or style.baseline is None
     banded = part if few else part.filter(pl.col("branch") == style.baseline)
     bands = (
@@ -87,22 +67,15 @@ def speedup_panel(
             color=colour,
         )
     )
-    lines = [
-        base.transform_filter(alt.FieldOneOfPredicate("branch", group))
-        .mark_line(strokeWidth=width, point=alt.OverlayMarkDef(size=16, filled=True))
-        .encode(
-            x=x,
-            y=alt.Y("speedup:Q", scale=y_scale, title=title, axis=alt.Axis(tickCount=5)),
-            color=colour,
-            strokeDash=alt.StrokeDash("branch:N", scale=dashes, legend=key, sort=names),
-            order="threads:Q",
-            tooltip=["branch", "threads", alt.Tooltip("speedup:Q", format=".3f"), "trials"],
-        )
-        for width, group in (
-            (4.0, [name for name in names if looks[name].emphasised]),  # below the others, so wider
-            (1.7, [name for name in names if not looks[name].emphasised]),
-        )
-    ]
+    encoding = {
+        "x": x,
+        "y": alt.Y("speedup:Q", scale=y_scale, title=title, axis=alt.Axis(tickCount=5)),
+        "color": colour,
+        "strokeDash": dash,
+        "order": "threads:Q",
+        "tooltip": ["branch", "threads", alt.Tooltip("speedup:Q", format=".3f"), "trials"],
+    }
+    lines = branch_lines(alt.Chart(part), style.branches, style, encoding)
     layers = [
         *beyond_cpus(threads, style),
         *_ideal(threads, ceiling, style, y_scale),

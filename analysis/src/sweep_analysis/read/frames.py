@@ -328,7 +328,7 @@ COSTS = _of(
 """One row per cell, the sequential program's included: see `costs.costs`."""
 
 PLACEMENTS = pl.Schema(
-    {"quantity": pl.String}  # one of `placements.QUANTITIES`
+    pl.Schema({"quantity": pl.String})  # one of `placements.QUANTITIES`
     | _same([*(name for name in PANEL if name != "placement"), "threads"])
     | pl.Schema(
         {
