@@ -11,7 +11,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -156,12 +156,27 @@ _MADE: dict[str, tuple[Truth, Sweep]] = {}
 """By what the truth says. Functions of it are kept, so that no other has their name."""
 
 
-def swept(truth: Truth) -> Sweep:
-    """The sweep that `truth` gives, written and read once in a run of the tests; to be read only."""
-    if repr(truth) not in _MADE:
-        folder = Path(_FOLDER.name) / str(len(_MADE)) / "sweep"
-        _MADE[repr(truth)] = truth, read_sweep(write_sweep(folder, truth))
+def swept(truth: Truth, change: Callable[[dict[str, Any]], object] | None = None) -> Sweep:
+    """The sweep that `truth` gives, written and read once in a run of the tests; to be read only.
+
+    With `change`, which changes each record, it is made anew.
+    """
+    if change is None and repr(truth) in _MADE:
+        return _MADE[repr(truth)][1]
+    folder = write_sweep(Path(tempfile.mkdtemp(dir=_FOLDER.name)) / "sweep", truth)
+    if change is not None:
+        lines = [json.loads(line) for line in (folder / "trials.jsonl").read_text().splitlines()]
+        for record in lines:
+            change(record)
+        (folder / "trials.jsonl").write_text("".join(json.dumps(it) + "\n" for it in lines))
+        return read_sweep(folder)
+    _MADE[repr(truth)] = truth, read_sweep(folder)
     return _MADE[repr(truth)][1]
+
+
+def with_manifest(sweep: Sweep, **fields: object) -> Sweep:
+    """The same sweep with other fields in its manifest."""
+    return replace(sweep, manifest=sweep.manifest | fields)
 
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import html
-import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -139,12 +139,9 @@ def test_the_page_says_what_differs(report: Path) -> None:
     ],
     ids=["failures", "one branch", "no baseline", "no twin", "few trials", "a name of tags"],
 )
-def test_the_page_says_what_is_missing(
-    tmp_path: Path, truth: dict[str, Any], told: list[str]
-) -> None:
-    folder = made_up.write_sweep(tmp_path / "sweep", small(**truth))
-    raw = render_page(analyse(read_sweep(folder)), [])
-    raw += rendered(analyse(read_sweep(folder))) if "twin" in truth else ""
+def test_the_page_says_what_is_missing(truth: dict[str, Any], told: list[str]) -> None:
+    analysis = analyse(made_up.swept(small(**truth)))
+    raw = rendered(analysis) if "twin" in truth else render_page(analysis, [])
     assert "<b>odd" not in raw
     page = html.unescape(raw)
     assert [text for text in told if text not in page] == []
@@ -158,92 +155,55 @@ def test_a_sweep_of_failures_alone_still_has_a_page(tmp_path: Path) -> None:
     assert list((tmp_path / "report/figures").iterdir()) == []
 
 
-def test_a_speed_up_is_absent_because_nothing_was_asked_on_one_thread_or_because_it_failed(
-    tmp_path: Path,
-) -> None:
-    asked = made_up.write_sweep(tmp_path / "asked", small(threads=[2, 4]))
-    assert any(
-        "the sweep has no trial on one thread" in text
-        for text in cautions(analyse(read_sweep(asked)))
-    )
-    failed = made_up.write_sweep(tmp_path / "failed", small())
-    trials = [json.loads(line) for line in (failed / "trials.jsonl").read_text().splitlines()]
-    for trial in trials:
+def told(truth: made_up.Truth, change: Callable[[dict[str, Any]], object] | None = None) -> str:
+    return " ".join(cautions(analyse(made_up.swept(truth, change))))
+
+
+def test_a_speed_up_is_absent_because_nothing_was_asked_on_one_thread_or_because_it_failed() -> (
+    None
+):
+    assert "the sweep has no trial on one thread" in told(small(threads=[2, 4]))
+
+    def fail(trial: dict[str, Any]) -> None:
         if trial["program"] == "parallel" and trial["threads"] == 1:
             trial |= {"outcome": "timeout", "iterations": []}
-    (failed / "trials.jsonl").write_text("".join(json.dumps(trial) + "\n" for trial in trials))
-    assert any(
-        "its reference has no good trial" in text for text in cautions(analyse(read_sweep(failed)))
-    )
+
+    assert "its reference has no good trial" in told(small(), fail)
 
 
-def test_an_unfinished_sweep_is_said(tmp_path: Path) -> None:
-    folder = made_up.write_sweep(tmp_path / "sweep", small())
-    assert not any("not finished" in text for text in cautions(analyse(read_sweep(folder))))
-    lines = (folder / "trials.jsonl").read_text().splitlines(keepends=True)
-    (folder / "trials.jsonl").write_text("".join(lines[:-3]))
-    assert any(
-        "32 of 35 planned trials are recorded" in text
-        for text in cautions(analyse(read_sweep(folder)))
-    )
+def test_an_unfinished_sweep_is_said() -> None:
+    sweep = made_up.swept(small())
+    assert "not finished" not in told(small())
+    more = made_up.with_manifest(sweep, trials_planned=38)
+    assert "35 of 38 planned trials are recorded" in " ".join(cautions(analyse(more)))
 
 
-def test_cautions_follow_the_host(tmp_path: Path) -> None:
-    folder = made_up.write_sweep(tmp_path / "sweep", small(cpus=64))
-    lines = (folder / "trials.jsonl").read_text().splitlines()
-    steady = [json.dumps(json.loads(line) | {"freq_state": "fixed-verified"}) for line in lines]
-    (folder / "trials.jsonl").write_text("\n".join(steady) + "\n")
-    found = " ".join(cautions(analyse(read_sweep(folder))))
-    assert "frequency" not in found
-    assert "2022 study" not in found
-    assert "threads crowd" not in found
+def test_cautions_follow_the_host_and_what_was_compared() -> None:
+    found = told(small(cpus=64), lambda record: record.update(freq_state="fixed-verified"))
+    for absent in ("frequency", "2022 study", "threads crowd"):
+        assert absent not in found
+    assert "2022 study" in told(small(cpus=4))
+    own = made_up.with_manifest(made_up.swept(small(cpus=4)), is_ad_hoc=True)
+    assert "2022 study" not in " ".join(cautions(analyse(own)))
 
 
-def test_only_sweeps_of_the_studied_branches_are_held_against_the_study(tmp_path: Path) -> None:
-    folder = made_up.write_sweep(tmp_path / "sweep", small(cpus=4))
-    assert "2022 study" in " ".join(cautions(analyse(read_sweep(folder))))
-    manifest = json.loads((folder / "manifest.json").read_text())
-    (folder / "manifest.json").write_text(json.dumps(manifest | {"is_ad_hoc": True}))
-    assert "2022 study" not in " ".join(cautions(analyse(read_sweep(folder))))
-
-
-def test_what_the_scheduler_does_alike_in_all_branches_is_not_owed_to_counters(
-    tmp_path: Path,
-) -> None:
-    branches = ["master", "packed", "split-counters", "split-counters-no-jec"]
-    effects = {
-        ("packed", "tsp"): 0.7,
-        ("split-counters", "tsp"): 0.7,
-        ("split-counters-no-jec", "tsp"): 0.77,
-    }
-    folder = made_up.write_sweep(
-        tmp_path / "sweep", small(branches=branches, effects=effects, trials=9)
-    )
-    manifest = json.loads((folder / "manifest.json").read_text())
-    features = {
-        "packed": [],
-        "split-counters": ["split"],
-        "split-counters-no-jec": ["no-jec", "split"],
-    }
-    for branch in manifest["branches"]:
-        known = features.get(branch["name"])
-        branch["source"] = (
-            {"kind": "published"} if known is None else {"kind": "fork", "features": known}
-        )
-    (folder / "manifest.json").write_text(json.dumps(manifest))
-    analysis = analyse(read_sweep(folder))
+def test_what_the_scheduler_does_alike_in_all_branches_is_not_owed_to_counters() -> None:
+    features = {"packed": [], "split-counters": ["split"], "split-counters-no-jec": ["no-jec"]}
+    effects = {(name, "tsp"): 0.77 if "jec" in name else 0.7 for name in features}
+    branches = ["master", *features]
+    truth = small(branches=branches, effects=effects, trials=9, features=features)
+    analysis = analyse(made_up.swept(truth))
     assert "By configuration: packed takes 3" in headline(analysis.judgement)
-    assert " are inconclusive." not in headline(
-        analysis.judgement
-    )  # all three are faster: there are no others
+    # All three are faster: there are no others.
+    assert " are inconclusive." not in headline(analysis.judgement)
     (sentence,) = counter_sentences(analysis)
+    slower = r"split-counters-no-jec \+(8|9|10|11|12)\.\d\s% (CPU )?time \([^)]*\)"
     assert re.fullmatch(
-        r"tsp · small: slower than packed: split-counters-no-jec \+(8|9|10|11|12)\.\d\s% (CPU )?time \([^)]*\), "
-        r"split-counters-no-jec \+(8|9|10|11|12)\.\d\s% (CPU )?time \([^)]*\); "
+        rf"tsp · small: slower than packed: {slower}, {slower}; "
         r"1 branch inconclusive \(detectable: \d+\.\d\s%\)\.",
         sentence,
     ), sentence
-    assert sentence in html.unescape(rendered(analysis))
+    assert sentence in html.unescape(render_page(analysis, []))
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])

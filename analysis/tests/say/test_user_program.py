@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
+import itertools
 import re
-from pathlib import Path
+from typing import Any
 
 import pytest
 
 import made_up
-from sweep_analysis.read.load import read_sweep
 from sweep_analysis.say.sweep_table import SweepTable
 from sweep_analysis.say.user_program import UNSEEN
 
 
-def told(folder: Path, megabytes: dict[str, float], *, is_of_user: bool = True) -> list[str]:
+def told(megabytes: dict[str, float], *, is_of_user: bool = True) -> list[str]:
     """The sentences of a sweep in which `champion` takes half the time, and branches so much memory."""
     truth = made_up.Truth(
         branches=["master", "champion"],
@@ -25,24 +24,22 @@ def told(folder: Path, megabytes: dict[str, float], *, is_of_user: bool = True) 
         sequential=False,
         effects={("champion", "mine"): 0.5},
     )
-    made_up.write_sweep(folder, truth)
-    manifest = json.loads((folder / "manifest.json").read_text())
-    if is_of_user:
-        manifest["asked"]["program"] = {"name": "mine", "folder": "mine"}
-    (folder / "manifest.json").write_text(json.dumps(manifest))
-    records = [json.loads(line) for line in (folder / "trials.jsonl").read_text().splitlines()]
-    for number, record in enumerate(records):
+    numbers = itertools.count()
+
+    def remember(record: dict[str, Any]) -> None:
         size = megabytes.get(record["branch"].removesuffix("-again"))
         if size is not None:
-            noisy = size * 1e6 * (1 + number * 1e-4)
+            noisy = size * 1e6 * (1 + next(numbers) * 1e-4)
             record["metrics"]["peak_memory"] = {"value": noisy, "unit": "bytes"}
-    lines = [json.dumps(record) + "\n" for record in records]
-    (folder / "trials.jsonl").write_text("".join(lines))
-    return SweepTable(read_sweep(folder)).judgement()
+
+    sweep = made_up.swept(truth, remember)
+    program = {"program": {"name": "mine", "folder": "mine"}} if is_of_user else {}
+    asked = sweep.manifest["asked"] | program
+    return SweepTable(made_up.with_manifest(sweep, asked=asked)).judgement()
 
 
-def test_time_cpu_time_and_memory_have_each_an_interval_and_a_verdict(tmp_path: Path) -> None:
-    time, cpu, memory, *_ = told(tmp_path, {"master": 40, "champion": 44})
+def test_time_cpu_time_and_memory_have_each_an_interval_and_a_verdict() -> None:
+    time, cpu, memory, *_ = told({"master": 40, "champion": 44})
     assert re.match(r"champion takes (49|50)\.\d.% less time", time)
     assert "less time than master on mine with 2 threads (−" in time
     assert "less CPU time than master on mine" in cpu
@@ -51,22 +48,20 @@ def test_time_cpu_time_and_memory_have_each_an_interval_and_a_verdict(tmp_path: 
     assert [line.rsplit(": ", 1)[1] for line in (time, cpu, memory)] == ["significant."] * 3
 
 
-def test_memory_does_not_change_what_is_said_of_times(tmp_path: Path) -> None:
-    little = told(tmp_path / "little", {"master": 40, "champion": 40})
-    much = told(tmp_path / "much", {"master": 40, "champion": 80})
+def test_memory_does_not_change_what_is_said_of_times() -> None:
+    little = told({"master": 40, "champion": 40})
+    much = told({"master": 40, "champion": 80})
     assert little[:2] == much[:2]
     assert little[3:] == much[3:]
     assert little[2] != much[2]
 
 
-def test_memory_that_a_trial_cannot_tell_is_not_compared(tmp_path: Path) -> None:
-    assert told(tmp_path, {"master": 40})[2] == UNSEEN
+def test_memory_that_a_trial_cannot_tell_is_not_compared() -> None:
+    assert told({"master": 40})[2] == UNSEEN
 
 
 @pytest.mark.parametrize("megabytes", [{}, {"master": 40, "champion": 80}])
-def test_nothing_is_said_of_programs_in_a_sweep_of_workloads(
-    tmp_path: Path, megabytes: dict[str, float]
-) -> None:
-    lines = told(tmp_path, megabytes, is_of_user=False)
+def test_nothing_is_said_of_programs_in_a_sweep_of_workloads(megabytes: dict[str, float]) -> None:
+    lines = told(megabytes, is_of_user=False)
     assert not any("memory" in line for line in lines)
     assert not lines[0].startswith("champion takes")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -13,7 +11,7 @@ import pytest
 import made_up
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.frames import CLAIM_DETAILS, CLAIMS
-from sweep_analysis.read.load import Sweep, read_sweep
+from sweep_analysis.read.load import Sweep
 from sweep_analysis.say.tables import claim_in_words
 from sweep_analysis.stats.claims import HELD, OPEN, REFUTED, UNTESTED, check_claims, thread_range
 from sweep_analysis.stats.speedup import trial_times
@@ -21,21 +19,17 @@ from sweep_analysis.stats.speedup import trial_times
 THREE = ["master", "packed", "split-counters"]
 
 
-def sweep_with(
-    folder: Path, truth: made_up.Truth, claims: dict[str, list[dict[str, Any]]]
-) -> Sweep:
-    made_up.write_sweep(folder, truth)
-    manifest = json.loads((folder / "manifest.json").read_text())
-    for branch in manifest["branches"]:
-        branch["claims"] = claims.get(branch["name"], [])
-    (folder / "manifest.json").write_text(json.dumps(manifest))
-    return read_sweep(folder)
+def sweep_with(truth: made_up.Truth, claims: dict[str, list[dict[str, Any]]]) -> Sweep:
+    sweep = made_up.swept(truth)
+    known = sweep.manifest["branches"]
+    branches = [branch | {"claims": claims.get(branch["name"], [])} for branch in known]
+    return made_up.with_manifest(sweep, branches=branches)
 
 
 def verdicts(
-    folder: Path, truth: made_up.Truth, claims: list[dict[str, Any]], branch: str = "packed"
+    truth: made_up.Truth, claims: list[dict[str, Any]], branch: str = "packed"
 ) -> list[str]:
-    sweep = sweep_with(folder, truth, {branch: claims})
+    sweep = sweep_with(truth, {branch: claims})
     frame = check_claims(sweep, trial_times(sweep)).claims
     assert frame.schema == CLAIMS
     return frame["verdict"].to_list()
@@ -57,23 +51,23 @@ ALL = ("faster", "slower", "equal", "no-faster", "no-slower")
     ],
 )
 def test_each_expectation_gets_the_verdict_that_the_truth_asks_for(
-    tmp_path: Path, effect: float, expected: list[str]
+    effect: float, expected: list[str]
 ) -> None:
     truth = made_up.Truth(
         branches=THREE,
         effects={("packed", name): effect for name in ("quicksort", "tsp", "packets")},
         trials=7,
     )
-    assert verdicts(tmp_path / "sweep", truth, expecting(*ALL)) == expected
+    assert verdicts(truth, expecting(*ALL)) == expected
 
 
-def test_a_claim_is_about_its_own_workloads_and_threads(tmp_path: Path) -> None:
+def test_a_claim_is_about_its_own_workloads_and_threads() -> None:
     truth = made_up.Truth(branches=THREE, effects={("packed", "tsp"): 0.9}, trials=7)
     claims: list[dict[str, Any]] = [
         {"expect": "faster", "workloads": ["tsp"], "threads": "2..=cpus"},
         {"expect": "equal", "workloads": ["quicksort", "packets"]},
     ]
-    sweep = sweep_with(tmp_path / "sweep", truth, {"packed": claims})
+    sweep = sweep_with(truth, {"packed": claims})
     frame = check_claims(sweep, trial_times(sweep)).claims
     assert frame["verdict"].to_list() == [HELD, HELD]
     assert frame["cells"].to_list() == [
@@ -83,15 +77,15 @@ def test_a_claim_is_about_its_own_workloads_and_threads(tmp_path: Path) -> None:
     assert frame["time_ratio"][0] == pytest.approx(0.9, rel=0.02)
 
 
-def test_another_branch_can_be_claimed_against(tmp_path: Path) -> None:
+def test_another_branch_can_be_claimed_against() -> None:
     truth = made_up.Truth(
         branches=THREE, effects={("packed", "tsp"): 0.9}, workloads={"tsp": 0.1}, trials=7
     )
     claims = expecting("slower", against="packed") + expecting("equal")
-    assert verdicts(tmp_path / "sweep", truth, claims, "split-counters") == [HELD, HELD]
+    assert verdicts(truth, claims, "split-counters") == [HELD, HELD]
 
 
-def test_what_the_sweep_cannot_tell_is_not_tested_and_says_why(tmp_path: Path) -> None:
+def test_what_the_sweep_cannot_tell_is_not_tested_and_says_why() -> None:
     truth = made_up.Truth(
         branches=THREE, fails=lambda branch, *_: "crash" if branch == "split-counters" else None
     )
@@ -101,7 +95,7 @@ def test_what_the_sweep_cannot_tell_is_not_tested_and_says_why(tmp_path: Path) -
         {"expect": "faster", "workloads": ["sum"]},
         {"expect": "faster", "against": "split-counters"},
     ]
-    sweep = sweep_with(tmp_path / "sweep", truth, {"packed": claims})
+    sweep = sweep_with(truth, {"packed": claims})
     frame = check_claims(sweep, trial_times(sweep)).claims
     assert set(frame["verdict"]) == {UNTESTED}
     assert frame["reason"].to_list() == [
@@ -112,14 +106,14 @@ def test_what_the_sweep_cannot_tell_is_not_tested_and_says_why(tmp_path: Path) -
     ]
 
 
-def test_without_a_twin_or_enough_pairs_nothing_is_tested(tmp_path: Path) -> None:
+def test_without_a_twin_or_enough_pairs_nothing_is_tested() -> None:
     lonely = made_up.Truth(branches=THREE, workloads={"tsp": 0.1}, twin=False)
-    assert verdicts(tmp_path / "lonely", lonely, expecting("equal")) == [UNTESTED]
+    assert verdicts(lonely, expecting("equal")) == [UNTESTED]
     short = made_up.Truth(branches=THREE, workloads={"tsp": 0.1}, threads=[2], trials=3)
-    assert verdicts(tmp_path / "short", short, expecting("equal")) == [UNTESTED]
+    assert verdicts(short, expecting("equal")) == [UNTESTED]
 
 
-def test_many_false_claims_are_rarely_held(tmp_path: Path) -> None:
+def test_many_false_claims_are_rarely_held() -> None:
     """Eight directional claims a sweep, none true.
 
     Holm keeps sweeps with any held one to one in twenty.
@@ -131,19 +125,15 @@ def test_many_false_claims_are_rarely_held(tmp_path: Path) -> None:
             branches=names, workloads={"tsp": 0.1}, threads=[2, 4], iterations=1, trial_noise=0.03, sequential=False,
             seed=seed,
         )  # fmt: skip
-        sweep = sweep_with(
-            tmp_path / str(seed), truth, {name: expecting("faster", "slower") for name in names[1:]}
-        )
+        sweep = sweep_with(truth, {name: expecting("faster", "slower") for name in names[1:]})
         alarmed += HELD in check_claims(sweep, trial_times(sweep)).claims["verdict"]
     assert alarmed <= 3  # 12 draws at 0.05 exceed three once in four hundred times
 
 
 @pytest.mark.parametrize("spelling", ["quantity", "figure"])
-def test_a_claim_in_cpu_time_looks_at_cpu_time(tmp_path: Path, spelling: str) -> None:
+def test_a_claim_in_cpu_time_looks_at_cpu_time(spelling: str) -> None:
     truth = made_up.Truth(branches=THREE, workloads={"tsp": 0.1}, trials=7)
-    sweep = sweep_with(
-        tmp_path / "sweep", truth, {"packed": expecting("slower", **{spelling: "cpu"})}
-    )
+    sweep = sweep_with(truth, {"packed": expecting("slower", **{spelling: "cpu"})})
     burns = pl.when(pl.col("branch") == "packed").then(1.2).otherwise(1.0)
     times = trial_times(sweep).with_columns(pl.col("cpu_ns_per_unit") * burns)
     assert check_claims(sweep, times).claims["verdict"].to_list() == [HELD]
@@ -160,12 +150,8 @@ def test_a_claim_in_cpu_time_looks_at_cpu_time(tmp_path: Path, spelling: str) ->
         ({"against": "master"}, r"claims\[0\]`: .*required field `expect`"),
     ],
 )
-def test_a_claim_in_a_foreign_form_is_refused(
-    tmp_path: Path, claim: dict[str, Any], message: str
-) -> None:
-    sweep = sweep_with(
-        tmp_path / "sweep", made_up.Truth(branches=THREE, trials=1), {"packed": [claim]}
-    )
+def test_a_claim_in_a_foreign_form_is_refused(claim: dict[str, Any], message: str) -> None:
+    sweep = sweep_with(made_up.Truth(branches=THREE, trials=1), {"packed": [claim]})
     with pytest.raises(InputError, match=message):
         check_claims(sweep, trial_times(sweep))
 
@@ -186,11 +172,11 @@ def test_ranges_of_threads_are_read_as_the_runner_writes_them() -> None:
         thread_range("cpus", {"cpus": None, "cores": None}, "host.json")
 
 
-def test_behind_a_claim_every_workload_has_a_verdict_of_its_own(tmp_path: Path) -> None:
+def test_behind_a_claim_every_workload_has_a_verdict_of_its_own() -> None:
     truth = made_up.Truth(
         branches=THREE, effects={("packed", "tsp"): 0.9, ("packed", "packets"): 1.1}, trials=9
     )
-    sweep = sweep_with(tmp_path / "sweep", truth, {"packed": expecting("faster", "no-slower")})
+    sweep = sweep_with(truth, {"packed": expecting("faster", "no-slower")})
     details = check_claims(sweep, trial_times(sweep)).details
     assert details.schema == CLAIM_DETAILS
     pooled = details.filter(pl.col("at_threads").is_null())
@@ -208,22 +194,20 @@ def test_behind_a_claim_every_workload_has_a_verdict_of_its_own(tmp_path: Path) 
     assert details.filter(claim=1).height == 3
 
 
-def test_a_claim_about_each_workload_tells_its_tally_and_what_cannot_be_excluded(
-    tmp_path: Path,
-) -> None:
+def test_a_claim_about_each_workload_tells_its_tally_and_what_cannot_be_excluded() -> None:
     truth = made_up.Truth(
         branches=THREE, effects={("packed", "tsp"): 0.9, ("packed", "packets"): 1.1}, trials=9
     )
-    sweep = sweep_with(tmp_path / "sweep", truth, {"packed": expecting("no-slower")})
+    sweep = sweep_with(truth, {"packed": expecting("no-slower")})
     claim = check_claims(sweep, trial_times(sweep)).claims.row(0, named=True)
     assert claim["verdict"] == REFUTED
     told = r"of each workload and thread count \d+ held, \d+ falsified, .*; cannot be excluded: \+1\d\.\d.% time on packets"
     assert re.match(told, claim["reason"])
 
 
-def test_a_claim_of_no_loss_is_about_waits_as_well(tmp_path: Path) -> None:
+def test_a_claim_of_no_loss_is_about_waits_as_well() -> None:
     truth = made_up.Truth(branches=THREE, workloads={"tsp": 0.1}, trials=9)
-    sweep = sweep_with(tmp_path / "sweep", truth, {"packed": expecting("no-slower")})
+    sweep = sweep_with(truth, {"packed": expecting("no-slower")})
     longer = pl.when(pl.col("branch") == "packed").then(1.2).otherwise(1.0)
     waits = (pl.col("ns_per_unit") * longer).alias("p50_ns")
     assert check_claims(sweep, trial_times(sweep)).claims["verdict"].to_list() == [HELD]

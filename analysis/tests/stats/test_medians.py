@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -12,7 +10,6 @@ import pytest
 
 import made_up
 from sweep_analysis.read.asked import asked_of
-from sweep_analysis.read.load import read_sweep
 from sweep_analysis.read.schema import PARALLEL, SEQUENTIAL
 from sweep_analysis.stats.medians import medians
 from sweep_analysis.stats.speedup import trial_times
@@ -37,16 +34,10 @@ def quiet(**more: Any) -> made_up.Truth:  # noqa: ANN401 - fields of a truth
 
 
 def rows(
-    folder: Path, truth: made_up.Truth, change: Callable[[dict[str, Any]], None] = lambda _: None
+    truth: made_up.Truth, change: Callable[[dict[str, Any]], None] | None = None
 ) -> pl.DataFrame:
     """The medians of a sweep, each of whose records `change` may change."""
-    made_up.write_sweep(folder, truth)
-    file = folder / "trials.jsonl"
-    records = [json.loads(line) for line in file.read_text().splitlines()]
-    for record in records:
-        change(record)
-    file.write_text("".join(json.dumps(record) + "\n" for record in records))
-    sweep = read_sweep(folder)
+    sweep = made_up.swept(truth, change)
     return medians(sweep, asked_of(sweep), trial_times(sweep).collect())
 
 
@@ -54,76 +45,76 @@ def of(frame: pl.DataFrame, branch: str, threads: int = 2) -> dict[str, Any]:
     return frame.filter(branch=branch, program=PARALLEL, threads=threads).row(0, named=True)
 
 
-def test_a_true_ratio_is_found_although_blocks_drift(tmp_path: Path) -> None:
-    slow = of(rows(tmp_path, quiet(drift=0.5)), "slow")
+def test_a_true_ratio_is_found_although_blocks_drift() -> None:
+    slow = of(rows(quiet(drift=0.5)), "slow")
     # Inside a block there is drift, too.
     assert slow["ratio"] == pytest.approx(1.5, rel=0.03)
     assert slow["cpu_ratio"] == pytest.approx(1.5, rel=0.03)
     assert slow["cpu_ns"] == pytest.approx(2 * slow["median_ns"])
 
 
-def test_one_iteration_and_one_trial_out_of_line_move_no_median(tmp_path: Path) -> None:
+def test_one_iteration_and_one_trial_out_of_line_move_no_median() -> None:
     def spoil(record: dict[str, Any]) -> None:
         times = record["iterations"]
         for iteration in times if record["replicate"] == 3 else times[:1]:
             iteration["elapsed_ns"] *= 50 if record["branch"] == "slow" else 1
 
-    slow = of(rows(tmp_path, quiet(drift=0.0), spoil), "slow")
+    slow = of(rows(quiet(drift=0.0), spoil), "slow")
     assert slow["ratio"] == pytest.approx(1.5, rel=0.001)
 
 
-def test_the_control_has_ratios_like_any_branch_and_the_baseline_has_none(tmp_path: Path) -> None:
-    frame = rows(tmp_path, quiet(drift=0.0))
+def test_the_control_has_ratios_like_any_branch_and_the_baseline_has_none() -> None:
+    frame = rows(quiet(drift=0.0))
     assert of(frame, "master-again")["ratio"] == pytest.approx(1.0)
     assert of(frame, "master")["ratio"] is None
 
 
-def test_a_trial_without_cpu_time_has_no_cpu_ratio(tmp_path: Path) -> None:
+def test_a_trial_without_cpu_time_has_no_cpu_ratio() -> None:
     def idle(record: dict[str, Any]) -> None:
         for iteration in record["iterations"] if record["branch"] == "same" else []:
             iteration["user_ns"] = 0
 
-    same = of(rows(tmp_path, quiet(), idle), "same")
+    same = of(rows(quiet(), idle), "same")
     assert same["ratio"] is not None
     assert same["cpu_ratio"] is None
 
 
-def test_speed_up_is_sequential_time_over_own_time(tmp_path: Path) -> None:
+def test_speed_up_is_sequential_time_over_own_time() -> None:
     truth = quiet(drift=0.0)
-    frame = rows(tmp_path, truth)
+    frame = rows(truth)
     assert of(frame, "master")["speed_up"] == pytest.approx(truth.speedup("master", "quicksort", 2))
     assert frame["program"][0] == SEQUENTIAL
     assert frame["speed_up"][0] == 1
 
 
-def test_a_program_of_fixed_duration_is_compared_by_its_work(tmp_path: Path) -> None:
+def test_a_program_of_fixed_duration_is_compared_by_its_work() -> None:
     def fixed(record: dict[str, Any]) -> None:
         for iteration in record["iterations"]:
             iteration["elapsed_ns"] = 1_000_000
             iteration["work_units"] = 600 if record["branch"] == "slow" else 1200
 
-    assert of(rows(tmp_path, quiet(), fixed), "slow")["ratio"] == pytest.approx(2.0)
+    assert of(rows(quiet(), fixed), "slow")["ratio"] == pytest.approx(2.0)
 
 
-def test_failed_trials_are_counted_and_never_a_time(tmp_path: Path) -> None:
+def test_failed_trials_are_counted_and_never_a_time() -> None:
     def fails(branch: str, _: str, threads: int, replicate: int) -> str | None:
         return "timeout" if branch == "same" and (threads == 8 or replicate < 2) else None
 
-    frame = rows(tmp_path, quiet(fails=fails))
+    frame = rows(quiet(fails=fails))
     same, never = of(frame, "same"), of(frame, "same", 8)
     assert (same["trials"], same["failed"]) == (3, 2)
     assert same["ratio"] is not None
     assert (never["trials"], never["failed"], never["median_ns"]) == (0, 5, None)
 
 
-def test_the_baseline_comes_first_and_its_control_second(tmp_path: Path) -> None:
-    frame = rows(tmp_path, quiet(branches=["master", "zebra", "ant"], effects={}))
+def test_the_baseline_comes_first_and_its_control_second() -> None:
+    frame = rows(quiet(branches=["master", "zebra", "ant"], effects={}))
     first = frame.filter(program=PARALLEL, threads=2)["branch"].to_list()
     assert first == ["master", "master-again", "zebra", "ant"]
     assert frame["oversubscribed"].to_list() == [False] * 5 + [True] * 4
 
 
-def test_trials_of_instrumented_builds_change_no_figure(tmp_path: Path) -> None:
-    plain = rows(tmp_path / "plain", quiet())
-    counted = rows(tmp_path / "counted", quiet(counts={"slow": {"pushes": 7}}))
+def test_trials_of_instrumented_builds_change_no_figure() -> None:
+    plain = rows(quiet())
+    counted = rows(quiet(counts={"slow": {"pushes": 7}}))
     assert counted.equals(plain)
