@@ -7,7 +7,7 @@ import pytest
 
 import made_up
 from sweep_analysis.read.errors import InputError
-from sweep_analysis.read.load import CHECKOUT, read_sweep
+from sweep_analysis.read.load import CHECKOUT
 from sweep_analysis.stats import published
 from sweep_analysis.stats.analysis import Analysis, analyse
 
@@ -66,7 +66,7 @@ def test_signs_count_the_pairs_of_each_series_that_have_the_published_order() ->
     assert published.signs(rows) == (3, 2)
 
 
-def swept(folder: Path, workloads: dict[str, float]) -> Analysis:
+def swept(workloads: dict[str, float]) -> Analysis:
     """`tsp` is steady; `quicksort` of the published crate is in a second state by three seeds.
 
     `turned` takes half.
@@ -86,13 +86,14 @@ def swept(folder: Path, workloads: dict[str, float]) -> Analysis:
         machine="made-up-8",
         waits={"master": [EPOCHS]},
     )
-    sweep = read_sweep(made_up.write_sweep(folder, truth))
-    sweep.manifest["asked"]["experiment"] = {
+    sweep = made_up.swept(truth)
+    experiment = {
         **dict.fromkeys(("shows", "source", "figure"), ""),
         "name": "made-up",
         "sequential_ignores": [],
     }
-    return analyse(sweep)
+    asked = sweep.manifest["asked"] | {"experiment": experiment}
+    return analyse(made_up.with_manifest(sweep, asked=asked))
 
 
 def series(quantity: str, *figures: float) -> published.Series:
@@ -102,8 +103,8 @@ def series(quantity: str, *figures: float) -> published.Series:
     return published.Series("a series", "a source", "made-up-8", "made-up", quantity, 1, "ns", told)
 
 
-def test_values_are_times_of_another_branch_and_shares_of_functions(tmp_path: Path) -> None:
-    analysis = swept(tmp_path / "sweep", {"tsp": 0.1})
+def test_values_are_times_of_another_branch_and_shares_of_functions() -> None:
+    analysis = swept({"tsp": 0.1})
     mark, no_signs = published.Mark(1.5, 0.75), list[published.Sign]()
     told = [
         series("times:turned", 0.5),
@@ -118,8 +119,8 @@ def test_values_are_times_of_another_branch_and_shares_of_functions(tmp_path: Pa
     assert share == pytest.approx(100 * 28 / (7 * 3 * 8 * 11.69), rel=0.01)
 
 
-def test_a_figure_whose_cell_has_two_states_is_neither_met_nor_missed(tmp_path: Path) -> None:
-    analysis = swept(tmp_path / "sweep", {"quicksort": 0.1})
+def test_a_figure_whose_cell_has_two_states_is_neither_met_nor_missed() -> None:
+    analysis = swept({"quicksort": 0.1})
     told = [series("wall", 1e6)]
     row = published.beside(
         published.Published(published.Mark(1.5, 0.75), told, []), [analysis]
@@ -129,10 +130,8 @@ def test_a_figure_whose_cell_has_two_states_is_neither_met_nor_missed(tmp_path: 
     assert high / low == pytest.approx(5, rel=0.02)
 
 
-def test_a_sign_is_right_if_what_was_seen_to_gain_gains_a_tenth_and_nothing_else_does(
-    tmp_path: Path,
-) -> None:
-    analysis = swept(tmp_path / "sweep", {"tsp": 0.1, "quicksort": 0.1})
+def test_a_sign_is_right_if_what_was_seen_to_gain_gains_a_tenth_and_nothing_else_does() -> None:
+    analysis = swept({"tsp": 0.1, "quicksort": 0.1})
     sign = published.Sign(
         "seen", "a source", "made-up-8", "made-up", "turned", "master", 8, ["tsp"], ["quicksort"]
     )

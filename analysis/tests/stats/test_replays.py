@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 
 import made_up
 from sweep_analysis.read.errors import InputError
-from sweep_analysis.read.load import CHECKOUT, read_sweep
+from sweep_analysis.read.load import CHECKOUT
 from sweep_analysis.report.asked import Asked
 from sweep_analysis.report.statement_kinds import KINDS
 from sweep_analysis.stats.analysis import Analysis, analyse
@@ -19,7 +16,7 @@ SERIAL = {"hash": 0.2, "sort": 0.1}
 """Amdahl's fractions of two programs. On one thread each takes as long."""
 
 
-def sweep(folder: Path, recorded: str = "", machine: str | None = None, **more: object) -> Analysis:
+def sweep(recorded: str = "", machine: str | None = None, **more: object) -> Analysis:
     """Of the programs, or of the replay of one of them, without noise."""
     told = {
         "workloads": {"replay": SERIAL[recorded]} if recorded else SERIAL,
@@ -30,17 +27,13 @@ def sweep(folder: Path, recorded: str = "", machine: str | None = None, **more: 
     truth = made_up.Truth(
         branches=["master"], threads=[1, 2], cpus=2, twin=False, sequential=False, **quiet, **told
     )  # type: ignore[arg-type]
-    made = made_up.write_sweep(folder / f"2026-01-01T000000Z-{recorded or 'own'}-{machine}", truth)
-    lines = [json.loads(line) for line in (made / "trials.jsonl").read_text().splitlines()]
-    named = [line | ({"input": f"../{recorded}.zst"} if recorded else {}) for line in lines]
-    (made / "trials.jsonl").write_text("".join(json.dumps(line) + "\n" for line in named))
-    return analyse(read_sweep(made))
+    named = {"input": f"../{recorded}.zst"} if recorded else {}
+    return analyse(made_up.swept(truth, lambda record: record.update(named)))
 
 
-def all_replays(folder: Path, **of_hash: object) -> list[Analysis]:
+def all_replays(**of_hash: object) -> list[Analysis]:
     return [
         sweep(
-            folder,
             recorded,
             machine,
             **(of_hash if (recorded, machine) == ("hash", "here") else {}),
@@ -50,21 +43,21 @@ def all_replays(folder: Path, **of_hash: object) -> list[Analysis]:
     ]
 
 
-def test_a_replay_that_is_the_program_predicts_it_and_what_lies_outside_the_pool_is_taken_from_one_thread(
-    tmp_path: Path,
-) -> None:
+def test_a_replay_that_is_the_program_predicts_it_and_what_lies_outside_the_pool_is_taken_from_one_thread() -> (
+    None
+):
     # This one has half of the program: it saves half of what the program does, and the other half
     # stays as it was.
-    found = replays(sweep(tmp_path), all_replays(tmp_path, effects={("master", "replay"): 0.5}))
+    found = replays(sweep(), all_replays(effects={("master", "replay"): 0.5}))
     assert found["native"].to_list() == pytest.approx([1, 1])
     one, two = found["one_ms"][0], found["two_ms"][0]
     assert two == pytest.approx(0.6 * one)
     assert found["simulated"].to_list() == pytest.approx([(one - 0.2 * one) / two, 1])
 
 
-def test_the_mark_is_four_in_five_and_misses_are_named(tmp_path: Path) -> None:
-    several = all_replays(tmp_path, effects={("master", "replay"): 0.5})
-    text, _ = KINDS["replays"](Asked("x", CHECKOUT, [sweep(tmp_path), *several], []))
+def test_the_mark_is_four_in_five_and_misses_are_named() -> None:
+    several = all_replays(effects={("master", "replay"): 0.5})
+    text, _ = KINDS["replays"](Asked("x", CHECKOUT, [sweep(), *several], []))
     sentence, _, head, _, *rows = text.splitlines()
     told = "Natively 2 of 2 within 15%, **passed**. In simulation 1 of 2 within 15%, **failed**; misses `hash` ("
     assert f"Replays on 2 threads, on `master`: {told}" in sentence
@@ -76,8 +69,8 @@ def test_the_mark_is_four_in_five_and_misses_are_named(tmp_path: Path) -> None:
     assert rows[0].endswith("| 1 | 1.33 |")
 
 
-def test_a_program_without_both_replays_is_refused(tmp_path: Path) -> None:
-    own, several = sweep(tmp_path), all_replays(tmp_path)
+def test_a_program_without_both_replays_is_refused() -> None:
+    own, several = sweep(), all_replays()
     with pytest.raises(InputError, match="`sort` has no replay of both kinds"):
         replays(own, several[:3])
     with pytest.raises(InputError, match="replays of one kind alone"):

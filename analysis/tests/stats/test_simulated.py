@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import polars as pl
 import pytest
 
 import made_up
-from sweep_analysis.read.load import Sweep, read_sweep
+from sweep_analysis.read.load import Sweep
 from sweep_analysis.say import tables
 from sweep_analysis.stats.analysis import analyse
 from sweep_analysis.stats.compare import FASTER, LEAST_SIMULATED, UNCLEAR
@@ -28,7 +27,6 @@ NEVER = {"at": "src/d.rs:4:4", "transfers": 5, "waited_ns": 0}
 
 
 def simulated(
-    folder: Path,
     gain: float = 1.0,
     machine: str | None = "made-up-8",
     fails: Callable[[str, str, int, int], str | None] = lambda *_: None,
@@ -46,11 +44,11 @@ def simulated(
         fails=fails,
         waits={"packed": [COLD, HOT, NEVER]},
     )
-    return read_sweep(made_up.write_sweep(folder, truth))
+    return made_up.swept(truth)
 
 
-def test_shares_of_time_are_those_of_the_records_and_add_up_to_one(tmp_path: Path) -> None:
-    shares = spent_shares(simulated(tmp_path / "sweep"))
+def test_shares_of_time_are_those_of_the_records_and_add_up_to_one() -> None:
+    shares = spent_shares(simulated())
     assert set(shares["spent_on"]) <= set(SPENT_ON)
     by_name = dict(shares.filter(branch="packed", threads=8).select("spent_on", "share").rows())
     assert by_name == pytest.approx({"work": 0.75, "lines": 0.25}, rel=1e-6)
@@ -58,8 +56,8 @@ def test_shares_of_time_are_those_of_the_records_and_add_up_to_one(tmp_path: Pat
     assert totals.to_list() == pytest.approx([1.0] * 6)
 
 
-def test_time_of_all_cores_is_told_per_unit_of_work(tmp_path: Path) -> None:
-    sweep = simulated(tmp_path / "sweep")
+def test_time_of_all_cores_is_told_per_unit_of_work() -> None:
+    sweep = simulated()
     total = spent_shares(sweep).filter(branch="packed", threads=8)["ns_per_unit"].sum()
     mean = (
         analyse(sweep)
@@ -70,8 +68,8 @@ def test_time_of_all_cores_is_told_per_unit_of_work(tmp_path: Path) -> None:
     assert total == pytest.approx(8 * float(mean), rel=0.01)
 
 
-def test_lines_of_source_that_waited_come_with_the_longest_first(tmp_path: Path) -> None:
-    rates = line_wait_rates(simulated(tmp_path / "sweep")).filter(threads=8)
+def test_lines_of_source_that_waited_come_with_the_longest_first() -> None:
+    rates = line_wait_rates(simulated()).filter(threads=8)
     assert set(rates["branch"]) == {"packed"}
     assert rates["at"].to_list() == ["src/a.rs:1:1", "src/c.rs:3:3"]
     assert rates["written_at"].to_list() == ["src/b.rs:2:2", None]
@@ -81,25 +79,24 @@ def test_lines_of_source_that_waited_come_with_the_longest_first(tmp_path: Path)
     assert rates["ns_per_unit"].to_list() == pytest.approx([3000 * 28 / 21000, 1000 * 28 / 21000])
 
 
-def test_the_limit_in_host_time_is_no_time_of_a_simulated_trial(tmp_path: Path) -> None:
+def test_the_limit_in_host_time_is_no_time_of_a_simulated_trial() -> None:
     for machine, added in (("made-up-8", 0), (None, 1)):
-        folder = tmp_path / str(machine)
         sweep = simulated(
-            folder,
             machine=machine,
             fails=lambda *at: "timeout" if at == ("packed", "tsp", 8, 0) else None,
         )
-        sweep.manifest["asked"]["timeout_s"] = 60.0
+        asked = sweep.manifest["asked"] | {"timeout_s": 60.0}
+        sweep = made_up.with_manifest(sweep, asked=asked)
         times = analyse(sweep).times
         assert with_time_outs(sweep, times).height == times.height + added
 
 
-def test_the_largest_thread_count_is_that_of_each_workload(tmp_path: Path) -> None:
-    assert set(largest_threads(line_wait_rates(simulated(tmp_path / "sweep")))["threads"]) == {8}
+def test_the_largest_thread_count_is_that_of_each_workload() -> None:
+    assert set(largest_threads(line_wait_rates(simulated()))["threads"]) == {8}
 
 
-def test_a_measured_sweep_tells_nothing_of_it(tmp_path: Path) -> None:
-    sweep = simulated(tmp_path / "sweep", machine=None)
+def test_a_measured_sweep_tells_nothing_of_it() -> None:
+    sweep = simulated(machine=None)
     assert spent_shares(sweep).is_empty()
     assert line_wait_rates(sweep).is_empty()
 
@@ -114,9 +111,9 @@ def test_a_measured_sweep_tells_nothing_of_it(tmp_path: Path) -> None:
     ],
 )
 def test_no_simulated_difference_under_ten_per_cent_is_called_one(
-    tmp_path: Path, gain: float, machine: str | None, verdict: str
+    gain: float, machine: str | None, verdict: str
 ) -> None:
-    rows = analyse(simulated(tmp_path / "sweep", gain, machine)).comparisons
+    rows = analyse(simulated(gain, machine)).comparisons
     found = rows.filter(level="workload", branch="split-counters").row(0, named=True)
     assert found["verdict"] == verdict
     assert found["time_ratio"] == pytest.approx(gain, rel=0.01)

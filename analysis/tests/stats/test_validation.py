@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from sweep_analysis.draw import svg
 from sweep_analysis.draw.palette import LIGHT
 from sweep_analysis.draw.validation_plots import validation_figure
 from sweep_analysis.read.errors import InputError
-from sweep_analysis.read.load import Sweep, read_sweep
+from sweep_analysis.read.load import Sweep
 from sweep_analysis.report.asked import Asked
 from sweep_analysis.report.statement_kinds import KINDS
 from sweep_analysis.say.validation import difference_sentence, validation_sentences
@@ -24,9 +23,7 @@ from sweep_analysis.stats.validation import validation
 BRANCHES = ["packed", "split-counters"]
 
 
-def sweep(
-    folder: Path, machine: str | None, *, created_at: str, threads: tuple[int, ...] = (1, 2)
-) -> Sweep:
+def sweep(machine: str | None, *, created_at: str, threads: tuple[int, ...] = (1, 2)) -> Sweep:
     """A sweep without noise.
 
     The simulated machine has one error: `tsp` with one branch takes 1.5 times too long.
@@ -42,22 +39,18 @@ def sweep(
         block_noise=0.0,
         machine=machine,
     )
-    made = made_up.write_sweep(folder, truth)
-    manifest = json.loads((made / "manifest.json").read_text())
-    manifest["created_at"] = created_at
-    (made / "manifest.json").write_text(json.dumps(manifest))
-    return read_sweep(made)
+    return made_up.with_manifest(made_up.swept(truth), created_at=created_at)
 
 
-def pair(folder: Path, **of_measured: object) -> tuple[Sweep, Sweep]:
+def pair(**of_measured: object) -> tuple[Sweep, Sweep]:
     return (
-        sweep(folder / "simulated", "here", created_at="2026-11-22T01:00:00Z"),
-        sweep(folder / "measured", None, **{"created_at": "2026-11-22T02:00:00Z", **of_measured}),  # type: ignore[arg-type]
+        sweep("here", created_at="2026-11-22T01:00:00Z"),
+        sweep(None, **{"created_at": "2026-11-22T02:00:00Z", **of_measured}),  # type: ignore[arg-type]
     )
 
 
-def test_ratios_are_those_that_are_true_and_the_miss_is_named(tmp_path: Path) -> None:
-    simulated, measured = pair(tmp_path)
+def test_ratios_are_those_that_are_true_and_the_miss_is_named() -> None:
+    simulated, measured = pair()
     found = validation(simulated, measured)
     rows = {(row["workload"], row["branch"], row["threads"]): row for row in found.cells.to_dicts()}
     assert len(rows) == 2 * 2 * 2  # neither the twin nor the sequential program
@@ -75,21 +68,21 @@ def test_ratios_are_those_that_are_true_and_the_miss_is_named(tmp_path: Path) ->
     assert not any("quicksort" in line for line in said)
 
 
-def test_a_prediction_made_afterwards_is_none(tmp_path: Path) -> None:
-    simulated, measured = pair(tmp_path, created_at="2026-11-22T00:30:00Z")
+def test_a_prediction_made_afterwards_is_none() -> None:
+    simulated, measured = pair(created_at="2026-11-22T00:30:00Z")
     found = validation(simulated, measured)
     assert not found.is_prediction
     assert any("no prediction" in line for line in validation_sentences(found, simulated, measured))
 
 
-def test_cells_of_one_sweep_alone_are_counted_and_left_out(tmp_path: Path) -> None:
-    simulated, measured = pair(tmp_path, threads=(1, 2, 4))
+def test_cells_of_one_sweep_alone_are_counted_and_left_out() -> None:
+    simulated, measured = pair(threads=(1, 2, 4))
     found = validation(simulated, measured)
     assert (found.cells.height, found.unmatched) == (8, 4)
 
 
-def test_sweeps_in_the_wrong_order_or_without_a_common_cell_are_refused(tmp_path: Path) -> None:
-    simulated, measured = pair(tmp_path, threads=(8,))
+def test_sweeps_in_the_wrong_order_or_without_a_common_cell_are_refused() -> None:
+    simulated, measured = pair(threads=(8,))
     with pytest.raises(InputError, match="it was measured"):
         validation(measured, simulated)
     with pytest.raises(InputError, match="simulated: here"):
@@ -101,7 +94,7 @@ def test_sweeps_in_the_wrong_order_or_without_a_common_cell_are_refused(tmp_path
 def test_the_command_prints_a_table_and_writes_the_figure(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    simulated, measured = pair(tmp_path)
+    simulated, measured = pair()
     folders = [str(simulated.path), str(measured.path)]
     output = tmp_path / "drawn"
     assert main(["validate", *folders, "--format", "md", "--output", str(output)]) == 0
@@ -115,8 +108,8 @@ def test_the_command_prints_a_table_and_writes_the_figure(
     assert main(["validate", *folders[::-1]]) == 2
 
 
-def test_the_figure_says_which_axis_is_simulated_and_names_misses(tmp_path: Path) -> None:
-    simulated, measured = pair(tmp_path)
+def test_the_figure_says_which_axis_is_simulated_and_names_misses() -> None:
+    simulated, measured = pair()
     drawn = svg.draw(validation_figure(validation(simulated, measured), "here", LIGHT))
     assert "simulated: here" in drawn
     assert "measured time" in drawn
@@ -124,9 +117,7 @@ def test_the_figure_says_which_axis_is_simulated_and_names_misses(tmp_path: Path
     assert "quicksort" not in drawn
 
 
-def with_effects(
-    folder: Path, effects: dict[tuple[str, str], float], machine: str | None
-) -> Analysis:
+def with_effects(effects: dict[tuple[str, str], float], machine: str | None) -> Analysis:
     truth = made_up.Truth(
         branches=BRANCHES,
         workloads={"tsp": 0.1, "quicksort": 0.2},
@@ -135,15 +126,15 @@ def with_effects(
         effects=effects,
         machine=machine,
     )
-    return analyse(read_sweep(made_up.write_sweep(folder, truth)))
+    return analyse(made_up.swept(truth))
 
 
 def test_a_simulation_that_has_a_branch_on_the_wrong_side_is_not_believed_however_near_its_times(
     tmp_path: Path,
 ) -> None:
-    measured = with_effects(tmp_path / "measured", {("split-counters", "tsp"): 0.9}, None)
-    wrong = with_effects(tmp_path / "wrong", {("split-counters", "tsp"): 1.05}, "here")
-    right = with_effects(tmp_path / "right", {("split-counters", "tsp"): 0.92}, "here")
+    measured = with_effects({("split-counters", "tsp"): 0.9}, None)
+    wrong = with_effects({("split-counters", "tsp"): 1.05}, "here")
+    right = with_effects({("split-counters", "tsp"): 0.92}, "here")
     rows = differences(wrong, measured)
     of_tsp = rows.filter(workload="tsp")
     assert of_tsp["is_certain"].all()
@@ -158,8 +149,8 @@ def test_a_simulation_that_has_a_branch_on_the_wrong_side_is_not_believed_howeve
     assert "| wrong |" in text
 
 
-def test_differences_need_one_baseline(tmp_path: Path) -> None:
-    measured = with_effects(tmp_path / "measured", {}, None)
+def test_differences_need_one_baseline() -> None:
+    measured = with_effects({}, None)
     other = Analysis(measured.sweep, "split-counters")
     with pytest.raises(InputError, match="its baseline is `split-counters`"):
         differences(measured, other)
