@@ -13,11 +13,11 @@ import polars as pl
 import pytest
 
 import made_up
-from sweep_analysis.read.asked import asked_of
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.load import read_sweep
 from sweep_analysis.read.provenance import provenance
 from sweep_analysis.read.records import Records, file_of, parse
+from sweep_analysis.read.request import request_of
 from sweep_analysis.read.schema import ITERATIONS, TRIALS
 from sweep_analysis.say.conditions import conditions
 
@@ -215,7 +215,7 @@ def test_a_field_of_the_wrong_type_is_named_with_its_value_or_does_no_harm(
                 sweep = read_sweep(folder)
                 conditions(sweep)
                 provenance(sweep)
-                asked_of(sweep)
+                request_of(sweep)
             except InputError as error:
                 refused.add(re.split(r"[.\[`]", str(error).partition("field `")[2])[0])
     file.write_text(json.dumps(right))

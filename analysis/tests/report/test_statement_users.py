@@ -12,13 +12,13 @@ from sweep_analysis.draw.palette import DARK, LIGHT
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.load import CHECKOUT
 from sweep_analysis.report import statement_users
-from sweep_analysis.report.asked import Asked, Made
+from sweep_analysis.report.statement import Made, Statement
 from sweep_analysis.report.statement_kinds import KINDS
 from sweep_analysis.stats.analysis import Analysis, analyse
 
 
 def stated(kind: str, sweeps: list[Analysis], *words: str) -> Made:
-    return KINDS[kind](Asked("page.md", CHECKOUT, sweeps, list(words)))
+    return KINDS[kind](Statement("page.md", CHECKOUT, sweeps, list(words)))
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.labels import percent
 from sweep_analysis.read.load import CHECKOUT, read_sweep
 from sweep_analysis.report import statement_gains
-from sweep_analysis.report.asked import LONGEST, Asked
+from sweep_analysis.report.statement import LONGEST, Statement
 from sweep_analysis.report.statement_kinds import KINDS
 from sweep_analysis.report.statements import FILES, asked_by, made, typed_numbers, words
 from sweep_analysis.say.detectable import detectable
@@ -27,7 +27,7 @@ MOST_WORDS = {"README.md": 600, "results/METHOD.md": 2400, "results/PUBLISHED.md
 
 
 def stated(kind: str, sweeps: list[Analysis], *words: str) -> str:
-    text, _ = KINDS[kind](Asked("page.md", CHECKOUT, sweeps, list(words)))
+    text, _ = KINDS[kind](Statement("page.md", CHECKOUT, sweeps, list(words)))
     return text
 
 
@@ -500,7 +500,9 @@ def test_statements_code_addresses_names_and_counts_hold_digits(text: str) -> No
 def test_a_long_table_is_folded_unless_it_is_the_answer() -> None:
     def table(rows: int, *, is_open: bool = False) -> str:
         frame = pl.DataFrame({"row": [str(row) for row in range(rows)]})
-        return Asked("page.md", CHECKOUT, [], [], is_open).table(frame, "numbers in their order")
+        return Statement("page.md", CHECKOUT, [], [], is_open).table(
+            frame, "numbers in their order"
+        )
 
     long = table(LONGEST + 1)
     assert long.startswith(
@@ -624,7 +626,9 @@ def test_a_table_of_a_sweep_is_that_of_the_command_without_what_is_the_same_in_a
 
 
 def test_a_figure_comes_in_light_and_dark(tmp_path: Path) -> None:
-    text, pictures = KINDS["figure"](Asked("page.md", CHECKOUT, [analysed(tmp_path)], ["gains"]))
+    text, pictures = KINDS["figure"](
+        Statement("page.md", CHECKOUT, [analysed(tmp_path)], ["gains"])
+    )
     light, dark = pictures.values()
     assert light.startswith("<svg ")
     assert dark.startswith("<svg ")

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import made_up
-from sweep_analysis.read.asked import asked_of
 from sweep_analysis.read.load import read_sweep
+from sweep_analysis.read.request import request_of
 from sweep_analysis.say.columns import Look
 from sweep_analysis.say.sweep_table import SweepTable, is_proven
 from sweep_analysis.stats.agreements import agreements
@@ -61,7 +61,7 @@ def _load(depth: str, generator: str) -> dict[str, Any]:
 
 def rows(path: Path, trials: Trials) -> list[dict[str, Any]]:
     sweep = read_sweep(folder(path, trials))
-    return agreements(sweep, asked_of(sweep)).to_dicts()
+    return agreements(sweep, request_of(sweep)).to_dicts()
 
 
 def test_one_sequential_run_is_the_reference_of_all_that_differ_in_ignored_parameters(

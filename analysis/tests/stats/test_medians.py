@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import made_up
-from sweep_analysis.read.asked import asked_of
+from sweep_analysis.read.request import request_of
 from sweep_analysis.read.schema import PARALLEL, SEQUENTIAL
 from sweep_analysis.stats.medians import medians
 from sweep_analysis.stats.speedup import trial_times
@@ -38,7 +38,7 @@ def rows(
 ) -> pl.DataFrame:
     """The medians of a sweep, each of whose records `change` may change."""
     sweep = made_up.swept(truth, change)
-    return medians(sweep, asked_of(sweep), trial_times(sweep).collect())
+    return medians(sweep, request_of(sweep), trial_times(sweep).collect())
 
 
 def of(frame: pl.DataFrame, branch: str, threads: int = 2) -> dict[str, Any]:

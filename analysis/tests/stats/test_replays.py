@@ -7,7 +7,7 @@ import pytest
 import made_up
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.load import CHECKOUT
-from sweep_analysis.report.asked import Asked
+from sweep_analysis.report.statement import Statement
 from sweep_analysis.report.statement_kinds import KINDS
 from sweep_analysis.stats.analysis import Analysis, analyse
 from sweep_analysis.stats.replays import replays
@@ -57,7 +57,7 @@ def test_a_replay_that_is_the_program_predicts_it_and_what_lies_outside_the_pool
 
 def test_the_mark_is_four_in_five_and_misses_are_named() -> None:
     several = all_replays(effects={("master", "replay"): 0.5})
-    text, _ = KINDS["replays"](Asked("x", CHECKOUT, [sweep(), *several], []))
+    text, _ = KINDS["replays"](Statement("x", CHECKOUT, [sweep(), *several], []))
     sentence, _, head, _, *rows = text.splitlines()
     told = "Natively 2 of 2 within 15%, **passed**. In simulation 1 of 2 within 15%, **failed**; misses `hash` ("
     assert f"Replays on 2 threads, on `master`: {told}" in sentence
@@ -74,4 +74,4 @@ def test_a_program_without_both_replays_is_refused() -> None:
     with pytest.raises(InputError, match="`sort` has no replay of both kinds"):
         replays(own, several[:3])
     with pytest.raises(InputError, match="replays of one kind alone"):
-        KINDS["replays"](Asked("x", CHECKOUT, [own, several[0]], []))
+        KINDS["replays"](Statement("x", CHECKOUT, [own, several[0]], []))

@@ -13,7 +13,7 @@ from sweep_analysis.draw.palette import LIGHT
 from sweep_analysis.draw.validation_plots import validation_figure
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.load import Sweep
-from sweep_analysis.report.asked import Asked
+from sweep_analysis.report.statement import Statement
 from sweep_analysis.report.statement_kinds import KINDS
 from sweep_analysis.say.validation import difference_sentence, validation_sentences
 from sweep_analysis.stats.analysis import Analysis, analyse
@@ -144,7 +144,7 @@ def test_a_simulation_that_has_a_branch_on_the_wrong_side_is_not_believed_howeve
     assert "Validation failed" in difference_sentence(rows, "packed")
     believed = differences(right, measured)
     assert believed.filter(workload="tsp")["is_right"].all()
-    asked = Asked("FINDINGS.md", tmp_path, [wrong, measured], [])
+    asked = Statement("FINDINGS.md", tmp_path, [wrong, measured], [])
     text, _ = KINDS["validated"](asked)
     assert "| wrong |" in text
 

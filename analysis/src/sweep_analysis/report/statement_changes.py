@@ -10,7 +10,7 @@ import polars as pl
 
 from sweep_analysis.read.labels import QUANTITY_NAMES, capital, count, listed, percent, with_panel
 from sweep_analysis.read.load import Sweep
-from sweep_analysis.report.asked import Asked, moment
+from sweep_analysis.report.statement import Statement, moment
 from sweep_analysis.say.averages import beside_the_mean, gained_and_lost, rest_of_the_mean
 from sweep_analysis.say.comparison import in_words, interval, place_of, pooled_counts
 from sweep_analysis.say.detectable import builds
@@ -20,7 +20,7 @@ from sweep_analysis.stats.compare import FASTER, JUDGED, SLOWER, UNCLEAR, UNJUDG
 from sweep_analysis.stats.two_sweeps import Pooled, unlike
 
 
-def _change(asked: Asked) -> str:
+def _change(asked: Statement) -> str:
     """The change of one branch in one quantity, and the parts that its mean hides.
 
     Words: as for `changes`, and a quantity.
@@ -40,7 +40,7 @@ def _change(asked: Asked) -> str:
     return f"{told}.{more}"
 
 
-def _effect(asked: Asked) -> str:
+def _effect(asked: Statement) -> str:
     """A change in a few words, for a cell of a table. Words: as for `change`.
 
     After them, `brief`: the change and its interval alone, where the text around it names the place.
@@ -57,7 +57,7 @@ def _effect(asked: Asked) -> str:
     return "; ".join([told, *([doubt] if doubt else []), *parts])
 
 
-def _hidden(asked: Asked, row: dict[str, Any]) -> list[str]:
+def _hidden(asked: Statement, row: dict[str, Any]) -> list[str]:
     """The parts that a mean hides.
 
     The parts of each sweep; of the first sweep also the largest parts, and each thread count.
@@ -69,7 +69,7 @@ def _hidden(asked: Asked, row: dict[str, Any]) -> list[str]:
     return [*parts, *rest]
 
 
-def _parts(asked: Asked, row: dict[str, Any]) -> list[str]:
+def _parts(asked: Statement, row: dict[str, Any]) -> list[str]:
     """Of a row over all workloads: how many gain and lose, and the median, in each sweep."""
     judged = [asked.comparisons, *(it.judgement.comparisons for it in asked.sweeps[1:])]
     each = ["; ".join(gained_and_lost(comparisons, row)) for comparisons in judged]
@@ -78,7 +78,7 @@ def _parts(asked: Asked, row: dict[str, Any]) -> list[str]:
     return [f"in sweep {number}, {told}" for number, told in enumerate(each, 1) if told]
 
 
-def _one(asked: Asked) -> tuple[dict[str, Any], str, str]:
+def _one(asked: Statement) -> tuple[dict[str, Any], str, str]:
     """The one comparison that a statement names, what it is with, and its place in words.
 
     Raises:
@@ -109,7 +109,7 @@ def _code(name: str) -> str:
     return f"`{name}`"
 
 
-def _of_days(asked: Asked, row: dict[str, Any]) -> tuple[dict[str, Any], str, str]:
+def _of_days(asked: Statement, row: dict[str, Any]) -> tuple[dict[str, Any], str, str]:
     """A row of the first sweep, pooled with all others; then their days.
 
     And what doubt is left.
@@ -149,7 +149,7 @@ def _alone(ratio: float, said: str) -> str:
     return percent(ratio) + (f" ({said} alone)" if said in (FASTER, SLOWER) else "")
 
 
-def _changes(asked: Asked) -> str:
+def _changes(asked: Statement) -> str:
     """Rows of branches on one workload: change, interval, band and verdict.
 
     Words: the workload as for `_changed`, what the branches are compared with, and the branches.
@@ -183,7 +183,7 @@ def _changes(asked: Asked) -> str:
     return "\n\n".join([table.rstrip("\n"), *beside]) + "\n" if beside else table
 
 
-def _changed(asked: Asked, workload: str, against: str, branches: list[str]) -> pl.DataFrame:
+def _changed(asked: Statement, workload: str, against: str, branches: list[str]) -> pl.DataFrame:
     """The comparisons of branches on one workload, with `panel`.
 
     `workload` is as in `_asked_of`, or `all` for all together. A thread count that the row without one
@@ -242,7 +242,7 @@ def _band(row: dict[str, Any]) -> str:
     return f"±{(row['band'] - 1) * 100:.1f} %" if row["band"] else "unknown"
 
 
-def _calibration(asked: Asked) -> str:
+def _calibration(asked: Statement) -> str:
     """A row a sweep: `packed` over the baseline, and the cells that are equivalent, and different."""
     made = []
     for analysis in asked.sweeps:
@@ -273,7 +273,7 @@ def _calibration(asked: Asked) -> str:
     return asked.table(pl.DataFrame(made), "whether packed is equivalent to the baseline, by sweep")
 
 
-CHANGES: dict[str, Callable[[Asked], str]] = {
+CHANGES: dict[str, Callable[[Statement], str]] = {
     "change": _change,
     "effect": _effect,
     "changes": _changes,

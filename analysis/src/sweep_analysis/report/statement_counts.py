@@ -7,13 +7,13 @@ from collections.abc import Callable
 import polars as pl
 
 from sweep_analysis.read.labels import count
-from sweep_analysis.report.asked import Asked, moment
+from sweep_analysis.report.statement import Statement, moment
 from sweep_analysis.say import tables
 from sweep_analysis.stats.analysis import FRAMES
 from sweep_analysis.stats.hangs import hangs
 
 
-def _hangs(asked: Asked) -> str:
+def _hangs(asked: Statement) -> str:
     """A row a branch: who fences for a push, how many runs hung, and in how much finished work, for each sweep.
 
     Words: the branches; none: all. With `brief` the one branch in all sweeps together, for a cell of
@@ -53,7 +53,7 @@ def _hung_in(rows: pl.DataFrame) -> str:
     return f"{often}, in {units / 1e6:.1f} million {rows['unit'].drop_nulls()[0]}"
 
 
-def _table(asked: Asked) -> str:
+def _table(asked: Statement) -> str:
     """A table of the sweep, as `cargo runner analysis table` prints it for people.
 
     Words: its name, `COLUMN=VALUE` for the rows, and `first=N` for the first rows alone.
@@ -73,11 +73,11 @@ def _table(asked: Asked) -> str:
     return f"{told.rstrip()}\n\n{_rows_of(asked, where)}\n"
 
 
-def _rows_of(asked: Asked, where: dict[str, str]) -> str:
+def _rows_of(asked: Statement, where: dict[str, str]) -> str:
     """Where the rows of a table are from."""
     only = ", ".join(f"{column} {value}" for column, value in where.items())
     return f"Rows with {only} of {asked.sources()}." if only else f"Of {asked.sources()}."
 
 
-COUNTS: dict[str, Callable[[Asked], str]] = {"hangs": _hangs, "table": _table}
+COUNTS: dict[str, Callable[[Statement], str]] = {"hangs": _hangs, "table": _table}
 """These statements, by kind."""

@@ -20,7 +20,7 @@ from sweep_analysis.read.labels import (
 )
 from sweep_analysis.read.load import CHECKOUT
 from sweep_analysis.read.schema import PANEL
-from sweep_analysis.report.asked import Asked, host
+from sweep_analysis.report.statement import Statement, host
 from sweep_analysis.report.statement_tables import named
 from sweep_analysis.say.averages import parts_of
 from sweep_analysis.say.comparison import (
@@ -47,7 +47,7 @@ MOST_TOLD = 6
 """Rows of gains and losses that a reader takes in at a glance."""
 
 
-def _parts(asked: Asked) -> str:
+def _parts(asked: Statement) -> str:
     """Changes of branches against one of them: a row for each branch, a column for each workload.
 
     Bold is significant.
@@ -91,7 +91,7 @@ def _parts(asked: Asked) -> str:
     return f"{capital(what)} against `{against}`, {width} {asked.source()}:\n\n{table}"
 
 
-def _balance(asked: Asked) -> str:
+def _balance(asked: Statement) -> str:
     """Where a branch is significantly faster, and where slower, side by side.
 
     And where it may lose, how much.
@@ -209,7 +209,7 @@ def _largest_open(own: pl.DataFrame) -> list[str]:
     ]
 
 
-def _losses(asked: Asked) -> str:
+def _losses(asked: Statement) -> str:
     """Where a branch is significantly slower in any committed sweep that was measured: a row a sweep.
 
     It finds the sweeps by itself, so that no sweep's losses are left out. Sweeps of one build judge
@@ -228,7 +228,7 @@ def _losses(asked: Asked) -> str:
         )
         if own.filter(pl.col("verdict") != UNJUDGED).is_empty():
             continue
-        of_sweep = Asked(asked.where, asked.folder, [analysis], [])
+        of_sweep = Statement(asked.where, asked.folder, [analysis], [])
         made.append(
             {
                 "sweep": of_sweep.each_link()[0],
@@ -267,7 +267,7 @@ def _lost(own: pl.DataFrame) -> list[str]:
     return _by_place(pl.concat([cells, of_one, means, over_all]), own)
 
 
-def _proposals(asked: Asked) -> str:
+def _proposals(asked: Statement) -> str:
     """Gains and losses of each branch with edits against the baseline, and losses not excluded.
 
     A row for each branch. No words. Lines are those of our text without comments, by the edits as
@@ -312,7 +312,7 @@ def _largest(cells: list[str]) -> str:
     return f"{cells[0]}{more}"
 
 
-def _lines(asked: Asked) -> str:
+def _lines(asked: Statement) -> str:
     """How many lines of ours a proposal has, for a cell of a table.
 
     Words: its folder below `findings/`; or `FOLDER/NAME`, for edits in `NAME.toml` there.
@@ -335,7 +335,7 @@ def _with_interval(row: dict[str, Any]) -> str:
     return f"{marked(row)} ({interval(row)})" if interval(row) else marked(row)
 
 
-GAINS: dict[str, Callable[[Asked], str]] = {
+GAINS: dict[str, Callable[[Statement], str]] = {
     "parts": _parts,
     "balance": _balance,
     "losses": _losses,

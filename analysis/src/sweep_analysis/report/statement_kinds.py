@@ -17,8 +17,8 @@ from sweep_analysis.read.labels import capital, count, listed
 from sweep_analysis.read.load import CHECKOUT, Sweep
 from sweep_analysis.read.schema import TWIN_SUFFIX
 from sweep_analysis.report import hosts
-from sweep_analysis.report.asked import Asked, Made, host, moment
 from sweep_analysis.report.figures import figures
+from sweep_analysis.report.statement import Made, Statement, host, moment
 from sweep_analysis.report.statement_changes import CHANGES
 from sweep_analysis.report.statement_counts import COUNTS
 from sweep_analysis.report.statement_gains import GAINS
@@ -33,7 +33,7 @@ _PROGRAMS = ("workloads/workloads.toml", "workloads/programs/programs.toml")
 """The files that list all programs."""
 
 
-def _evidence(asked: Asked) -> str:
+def _evidence(asked: Statement) -> str:
     """A row a sweep: what it has, where and when it was measured, and the command that measures it again."""
     rows = []
     for analysis in asked.sweeps:
@@ -45,7 +45,7 @@ def _evidence(asked: Asked) -> str:
             .row(0)
         )
         unit = "seed" if sweep.machine else "build"
-        of_sweep = Asked(asked.where, asked.folder, [analysis], [])
+        of_sweep = Statement(asked.where, asked.folder, [analysis], [])
         rows.append(
             {
                 "sweep": of_sweep.each_link()[0],
@@ -88,7 +88,7 @@ def _names(*files: str) -> frozenset[str]:
     return frozenset(table["name"] for table in tables)
 
 
-def _tally(asked: Asked) -> str:
+def _tally(asked: Statement) -> str:
     """How many comparisons with the baseline say anything, in one sentence.
 
     With the word `brief` for a cell of a table.
@@ -117,7 +117,7 @@ def _told(rows: pl.DataFrame) -> str:
     return f"{claims} of {count(rows.height, 'comparison')} {verb} significant"
 
 
-def _hosts(asked: Asked) -> str:
+def _hosts(asked: Statement) -> str:
     """Results of all hosts of `results/hosts`: a row for each.
 
     Names no sweep.
@@ -125,7 +125,7 @@ def _hosts(asked: Asked) -> str:
     return hosts.table(hosts.HOSTS, asked.analysis, asked.link)
 
 
-def _figure(asked: Asked) -> Made:
+def _figure(asked: Statement) -> Made:
     """A figure of the sweep's report, in light and dark. Words: the name of its file."""
     name = asked.words[0]
     for figure in figures(asked.sweep):
@@ -140,7 +140,7 @@ def _figure(asked: Asked) -> Made:
     )
 
 
-_TEXTS: dict[str, Callable[[Asked], str]] = {
+_TEXTS: dict[str, Callable[[Statement], str]] = {
     "evidence": _evidence,
     "tally": _tally,
     "hosts": _hosts,
@@ -153,11 +153,11 @@ _TEXTS: dict[str, Callable[[Asked], str]] = {
 }
 
 
-def _without_pictures(make: Callable[[Asked], str]) -> Callable[[Asked], Made]:
+def _without_pictures(make: Callable[[Statement], str]) -> Callable[[Statement], Made]:
     return lambda asked: (make(asked), {})
 
 
-KINDS: dict[str, Callable[[Asked], Made]] = {
+KINDS: dict[str, Callable[[Statement], Made]] = {
     **{name: _without_pictures(make) for name, make in _TEXTS.items()},
     "figure": _figure,
     "forest": forest_of,

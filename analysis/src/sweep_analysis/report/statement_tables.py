@@ -15,7 +15,7 @@ from sweep_analysis.read.labels import (
     without_size,
 )
 from sweep_analysis.read.schema import PARALLEL, POOL_CELL, WORDS
-from sweep_analysis.report.asked import Asked
+from sweep_analysis.report.statement import Statement
 from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.latency import KINDS, trial_waits
 from sweep_analysis.stats.states import of_cells
@@ -32,7 +32,7 @@ SHORT_US = 100
 """Where every wait in a table is shorter than this, it shows tenths."""
 
 
-def _by_threads(asked: Asked) -> str:
+def _by_threads(asked: Statement) -> str:
     """Medians in µs: a row for each workload and branch, a column for each number of threads.
 
     Where a cell is bimodal, both modes; so of builds of a measured sweep.
@@ -163,5 +163,5 @@ def _with_states(
     return both, "; both modes where builds have two" if measured else ""
 
 
-TABLES: dict[str, Callable[[Asked], str]] = {"by-threads": _by_threads}
+TABLES: dict[str, Callable[[Statement], str]] = {"by-threads": _by_threads}
 """These statements, by kind."""

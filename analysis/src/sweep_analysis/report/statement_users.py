@@ -8,15 +8,15 @@ import polars as pl
 
 from sweep_analysis.draw.forest_plots import QUANTITIES, Part, forest
 from sweep_analysis.read.labels import count, listed, with_panel
-from sweep_analysis.report.asked import Asked, Made, host
 from sweep_analysis.report.hosts import HOSTS
+from sweep_analysis.report.statement import Made, Statement, host
 from sweep_analysis.say.comparison import threads_of
 
 NANOSECONDS = 1000.0
 """From so many on, a cost is told in microseconds."""
 
 
-def forest_of(asked: Asked) -> Made:
+def forest_of(asked: Statement) -> Made:
     """A forest plot of one branch against another: wall and CPU time of every program of every sweep.
 
     Words: the other branch, the branch, and what the programs of each sweep are, one word a sweep.
@@ -57,7 +57,7 @@ def forest_of(asked: Asked) -> Made:
     return f"{text}\n{about}\n", files
 
 
-def host_cost(asked: Asked) -> str:
+def host_cost(asked: Statement) -> str:
     """A cost of the model, as it was measured on a host. Words: the host, and the key of `here.toml`."""
     name, key = asked.words
     file = HOSTS / name / "here.toml"

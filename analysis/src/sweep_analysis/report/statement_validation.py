@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from sweep_analysis.read.labels import capital, count, listed, percent, with_panel
-from sweep_analysis.report.asked import Asked
+from sweep_analysis.report.statement import Statement
 from sweep_analysis.say import tables
 from sweep_analysis.say.validation import difference_sentence, validation_sentences
 from sweep_analysis.stats import published, replays
@@ -21,7 +21,7 @@ MOST_NAMED = 4
 """If more prices turn a comparison, they are counted; the report of the sweep names them."""
 
 
-def _validated(asked: Asked) -> str:
+def _validated(asked: Statement) -> str:
     """How near a prediction of a host is, and where it misses: of times, and of gains and losses.
 
     Two sweeps: simulated, measured.
@@ -52,7 +52,7 @@ def _validated(asked: Asked) -> str:
     return f"{times.rstrip()}\n\nWhether branches gain and lose where the simulation said: {said}\n\n{of_branches}"
 
 
-def _published(asked: Asked) -> str:
+def _published(asked: Statement) -> str:
     """Published figures beside simulated ones, and whether validation passed.
 
     In: the sweeps of all machines.
@@ -109,7 +109,7 @@ def _digits(value: float) -> str:
     return f"{value:.3g}"
 
 
-def _replays(asked: Asked) -> str:
+def _replays(asked: Statement) -> str:
     """Times that replays predict beside the times of the programs.
 
     In: the sweep of the programs, then those of all replays.
@@ -138,7 +138,7 @@ def _replays(asked: Asked) -> str:
     return f"{sentence} {asked.source()}.\n\n{asked.table(shown, 'replays beside programs')}"
 
 
-def _sensitivity(asked: Asked) -> str:
+def _sensitivity(asked: Statement) -> str:
     """Changes of a branch that hold under every cost parameter of a machine, and those that flip.
 
     Words: the baseline, the branch.
@@ -191,7 +191,7 @@ def _ranged(row: dict[str, Any]) -> str:
     return f"`{row['workload']}` with {threads} ({percent(row['least'])} to {percent(row['most'])}{turned})"
 
 
-VALIDATIONS: dict[str, Callable[[Asked], str]] = {
+VALIDATIONS: dict[str, Callable[[Statement], str]] = {
     "validated": _validated,
     "published": _published,
     "replays": _replays,

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.load import CHECKOUT, find_sweep, read_sweep, refuse_mixed
-from sweep_analysis.report.asked import Asked
+from sweep_analysis.report.statement import Statement
 from sweep_analysis.report.statement_kinds import KINDS, SEVERAL_MACHINES, WITHOUT_SWEEPS
 from sweep_analysis.stats.analysis import Analysis, analyse
 
@@ -60,10 +60,10 @@ _RESULT = re.compile(
 """A number that somebody measured: it has a sign, a fraction or a unit."""
 
 
-def asked_by(statement: str, where: str, folder: Path) -> tuple[str, Asked]:
+def asked_by(statement: str, where: str, folder: Path) -> tuple[str, Statement]:
     """Parses a statement's comment into its kind and its request.
 
-    `where` and `folder` are those of `Asked`.
+    `where` and `folder` are those of `Statement`.
     """
     kind, *words = statement.split() or [""]
     named = [word for word in words if _SWEEP.match(word)]
@@ -72,7 +72,7 @@ def asked_by(statement: str, where: str, folder: Path) -> tuple[str, Asked]:
     modes = [word for word in words if word in _MODES]
     rest = [word for word in words if word not in (_OPEN, *_MODES, *named)]
     sweeps = [_analysis(find_sweep(Path(name))) for name in named]
-    return kind, Asked(
+    return kind, Statement(
         where, folder, sweeps, rest, _OPEN in words, modes[0] if modes else "", _analysis
     )
 

@@ -10,9 +10,9 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any
 
-from sweep_analysis.read.asked import Asked, asked_of
 from sweep_analysis.read.experiment import experiment_of
 from sweep_analysis.read.load import Sweep
+from sweep_analysis.read.request import Request, request_of
 from sweep_analysis.read.schema import SEQUENTIAL
 from sweep_analysis.say.advice import advice
 from sweep_analysis.say.cautions import voids
@@ -42,7 +42,7 @@ class SweepTable:
     def __init__(self, sweep: Sweep) -> None:
         """Compute the rows of `sweep`, and leave the judgement to a later call."""
         self.sweep = sweep
-        self.asked: Asked = asked_of(sweep)
+        self.asked: Request = request_of(sweep)
         if self.asked.is_about_answers:
             self.rows = agreements(sweep, self.asked)
         else:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import polars as pl
 
-from sweep_analysis.read.asked import Asked, Place
 from sweep_analysis.read.frames import AGREEMENTS
 from sweep_analysis.read.load import Sweep
+from sweep_analysis.read.request import Place, Request
 from sweep_analysis.read.schema import PARALLEL, SEQUENTIAL, WORDS
 
 _LOAD = ["workload", "size", "parameters"]
 
 
-def agreements(sweep: Sweep, asked: Asked) -> pl.DataFrame:
+def agreements(sweep: Sweep, asked: Request) -> pl.DataFrame:
     """One row for each load and branch, all thread counts together, in the order of the plan.
 
     Out: rows of `frames.AGREEMENTS`.

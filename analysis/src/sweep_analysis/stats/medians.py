@@ -6,10 +6,10 @@ from typing import Any
 
 import polars as pl
 
-from sweep_analysis.read.asked import Asked, Load
 from sweep_analysis.read.catalogue import is_paced
 from sweep_analysis.read.frames import MEDIANS
 from sweep_analysis.read.load import Sweep
+from sweep_analysis.read.request import Load, Request
 from sweep_analysis.read.schema import PARALLEL, SEQUENTIAL, WORDS
 
 _LOAD = ["workload", "size", "parameters"]
@@ -17,7 +17,7 @@ _REGIME = ["mode", "placement"]
 _SET = ["program", *_LOAD, *_REGIME, "threads"]
 
 
-def medians(sweep: Sweep, asked: Asked, times: pl.DataFrame) -> pl.DataFrame:
+def medians(sweep: Sweep, asked: Request, times: pl.DataFrame) -> pl.DataFrame:
     """Medians and ratios of every cell, in the order of the plan.
 
     In:  rows of `frames.TIMES` of the sweep.

@@ -49,7 +49,7 @@ class Load:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """The user's request, as the manifest has it.
 
     Attributes:
@@ -67,7 +67,7 @@ class Asked:
     is_about_answers: bool
 
 
-def asked_of(sweep: Sweep) -> Asked:
+def request_of(sweep: Sweep) -> Request:
     """Reads the user's request from the manifest of a sweep.
 
     Raises:
@@ -83,7 +83,7 @@ def asked_of(sweep: Sweep) -> Asked:
     experiment = experiment_of(sweep)
     ignored = experiment.sequential_ignores if experiment else frozenset[str]()
     others = [name for name in asked["branches"] if name != sweep.baseline]
-    return Asked(
+    return Request(
         list({load.place: load for load in _loads(asked["workloads"], ignored)}.values()),
         [
             (mode, placement)

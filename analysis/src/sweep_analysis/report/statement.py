@@ -30,7 +30,7 @@ Made = tuple[str, dict[Path, str]]
 
 
 @dataclass(frozen=True)
-class Asked:
+class Statement:
     """One statement.
 
     Attributes:
