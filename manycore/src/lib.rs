@@ -34,7 +34,6 @@ pub mod lock;
 pub mod machine;
 mod number;
 mod once;
-mod rw_lock;
 mod stall;
 mod stuck;
 pub mod thread;

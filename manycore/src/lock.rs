@@ -11,7 +11,6 @@ use std::time::Duration;
 use crate::atomic::{AtomicU32, Ordering};
 use crate::engine;
 pub use crate::once::{Once, OnceLock};
-pub use crate::rw_lock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use crate::time::Instant;
 
 /// No thread has the lock.

@@ -96,21 +96,6 @@ fn waits_name_the_line_of_source_and_the_one_that_wrote() {
 }
 
 #[test]
-fn a_panic_of_a_thread_is_its_result_and_the_others_run_on() {
-    let message = simulate(4, || {
-        let fine = thread::spawn(|| {
-            thread::sleep(Duration::from_micros(10));
-            7
-        });
-        let panics = thread::spawn(|| -> u32 { panic!("on purpose") });
-        let panic = panics.join().unwrap_err();
-        assert_eq!(fine.join().unwrap(), 7);
-        (*panic.downcast_ref::<&str>().unwrap()).to_owned()
-    });
-    assert_eq!(message, "on purpose");
-}
-
-#[test]
 fn a_panic_may_unwind_across_turns_of_other_cores() {
     struct Releases(Arc<Padded>);
     impl Drop for Releases {

@@ -253,92 +253,65 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_told_with_line_key_value_and_remedy() {
+    fn a_fault_is_told_with_line_key_value_and_remedy() {
         let good = example();
-        Machine::parse("good", "good.toml", &good, None).unwrap();
-        let line = good
-            .lines()
-            .find(|line| line.starts_with("hit-ns"))
-            .unwrap();
-        let number = good.lines().position(|it| it == line).unwrap() + 1;
-        let faults = [
-            (String::new(), "missing field `hit-ns`".to_owned()),
-            (
-                "hit-ns = { value = -1, source = \"guess\" }".to_owned(),
-                format!("m.toml:{number}: hit-ns = -1: write a number from 0"),
-            ),
-            (
-                "hit-ns = { value = 1.0, source = \" \" }".to_owned(),
-                format!("m.toml:{number}: source of hit-ns is empty"),
-            ),
-            (
-                "hit-ns = { value = 1.0 }".to_owned(),
-                "missing field `source`".to_owned(),
-            ),
-            (
-                "hit-ns = { value = nan, source = \"guess\" }".to_owned(),
-                "hit-ns = NaN".to_owned(),
-            ),
-            (
-                format!("{line}\nhits-ns = 3"),
-                "unknown field `hits-ns`".to_owned(),
-            ),
-        ];
-        for (replacement, expected) in faults {
-            let text = good.replacen(line, &replacement, 1);
-            let message = Machine::parse("m", "m.toml", &text, None)
-                .unwrap_err()
-                .to_string();
-            assert!(message.contains(&expected), "{message}");
-        }
-    }
-
-    #[test]
-    fn what_no_machine_has_is_refused_with_line_key_and_remedy() {
-        let good = example();
-        let with = |key: &str, value: &str| {
-            let (at, line) = good
-                .lines()
-                .enumerate()
-                .find(|(_, line)| line.starts_with(key))
-                .unwrap();
-            let old = line.split_once("= ").unwrap().1;
-            let new = if old.starts_with('{') {
-                format!("{key} = {{ value = {value}, source = \"guess\" }}")
-            } else {
-                format!("{key} = {value}")
-            };
-            let text = good.replacen(line, &new, 1);
-            (
-                at + 1,
-                Machine::parse("m", "m.toml", &text, None).map_err(|it| it.to_string()),
-            )
+        let with = |key: &str, new: &str| {
+            let mut lines = good.lines().enumerate();
+            let (at, line) = lines.find(|(_, line)| line.starts_with(key)).unwrap();
+            let read = Machine::parse("m", "m.toml", &good.replacen(line, new, 1), None);
+            (at + 1, read.map_err(|it| it.to_string()))
         };
-        for (key, value, remedy) in [
-            ("store-buffer", "0", "store-buffer = 0: write how many"),
-            ("store-buffer", "1.5", "store-buffer = 1.5: write how many"),
-            ("fixed", "1", "fixed = 1: write MHz, 100 to 10000"),
-            ("dynamic", "[[64, 3]]", "at 100 to 10000 MHz"),
+        let priced = |key: &str, value: &str| {
+            let new = format!("{key} = {{ value = {value}, source = \"guess\" }}");
+            with(key, &new)
+        };
+        for (faulty, remedy) in [
+            (priced("hit-ns", "-1"), "hit-ns = -1: write a number from 0"),
             (
-                "transfer-socket-ns",
-                "22",
+                priced("hit-ns", "nan"),
+                "hit-ns = NaN: write a number from 0",
+            ),
+            (
+                with("hit-ns", "hit-ns = { value = 1.0, source = \" \" }"),
+                "source of hit-ns is empty",
+            ),
+            (
+                priced("store-buffer", "0"),
+                "store-buffer = 0: write how many",
+            ),
+            (
+                priced("store-buffer", "1.5"),
+                "store-buffer = 1.5: write how many",
+            ),
+            (with("fixed", "fixed = 1"), "fixed = 1: write MHz, 100 to"),
+            (
+                with("dynamic", "dynamic = [[64, 3]]"),
+                "at 100 to 10000 MHz",
+            ),
+            (
+                priced("transfer-socket-ns", "22"),
                 "less than transfer-cluster-ns = 23; write as much",
             ),
             (
-                "deep-resume-ns",
-                "2999",
+                priced("deep-resume-ns", "2999"),
                 "less than resume-ns = 3000; write as much",
             ),
         ] {
-            let (line, read) = with(key, value);
+            let (line, read) = faulty;
             let message = read.unwrap_err();
-            assert!(
-                message.starts_with(&format!("m.toml:{line}: ")),
-                "{message}"
-            );
-            assert!(message.contains(remedy), "{message}");
+            let begins = message.starts_with(&format!("m.toml:{line}: "));
+            assert!(begins && message.contains(remedy), "{message}");
         }
-        assert!(with("transfer-far-ns", "22").1.is_ok(), "it has one socket");
+        for (new, told) in [
+            ("", "missing field `hit-ns`"),
+            ("hit-ns = { value = 1.0 }", "missing field `source`"),
+            ("hits-ns = 3", "unknown field `hits-ns`"),
+        ] {
+            let message = with("hit-ns", new).1.unwrap_err();
+            assert!(message.contains(told), "{message}");
+        }
+        let far = priced("transfer-far-ns", "22").1;
+        assert!(far.is_ok(), "it has one socket");
     }
 
     #[test]

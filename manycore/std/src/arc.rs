@@ -9,12 +9,10 @@ use std::ops::Deref;
 use std::ptr;
 use std::sync;
 
-/// As the standard library's, but each change of the count has its price. It is no receiver of
-/// methods, and cannot become an `Arc` of a trait: both are the standard library's privilege.
+/// As the standard library's, but each change of the count has its price. It has no weak twin, is no
+/// receiver of methods, and cannot become an `Arc` of a trait: both are the standard library's
+/// privilege.
 pub struct Arc<T: ?Sized>(sync::Arc<T>);
-
-/// The same that keeps no value alive.
-pub struct Weak<T: ?Sized>(sync::Weak<T>);
 
 /// Charges a change of the counts, which stand before the value.
 #[track_caller]
@@ -27,11 +25,6 @@ impl<T> Arc<T> {
     /// The first owner of `value`.
     pub fn new(value: T) -> Self {
         Self(sync::Arc::new(value))
-    }
-
-    /// The first owner of a value that `make` makes, which may keep a weak one.
-    pub fn new_cyclic(make: impl FnOnce(&Weak<T>) -> T) -> Self {
-        Self(sync::Arc::new_cyclic(|weak| make(&Weak(weak.clone()))))
     }
 
     /// The value, if there is no other owner.
@@ -117,50 +110,11 @@ impl<T: ?Sized> Arc<T> {
         sync::Arc::strong_count(&this.0)
     }
 
-    /// How many weak ones there are.
-    #[must_use]
-    pub fn weak_count(this: &Self) -> usize {
-        sync::Arc::weak_count(&this.0)
-    }
-
     /// The value, if there is no other owner.
     #[track_caller]
     pub fn get_mut(this: &mut Self) -> Option<&mut T> {
         change_counts(this.as_value(), align_of_val(&*this.0));
         sync::Arc::get_mut(&mut this.0)
-    }
-
-    /// A weak one.
-    #[must_use]
-    #[track_caller]
-    pub fn downgrade(this: &Self) -> Weak<T> {
-        change_counts(this.as_value(), align_of_val(&*this.0));
-        Weak(sync::Arc::downgrade(&this.0))
-    }
-}
-
-impl<T> Weak<T> {
-    /// One of no value.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self(sync::Weak::new())
-    }
-}
-
-impl<T: ?Sized> Weak<T> {
-    /// An owner, if there is one left.
-    #[must_use]
-    #[track_caller]
-    pub fn upgrade(&self) -> Option<Arc<T>> {
-        let strong = self.0.upgrade()?;
-        change_counts(sync::Arc::as_ptr(&strong), align_of_val(&*strong));
-        Some(Arc(strong))
-    }
-}
-
-impl<T: ?Sized> Clone for Weak<T> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
     }
 }
 
@@ -209,12 +163,6 @@ impl<T: ?Sized + fmt::Display> fmt::Display for Arc<T> {
     }
 }
 
-impl<T: ?Sized> fmt::Debug for Weak<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("(Weak)")
-    }
-}
-
 impl<T: ?Sized + PartialEq> PartialEq for Arc<T> {
     fn eq(&self, other: &Self) -> bool {
         self.0 == other.0
@@ -244,12 +192,6 @@ impl<T: ?Sized + Hash> Hash for Arc<T> {
 impl<T: Default> Default for Arc<T> {
     fn default() -> Self {
         Self::new(T::default())
-    }
-}
-
-impl<T> Default for Weak<T> {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

@@ -257,11 +257,10 @@ pub mod sync {
 
     pub use manycore::channel as mpsc;
     pub use manycore::lock::{
-        Barrier, Condvar, Mutex, MutexGuard, Once, OnceLock, RwLock, RwLockReadGuard,
-        RwLockWriteGuard, WaitTimeoutResult,
+        Barrier, Condvar, Mutex, MutexGuard, Once, OnceLock, WaitTimeoutResult,
     };
 
-    pub use crate::arc::{Arc, Weak};
+    pub use crate::arc::Arc;
 
     /// Words that threads share.
     pub mod atomic {
