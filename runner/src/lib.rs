@@ -12,12 +12,12 @@ macro_rules! tell {
 }
 
 pub mod build;
+pub mod bundle;
 pub mod cli;
 mod commands;
 pub mod config;
 pub mod exit;
 pub mod host;
-pub mod kit;
 pub mod options;
 pub mod plan;
 pub mod record;

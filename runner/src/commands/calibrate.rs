@@ -16,6 +16,7 @@ use super::build;
 use crate::build::Builder;
 use crate::build::binary;
 use crate::config::Branch;
+use crate::config::catalogue::Programs;
 use crate::host::Host;
 use crate::host::here;
 use crate::options::project::Project;
@@ -56,7 +57,7 @@ pub(super) struct Care {
     processes: u32,
     /// Of each process.
     iterations: u32,
-    /// Whether sizes are `tiny`: a moment each, to try the command out.
+    /// Whether sizes are `tiny`, of the study's programs alone: a moment, to try the command out.
     is_tiny: bool,
 }
 
@@ -73,6 +74,17 @@ impl Care {
         iterations: 1,
         is_tiny: true,
     };
+}
+
+impl Care {
+    /// The programs that are measured.
+    fn programs(self) -> Programs {
+        if self.is_tiny {
+            Programs::Study
+        } else {
+            Programs::Workloads
+        }
+    }
 }
 
 /// Which of its iterations stands for a workload.
@@ -181,11 +193,12 @@ fn work(project: &Project, output: &Path, of: Of, care: Care) -> Result<()> {
     // Before minutes go into builds.
     whole_file::check_writable(output)?;
     interrupt::install()?;
-    let native = binary(project, branch, None)?;
-    let simulated = binary(project, branch, Some(counting.clone()))?;
+    let programs = care.programs();
+    let native = binary(project, branch, programs, None)?;
+    let simulated = binary(project, branch, programs, Some(counting.clone()))?;
     let host = Host::default();
     let mut text = HEADER.to_owned();
-    for unit in units() {
+    for unit in units(programs) {
         let charged = charged(
             &ask(&simulated, &unit.request(care, Some(counting.clone())))?,
             &machine,
@@ -211,10 +224,10 @@ fn work(project: &Project, output: &Path, of: Of, care: Care) -> Result<()> {
     print(&format!("{}\n", project.checkout.shown(output)))
 }
 
-/// Each unit once, with a workload that charges it.
-fn units() -> Vec<Unit> {
+/// Each unit once, with a workload among the programs that charges it.
+fn units(programs: Programs) -> Vec<Unit> {
     let mut units = BTreeMap::new();
-    for workload in machines::marked() {
+    for workload in machines::marked().filter(|it| programs.has(&it.name)) {
         let Some(name) = workload.charge.as_deref() else {
             continue;
         };
@@ -233,9 +246,16 @@ fn units() -> Vec<Unit> {
     units.into_values().collect()
 }
 
-fn binary(project: &Project, branch: &Branch, machine: Option<MachineRequest>) -> Result<PathBuf> {
+fn binary(
+    project: &Project,
+    branch: &Branch,
+    programs: Programs,
+    machine: Option<MachineRequest>,
+) -> Result<PathBuf> {
     let folder = project.config_folder()?;
-    let builder = Builder::new(&project.checkout, &folder, 1)?.simulated(machine);
+    let builder = Builder::new(&project.checkout, &folder, 1)?
+        .with(programs)
+        .simulated(machine);
     let (mut built, _) = build::all(&builder, std::slice::from_ref(branch), false)?;
     let built = built
         .remove(&branch.name)
@@ -304,7 +324,10 @@ mod tests {
 
     #[test]
     fn every_unit_that_is_charged_is_measured_once() {
-        let measured: Vec<&str> = units().iter().map(|unit| unit.name).collect();
+        let measured: Vec<&str> = units(Programs::Workloads)
+            .iter()
+            .map(|unit| unit.name)
+            .collect();
         for workload in machines::marked() {
             let times = measured
                 .iter()

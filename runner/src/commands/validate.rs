@@ -12,7 +12,6 @@ use super::sweep::{self, SweepArgs, SweepCommand};
 use crate::config::Config;
 use crate::host::Host;
 use crate::host::here;
-use crate::kit::threads;
 use crate::options::experiments;
 use crate::options::meaning::asked;
 use crate::options::project::Project;
@@ -149,7 +148,13 @@ pub(super) fn measure(
     measurement.jobs = None;
     measurement.selection.experiment = Some(EXPERIMENT.to_owned());
     measurement.selection.instrument = Some(COUNTED);
-    measurement.selection.definition.threads = Some(threads::list(&prediction.asked.threads));
+    let threads: Vec<String> = prediction
+        .asked
+        .threads
+        .iter()
+        .map(usize::to_string)
+        .collect();
+    measurement.selection.definition.threads = Some(threads.join(","));
     let newest = || SweepDir::newest(&parent, |manifest| is_measurement(manifest, &prediction));
     measurement.resume = newest().map(|sweep| project.reference_to(&sweep));
     let config = branches(project, arguments)?;

@@ -1,119 +1,134 @@
-//! Puts the sweeps and the record that another host sent where this checkout has its own.
+//! Takes what other hosts sent: unpacks, checks every sweep as any sweep is read, and says what it is.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
+use toml::Table;
 
-use crate::kit::parcel::Files;
-use crate::kit::{archive, contents};
+use crate::bundle::{self, Listed, Record};
+use crate::commands::show::{Broken, summarized};
+use crate::host::doctor::Diagnosis;
 use crate::options::project::Project;
+use crate::record::sweep_dir::SweepDir;
 use crate::stop::{Exit, Stop};
 use crate::system::whole_file;
 use crate::text::table::print;
 use crate::text::words::count;
 
-/// A folder of an archive.
-struct Part {
-    /// Below the folder of results.
-    path: String,
-    /// By name.
-    files: Files,
-    is_there: bool,
-}
-
-/// Takes archives that `on-this-host` wrote into a folder of results.
-pub(super) fn run(project: &Project, archives: &[PathBuf], output: Option<&Path>) -> Result<Exit> {
+/// Takes bundles that `on-this-host` wrote into a folder of results.
+pub(super) fn run(project: &Project, bundles: &[PathBuf], output: Option<&Path>) -> Result<Exit> {
     let default = project.checkout.root().join("results");
     let results = output.unwrap_or(&default);
-    for path in archives {
-        let (record, files) = archive::read(path)?;
+    for path in bundles {
+        fs::create_dir_all(results)
+            .with_context(|| format!("{} cannot be made", results.display()))?;
+        // Where it can be moved from: what is in place is whole.
+        let temporary = tempfile::Builder::new()
+            .prefix(".bundle-")
+            .tempdir_in(results);
+        let temporary = temporary.context("no folder to unpack to")?;
         let name = path.display();
+        let record = bundle::unpack(path, temporary.path())?;
         if record.is_quick && output.is_none() {
             bail!(Stop::BadInput(format!(
                 "{name}: it was made with --quick, so its times mean nothing; name a folder of its own with --output"
             )));
         }
-        contents::check(&name.to_string(), &files, &record)?;
-        let mut parts = parts(files);
-        for part in &mut parts {
-            part.is_there = is_there(&results.join(&part.path), &part.files)
-                .with_context(|| Stop::BadInput(format!("{name}: nothing was unpacked")))?;
-        }
-        place(results, &parts)
-            .with_context(|| Stop::BadInput(format!("{name}: not all of it was unpacked")))?;
-        let new = parts.iter().filter(|part| !part.is_there).count();
+        let files = bundle::files(temporary.path(), &record)?;
+        check(temporary.path(), &record, &files).map_err(|error| {
+            let place = format!("{}/", temporary.path().display());
+            let why = format!("{error:#}").replace(&place, "");
+            Stop::BadInput(format!("{name}: {why}; nothing was taken from it"))
+        })?;
+        let new = place(temporary.path(), results, &record, &files)
+            .with_context(|| Stop::BadInput(format!("{name}: not taken")))?;
+        let (cores, sweeps) = (record.cores, record.sweeps().count());
         tell!(
             "host {}: {}, {}, {}: {}",
             record.host,
             record.cpu,
-            count(record.cores, "core", "cores"),
-            count(record.sweeps().count(), "sweep", "sweeps"),
-            if new == 0 {
+            count(cores, "core", "cores"),
+            count(sweeps, "sweep", "sweeps"),
+            if new.is_empty() {
                 "all of it was there already"
             } else {
                 "taken"
             }
         );
-        for part in parts.iter().filter(|part| !part.is_there) {
-            let taken = project.checkout.shown(&results.join(&part.path));
-            print(&format!("{taken}\n"))?;
-        }
+        let is_new = |(file, _): &&Listed| new.iter().any(|folder| file.starts_with(folder));
+        let taken: Vec<Listed> = files.iter().filter(is_new).cloned().collect();
+        print(&bundle::listed(&taken))?;
     }
     Ok(Exit::Good)
 }
 
-/// The folders of an archive; the host's own comes last, since with it the host is known.
-fn parts(files: Files) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
-    for (path, content) in files.into_iter().rev() {
-        let Some((folder, name)) = path.rsplit_once('/') else {
-            continue;
-        };
-        match parts.last_mut().filter(|part| part.path == folder) {
-            Some(part) => _ = part.files.insert(name.to_owned(), content),
-            None => parts.push(Part {
-                path: folder.to_owned(),
-                files: Files::from([(name.to_owned(), content)]),
-                is_there: false,
-            }),
+/// Checks what was unpacked: as text, as what its names say, and each sweep as `show` reads it.
+fn check(folder: &Path, record: &Record, files: &[Listed]) -> Result<()> {
+    for (file, _) in files {
+        let bad = |why: String| Stop::BadInput(format!("{}: {why}", file.display()));
+        let place = folder.join(file);
+        bundle::check_text(&place).map_err(bad)?;
+        let is = |name: &str| file.ends_with(name);
+        let text = || fs::read_to_string(&place).unwrap_or_default();
+        if is("doctor.json") {
+            serde_json::from_str::<Diagnosis>(&text()).map_err(|it| bad(it.to_string()))?;
+        } else if is("here.toml") || is("charges-here.toml") {
+            text().parse::<Table>().map_err(|it| bad(it.to_string()))?;
         }
     }
-    parts
+    for name in record.sweeps() {
+        let place = folder.join("sweeps").join(name);
+        let sweep = SweepDir::below(&place).pop();
+        let sweep = sweep.with_context(|| format!("sweeps/{name} has no manifest.json"))?;
+        let (manifest, facts) = (sweep.manifest()?, sweep.host()?);
+        let is_of_host = manifest.host == record.host || manifest.asked.machine.is_some();
+        if manifest.name != name || !is_of_host || facts["id"] != *manifest.host {
+            bail!(
+                "sweeps/{name} calls itself {} of host {}, or its host.json is of another",
+                manifest.name,
+                manifest.host
+            );
+        }
+        // Counts alone would prove nothing without the plan.
+        let planned = manifest.planned().with_context(|| {
+            format!(
+                "sweeps/{name} was begun by runner {}, which orders trials differently; merge it with that version",
+                manifest.runner
+            )
+        })?;
+        let summary = summarized(&sweep, &manifest, Broken::Refused)?;
+        if summary.trials != planned.len() || manifest.trials_planned != planned.len() {
+            bail!(
+                "sweeps/{name} has {} of {} trials; only finished sweeps are taken",
+                summary.trials,
+                planned.len()
+            );
+        }
+    }
+    Ok(())
 }
 
-/// Whether a folder is there and has these files; refuses to touch one that has others under their
-/// names.
-fn is_there(folder: &Path, files: &Files) -> Result<bool> {
-    if !folder.exists() {
-        return Ok(false);
-    }
-    for (name, content) in files {
-        if fs::read(folder.join(name)).ok().as_ref() != Some(content) {
+/// Moves the folders that are not there to their places, and returns them. A folder that is there
+/// has the same files, or nothing is moved.
+fn place(from: &Path, results: &Path, record: &Record, files: &[Listed]) -> Result<Vec<PathBuf>> {
+    let mut new = record.folders();
+    new.retain(|folder| !results.join(folder).exists());
+    for (file, _) in files {
+        let is_there = !new.iter().any(|folder| file.starts_with(folder));
+        if is_there && fs::read(results.join(file)).ok() != Some(fs::read(from.join(file))?) {
             bail!(Stop::BadInput(format!(
-                "{} is there already, and its {name} is another; remove the folder if this one is to take its place",
-                folder.display()
+                "{} is there already, and another; remove its folder if this one is to take its place",
+                results.join(file).display()
             )));
         }
     }
-    Ok(true)
-}
-
-/// Makes the folders that are not there, each whole or not at all.
-fn place(results: &Path, parts: &[Part]) -> Result<()> {
-    for part in parts.iter().filter(|part| !part.is_there) {
-        let folder = results.join(&part.path);
-        let partial = PathBuf::from(format!("{}.partial", folder.display()));
-        if partial.exists() {
-            fs::remove_dir_all(&partial)?;
-        }
-        fs::create_dir_all(&partial)?;
-        for (name, content) in &part.files {
-            whole_file::write(&partial.join(name), |file| file.write_all(content))?;
-        }
-        fs::rename(&partial, &folder)?;
-        whole_file::sync_folder(folder.parent().unwrap_or(results))?;
+    for folder in &new {
+        let to = results.join(folder);
+        let parent = to.parent().unwrap_or(results);
+        fs::create_dir_all(parent)?;
+        fs::rename(from.join(folder), &to)?;
+        whole_file::sync_folder(parent)?;
     }
-    Ok(())
+    Ok(new)
 }

@@ -1,0 +1,526 @@
+//! A host's results in one file: its folder of `results/hosts` and the sweeps that its record names.
+//!
+//! The sender looks at what is listed. The receiver trusts nothing: an archive may have been made by
+//! hand.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::{Component, Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
+use tar::{Archive, Builder, EntryType, Header};
+
+use crate::config::checkout::Commit;
+use crate::record::schema::check_schema;
+use crate::record::trials_file::{self, PACKED, PACKED_BEFORE};
+use crate::stop::Stop;
+use crate::system::whole_file;
+
+/// The end of a bundle's name.
+pub const ENDING: &str = ".tar.zst";
+
+/// Name of the file in a host's folder that says what belongs to the host.
+const RECORD: &str = "record.json";
+
+/// Files of a host.
+const OF_HOST: [&str; 4] = [RECORD, "doctor.json", "here.toml", "charges-here.toml"];
+
+/// Files of a sweep; a sweep has its records in one of the last two.
+const OF_SWEEP: [&str; 4] = ["manifest.json", "host.json", PACKED, PACKED_BEFORE];
+
+/// Checksums that bundles had before 2026-12. The checksum of the compressed data stands for them.
+const SUMS: &str = "SHA256SUMS";
+
+/// Much more than one host has, in bytes.
+const MOST_BYTES: u64 = 1 << 28;
+
+/// The same, in files.
+const MOST_FILES: usize = 100;
+
+/// How hard to compress: records are compressed already, so more gains nothing.
+const LEVEL: i32 = 10;
+
+/// A step of the work on a host, in the order of the steps.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, VariantArray,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Step {
+    /// The doctor's findings, which make times on this host doubtful: `doctor.json`.
+    Doctor,
+    /// The host's prices, for the machine `here`: `here.toml` and `charges-here.toml`.
+    Calibrate,
+    /// A sweep of the experiment `validation` on the machine `here`, finished before anything is
+    /// measured.
+    Predict,
+    /// A sweep of the experiment `host-study`.
+    Study,
+    /// A sweep of the experiment `host-classics`.
+    Classics,
+    /// A sweep that measures what was predicted.
+    Validate,
+    /// Pages that runners before 2026-12 drew.
+    Report,
+}
+
+impl Step {
+    /// Its name, as in the file.
+    pub(crate) fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// Whether it leaves a sweep, under whose name it is kept.
+    fn is_sweep(self) -> bool {
+        !matches!(self, Self::Doctor | Self::Calibrate | Self::Report)
+    }
+}
+
+/// A step that is done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Done {
+    /// The step.
+    pub step: Step,
+    /// Name of the sweep or of the files that it made.
+    pub made: String,
+    /// How long it took in the call that ended it.
+    pub seconds: u64,
+}
+
+/// `record.json`: the steps of `on-this-host` that are done. A second call continues from it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    /// Version of the format.
+    pub schema: u32,
+    /// Short hash that stands for the machine.
+    pub host: String,
+    /// The model of its CPUs.
+    pub cpu: String,
+    /// Cores that trials may use.
+    pub cores: usize,
+    /// CPUs that they may use.
+    pub cpus: usize,
+    /// Whether a hypervisor runs beneath; null if the host does not show it.
+    pub is_virtual: Option<bool>,
+    /// Whether all was made tiny, to try the command out: times mean nothing.
+    pub is_quick: bool,
+    /// RFC 3339, UTC.
+    pub begun_at: String,
+    /// Commit of the checkout.
+    pub checkout: Commit,
+    /// The duration that older runners estimated, in seconds.
+    #[serde(default, skip_serializing)]
+    pub announced_s: Option<u64>,
+    /// Steps that are done, in their order.
+    pub steps: Vec<Done>,
+}
+
+impl Record {
+    /// The record in a host's folder; `None` if there is none yet.
+    ///
+    /// # Errors
+    /// [`Stop::BadInput`] if it is damaged or of another version.
+    pub fn read(folder: &Path) -> Result<Option<Self>> {
+        let path = folder.join(RECORD);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => {
+                return Err(error).with_context(|| format!("{} cannot be read", path.display()));
+            }
+        };
+        check_schema(&text, || path.display().to_string())?;
+        let record: Self = serde_json::from_str(&text).map_err(|error| {
+            Stop::BadInput(format!(
+                "{}: {error}; it is no record of `cargo runner on-this-host`, or one of another version",
+                path.display()
+            ))
+        })?;
+        Ok(Some(record))
+    }
+
+    /// Replaces the file as a whole.
+    ///
+    /// # Errors
+    /// If the disk refuses.
+    pub fn write(&self, folder: &Path) -> Result<()> {
+        let path = folder.join(RECORD);
+        fs::create_dir_all(folder)
+            .and_then(|()| whole_file::write_json(&path, self))
+            .with_context(|| format!("{} cannot be written", path.display()))
+    }
+
+    /// Returns the name of what a step made, if it is done.
+    pub(crate) fn made(&self, step: Step) -> Option<&str> {
+        let done = self.steps.iter().find(|done| done.step == step);
+        done.map(|done| done.made.as_str())
+    }
+
+    /// Names of the sweeps, in order.
+    pub fn sweeps(&self) -> impl Iterator<Item = &str> {
+        let done = self.steps.iter().filter(|done| done.step.is_sweep());
+        done.map(|done| done.made.as_str())
+    }
+
+    /// Folders of the bundle, seen from the results, the host's own last: with it the host is known.
+    pub(crate) fn folders(&self) -> Vec<PathBuf> {
+        let sweeps = self.sweeps().map(|name| Path::new("sweeps").join(name));
+        sweeps
+            .chain([Path::new("hosts").join(&self.host)])
+            .collect()
+    }
+}
+
+/// A file of a bundle: its path, seen from the results, and its size in bytes.
+pub(crate) type Listed = (PathBuf, u64);
+
+/// Lists the files in the folders of a bundle that belong to it.
+///
+/// # Errors
+/// If a folder cannot be read.
+pub(crate) fn files(results: &Path, record: &Record) -> Result<Vec<Listed>> {
+    let mut files = Vec::new();
+    for folder in record.folders() {
+        for name in OF_HOST.iter().chain(&OF_SWEEP) {
+            let path = folder.join(name);
+            match fs::metadata(results.join(&path)) {
+                Ok(facts) => files.push((path, facts.len())),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => {
+                    return Err(error)
+                        .with_context(|| format!("{} cannot be read", path.display()));
+                }
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// A line for each file of a bundle.
+pub(crate) fn listed(files: &[Listed]) -> String {
+    let line = |(path, bytes): &Listed| format!("{bytes:>9} bytes  {}\n", path.display());
+    files.iter().map(line).collect()
+}
+
+/// Writes the bundle of a host, without owners and times: the same files give the same bytes.
+///
+/// # Errors
+/// If the disk refuses; an older bundle is then still there.
+pub(crate) fn write(output: &Path, results: &Path, files: &[Listed]) -> Result<()> {
+    let write = |out: &mut dyn io::Write| {
+        let mut packer = zstd::Encoder::new(out, LEVEL)?;
+        packer.include_checksum(true)?;
+        let mut tar = Builder::new(packer);
+        for (path, size) in files {
+            let mut header = Header::new_gnu();
+            header.set_size(*size);
+            header.set_mode(0o644);
+            tar.append_data(&mut header, path, File::open(results.join(path))?)?;
+        }
+        tar.into_inner()?.finish()?.flush()
+    };
+    whole_file::write(output, |out| write(out))
+        .with_context(|| format!("{} cannot be written", output.display()))
+}
+
+/// Unpacks a bundle into an empty folder, and returns its record. What it says is not checked.
+///
+/// # Errors
+/// [`Stop::BadInput`] if it is damaged, too large, or has anything but the files of one host.
+pub(crate) fn unpack(bundle: &Path, folder: &Path) -> Result<Record> {
+    let name = bundle.display();
+    let refused = |why: String| Stop::BadInput(format!("{name}: {why}; nothing was taken from it"));
+    let damaged = |error: io::Error| {
+        let why = error.to_string().escape_debug().to_string();
+        refused(format!("it is damaged, or no {ENDING} file: {why}"))
+    };
+    let file = File::open(bundle)
+        .map_err(|error| Stop::BadInput(format!("{name} cannot be read: {error}")))?;
+    let text = zstd::Decoder::new(file).map_err(damaged)?;
+    let mut tar = Archive::new(text.take(MOST_BYTES + 1));
+    let mut found = BTreeSet::new();
+    for (number, entry) in tar.entries().map_err(damaged)?.enumerate() {
+        let mut entry = entry.map_err(damaged)?;
+        let path = entry.path().map_err(damaged)?.into_owned();
+        let shown = path.display().to_string().escape_debug().to_string();
+        if entry.header().entry_type() != EntryType::Regular {
+            bail!(refused(format!("`{shown}` is a link or no file")));
+        }
+        if number >= MOST_FILES {
+            bail!(refused(format!("it has more than {MOST_FILES} files")));
+        }
+        if path == Path::new(SUMS) {
+            continue;
+        }
+        if !is_known(&path) {
+            bail!(refused(format!(
+                "`{shown}` is none of the files that `cargo runner on-this-host` packs"
+            )));
+        }
+        let place = folder.join(&path);
+        found.extend(path.parent().map(Path::to_owned));
+        fs::create_dir_all(place.parent().unwrap_or(folder))?;
+        let mut file = File::create_new(&place)
+            .map_err(|error| refused(format!("`{shown}` is there twice: {error}")))?;
+        io::copy(&mut entry, &mut file).map_err(damaged)?;
+    }
+    // The checksum of the compressed data stands behind the end of the archive.
+    let mut rest = tar.into_inner();
+    io::copy(&mut rest, &mut io::sink()).map_err(damaged)?;
+    if rest.limit() == 0 {
+        bail!(refused(format!("it has more than {} MB", MOST_BYTES >> 20)));
+    }
+    let mut hosts = found.iter().filter(|it| it.starts_with("hosts"));
+    let record = match (hosts.next(), hosts.next()) {
+        (Some(own), None) => Record::read(&folder.join(own))?,
+        _ => None,
+    };
+    let Some(record) = record else {
+        bail!(refused(format!(
+            "it has not one host with its {RECORD}, so `cargo runner on-this-host` did not make it"
+        )));
+    };
+    // Names in a record are as invented as the rest: only folders that were unpacked are meant.
+    let named: BTreeSet<PathBuf> = record.folders().into_iter().collect();
+    if let Some(other) = named.symmetric_difference(&found).next() {
+        let other = other.display().to_string();
+        bail!(refused(format!(
+            "`{}` is only in the {RECORD} of host {}, or only beside it",
+            other.escape_debug(),
+            record.host.escape_debug()
+        )));
+    }
+    Ok(record)
+}
+
+/// Whether a path is `hosts/NAME/FILE` or `sweeps/NAME/FILE` of a known file.
+fn is_known(path: &Path) -> bool {
+    let parts: Option<Vec<&str>> = path
+        .components()
+        .map(|part| match part {
+            Component::Normal(name) => name.to_str(),
+            _ => None,
+        })
+        .collect();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let is_name = |name: &str| !name.starts_with('.') && name.chars().all(is_plain);
+    match parts.as_deref() {
+        Some(["hosts", name, file]) => is_name(name) && OF_HOST.contains(file),
+        Some(["sweeps", name, file]) => is_name(name) && OF_SWEEP.contains(file),
+        _ => false,
+    }
+}
+
+/// Refuses a file that unpacks to more than a host has, or that changes what a terminal shows.
+///
+/// # Errors
+/// What is wrong, in words.
+pub(crate) fn check_text(file: &Path) -> Result<(), String> {
+    let mut text = String::new();
+    let opened = trials_file::Text::open(file);
+    let read = opened.and_then(|it| it.take(MOST_BYTES + 1).read_to_string(&mut text));
+    read.map_err(|error| format!("it cannot be read: {error}"))?;
+    if text.len() as u64 > MOST_BYTES {
+        return Err(format!("more than {} MB come out of it", MOST_BYTES >> 20));
+    }
+    // JSON spells control characters as four digits, the first two of which are zeros.
+    let is_control = |c: char| c.is_control() && !"\n\r\t".contains(c);
+    if text.contains(is_control) || text.contains("\\u00") {
+        return Err("it has control characters".to_owned());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A results folder with one host that measured one sweep.
+    fn results() -> (tempfile::TempDir, Record) {
+        let folder = tempfile::tempdir().unwrap();
+        let done = |step, made: &str| Done {
+            step,
+            made: made.to_owned(),
+            seconds: 1,
+        };
+        let record = Record {
+            schema: protocol::SCHEMA,
+            host: "1a2b3c".to_owned(),
+            cpu: "Mock 9000".to_owned(),
+            cores: 2,
+            cpus: 4,
+            is_virtual: Some(false),
+            is_quick: false,
+            begun_at: "2026-03-01T12:00:00Z".to_owned(),
+            checkout: Commit::default(),
+            announced_s: None,
+            steps: vec![
+                done(Step::Doctor, "doctor.json"),
+                done(Step::Study, "2026-a-sweep"),
+            ],
+        };
+        record.write(&folder.path().join("hosts/1a2b3c")).unwrap();
+        let sweep = folder.path().join("sweeps/2026-a-sweep");
+        fs::create_dir_all(&sweep).unwrap();
+        for file in ["manifest.json", "host.json", PACKED, "notes-of-mine.txt"] {
+            fs::write(sweep.join(file), file).unwrap();
+        }
+        (folder, record)
+    }
+
+    fn unpacked(bundle: &Path) -> Result<(tempfile::TempDir, Record), String> {
+        let folder = tempfile::tempdir().unwrap();
+        match unpack(bundle, folder.path()) {
+            Ok(record) => Ok((folder, record)),
+            Err(error) => Err(format!("{error:#}")),
+        }
+    }
+
+    /// Why an archive of single entries is refused, which no runner writes.
+    fn refused(entries: &[(&str, EntryType, &str)]) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let mut tar = Builder::new(Vec::new());
+        for (path, kind, content) in entries {
+            let mut header = Header::new_gnu();
+            // The library would refuse to write such paths.
+            header.as_old_mut().name[..path.len()].copy_from_slice(path.as_bytes());
+            header.set_entry_type(*kind);
+            header.set_size(content.len() as u64);
+            header.set_cksum();
+            tar.append(&header, content.as_bytes()).unwrap();
+        }
+        let bundle = folder.path().join("hostile.tar.zst");
+        let bytes = tar.into_inner().unwrap();
+        fs::write(&bundle, zstd::encode_all(&*bytes, 1).unwrap()).unwrap();
+        unpacked(&bundle).unwrap_err()
+    }
+
+    #[test]
+    fn a_host_and_its_sweeps_are_unpacked_as_they_were_and_nothing_else_of_the_folders() {
+        let (folder, record) = results();
+        let bundles = ["one", "other"].map(|name| folder.path().join(name));
+        let listed = files(folder.path(), &record).unwrap();
+        for bundle in &bundles {
+            write(bundle, folder.path(), &listed).unwrap();
+        }
+        assert_eq!(
+            fs::read(&bundles[0]).unwrap(),
+            fs::read(&bundles[1]).unwrap(),
+            "no times, no owners"
+        );
+        let (to, read) = unpacked(&bundles[0]).unwrap();
+        assert_eq!(read, record);
+        assert_eq!(files(to.path(), &read).unwrap(), listed);
+        assert_eq!(listed.len(), 4, "{listed:?}");
+        let manifest = to.path().join("sweeps/2026-a-sweep/manifest.json");
+        assert_eq!(fs::read_to_string(manifest).unwrap(), "manifest.json");
+    }
+
+    #[test]
+    fn a_bundle_that_is_cut_off_or_changed_is_damaged() {
+        let (folder, record) = results();
+        let bundle = folder.path().join("it");
+        let listed = files(folder.path(), &record).unwrap();
+        write(&bundle, folder.path(), &listed).unwrap();
+        let whole = fs::read(&bundle).unwrap();
+        let mut changed = whole.clone();
+        changed[whole.len() - 1] ^= 0x55;
+        for content in [
+            &b""[..],
+            b"no archive",
+            &whole[..whole.len() / 2],
+            &whole[..whole.len() - 1],
+            &changed,
+        ] {
+            fs::write(&bundle, content).unwrap();
+            let error = unpacked(&bundle).unwrap_err();
+            assert!(error.contains("nothing was taken"), "{error}");
+            assert_eq!(error.lines().count(), 1, "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_file_of_one_host_is_refused_by_name() {
+        let (folder, _) = results();
+        let record = fs::read_to_string(folder.path().join("hosts/1a2b3c/record.json")).unwrap();
+        let own = ("hosts/1a2b3c/record.json", EntryType::Regular, &*record);
+        let elsewhere = record.replace("2026-a-sweep", "../../up");
+        for path in [
+            "../up/record.json",
+            "/etc/passwd",
+            "hosts/../../up",
+            "hosts/.hidden/record.json",
+            "hosts/a b/record.json",
+            "hosts/1a2b3c/other.json",
+            "results/FINDINGS.md",
+        ] {
+            let error = refused(&[(path, EntryType::Regular, "")]);
+            assert!(error.contains(&format!("`{path}` is none of")), "{error}");
+        }
+        for kind in [EntryType::Symlink, EntryType::Link, EntryType::Directory] {
+            let error = refused(&[(own.0, kind, "")]);
+            assert!(error.contains("is a link or no file"), "{error}");
+        }
+        for (entries, expected) in [
+            (vec![own, own], "is there twice"),
+            (vec![own; MOST_FILES + 1], "is there twice"),
+            (vec![("SHA256SUMS", own.1, ""); MOST_FILES + 1], "more than"),
+            (vec![(own.0, own.1, "{}")], "schema"),
+            (vec![("sweeps/a/host.json", own.1, "")], "not one host"),
+            (
+                vec![("hosts/b/record.json", own.1, own.2)],
+                "is only in the record.json of host 1a2b3c",
+            ),
+            (vec![own, ("hosts/b/here.toml", own.1, "")], "not one host"),
+            (
+                vec![own, ("sweeps/other/host.json", own.1, "")],
+                "`sweeps/2026-a-sweep` is only in",
+            ),
+            (
+                vec![
+                    (own.0, own.1, &*elsewhere),
+                    ("sweeps/up/host.json", own.1, ""),
+                ],
+                "`sweeps/../../up` is only in",
+            ),
+        ] {
+            let error = refused(&entries);
+            assert!(error.contains(expected), "{expected}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_bundle_that_unpacks_to_more_than_a_host_has_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let bundle = folder.path().join("bomb");
+        let zeros = zstd::encode_all(io::repeat(0).take(MOST_BYTES + 1024), 1).unwrap();
+        fs::write(&bundle, zeros).unwrap();
+        assert!(unpacked(&bundle).unwrap_err().contains("more than 256 MB"));
+        let trials = folder.path().join(PACKED);
+        fs::copy(&bundle, &trials).unwrap();
+        let error = check_text(&trials).unwrap_err();
+        assert!(error.contains("more than 256 MB come out"), "{error}");
+    }
+
+    #[test]
+    fn text_that_changes_what_a_terminal_shows_is_refused_written_or_escaped() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("doctor.json");
+        for (text, is_good) in [
+            ("{\"seen\": \"a µ\\n\"}\n", true),
+            ("\u{1b}[2J", false),
+            ("{\"seen\": \"\\u001b[2J\"}", false),
+            ("\u{9b}2J", false),
+        ] {
+            fs::write(&file, text).unwrap();
+            assert_eq!(check_text(&file).is_ok(), is_good, "{text}");
+        }
+        fs::write(&file, b"\xff").unwrap();
+        assert!(check_text(&file).unwrap_err().contains("cannot be read"));
+    }
+}

@@ -1,0 +1,401 @@
+//! `on-this-host`: everything that others want to know of a host, in one command that continues
+//! where it was ended.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use clap::Args;
+use jiff::Timestamp;
+use strum::VariantArray as _;
+
+use crate::bundle::{self, Done, ENDING, Record, Step};
+use crate::commands::calibrate::{self, Care};
+use crate::commands::doctor;
+use crate::commands::sweep::{self, SweepArgs, SweepCommand};
+use crate::commands::validate::{self, EXPERIMENT, ValidateArgs};
+use crate::host::Host;
+use crate::host::here;
+use crate::options::experiments;
+use crate::options::folder;
+use crate::options::meaning::asked;
+use crate::options::project::Project;
+use crate::plan::machines;
+use crate::record::manifest::Manifest;
+use crate::record::sweep_dir::SweepDir;
+use crate::stop::{Exit, Stop};
+use crate::system::interrupt;
+use crate::system::python::Python;
+use crate::system::whole_file;
+use crate::text::table::print;
+use crate::text::words::{count, human};
+
+/// Text that `--help` prints below the options.
+pub(crate) const HELP: &str = "\
+Runs the doctor, measures the prices of this host, predicts it by simulation, sweeps the experiments `host-study` and
+`host-classics`, and measures what was predicted. Then it packs results/hosts/HOST and these sweeps into
+results/hosts/HOST.tar.zst. It first prints what it will do. Let nothing else run meanwhile. After Ctrl-C or a reboot,
+the same command continues.
+
+Sweeps keep no folder of yours and no kernel option that does not change times. Nevertheless look at the files, which
+are listed at the end, before you send them. `cargo runner merge FILE` adds the host to another checkout.
+
+Examples:
+  cargo runner on-this-host --plan         what it would do
+  cargo runner on-this-host --quick        the same with tiny sizes, to try it out; its times mean nothing
+  cargo runner on-this-host                all of it, in about an hour
+
+Needs Python 3.11 or newer.
+
+Exit codes:
+  0 all good · 1 some trials failed · 2 bad input · 3 build failed · 4 host not fit · 130 interrupted";
+
+/// Arguments of `on-this-host`.
+#[derive(Debug, Args)]
+pub(crate) struct OnThisHostArgs {
+    /// Say what would be done; do nothing
+    #[arg(long)]
+    plan: bool,
+    /// Make everything tiny, and keep it in results/quick
+    #[arg(long)]
+    quick: bool,
+    /// Start over, even if an earlier call could be continued
+    #[arg(long)]
+    new: bool,
+    /// Folder of results [default: results, with --quick results/quick]
+    #[arg(long, value_name = "DIR", value_parser = folder)]
+    output: Option<PathBuf>,
+}
+
+const COMMAND: &str = "on-this-host";
+
+/// The steps; a runner before 2026-12 also drew pages.
+const STEPS: &[Step] = Step::VARIANTS.split_at(Step::Report as usize).0;
+
+/// A simulated pool of more threads takes seconds for each iteration on any host.
+const MOST_SIMULATED: usize = 64;
+
+/// Options of every sweep of a call that tries the command out: one build of one branch.
+const QUICK: [&str; 6] = [
+    "--size=tiny",
+    "--trials=2",
+    "--iterations=1",
+    "--layouts=1",
+    "--branches=packed",
+    "--workloads=quicksort,packets",
+];
+
+/// The work on a host, and the data that every step needs.
+struct Work<'a> {
+    project: &'a Project,
+    /// Folder of results, which has `hosts` and `sweeps`.
+    results: PathBuf,
+    record: Record,
+}
+
+pub(crate) fn run(project: &Project, arguments: &OnThisHostArgs) -> Result<Exit> {
+    let now = begun(project, arguments.quick);
+    let default = if arguments.quick {
+        "results/quick"
+    } else {
+        "results"
+    };
+    let default = project.checkout.root().join(default);
+    let results = arguments.output.clone().unwrap_or(default);
+    let own = results.join("hosts").join(&now.host);
+    let record = match Record::read(&own)? {
+        Some(earlier) if !arguments.new => earlier,
+        _ => now.clone(),
+    };
+    let work = Work {
+        project,
+        results,
+        record,
+    };
+    work.check(&now)?;
+    print(&work.text())?;
+    if arguments.plan {
+        return Ok(Exit::Good);
+    }
+    work.record.write(&own)?;
+    interrupt::install()?;
+    work.go()
+}
+
+/// A record without steps.
+fn begun(project: &Project, is_quick: bool) -> Record {
+    let host = Host::default();
+    let cpu = host.cpu_field("model name");
+    Record {
+        schema: protocol::SCHEMA,
+        host: host.id(),
+        cpu: cpu.unwrap_or_else(|_| "an unknown processor".to_owned()),
+        cores: here::cpus(&host).len(),
+        cpus: Host::usable_cpus(),
+        is_virtual: host.is_virtual().ok(),
+        is_quick,
+        begun_at: Timestamp::now().to_string(),
+        checkout: project.checkout.commit(),
+        announced_s: None,
+        steps: Vec::new(),
+    }
+}
+
+/// Returns a description of a step.
+fn says(step: Step) -> &'static str {
+    match step {
+        Step::Doctor => "what makes times doubtful here",
+        Step::Calibrate => "prices of this host, so that it can be simulated as the machine `here`",
+        Step::Predict => "what will be measured, simulated; written down before anything is",
+        Step::Study => "the programs of the 2022 study on every branch",
+        Step::Classics => "sixteen programs, with `champion` among four branches",
+        Step::Validate => "what was predicted, measured, and how near the prediction is",
+        Step::Report => "pages, which runners before 2026-12 drew",
+    }
+}
+
+impl Work<'_> {
+    /// Refuses to continue what was begun otherwise.
+    fn check(&self, now: &Record) -> Result<()> {
+        let describe = |record: &Record| {
+            let size = if record.is_quick { "with" } else { "without" };
+            let commit = record.checkout.commit.as_deref().unwrap_or("no commit");
+            let cpus = count(record.cpus, "CPU", "CPUs");
+            format!("{size} `--quick`, at commit {commit}, on {cpus}")
+        };
+        let (before, now) = (describe(&self.record), describe(now));
+        if before == now || (self.left().next().is_none() && !self.record.is_quick) {
+            return Ok(());
+        }
+        bail!(Stop::BadInput(format!(
+            "{}: it was begun {before}, and this call is {now}; repeat that call, or give --new, which begins anew \
+             and keeps the sweeps",
+            self.project.checkout.shown(&self.own())
+        )))
+    }
+
+    /// The host's own folder.
+    fn own(&self) -> PathBuf {
+        self.results.join("hosts").join(&self.record.host)
+    }
+
+    /// Steps that are left, in order.
+    fn left(&self) -> impl Iterator<Item = Step> {
+        let is_left = |step: &Step| self.record.made(*step).is_none();
+        STEPS.iter().copied().filter(is_left)
+    }
+
+    /// Lists the steps done and the steps left, for people.
+    fn text(&self) -> String {
+        let Record {
+            host,
+            cpu,
+            cores,
+            cpus,
+            steps,
+            ..
+        } = &self.record;
+        let (cores, cpus) = (count(*cores, "core", "cores"), count(*cpus, "CPU", "CPUs"));
+        let mut text = format!("host {host}: {cpu}; {cores}, {cpus}\n");
+        if !steps.is_empty() {
+            let done: Vec<&str> = steps.iter().map(|done| done.step.name()).collect();
+            text.extend(["done already: ", &done.join(", "), "\n"]);
+        }
+        text.extend(
+            self.left()
+                .map(|step| format!("{:<11}{}\n", step.name(), says(step))),
+        );
+        if self.record.is_quick {
+            text += "--quick: some minutes, and times mean nothing\n";
+        } else if steps.is_empty() {
+            text += "in all about an hour, builds included, if nothing else runs here\n";
+        }
+        text
+    }
+
+    fn go(mut self) -> Result<Exit> {
+        // Before an hour goes by: without Python nothing is compared.
+        Python::set_up(self.project.checkout.root())?;
+        let mut failed = false;
+        for step in self.left().collect::<Vec<_>>() {
+            let (number, of) = (1 + step as usize, STEPS.len());
+            tell!("\n[{number} of {of}] {}: {}", step.name(), says(step));
+            let started = Instant::now();
+            let (made, exit) = self.step(step).inspect_err(|_| {
+                tell!(
+                    "\nwhat is done is kept; the same command continues with `{}`",
+                    step.name()
+                );
+            })?;
+            failed |= exit == Exit::TrialsFailed;
+            if !matches!(exit, Exit::Good | Exit::TrialsFailed) {
+                return Ok(exit);
+            }
+            let seconds = started.elapsed().as_secs();
+            self.record.steps.push(Done {
+                step,
+                made,
+                seconds,
+            });
+            self.record.write(&self.own())?;
+            if interrupt::is_requested() {
+                bail!(Stop::Interrupted(
+                    "interrupted; the same command continues".to_owned()
+                ));
+            }
+        }
+        let took = self.record.steps.iter().map(|done| done.seconds).sum();
+        tell!(
+            "\nall steps are done; they took {}",
+            human(Duration::from_secs(took))
+        );
+        self.pack()?;
+        Ok(if failed {
+            Exit::TrialsFailed
+        } else {
+            Exit::Good
+        })
+    }
+
+    /// Does a step, and says what it made.
+    fn step(&self, step: Step) -> Result<(String, Exit)> {
+        match step {
+            Step::Doctor => self.doctor(),
+            Step::Calibrate => self.calibrate(),
+            Step::Predict => {
+                let validation = ValidateArgs {
+                    predict_only: true,
+                    keep_prices: true,
+                    new: false,
+                    sweep: self.validation()?,
+                };
+                let (sweep, exit) = validate::predict(self.project, &validation)?;
+                Ok((sweep.name(), exit))
+            }
+            Step::Study => self.sweep("host-study"),
+            Step::Classics => self.sweep("host-classics"),
+            Step::Validate => self.validate(),
+            Step::Report => bail!("no step of this runner draws pages"),
+        }
+    }
+
+    fn doctor(&self) -> Result<(String, Exit)> {
+        let diagnosis = doctor::diagnose(self.project, &Host::default());
+        print(&diagnosis.to_string())?;
+        if !diagnosis.is_fit() {
+            tell!("note: readers of the results will see what the doctor found; continuing");
+        }
+        let text = serde_json::to_string_pretty(&diagnosis)? + "\n";
+        let text = self.project.checkout.without_folders(&text);
+        self.keep("doctor.json", text.as_bytes())?;
+        Ok(("doctor.json".to_owned(), Exit::Good))
+    }
+
+    fn calibrate(&self) -> Result<(String, Exit)> {
+        let care = if self.record.is_quick {
+            Care::QUICK
+        } else {
+            Care::WHOLE
+        };
+        calibrate::here(self.project, care)?;
+        let root = self.project.checkout.root();
+        for (name, path) in [
+            ("here.toml", machines::file(root, here::NAME)),
+            ("charges-here.toml", machines::charges_here(root)),
+        ] {
+            let text = fs::read(&path);
+            let text = text.with_context(|| format!("{} cannot be read", path.display()))?;
+            self.keep(name, &text)?;
+        }
+        Ok(("here.toml charges-here.toml".to_owned(), Exit::Good))
+    }
+
+    fn keep(&self, name: &str, text: &[u8]) -> Result<()> {
+        let path = self.own().join(name);
+        whole_file::write(&path, |file| file.write_all(text))
+            .with_context(|| format!("{} cannot be written", path.display()))
+    }
+
+    /// The options of a sweep of an experiment, which may have a name on the command line.
+    fn options(&self, experiment: &str, most_threads: usize) -> Result<SweepArgs> {
+        let known = experiments::read(self.project.checkout.root())?.experiments;
+        let row = experiments::find(known, "experiment", experiment)?;
+        let fits = |word: &&str| !word.parse().is_ok_and(|count: usize| count > most_threads);
+        let threads = row.threads.unwrap_or_default();
+        let threads: Vec<&str> = threads.split(',').filter(fits).collect();
+        let mut words = vec![
+            format!("--threads={}", threads.join(",")),
+            format!("--output={}", self.results.join("sweeps").display()),
+        ];
+        if experiment != EXPERIMENT {
+            words.push(format!("--experiment={experiment}"));
+        }
+        if self.record.is_quick {
+            words.extend(QUICK.map(str::to_owned));
+        }
+        SweepArgs::of(&words)
+    }
+
+    /// The options of `validate`: more threads than cores would only take long to simulate.
+    fn validation(&self) -> Result<SweepArgs> {
+        self.options(EXPERIMENT, self.record.cores.min(MOST_SIMULATED))
+    }
+
+    /// Sweeps an experiment, or continues the sweep that an earlier call of this command began. On
+    /// many more threads than CPUs no user needs results.
+    fn sweep(&self, experiment: &str) -> Result<(String, Exit)> {
+        let mut arguments = self.options(experiment, 2 * self.record.cpus)?;
+        let (wanted, _) = asked(self.project, None, &arguments.selection)?;
+        let is_it = |manifest: &Manifest| {
+            manifest.asked == wanted
+                && manifest.host == self.record.host
+                && manifest.shards.is_empty()
+                && manifest.created_at > self.record.begun_at
+        };
+        let newest = || SweepDir::newest(&self.results.join("sweeps"), is_it);
+        arguments.resume = newest().map(|sweep| self.project.reference_to(&sweep));
+        let command = SweepCommand::going_on(COMMAND, None);
+        let exit = sweep::run_for(self.project, &arguments, &command)?;
+        let sweep = newest().context("a sweep that was run is there")?;
+        Ok((sweep.name(), exit))
+    }
+
+    fn validate(&self) -> Result<(String, Exit)> {
+        let predicted = self.record.made(Step::Predict);
+        let predicted = predicted.context("`predict` is done before")?;
+        let sweeps = self.results.join("sweeps");
+        let predicted = SweepDir::find(&self.project.checkout, &sweeps, predicted)?;
+        let (sweep, exit) = validate::measure(self.project, &self.validation()?, &predicted)?;
+        // Cells whose trials failed are left out of the comparison.
+        if matches!(exit, Exit::Good | Exit::TrialsFailed) {
+            let compared = validate::compare(self.project, &predicted, &sweep)?;
+            if compared != Exit::Good {
+                bail!(Stop::HostNotFit(format!(
+                    "the analysis ended with {}; see above. What was measured is kept",
+                    compared.code()
+                )));
+            }
+        }
+        Ok((sweep.name(), exit))
+    }
+
+    /// Packs the host's results, and says what is in the file and where it goes.
+    fn pack(&self) -> Result<()> {
+        let path = self.own().with_extension(ENDING.trim_start_matches('.'));
+        let files = bundle::files(&self.results, &self.record)?;
+        bundle::write(&path, &self.results, &files)?;
+        let shown = self.project.checkout.shown(&path);
+        let mut text = format!("\nin {shown}:\n{}", bundle::listed(&files));
+        text +=
+            "Look at these files before you send them: whatever stands in them is public then.\n";
+        if self.record.is_quick {
+            text += "tried out; `cargo runner on-this-host` measures\n";
+        } else {
+            text += "To send it, attach it to an issue or a pull request (CONTRIBUTING.md, \"Send us your host\").\n\
+                     Here, `cargo runner analysis statements --write` adds this host to the findings.\n";
+        }
+        print(&text)
+    }
+}
