@@ -284,10 +284,70 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_does_not_end_is_a_timeout() {
-        let failure = ask_script("echo busy >&2; sleep 60");
-        assert_eq!(failure.ending, Ending::Timeout);
-        assert_eq!(failure.stderr_tail.as_deref(), Some("busy"));
+    fn each_way_to_end_without_an_outcome_is_told_apart_with_its_reason() {
+        let other_schema = serde_json::json!({
+            "schema": SCHEMA + 1,
+            "variant": "upstream",
+            "parameters": {},
+            "answer": "42",
+            "work_unit": "elements",
+            "warmup": [],
+            "iterations": [],
+            "usage": protocol::Usage::default(),
+        });
+        let stands_still = "echo 'error: it stands still at x.rs:1\nAdvice.' >&2; exit 4";
+        for (script, ending, reason, tail) in [
+            (
+                "echo busy >&2; sleep 60",
+                Ending::Timeout,
+                "no answer within 0.5 s; killed",
+                "busy",
+            ),
+            ("kill -SEGV $$", Ending::Crash, "SIGSEGV", ""),
+            (
+                "echo 'thread main panicked' >&2; exit 101",
+                Ending::Crash,
+                "exit code 101",
+                "thread main panicked",
+            ),
+            (
+                stands_still,
+                Ending::Crash,
+                "it stands still at x.rs:1",
+                "error: it stands still at x.rs:1\nAdvice.",
+            ),
+            ("exit 4", Ending::Crash, "exit code 4", ""),
+            (
+                r#"echo '{"failure":"wrong-answer","iteration":3,"expected":"1","actual":"2"}'; exit 1"#,
+                Ending::WrongAnswer,
+                "iteration 3 gave 2, the known answer is 1",
+                "",
+            ),
+            (
+                r#"echo '{"failure":"refused","message":"no such size"}'; exit 2"#,
+                Ending::Refused,
+                "no such size",
+                "",
+            ),
+            ("echo hello", Ending::BadOutput, "hello", ""),
+            (
+                &format!("echo '{other_schema}'"),
+                Ending::BadOutput,
+                &format!("it speaks schema {}, the runner {SCHEMA}", SCHEMA + 1),
+                "",
+            ),
+        ] {
+            let failure = ask_script(script);
+            assert_eq!(failure.ending, ending, "{script}");
+            assert!(failure.reason.contains(reason), "{}", failure.reason);
+            assert_eq!(failure.stderr_tail.unwrap_or_default(), tail, "{script}");
+        }
+        // All lines of a report of threads are kept.
+        let hang = r#"{"failure":"hang","iteration":2,"waited_ms":1500}"#;
+        let failure = ask_script(&format!("seq 1 100 >&2; echo '{hang}'; exit 1"));
+        assert_eq!(failure.ending, Ending::Hang);
+        assert_eq!(failure.reason, "iteration 2 got no further for 1.5 s");
+        assert!(failure.stderr_tail.unwrap().starts_with("1\n2\n"));
     }
 
     #[test]
@@ -315,40 +375,6 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_is_a_crash_with_its_name() {
-        let failure = ask_script("kill -SEGV $$");
-        assert_eq!(failure.ending, Ending::Crash);
-        assert!(failure.reason.contains("SIGSEGV"), "{}", failure.reason);
-    }
-
-    #[test]
-    fn a_simulation_that_stands_still_is_a_crash_that_says_where() {
-        let failure = ask_script("echo 'error: it stands still at x.rs:1\nAdvice.' >&2; exit 4");
-        assert_eq!(failure.ending, Ending::Crash);
-        assert_eq!(failure.reason, "it stands still at x.rs:1");
-        assert!(failure.stderr_tail.unwrap().ends_with("Advice."));
-        assert!(ask_script("exit 4").reason.contains("exit code 4"));
-    }
-
-    #[test]
-    fn a_wrong_answer_is_told_with_both_answers() {
-        let line = r#"{"failure":"wrong-answer","iteration":3,"expected":"1","actual":"2"}"#;
-        let failure = ask_script(&format!("echo '{line}'; exit 1"));
-        assert_eq!(failure.ending, Ending::WrongAnswer);
-        assert_eq!(failure.reason, "iteration 3 gave 2, the known answer is 1");
-    }
-
-    #[test]
-    fn a_hang_is_told_with_the_whole_report_of_its_threads() {
-        let line = r#"{"failure":"hang","iteration":2,"waited_ms":1500}"#;
-        let script = format!("seq 1 100 >&2; echo '{line}'; exit 1");
-        let failure = ask_script(&script);
-        assert_eq!(failure.ending, Ending::Hang);
-        assert_eq!(failure.reason, "iteration 2 got no further for 1.5 s");
-        assert!(failure.stderr_tail.unwrap().starts_with("1\n2\n"));
-    }
-
-    #[test]
     fn a_request_asks_for_a_report_when_half_the_time_is_up_unless_it_says_otherwise() {
         let folder = tempfile::tempdir().unwrap();
         let binary = crate::system::testing::script(folder.path(), "cat >&2; exit 9");
@@ -366,41 +392,6 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_keeps_its_message() {
-        let failure =
-            ask_script(r#"echo '{"failure":"refused","message":"no such size"}'; exit 2"#);
-        assert_eq!(
-            (failure.ending, failure.reason.as_str()),
-            (Ending::Refused, "no such size")
-        );
-    }
-
-    #[test]
-    fn success_without_an_outcome_is_bad_output() {
-        let failure = ask_script("echo hello");
-        assert_eq!(failure.ending, Ending::BadOutput);
-        assert!(failure.reason.contains("hello"), "{}", failure.reason);
-    }
-
-    #[test]
-    fn an_outcome_of_another_schema_is_bad_output() {
-        let outcome = serde_json::json!({
-            "schema": SCHEMA + 1,
-            "variant": "upstream",
-            "parameters": {},
-            "answer": "42",
-            "work_unit": "elements",
-            "warmup": [],
-            "iterations": [],
-            "usage": protocol::Usage::default(),
-        });
-        let failure = ask_script(&format!("echo '{outcome}'"));
-        assert_eq!(failure.ending, Ending::BadOutput);
-        let said = format!("it speaks schema {}, the runner {SCHEMA}", SCHEMA + 1);
-        assert_eq!(failure.reason, said);
-    }
-
-    #[test]
     fn a_process_does_not_inherit_variables_that_would_override_the_plan() {
         let folder = tempfile::tempdir().unwrap();
         let script = "echo \"threads: $RAYON_NUM_THREADS, other: $OTHER\" >&2; exit 9";
@@ -410,12 +401,5 @@ mod tests {
         let ended = ask_by(command, &request, Duration::from_secs(8)).unwrap();
         let tail = ended.result.unwrap_err().stderr_tail;
         assert_eq!(tail.as_deref(), Some("threads: , other: kept"));
-    }
-
-    #[test]
-    fn a_panic_is_a_crash_with_the_end_of_its_message() {
-        let failure = ask_script("echo 'thread main panicked' >&2; exit 101");
-        assert_eq!(failure.ending, Ending::Crash);
-        assert_eq!(failure.stderr_tail.as_deref(), Some("thread main panicked"));
     }
 }

@@ -4,8 +4,8 @@
 pub mod binary;
 mod cargo_config;
 pub mod edits;
+pub(crate) mod package;
 pub mod rewriting;
-pub(crate) mod user;
 pub(crate) mod variant;
 mod whole;
 mod workspace;
@@ -18,7 +18,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 use cargo_metadata::{Metadata, Package};
-use protocol::{MachineRequest, WholeProgram};
+use protocol::MachineRequest;
 
 use crate::build::edits::Edits;
 use crate::build::rewriting::places;
@@ -57,6 +57,8 @@ pub struct Built {
 pub struct Prepared {
     package: Package,
     features: Vec<String>,
+    /// Folders of the whole programs' packages.
+    whole: Vec<PathBuf>,
 }
 
 /// Builds branches in shared target folders, so that what they have in common is compiled once in
@@ -174,7 +176,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The number of the target folder in which a branch was built before.
-    pub(crate) fn home(&self, branch: &Branch) -> Option<usize> {
+    pub(crate) fn built_in(&self, branch: &Branch) -> Option<usize> {
         (0..MOST_AT_ONCE).find(|&folder| self.made(folder, branch, 0).is_file())
     }
 
@@ -267,39 +269,11 @@ impl<'a> Builder<'a> {
         if is_rewritten {
             self.rewrite(branch, &workspace, &metadata)?;
         }
-        // Faults of the user's program are reported before anything is compiled.
-        for program in self.recipe.programs.whole() {
-            if let Some(home) = &program.folder {
-                self.prepare_user(branch, program, home)?;
-            }
-        }
-        Ok(Prepared { package, features })
-    }
-
-    /// Copies a program of the user for a branch, and checks that cargo takes the branch's
-    /// rayon-core there and that the program uses it.
-    fn prepare_user(&self, branch: &Branch, program: &WholeProgram, home: &Path) -> Result<()> {
-        let copied = user::copy(&self.recipe, &self.folder, branch, program, home)?;
-        let metadata = self.metadata(branch, &copied.folder)?;
-        if !user::uses_rayon(program, copied.is_direct, &metadata) {
-            bail!(Stop::BadInput(format!(
-                "--program: `{}` does not use rayon-core, so every branch would be the same program; \
-                 `cargo tree -i rayon-core` in its folder shows what would",
-                program.binary
-            )));
-        }
-        let taken = self.resolved(branch, &metadata)?;
-        features_on(branch, &metadata, &taken)?;
-        let is_other = |it: &String| branch.baseline && *it != taken.version.to_string();
-        if let Some(locked) = copied.locked.filter(is_other) {
-            tell!(
-                "note: the Cargo.lock of `{}` has rayon-core {locked}; it is compared as built with {}, to which \
-                 `cargo update -p rayon-core` would bring it",
-                program.binary,
-                taken.version
-            );
-        }
-        Ok(())
+        Ok(Prepared {
+            package,
+            features,
+            whole: self.prepare_whole(branch)?,
+        })
     }
 
     /// Rewrites the crates of a branch for simulated machines, and writes the workspace that takes
@@ -382,11 +356,15 @@ impl<'a> Builder<'a> {
     /// [`Stop::BuildFailed`] with the end of the compiler's output, or what is not as asked;
     /// [`Stop::Interrupted`].
     pub fn build(&self, branch: &Branch, prepared: Prepared, target: usize) -> Result<Built> {
-        let Prepared { package, features } = prepared;
-        let target = self.home(branch).unwrap_or(target);
+        let Prepared {
+            package,
+            features,
+            whole,
+        } = prepared;
+        let target = self.built_in(branch).unwrap_or(target);
         let workspace = self.folder.join(&branch.name);
         if let Programs::Whole(_) = self.recipe.programs {
-            let table = self.build_whole(branch, &self.target(target))?;
+            let table = self.build_whole(branch, &whole, &self.target(target))?;
             write_if_changed(&workspace.join("src").join(WHOLE_TABLE), table)?;
         }
         let mut arguments = vec!["build", "--release", "--quiet", "--locked", "--target-dir"];
@@ -478,7 +456,7 @@ impl<'a> Builder<'a> {
         let mut command = Command::new(cargo);
         // The checkout's own settings and toolchain file apply wherever the target folder lies; a
         // program of the user has settings of its own.
-        let of_user = self.folder.join(&branch.name).join(user::FOLDER);
+        let of_user = self.folder.join(&branch.name).join(package::OF_USER);
         let settings = if workspace.starts_with(of_user) {
             workspace
         } else {
@@ -561,7 +539,7 @@ impl<'a> Builder<'a> {
 
     /// Checks that cargo took the versions of the checkout's lock file.
     fn check_versions(&self, branch: &Branch, workspace: &Path) -> Result<()> {
-        let lock = self.recipe.lock(branch)?;
+        let lock = self.recipe.lock()?;
         let strayed = strayed_from_lock(&lock, &workspace.join("Cargo.lock"))?;
         if !strayed.is_empty() {
             bail!(Stop::BuildFailed(format!(

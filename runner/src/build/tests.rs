@@ -78,10 +78,10 @@ fn a_branch_is_built_again_in_the_target_folder_where_it_was_built() {
         features: BTreeSet::new(),
     });
     fs::create_dir_all(builder.target(0).join("release")).unwrap();
-    assert_eq!(builder.home(&mine), None);
+    assert_eq!(builder.built_in(&mine), None);
     fs::create_dir_all(builder.target(1).join("release")).unwrap();
     fs::write(builder.made(1, &mine, 0), "").unwrap();
-    assert_eq!(builder.home(&mine), Some(1));
+    assert_eq!(builder.built_in(&mine), Some(1));
 }
 
 #[test]

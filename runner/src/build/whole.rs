@@ -1,36 +1,85 @@
-//! Whole programs of the registry, each built with one branch's rayon-core and otherwise as its
-//! package says: with the lock file and the release profile that it was published with.
+//! Whole programs, of the registry or of the user, each built with one branch's rayon-core and
+//! otherwise as its package says: with its own lock file and release profile.
 
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use protocol::{WholeBuilds, WholeProgram};
-use toml::{Table, Value};
 
-use crate::build::edits::copy_folder;
-use crate::build::user;
-use crate::build::workspace::{Recipe, WHOLE, freed, shuffling};
+use crate::build::package;
+use crate::build::workspace::{Recipe, WHOLE, shuffling};
 use crate::build::{Builder, features_on, write_if_changed};
 use crate::config::Branch;
-use crate::system::digest;
+use crate::stop::Stop;
 
 /// The program that links in all layouts.
 const LINKER: &str = "linker";
 
 impl Builder<'_> {
-    /// Builds the whole programs of a branch in each of its layouts, and says where they are: a
-    /// [`WholeBuilds`] in JSON.
-    pub(super) fn build_whole(&self, branch: &Branch, target: &Path) -> Result<String> {
+    /// Copies the package of each whole program for a branch, and checks that cargo takes the
+    /// branch's rayon-core there and that the program uses it. Returns the copies' folders.
+    pub(super) fn prepare_whole(&self, branch: &Branch) -> Result<Vec<PathBuf>> {
+        let programs = self.recipe.programs.whole();
+        programs
+            .map(|program| {
+                let copied = package::copy(
+                    &self.recipe,
+                    &self.folder,
+                    branch,
+                    program,
+                    &self.home(branch, program)?,
+                )?;
+                let metadata = self.metadata(branch, &copied.folder)?;
+                if !package::uses_rayon(program, copied.is_direct, &metadata) {
+                    bail!(Stop::BadInput(format!(
+                        "--program: `{}` does not use rayon-core, so every branch would be the same program; \
+                         `cargo tree -i rayon-core` in its folder shows what would",
+                        program.binary
+                    )));
+                }
+                let taken = self.resolved(branch, &metadata)?;
+                features_on(branch, &metadata, &taken)?;
+                let is_of_user = program.folder.is_some();
+                let is_other = |it: &String| branch.baseline && *it != taken.version.to_string();
+                if let Some(locked) = copied.locked.filter(is_other).filter(|_| is_of_user) {
+                    tell!(
+                        "note: the Cargo.lock of `{}` has rayon-core {locked}; it is compared as built with {}, to \
+                         which `cargo update -p rayon-core` would bring it",
+                        program.binary,
+                        taken.version
+                    );
+                }
+                Ok(copied.folder)
+            })
+            .collect()
+    }
+
+    /// The folder of a program's package: the user's, cargo's of a release, or the checkout's.
+    fn home(&self, branch: &Branch, program: &WholeProgram) -> Result<PathBuf> {
+        match (&program.folder, &program.version) {
+            (Some(folder), _) => Ok(folder.clone()),
+            (None, Some(version)) => self.published(branch, &program.package, version),
+            (None, None) => {
+                let root = self.recipe.checkout.root();
+                Ok(root.join(WHOLE).join(&program.package))
+            }
+        }
+    }
+
+    /// Builds the whole programs of a branch, whose packages are in `folders`, in each of its
+    /// layouts, and says where they are: a [`WholeBuilds`] in JSON.
+    pub(super) fn build_whole(
+        &self,
+        branch: &Branch,
+        folders: &[PathBuf],
+        target: &Path,
+    ) -> Result<String> {
         let mut built = WholeBuilds::default();
         let layouts = *self.recipe.layouts_of(&branch.source).end();
-        for program in self.recipe.programs.whole() {
-            let folder = match &program.folder {
-                Some(home) => user::copy(&self.recipe, &self.folder, branch, program, home)?.folder,
-                None => self.prepare_whole(branch, program)?,
-            };
+        for (program, folder) in self.recipe.programs.whole().zip(folders) {
             built.user = program
                 .folder
                 .as_ref()
@@ -57,7 +106,7 @@ impl Builder<'_> {
                 .chain(options.map(OsStr::new))
                 .collect();
             let rustc = ["rustc", "--release", "--quiet", "--locked", "--target-dir"];
-            self.cargo(branch, &folder, &rustc, &more)?;
+            self.cargo(branch, folder, &rustc, &more)?;
             for layout in 0..=layouts {
                 let made = match layout {
                     0 => target.join("release").join(&program.binary),
@@ -77,76 +126,6 @@ impl Builder<'_> {
     fn folder_of_layouts(&self, branch: &Branch, program: &WholeProgram, layouts: u32) -> PathBuf {
         let folder = self.folder.join(&branch.name).join(&program.name);
         folder.with_extension(format!("{layouts}-layouts"))
-    }
-
-    /// Copies a program's package, has the copy take the branch's rayon-core, and checks that cargo
-    /// does so.
-    fn prepare_whole(&self, branch: &Branch, program: &WholeProgram) -> Result<PathBuf> {
-        let from = match &program.version {
-            Some(version) => self.published(branch, &program.package, version)?,
-            None => self
-                .recipe
-                .checkout
-                .root()
-                .join(WHOLE)
-                .join(&program.package),
-        };
-        let folder = self.folder.join(&branch.name).join(&program.name);
-        let read = |path: &Path| {
-            fs::read_to_string(path).with_context(|| {
-                format!(
-                    "program `{}`: {} cannot be read",
-                    program.name,
-                    path.display()
-                )
-            })
-        };
-        let lock = read(&from.join("Cargo.lock"))?;
-        let own: Table = read(&from.join("Cargo.toml"))?
-            .parse()
-            .with_context(|| format!("program `{}`: its Cargo.toml is not TOML", program.name))?;
-        let manifest = format!(
-            "# Written by `cargo runner build` beside the lock file {}.\n{}",
-            digest::of_bytes(lock.as_bytes()),
-            toml::to_string(&self.patched(own, branch)?)?
-        );
-        // Cargo adapts the lock file; as long as nothing changes, it need not do so again.
-        let is_adapted =
-            fs::read_to_string(folder.join("Cargo.toml")).is_ok_and(|it| it == manifest);
-        let adapted = is_adapted
-            .then(|| fs::read(folder.join("Cargo.lock")).ok())
-            .flatten();
-        let new_text = |file: &Path| match file.to_str()? {
-            "Cargo.toml" => Some(manifest.clone().into_bytes()),
-            "Cargo.lock" => Some(adapted.clone().unwrap_or_else(|| freed(&lock).into_bytes())),
-            _ => None,
-        };
-        copy_folder(&from, &folder, new_text).with_context(|| {
-            format!(
-                "{} cannot be copied to {}",
-                from.display(),
-                folder.display()
-            )
-        })?;
-        let metadata = self.metadata(branch, &folder)?;
-        let package = self.resolved(branch, &metadata)?;
-        features_on(branch, &metadata, &package)?;
-        Ok(folder)
-    }
-
-    /// A package's manifest with the branch's rayon-core.
-    fn patched(&self, mut manifest: Table, branch: &Branch) -> Result<Table> {
-        let ours: Table = self.recipe.manifest(branch, &[])?.parse()?;
-        let dependencies = manifest
-            .entry("dependencies")
-            .or_insert_with(|| Table::new().into());
-        if let Some(dependencies) = dependencies.as_table_mut() {
-            let it = ours["dependencies"]["rayon-core"].clone();
-            dependencies.insert("rayon-core".to_owned(), it);
-        }
-        manifest.extend(ours.into_iter().filter(|(key, _)| key == "patch"));
-        manifest.insert("workspace".to_owned(), Value::Table(Table::new()));
-        Ok(manifest)
     }
 }
 

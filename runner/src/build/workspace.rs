@@ -11,7 +11,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use cargo_metadata::semver::Version;
 use protocol::MachineRequest;
 use serde::Deserialize;
 use serde_json::json;
@@ -110,7 +109,7 @@ impl Recipe<'_> {
     ) -> Result<()> {
         fs::create_dir_all(folder.join("src"))
             .with_context(|| format!("{} cannot be made", folder.display()))?;
-        let root_lock = self.lock(branch)?;
+        let root_lock = self.lock()?;
         let manifest = format!(
             "# Written by `cargo runner build`; changes here are overwritten.\n{}",
             self.manifest(branch, rewritten)?
@@ -143,26 +142,13 @@ impl Recipe<'_> {
         Ok(())
     }
 
-    /// The lock file that cargo starts from: the checkout's, and what else is locked beside a
-    /// rayon-core that is a working tree, so that its own dependencies have the versions that it
-    /// was tested with.
+    /// The lock file that cargo starts from: the checkout's. Cargo adds what a working tree needs
+    /// beside it.
     ///
     /// # Errors
-    /// If a lock file is there and cannot be read.
-    pub(super) fn lock(&self, branch: &Branch) -> Result<String> {
-        let root = read(&self.checkout.root().join("Cargo.lock"))?;
-        let beside = match (&branch.source, self.folder(&branch.source)) {
-            (Source::Path { .. }, Some(folder)) => folder.join("Cargo.lock"),
-            _ => return Ok(root),
-        };
-        if !beside.exists() {
-            return Ok(root);
-        }
-        let other = read(&beside)?;
-        let manifest = read(&beside.with_file_name("Cargo.toml"))?
-            .parse()
-            .unwrap_or_default();
-        Ok(with_packages_of(&root, &other, &linked(&manifest, &other)))
+    /// If it cannot be read.
+    pub(super) fn lock(&self) -> Result<String> {
+        read(&self.checkout.root().join("Cargo.lock"))
     }
 
     /// The package that holds the programs, its folder in the checkout, and its features. Services
@@ -306,7 +292,7 @@ fn main_program(source: &Source, programs: Programs) -> String {
 }
 
 /// The parts of a lock file that are read.
-#[derive(Default, Deserialize)]
+#[derive(Deserialize)]
 struct Lock {
     package: Vec<Locked>,
 }
@@ -316,9 +302,6 @@ struct Locked {
     name: String,
     version: String,
     source: Option<String>,
-    /// `name`, or with more behind a space where it is not the only one of that name.
-    #[serde(default)]
-    dependencies: Vec<String>,
 }
 
 /// Registry packages whose version in a branch's lock file is none of those in the one that cargo
@@ -352,86 +335,6 @@ pub(super) fn strayed_from_lock(lock: &str, branch_lock: &Path) -> Result<Vec<St
         .collect())
 }
 
-/// Returns the packages that a package links, by its manifest and lock file, without those that
-/// only its tests need.
-fn linked(manifest: &Table, lock: &str) -> BTreeSet<String> {
-    let dependencies = |table: &Table| -> Vec<String> {
-        let names = table
-            .get("dependencies")
-            .and_then(Value::as_table)
-            .into_iter()
-            .flatten();
-        names
-            .map(|(name, it)| {
-                it.get("package")
-                    .and_then(Value::as_str)
-                    .unwrap_or(name)
-                    .to_owned()
-            })
-            .collect()
-    };
-    let targets = manifest
-        .get("target")
-        .and_then(Value::as_table)
-        .into_iter()
-        .flatten();
-    let targets = targets
-        .filter_map(|(_, target)| target.as_table())
-        .flat_map(&dependencies);
-    let mut names: Vec<String> = targets.chain(dependencies(manifest)).collect();
-    let lock: Lock = toml::from_str(lock).unwrap_or_default();
-    let mut linked = BTreeSet::new();
-    while let Some(name) = names.pop() {
-        let own = lock
-            .package
-            .iter()
-            .filter(|it| it.name == name)
-            .flat_map(|it| &it.dependencies);
-        let further: Vec<&str> = own.filter_map(|it| it.split(' ').next()).collect();
-        if linked.insert(name) {
-            names.extend(further.into_iter().map(str::to_owned));
-        }
-    }
-    linked
-}
-
-/// The lock file `root` with those `wanted` published packages of `other` that it has in no version
-/// which takes their place: Cargo links one of each such kind, and refuses a lock file that names
-/// two.
-fn with_packages_of(root: &str, other: &str, wanted: &BTreeSet<String>) -> String {
-    const HEAD: &str = "[[package]]\n";
-    let packages = |lock| str::split(lock, HEAD).skip(1);
-    let kind = |package: &str| {
-        let mut lines = package.lines();
-        let (name, version) = (lines.next()?.to_owned(), lines.next()?.split('"').nth(1)?);
-        let Version {
-            major,
-            minor,
-            patch,
-            ..
-        } = Version::parse(version).ok()?;
-        Some(match (major, minor) {
-            (0, 0) => (name, 0, 0, patch),
-            (0, _) => (name, 0, minor, 0),
-            _ => (name, major, 0, 0),
-        })
-    };
-    let known: BTreeSet<_> = packages(root).map(kind).collect();
-    let is_wanted = |package: &&str| {
-        package
-            .split('"')
-            .nth(1)
-            .is_some_and(|it| wanted.contains(it))
-    };
-    packages(other)
-        .filter(|package| package.contains("\nsource = "))
-        .filter(is_wanted)
-        .filter(|package| !known.contains(&kind(package)))
-        .fold(root.to_owned(), |lock, package| {
-            format!("{}\n\n{HEAD}{}\n", lock.trim_end(), package.trim_end())
-        })
-}
-
 fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))
 }
@@ -443,43 +346,4 @@ pub(super) fn freed(lock: &str) -> String {
         .split(HEAD)
         .filter(|it| !it.starts_with("name = \"rayon-core\"\n"));
     others.collect::<Vec<_>>().join(HEAD)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_lock_file_takes_published_packages_from_another_unless_it_has_a_version_in_their_place() {
-        let package = |name, version, rest| {
-            format!("[[package]]\nname = \"{name}\"\nversion = \"{version}\"\n{rest}")
-        };
-        let published = "source = \"registry\"\n";
-        let lock = |packages: &[String]| format!("version = 4\n\n{}", packages.join("\n"));
-        let own = [("both", "1.4.0"), ("early", "0.2.9"), ("first", "0.0.1")]
-            .map(|(name, version)| package(name, version, published));
-        let taken = [("both", "2.0.0"), ("early", "0.3.0"), ("first", "0.0.2")]
-            .map(|(name, version)| package(name, version, published));
-        let new = package("new", "1.0.0", published)
-            + "dependencies = [\n \"both\",\n \"early\",\n \"first\",\n]\n";
-        let left = [
-            ("both", "1.0.0"),
-            ("both", "1.5.0"),
-            ("early", "0.2.174"),
-            ("test", "1.0.0"),
-        ]
-        .map(|(name, version)| package(name, version, published));
-        let taken = [&taken[..], &[new]].concat();
-        let here = [package("here", "1.0.0", "")];
-        let other = lock(&[&left[..], &taken, &here].concat());
-        let manifest =
-            "[dependencies]\nit = { package = \"new\" }\n[dev-dependencies]\ntest = \"1\"";
-        let linked = linked(&manifest.parse().unwrap(), &other);
-        let merged = with_packages_of(&lock(&own), &other, &linked);
-        assert_eq!(
-            merged,
-            lock(&[&own[..], &taken].concat()),
-            "nothing that only tests need"
-        );
-    }
 }

@@ -181,7 +181,7 @@ impl<'a> Site<'a> {
         }
         // A folder that another build uses is locked by cargo: what would have to wait for it is
         // taken last.
-        let order = |branch: &Branch| match self.builder.home(branch) {
+        let order = |branch: &Branch| match self.builder.built_in(branch) {
             Some(home) if home == target => 0,
             None => 1,
             Some(_) => 2,

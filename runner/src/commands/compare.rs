@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::Value;
 
 use super::sweep::{self, SweepArgs, SweepCommand, TypedProgram};
-use crate::build::user;
+use crate::build::package;
 use crate::config::catalogue;
 use crate::options::folder;
 use crate::options::project::Project;
@@ -97,7 +97,7 @@ pub(crate) fn run(project: &Project, arguments: &CompareArgs) -> Result<Exit> {
     let sweep = match &arguments.program {
         Some(folder) if command.config.is_some() => {
             let bin = arguments.bin.as_deref();
-            let program = user::find(folder, bin, &arguments.arguments)?;
+            let program = package::find(folder, bin, &arguments.arguments)?;
             let sweep = sweep_of(&arguments.sweep, &program.name);
             catalogue::list_user(program);
             sweep

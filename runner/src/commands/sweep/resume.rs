@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 
 use super::arguments::{SweepArgs, SweepCommand};
 use super::ready::{Measured, Ready, build_all, warn_of};
-use crate::build::user;
+use crate::build::package;
 use crate::config::checkout::Commit;
 use crate::config::{Branch, catalogue};
 use crate::host::Host;
@@ -33,7 +33,7 @@ pub(super) fn resume(
                 project.reference_to(&sweep)
             )));
         };
-        let found = user::find(&typed.folder, Some(&program.binary), &typed.arguments)?;
+        let found = package::find(&typed.folder, Some(&program.binary), &typed.arguments)?;
         let shown = without_folders(project, found.clone())?;
         if shown != *program {
             bail!(Stop::BadInput(format!(

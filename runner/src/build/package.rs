@@ -1,5 +1,5 @@
-//! A program of the user, for `compare --program`: which binary of which package is meant, and a
-//! copy of it for each branch, so that nothing is written into the user's folders.
+//! The package of a whole program: which one `compare --program` means, and a copy for each branch,
+//! which takes the branch's rayon-core. Nothing is written into the package's own folder.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,8 +17,11 @@ use crate::config::{Branch, catalogue};
 use crate::stop::Stop;
 use crate::system::{digest, subprocess};
 
-/// Folder of a branch in which the copies are.
-pub(super) const FOLDER: &str = "user";
+/// Folder of a branch in which the copies of the user's packages are.
+pub(super) const OF_USER: &str = "user";
+
+/// The same of the packages that the checkout lists.
+const LISTED: &str = "programs";
 
 /// Lines of cargo's output shown when it does not understand a package.
 const STDERR_LINES: usize = 10;
@@ -154,19 +157,18 @@ impl Tree {
     }
 }
 
-/// A copy of a program of the user.
+/// A copy of a package.
 pub(super) struct Copied {
     /// The package's folder.
     pub(super) folder: PathBuf,
     /// Whether the package itself depends on rayon-core.
     pub(super) is_direct: bool,
-    /// The version of rayon-core in the user's lock file.
+    /// The version of rayon-core in the package's lock file.
     pub(super) locked: Option<String>,
 }
 
-/// Copies a program of the user for a branch, and has the copy take the branch's rayon-core.
-///
-/// `folder` is that of all branches.
+/// Copies the package of a program, which is in `home`, for a branch, and has the copy take the
+/// branch's rayon-core. `folder` is that of all branches.
 pub(super) fn copy(
     recipe: &Recipe<'_>,
     folder: &Path,
@@ -176,7 +178,11 @@ pub(super) fn copy(
 ) -> Result<Copied> {
     let tree = Tree::of(home)?;
     let place = digest::of_bytes(tree.base.as_os_str().as_encoded_bytes());
-    let copy = folder.join(&branch.name).join(FOLDER);
+    let kind = match program.folder {
+        Some(_) => OF_USER,
+        None => LISTED,
+    };
+    let copy = folder.join(&branch.name).join(kind);
     let copy = copy.join(format!("{}-{}", program.name, &place[..8]));
     let root = tree.base.join(&tree.workspace);
     let lock = fs::read_to_string(root.join("Cargo.lock")).ok();
@@ -203,7 +209,7 @@ pub(super) fn copy(
         }
         let stamp = digest::of_bytes(lock.as_deref().unwrap_or_default().as_bytes());
         let text = format!(
-            "# Written by `cargo runner compare` beside the lock file {stamp}.\n{}",
+            "# Written by `cargo runner build` beside the lock file {stamp}.\n{}",
             toml::to_string(&manifest)?
         );
         texts.push((place, text));
@@ -321,5 +327,5 @@ fn locked_version(lock: &str) -> Option<String> {
 }
 
 #[cfg(test)]
-#[path = "user_tests.rs"]
+#[path = "package_tests.rs"]
 mod tests;
