@@ -28,7 +28,7 @@ pub(crate) struct ShowArgs {
     /// Of a recording: a file to write for ui.perfetto.dev
     #[arg(long, value_name = "FILE")]
     timeline: Option<PathBuf>,
-    /// Output format
+    /// Output format of a sweep
     #[arg(long, value_enum, default_value = "table")]
     format: Format,
     /// Folder that holds the sweeps [default: results/sweeps]
@@ -53,7 +53,13 @@ pub(crate) fn run(place: impl FnOnce() -> Result<Project>, arguments: &ShowArgs)
                 arguments.sweep
             )));
         }
-        return record::show::run(file, arguments.timeline.as_deref(), arguments.format);
+        if arguments.format != Format::Table {
+            bail!(Stop::BadInput(format!(
+                "--format: {} is a file, so a recording, which is shown in tables alone; leave it out",
+                arguments.sweep
+            )));
+        }
+        return record::show::run(file, arguments.timeline.as_deref());
     }
     if let Some(timeline) = &arguments.timeline {
         bail!(Stop::BadInput(format!(

@@ -22,7 +22,6 @@ use crate::record::Ending;
 use crate::stop::{Exit, Stop};
 use crate::system::interrupt;
 use crate::system::whole_file;
-use crate::text::table::Format;
 
 /// How long a run may take.
 const LIMIT: Duration = Duration::from_mins(1);
@@ -105,7 +104,7 @@ pub(crate) fn run(project: &Project, arguments: &TraceArgs) -> Result<Exit> {
                 bail!("a program that ran on its pool recorded nothing")
             }
             tell!("{}", project.checkout.shown(&recording));
-            return show::run(&recording, Some(&output), Format::Table);
+            return show::run(&recording, Some(&output));
         }
         Some(Err(failure)) => failure,
         None => {

@@ -23,7 +23,6 @@ use crate::options::recording::told;
 use crate::stop::{Exit, Stop};
 use crate::system::interrupt;
 use crate::system::whole_file;
-use crate::text::table::Format;
 
 /// Arguments of `record`.
 #[derive(Debug, Args)]
@@ -100,7 +99,7 @@ pub(crate) fn run(arguments: &RecordArgs) -> Result<Exit> {
         );
     }
     let tree = Tree::of(&recording).map_err(|error| told(&path.to_string(), &error))?;
-    let printed = show::print(&recording, &tree, Format::Table);
+    let printed = show::print(&recording, &tree);
     if interrupt::is_requested() && !status.success() {
         bail!(Stop::Interrupted(format!(
             "interrupted; {path} has what was recorded until then"

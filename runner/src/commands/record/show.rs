@@ -1,12 +1,9 @@
 //! Shows a recording in tables.
 
-use std::fmt;
 use std::path::Path;
 
 use anyhow::{Result, bail};
 use recording::{Profile, Recording, Region, State, Tree, write_timeline};
-use serde::Serialize;
-use serde_json::{Value, json};
 
 use crate::options::recording::read;
 use crate::stop::{Exit, Stop};
@@ -17,13 +14,7 @@ use crate::text::table::{
 use crate::text::words::human;
 
 /// Prints what the recording at `path` tells, and writes its timeline if one is wanted.
-pub(crate) fn run(path: &Path, timeline: Option<&Path>, format: Format) -> Result<Exit> {
-    if format == Format::Csv {
-        bail!(Stop::BadInput(format!(
-            "--format csv: a recording has several tables, and CSV is one; {} can be shown as table, markdown or json",
-            path.display()
-        )));
-    }
+pub(crate) fn run(path: &Path, timeline: Option<&Path>) -> Result<Exit> {
     let (recording, tree) = read(path, &path.display().to_string())?;
     // Write the timeline first: the reader of the tables may close the pipe.
     if let Some(output) = timeline {
@@ -48,7 +39,7 @@ pub(crate) fn run(path: &Path, timeline: Option<&Path>, format: Format) -> Resul
             output.display()
         );
     }
-    print(&recording, &tree, format)?;
+    print(&recording, &tree)?;
     Ok(Exit::Good)
 }
 
@@ -78,153 +69,68 @@ fn median(mut values: Vec<u64>) -> u64 {
 }
 
 /// Prints the tables on standard output and the warnings on standard error.
-pub(super) fn print(recording: &Recording, tree: &Tree, format: Format) -> Result<()> {
+pub(super) fn print(recording: &Recording, tree: &Tree) -> Result<()> {
     let profile = Profile::of(tree);
-    let facts = Facts::of(recording, tree, &profile);
-    let text = match format {
-        Format::Json => table::json(&data(&facts, tree, &profile))?,
-        Format::Markdown => format!(
-            "```text\n{facts}```\n{}",
-            tables(tree, &profile, format, None)
-        ),
-        Format::Table | Format::Csv => format!(
-            "{facts}{}",
-            tables(tree, &profile, format, columns_of_stdout())
-        ),
-    };
-    table::print(&text)?;
+    let tables = [parallelism(&profile), grains(&profile), states(tree)];
+    let columns = columns_of_stdout();
+    let text = |table: &TextTable| format!("\n{}", table.text(Format::Table, columns));
+    let tables: String = tables.iter().map(text).collect();
+    table::print(&(facts(recording, tree, &profile) + &tables))?;
     for warning in warnings(recording, tree) {
         tell!("{warning}");
     }
     Ok(())
 }
 
-fn tables(tree: &Tree, profile: &Profile, format: Format, columns: Option<usize>) -> String {
-    let tables = [parallelism(profile), grains(profile), states(tree)];
-    let text = |table: &TextTable| format!("\n{}", table.text(format, columns));
-    tables.iter().map(text).collect()
-}
-
 /// The facts of a recording that are one figure each.
-#[derive(Serialize)]
-struct Facts {
-    program: String,
-    wall_ns: u64,
-    ended: String,
-    processor: String,
-    events: u64,
-    joins: u64,
-    scopes: u64,
-    broadcasts: u64,
-    spawns: u64,
-    installs: u64,
-    work_ns: u64,
-    blocked_ns: u64,
-    span_ns: u64,
-    regions: usize,
-    region_median_ns: u64,
-    gap_median_ns: u64,
-    in_regions_ns: u64,
-}
-
-impl Facts {
-    fn of(recording: &Recording, tree: &Tree, profile: &Profile) -> Self {
-        let head = &recording.head;
-        let [joins, scopes, broadcasts, spawns, installs] = profile.steps;
-        let of = |value: fn(&Region) -> u64| median(profile.regions.iter().map(value).collect());
-        Self {
-            program: head.program.clone(),
-            wall_ns: head.ended_ns.saturating_sub(head.started_ns),
-            ended: head.ended.clone(),
-            processor: head.processor.clone(),
-            events: tree.threads().iter().map(|thread| thread.events).sum(),
-            joins,
-            scopes,
-            broadcasts,
-            spawns,
-            installs,
-            work_ns: profile.work_ns,
-            blocked_ns: profile.blocked_ns,
-            span_ns: profile.span_ns,
-            regions: profile.regions.len(),
-            region_median_ns: of(|region| region.work_ns),
-            gap_median_ns: of(|region| region.gap_ns),
-            in_regions_ns: profile.regions.iter().map(|region| region.work_ns).sum(),
-        }
+fn facts(recording: &Recording, tree: &Tree, profile: &Profile) -> String {
+    let head = &recording.head;
+    let program = format!(
+        "{}: {} with all that is not rayon's, {}; {} events on {}",
+        plain(&head.program),
+        time(head.ended_ns.saturating_sub(head.started_ns)),
+        plain(&head.ended),
+        tree.threads().iter().map(|it| it.events).sum::<u64>(),
+        plain(&head.processor),
+    );
+    let [joins, scopes, broadcasts, spawns, installs] = profile.steps;
+    let forks = format!(
+        "{joins} joins, {scopes} scopes, {broadcasts} broadcasts, {spawns} spawned jobs, {installs} installs"
+    );
+    let Profile {
+        work_ns,
+        blocked_ns,
+        span_ns,
+        regions,
+        ..
+    } = profile;
+    let mut work = format!("{} since it first used a pool", time(*work_ns));
+    if *blocked_ns > 0 {
+        work += &format!(
+            ", and {} in which threads waited for something outside the pool",
+            time(*blocked_ns)
+        );
     }
-}
-
-impl fmt::Display for Facts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let blocked = if self.blocked_ns > 0 {
-            format!(
-                ", and {} in which threads waited for something outside the pool",
-                time(self.blocked_ns)
-            )
-        } else {
-            String::new()
-        };
-        let program = format!(
-            "{}: {} with all that is not rayon's, {}; {} events on {}",
-            plain(&self.program),
-            time(self.wall_ns),
-            plain(&self.ended),
-            self.events,
-            plain(&self.processor),
-        );
-        writeln!(f, "{}", wrapped(&program, PAGE, "  "))?;
-        let forks = format!(
-            "{} joins, {} scopes, {} broadcasts, {} spawned jobs, {} installs",
-            self.joins, self.scopes, self.broadcasts, self.spawns, self.installs,
-        );
-        let work = format!("{} since it first used a pool{blocked}", time(self.work_ns));
-        let span = format!(
-            "{} on as many cores as it likes, so at most {:.1} times as fast",
-            time(self.span_ns),
-            (self.work_ns + self.blocked_ns) as f64 / self.span_ns.max(1) as f64,
-        );
-        let regions = format!(
-            "{}, given to the pool from outside: median {}, with a gap of {} before; {} of the work",
-            self.regions,
-            time(self.region_median_ns),
-            time(self.gap_median_ns),
-            percent(self.in_regions_ns, self.work_ns),
-        );
-        let rows = [
-            ("forks", &*forks),
-            ("work", &*work),
-            ("span", &*span),
-            ("regions", &*regions),
-        ];
-        f.write_str(&labelled(rows, [14, PAGE], ""))
-    }
-}
-
-/// The facts and the tables as one object, times in nanoseconds.
-fn data(facts: &Facts, tree: &Tree, profile: &Profile) -> Value {
-    let powers = std::iter::successors(Some(1_u64), |power| power.checked_mul(10));
-    let grains = powers
-        .zip(&profile.grains)
-        .filter(|(_, (count, _))| *count > 0);
-    let grains = grains.map(|(from_ns, (stretches, work_ns))| {
-        json!({ "from_ns": from_ns, "stretches": stretches, "work_ns": work_ns })
-    });
-    let threads = tree.threads().iter().map(|thread| {
-        json!({
-            "worker": thread.worker,
-            "running_ns": thread.in_state_ns[State::Running as usize],
-            "searching_ns": thread.in_state_ns[State::Searching as usize],
-            "asleep_ns": thread.in_state_ns[State::Asleep as usize],
-            "preempted_ns": thread.preempted_ns,
-            "blocked_ns": thread.blocked_ns,
-        })
-    });
-    json!({
-        "facts": facts,
-        "parallelism": profile.parallelism,
-        "grains": grains.collect::<Value>(),
-        "threads": threads.collect::<Value>(),
-    })
+    let span = format!(
+        "{} on as many cores as it likes, so at most {:.1} times as fast",
+        time(*span_ns),
+        (work_ns + blocked_ns) as f64 / (*span_ns).max(1) as f64,
+    );
+    let of = |value: fn(&Region) -> u64| time(median(regions.iter().map(value).collect()));
+    let regions = format!(
+        "{}, given to the pool from outside: median {}, with a gap of {} before; {} of the work",
+        regions.len(),
+        of(|region| region.work_ns),
+        of(|region| region.gap_ns),
+        percent(regions.iter().map(|it| it.work_ns).sum(), *work_ns),
+    );
+    let rows = [
+        ("forks", &*forks),
+        ("work", &*work),
+        ("span", &*span),
+        ("regions", &*regions),
+    ];
+    wrapped(&program, PAGE, "  ") + "\n" + &labelled(rows, [14, PAGE], "")
 }
 
 fn percent(part: u64, whole: u64) -> String {
