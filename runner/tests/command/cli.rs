@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use assert_cmd::assert::OutputAssertExt as _;
 use predicates::prelude::PredicateBooleanExt as _;
-use predicates::str::{contains, is_match};
+use predicates::str::contains;
 use tempfile::TempDir;
 
 use crate::common::{self, run};
@@ -33,13 +33,310 @@ fn made_up_rayon_core(folder: &TempDir, version: &str, source: &str) {
     fs::write(krate.join("src/lib.rs"), source).unwrap();
 }
 
+/// The options of a plan of `packed` and `quicksort` on one and two threads.
+const PLAN: [&str; 7] = [
+    "plan",
+    "--branches",
+    "packed",
+    "--workloads",
+    "quicksort",
+    "--threads",
+    "1,2",
+];
+
 #[test]
-fn list_names_every_branch_and_workload() {
-    run(&folder(), &["list"])
+fn plans_count_and_name_what_would_be_done() {
+    let plan = |more: &[&'static str]| [&PLAN[..], more].concat();
+    let experiment = |name, more: &[&'static str]| [&["plan", "--experiment", name], more].concat();
+    let elsewhere = "packed,mine=path:rayon-fork,group:rivals";
+    for (words, told) in [
+        // 2 thread counts × (master, its twin, packed) + 1 sequential.
+        (
+            plan(&["--trials", "3"]),
+            &["7 cells, 9 blocks, 21 trials", "placement     free\n"][..],
+        ),
+        (
+            plan(&["--placement", "both", "--trials", "3"]),
+            &[
+                "placement     free pinned\n",
+                "14 cells, 18 blocks, 42 trials",
+            ],
+        ),
+        // 21 timed trials, and 2 of the instrumented build at each of 2 thread counts.
+        (
+            plan(&["--trials", "3", "--instrument"]),
+            &[
+                "counted     2 trials of each cell of packed-instrumented,",
+                "9 cells, 13 blocks, 25 trials",
+            ],
+        ),
+        (
+            plan(&["--trials", "3", "--instrument=1"]),
+            &["9 cells, 11 blocks, 23 trials"],
+        ),
+        (
+            experiment("sleep", &["--branches", "master"]),
+            &["placement     free pinned\n"],
+        ),
+        // 5 cases × 2 depths × 2 thread counts, and one sequential program; 5 trials of each.
+        (
+            experiment(
+                "packets-speedup-uniform",
+                &["--threads", "2,3", "--parameter", "words=1000"],
+            ),
+            &["21 cells", "105 trials", "5 trials of 0 + 1 iterations"],
+        ),
+        (
+            experiment("rivals", &[]),
+            &["branches    master\n            champion\n            chili\n"],
+        ),
+        (
+            vec!["plan", "--branches", elsewhere],
+            &[
+                "branches    packed\n            mine\n            chili\n",
+                "twin        packed-again",
+            ],
+        ),
+        (
+            vec!["list"],
+            &[
+                "master (baseline)",
+                "split-counters-no-jec-cache-padded",
+                "quicksort",
+            ],
+        ),
+        (
+            vec!["list", "experiments"],
+            &[
+                "cargo runner sweep --experiment packets-correctness",
+                "placement   free, pinned",
+            ],
+        ),
+    ] {
+        let printed = run(&folder(), &words).success();
+        let stdout = String::from_utf8_lossy(&printed.get_output().stdout).into_owned();
+        for text in told {
+            // The widths of columns do not matter.
+            let is_told = squeezed(&stdout).contains(&squeezed(text));
+            assert!(is_told, "{words:?}: {text} is not in\n{stdout}");
+        }
+    }
+    run(&folder(), &plan(&["--instrument"]))
         .success()
-        .stdout(contains("master (baseline)"))
-        .stdout(contains("split-counters-no-jec-sleepers-only-cache-padded"))
-        .stdout(contains("quicksort"));
+        .stderr(contains("the baseline `master` is added"))
+        .stderr(contains(
+            "note: no counts of master: only branches of rayon-fork/",
+        ));
+}
+
+/// A text with one space in the place of several.
+fn squeezed(text: &str) -> String {
+    let mut squeezed = text.to_owned();
+    while squeezed.contains("  ") {
+        squeezed = squeezed.replace("  ", " ");
+    }
+    squeezed
+}
+
+#[test]
+fn what_cannot_be_meant_is_told_before_anything_is_built_in_the_words_that_were_typed() {
+    let trace = |more: [&'static str; 2]| {
+        let other = match more[0] {
+            "--branch" => ["--workload", "tsp"],
+            _ => ["--branch", "packed"],
+        };
+        [&["trace", "--threads", "2"][..], &more, &other].concat()
+    };
+    let sweep = |option: &'static str| vec!["sweep", option];
+    let experiment = |name, more: &[&'static str]| [&["plan", "--experiment", name], more].concat();
+    let folder = folder();
+    let nowhere = folder.path().join("nowhere").display().to_string();
+    let taken = folder.path().join("taken").display().to_string();
+    fs::write(&taken, "a file").unwrap();
+    for (words, code, told) in [
+        (sweep("--threads=0"), 2, &["`0` is no thread count"][..]),
+        (sweep("--size=huge"), 2, &["unknown size `huge`"]),
+        (
+            sweep("--parameter=color=red"),
+            2,
+            &["no picked workload has `color`"],
+        ),
+        (
+            sweep("--parameter=packets.wrods=9"),
+            2,
+            &["did you mean `words`? known: packets.strategy"],
+        ),
+        (sweep("--parameter=elements=many"), 2, &["a whole number"]),
+        (
+            sweep("--workloads=quicksrt"),
+            2,
+            &["did you mean `quicksort`?"],
+        ),
+        (
+            sweep("--workloads="),
+            2,
+            &["--workloads: `` names no workload; write `all`"],
+        ),
+        (
+            sweep("--branches= , "),
+            2,
+            &["--branches: ` , ` names no branch; write `all`"],
+        ),
+        (sweep("--timeout=-1"), 2, &["positive number of seconds"]),
+        (sweep("--trials=0"), 2, &["0 is not in 1"]),
+        (sweep("--output=x.pdf"), 2, &["leave out `.pdf`"]),
+        (
+            vec!["report", "--output", "x.pdf"],
+            2,
+            &["leave out `.pdf`"],
+        ),
+        (
+            vec!["sweep", "--resume", "latest", "--trials", "3"],
+            2,
+            &["--resume"],
+        ),
+        (
+            vec![
+                "plan",
+                "--parameter=elements=5",
+                "--parameter=quicksort.elements=6",
+            ],
+            2,
+            &["`quicksort.elements` is already 5; give each parameter once"],
+        ),
+        (
+            vec!["plan", "--trials", "1000000000"],
+            2,
+            &["more than 10000000 trials"],
+        ),
+        (
+            vec!["plan", "--trials", "-1"],
+            2,
+            &["invalid value '-1' for '--trials <N>'"],
+        ),
+        (
+            vec!["plan", "--shard", "1/99999999"],
+            2,
+            &["too few for 99999999 shards"],
+        ),
+        (
+            vec!["plan", "--shard", "3/2"],
+            2,
+            &["for example 1/4 to 4/4"],
+        ),
+        (
+            vec!["plan", "--placement", "pined"],
+            2,
+            &["free, pinned, both", "'pinned'"],
+        ),
+        (
+            vec!["plan", "--branches", "pakced"],
+            2,
+            &[
+                "error: --branches: no branch matches `pakced`",
+                "did you mean `packed`?",
+            ],
+        ),
+        (
+            vec!["plan", "--branches", "group:rivls"],
+            2,
+            &[
+                "--branches: rivls: no such group; known: designs, ",
+                "did you mean `rivals`?",
+            ],
+        ),
+        (
+            vec!["plan", "--branches", "master", "--instrument"],
+            2,
+            &[
+                "error: --instrument: only branches of rayon-fork/ can count events",
+                "add for example `packed`",
+            ],
+        ),
+        (
+            experiment("packets-awsome", &[]),
+            2,
+            &["did you mean `packets-awesome`?"],
+        ),
+        (
+            experiment("packets-awesome", &["--preset", "quick"]),
+            2,
+            &["cannot be used with"],
+        ),
+        (
+            experiment("packets-awesome", &["--workloads", "tsp"]),
+            2,
+            &["--workloads tsp: none has"],
+        ),
+        (
+            trace(["--branch", "master"]),
+            2,
+            &["records nothing; only branches of rayon-fork/"],
+        ),
+        (
+            trace(["--branch", "split*"]),
+            2,
+            &[
+                "--branch: `split*` matches split-counters, ",
+                "; a trace is of one branch",
+            ],
+        ),
+        (
+            trace(["--workload", "all"]),
+            2,
+            &[
+                "--workload: `all` matches quicksort, ",
+                "; a trace is of one workload",
+            ],
+        ),
+        (
+            trace(["--workload", "quicksrt"]),
+            2,
+            &["did you mean `quicksort`?"],
+        ),
+        (
+            [&trace(["--workload", "tsp"])[..], &["--output", "it.zst"]].concat(),
+            2,
+            &["--output it.zst: ", "for example it.json"],
+        ),
+        (
+            vec!["merge", "nowhere.tar.zst"],
+            2,
+            &["nowhere.tar.zst: there is no such file or folder"],
+        ),
+        (
+            vec!["list", "--config", &nowhere],
+            2,
+            &["nowhere: cannot be read"],
+        ),
+        (vec!["list", "--root", &nowhere], 2, &["no checkout at"]),
+        (
+            vec!["show", "nothing", "--output", &nowhere],
+            2,
+            &["no sweep called `nothing`"],
+        ),
+        (
+            vec!["show", "--output", &nowhere],
+            2,
+            &["`cargo runner sweep` makes one"],
+        ),
+        (
+            vec!["sweep", "--output", &taken],
+            4,
+            &["choose a folder with --output"],
+        ),
+        (
+            vec!["calibrate", "--output", "/nowhere/charges.toml"],
+            4,
+            &["/nowhere/charges.toml: cannot be written"],
+        ),
+    ] {
+        let mut refused = run(&folder, &words).code(code);
+        for text in told {
+            refused = refused.stderr(contains(*text));
+        }
+        refused.stderr(contains("building").or(contains("at path")).not());
+    }
 }
 
 #[test]
@@ -78,66 +375,6 @@ fn list_as_json_is_data() {
 }
 
 #[test]
-fn plan_counts_cells_and_trials_and_runs_nothing() {
-    let arguments = [
-        "plan",
-        "--branches",
-        "packed",
-        "--workloads",
-        "quicksort",
-        "--threads",
-        "1,2",
-    ];
-    run(&folder(), &[&arguments[..], &["--trials", "3"]].concat())
-        .success()
-        // 2 thread counts × (master, its twin, packed) + 1 sequential.
-        .stdout(contains("7 cells, 9 blocks, 21 trials"))
-        .stderr(contains("the baseline `master` is added"));
-}
-
-#[test]
-fn plan_says_where_workers_run_and_both_placements_double_the_cells() {
-    let arguments = [
-        "plan",
-        "--branches",
-        "packed",
-        "--workloads",
-        "quicksort",
-        "--threads",
-        "1,2",
-    ];
-    run(&folder(), &arguments)
-        .success()
-        .stdout(is_match("placement +free\n").unwrap());
-    run(
-        &folder(),
-        &[&arguments[..], &["--placement", "both", "--trials", "3"]].concat(),
-    )
-    .success()
-    .stdout(is_match("placement +free pinned\n").unwrap())
-    .stdout(contains("14 cells, 18 blocks, 42 trials"));
-    run(
-        &folder(),
-        &[&arguments[..], &["--placement", "pined"]].concat(),
-    )
-    .code(2)
-    .stderr(contains("free, pinned, both").and(contains("'pinned'")));
-}
-
-#[test]
-fn experiments_say_where_workers_run() {
-    run(
-        &folder(),
-        &["plan", "--experiment", "sleep", "--branches", "master"],
-    )
-    .success()
-    .stdout(is_match("placement +free pinned\n").unwrap());
-    run(&folder(), &["list", "experiments"])
-        .success()
-        .stdout(contains("placement   free, pinned"));
-}
-
-#[test]
 fn plan_prints_the_order_on_request() {
     let arguments = [
         "plan",
@@ -161,253 +398,11 @@ fn plan_prints_the_order_on_request() {
 }
 
 #[test]
-fn plan_tells_what_is_counted_and_which_branches_cannot_count() {
-    let arguments = [
-        "plan",
-        "--branches",
-        "packed",
-        "--workloads",
-        "quicksort",
-        "--threads",
-        "1,2",
-    ];
-    run(
-        &folder(),
-        &[&arguments[..], &["--trials", "3", "--instrument"]].concat(),
-    )
-    .success()
-    .stdout(contains(
-        "counted     2 trials of each cell of packed-instrumented,",
-    ))
-    // 21 timed trials, and 2 of the instrumented build at each of 2 thread counts.
-    .stdout(contains("9 cells, 13 blocks, 25 trials"))
-    .stderr(contains(
-        "note: no counts of master: only branches of rayon-fork/",
-    ));
-    run(
-        &folder(),
-        &[&arguments[..], &["--trials", "3", "--instrument=1"]].concat(),
-    )
-    .success()
-    .stdout(contains("9 cells, 11 blocks, 23 trials"));
-}
-
-#[test]
-fn counting_needs_a_branch_that_can_count() {
-    run(&folder(), &["plan", "--branches", "master", "--instrument"])
-        .code(2)
-        .stderr(contains(
-            "error: --instrument: only branches of rayon-fork/ can count events",
-        ))
-        .stderr(contains("add for example `packed`"));
-    let trace = |more: [&str; 2]| {
-        let arguments = ["trace", "--threads", "2", more[0], more[1]];
-        let other = if more[0] == "--branch" {
-            ["--workload", "tsp"]
-        } else {
-            ["--branch", "packed"]
-        };
-        run(&folder(), &[&arguments[..], &other[..]].concat()).code(2)
-    };
-    trace(["--branch", "master"]).stderr(contains("records nothing; only branches of rayon-fork/"));
-    trace(["--branch", "split*"])
-        .stderr(contains("--branch: `split*` matches split-counters, "))
-        .stderr(contains("; a trace is of one branch"));
-    trace(["--workload", "all"])
-        .stderr(contains("--workload: `all` matches quicksort, "))
-        .stderr(contains("; a trace is of one workload"));
-    trace(["--workload", "quicksrt"]).stderr(contains("did you mean `quicksort`?"));
-}
-
-#[test]
-fn list_names_every_experiment_with_its_command() {
-    run(&folder(), &["list", "experiments"])
-        .success()
-        .stdout(contains(
-            "cargo runner sweep --experiment packets-correctness",
-        ))
-        .stdout(contains("quicksort\n").not());
-}
-
-#[test]
-fn an_experiment_sets_what_the_command_line_does_not() {
-    let experiment = [
-        "plan",
-        "--experiment",
-        "packets-speedup-uniform",
-        "--threads",
-        "2,3",
-    ];
-    run(
-        &folder(),
-        &[&experiment[..], &["--parameter", "words=1000"]].concat(),
-    )
-    .success()
-    // 5 cases × 2 depths × 2 thread counts, and one sequential program; 5 trials of each.
-    .stdout(contains("21 cells"))
-    .stdout(contains("105 trials"))
-    .stdout(contains("5 trials of 0 + 1 iterations"));
-}
-
-#[test]
-fn a_plan_takes_branches_that_are_in_no_file_as_a_sweep_does() {
-    let list = "packed,mine=path:rayon-fork,group:rivals";
-    run(&folder(), &["plan", "--branches", list])
-        .success()
-        .stdout(contains(
-            "branches    packed\n            mine\n            chili\n",
-        ))
-        .stdout(contains("twin        packed-again"));
-}
-
-#[test]
-fn a_group_is_picked_by_its_name_and_a_misspelt_one_is_refused_with_the_likely_one() {
-    let folder = folder();
-    run(&folder, &["plan", "--experiment", "rivals"])
-        .success()
-        .stdout(contains(
-            "branches    master\n            champion\n            chili\n",
-        ));
-    run(&folder, &["plan", "--branches", "group:rivls"])
-        .code(2)
-        .stderr(contains(
-            "--branches: rivls: no such group; known: designs, ",
-        ))
-        .stderr(contains("did you mean `rivals`?"));
-}
-
-#[test]
-fn a_misspelt_experiment_is_bad_input_with_the_likely_name() {
-    run(&folder(), &["plan", "--experiment", "packets-awsome"])
-        .code(2)
-        .stderr(contains("did you mean `packets-awesome`?"));
-    run(
-        &folder(),
-        &[
-            "plan",
-            "--experiment",
-            "packets-awesome",
-            "--preset",
-            "quick",
-        ],
-    )
-    .code(2);
-}
-
-#[test]
-fn a_misspelt_branch_is_bad_input_with_the_likely_name() {
-    run(&folder(), &["plan", "--branches", "pakced"])
-        .code(2)
-        .stderr(contains("error: --branches: no branch matches `pakced`"))
-        .stderr(contains("did you mean `packed`?"));
-}
-
-#[test]
 fn a_fault_in_branches_toml_is_bad_input_with_its_line() {
     let folder = folder();
     let config = config(&folder, "name = \"hot\"\nfork = [\"spilt\"]");
     run(&folder, &["list", "--config", &config]).code(2).stderr(contains(
         "error: branches.toml:8: branch `hot`: unknown feature `spilt`; known: cache-padded, demand",
-    ));
-}
-
-#[test]
-fn a_missing_file_of_branches_is_bad_input() {
-    run(&folder(), &["list", "--config", "/nowhere/branches.toml"])
-        .code(2)
-        .stderr(contains("/nowhere/branches.toml: cannot be read"));
-}
-
-#[test]
-fn a_checkout_that_is_none_is_bad_input() {
-    let folder = folder();
-    let elsewhere = folder.path().display().to_string();
-    run(&folder, &["list", "--root", &elsewhere])
-        .code(2)
-        .stderr(contains("no checkout at"));
-}
-
-#[test]
-fn thread_counts_sizes_and_parameters_are_checked_before_anything_is_built() {
-    let wrong = [
-        (["--threads", "0"], "`0` is no thread count"),
-        (["--size", "huge"], "unknown size `huge`"),
-        (
-            ["--parameter", "color=red"],
-            "no picked workload has `color`",
-        ),
-        (
-            ["--parameter", "packets.wrods=9"],
-            "did you mean `words`? known: packets.strategy",
-        ),
-        (["--parameter", "elements=many"], "a whole number"),
-        (["--workloads", "quicksrt"], "did you mean `quicksort`?"),
-        (
-            ["--workloads", ""],
-            "--workloads: `` names no workload; write `all`",
-        ),
-        (
-            ["--branches", " , "],
-            "--branches: ` , ` names no branch; write `all`",
-        ),
-        (["--timeout", "-1"], "positive number of seconds"),
-        (["--trials", "0"], "0 is not in 1"),
-    ];
-    for (option, message) in wrong {
-        let option = format!("{}={}", option[0], option[1]);
-        run(&folder(), &["sweep", &option])
-            .code(2)
-            .stderr(contains(message));
-    }
-}
-
-#[test]
-fn what_cannot_be_meant_is_told_at_once_and_in_the_words_that_were_typed() {
-    for (arguments, told) in [
-        (
-            &["plan", "--trials", "1000000000"][..],
-            "more than 10000000 trials",
-        ),
-        (
-            &["plan", "--shard", "1/99999999"],
-            "too few for 99999999 shards",
-        ),
-        (
-            &["plan", "--trials", "-1"],
-            "invalid value '-1' for '--trials <N>'",
-        ),
-        (&["sweep", "--output", "x.pdf"], "leave out `.pdf`"),
-        (&["report", "--output", "x.pdf"], "leave out `.pdf`"),
-        (
-            &["merge", "nowhere.tar.zst"],
-            "nowhere.tar.zst: there is no such file or folder",
-        ),
-        (
-            &[
-                "plan",
-                "--experiment",
-                "packets-awesome",
-                "--workloads",
-                "tsp",
-            ],
-            "--workloads tsp: none has",
-        ),
-    ] {
-        run(&folder(), arguments).code(2).stderr(contains(told));
-    }
-}
-
-#[test]
-fn a_parameter_given_twice_is_bad_input() {
-    let twice = [
-        "plan",
-        "--parameter",
-        "elements=5",
-        "--parameter",
-        "quicksort.elements=6",
-    ];
-    run(&folder(), &twice).code(2).stderr(contains(
-        "`quicksort.elements` is already 5; give each parameter once",
     ));
 }
 
@@ -427,21 +422,6 @@ fn a_reader_that_has_enough_is_no_failure() {
         .assert()
         .success()
         .stderr(contains("error").not());
-}
-
-#[test]
-fn an_output_folder_that_cannot_be_written_is_told_before_anything_is_built() {
-    let folder = folder();
-    let taken = folder.path().join("taken");
-    fs::write(&taken, "a file").unwrap();
-    run(
-        &folder,
-        &["sweep", "--output", &taken.display().to_string()],
-    )
-    .code(4)
-    .stderr(contains("choose a folder with --output"))
-    .stderr(contains("at path").not())
-    .stderr(contains("building").not());
 }
 
 #[test]
@@ -471,11 +451,6 @@ fn an_earlier_trace_stays_until_there_is_a_new_one() {
 }
 
 #[test]
-fn resume_takes_no_other_selection() {
-    run(&folder(), &["sweep", "--resume", "latest", "--trials", "3"]).code(2);
-}
-
-#[test]
 fn a_sweep_may_be_called_by_the_beginning_of_its_name_if_no_other_begins_so() {
     let folder = folder();
     for name in ["2026-01-01T000000Z-a-1", "2026-01-02T000000Z-a-1"] {
@@ -493,18 +468,6 @@ fn a_sweep_may_be_called_by_the_beginning_of_its_name_if_no_other_begins_so() {
             contains("begin with `2026-01-0`")
                 .and(contains("2026-01-01T000000Z-a-1 and 2026-01-02")),
         );
-}
-
-#[test]
-fn a_sweep_that_does_not_exist_is_bad_input() {
-    let folder = folder();
-    let sweeps = folder.path().display().to_string();
-    run(&folder, &["show", "nothing", "--output", &sweeps])
-        .code(2)
-        .stderr(contains("no sweep called `nothing`"));
-    run(&folder, &["show", "--output", &sweeps])
-        .code(2)
-        .stderr(contains("`cargo runner sweep` makes one"));
 }
 
 #[test]
@@ -579,16 +542,6 @@ fn simulated_sweeps_may_run_at_once_but_not_beside_one_that_measures() {
     lock.unlock().unwrap();
     lock.lock().unwrap();
     assert!(told(&simulated).contains(refusal));
-}
-
-#[test]
-fn prices_that_cannot_be_written_are_not_measured() {
-    run(
-        &folder(),
-        &["calibrate", "--output", "/nowhere/charges.toml"],
-    )
-    .code(4)
-    .stderr(contains("/nowhere/charges.toml: cannot be written").and(contains("building").not()));
 }
 
 #[test]
@@ -715,36 +668,4 @@ fn what_is_said_to_nobody_stops_nothing() {
     let mut plan = common::runner(folder().path());
     plan.args(["plan", "--branches", "packed"]).stderr(full);
     plan.assert().success().stdout(contains("in all "));
-}
-
-#[test]
-fn options_for_the_frequency_of_hosts_are_refused_for_a_simulated_machine() {
-    for option in [
-        &["--allow-uncontrolled"][..],
-        &["--frequency-backend", "sysfs"],
-        &["--frequency-journal", "journal"],
-    ] {
-        let words = [&["plan", "--machine", "zen4-64"], option].concat();
-        run(&folder(), &words)
-            .code(2)
-            .stderr(contains(format!("error: {}: ", option[0])).and(contains("leave it out")));
-    }
-}
-
-#[test]
-fn a_timeline_whose_name_the_recording_takes_is_refused_before_anything_is_built() {
-    let words = [
-        "trace",
-        "--branch",
-        "packed",
-        "--workload",
-        "quicksort",
-        "--threads",
-        "1",
-        "--output",
-        "it.zst",
-    ];
-    run(&folder(), &words)
-        .code(2)
-        .stderr(contains("--output it.zst: ").and(contains("for example it.json")));
 }

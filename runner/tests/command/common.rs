@@ -1,5 +1,6 @@
 //! Helpers that the tests of the command share.
 
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -30,6 +31,33 @@ pub(crate) fn runner(temporary: &Path) -> Command {
         temporary.join("host.lock"),
     );
     command
+}
+
+/// A sweep of `quicksort`, tiny, on these branches, into `sweeps` in a folder. The programs of the
+/// study alone are built for it.
+pub(crate) fn smoke(folder: &Path, branches: &str) -> Command {
+    let mut command = runner(folder);
+    command.args(["sweep", "--preset", "smoke", "--workloads", "quicksort"]);
+    command.args(["--branches", branches, "--output"]);
+    command.arg(folder.join("sweeps"));
+    command
+}
+
+/// The only entry of a folder.
+pub(crate) fn only(folder: &Path) -> PathBuf {
+    let entries = fs::read_dir(folder).unwrap();
+    let found: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(found.len(), 1, "{found:?}");
+    found[0].clone()
+}
+
+/// Copies the files of a folder into a new one.
+pub(crate) fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for file in fs::read_dir(from).unwrap() {
+        let file = file.unwrap();
+        fs::copy(file.path(), to.join(file.file_name())).unwrap();
+    }
 }
 
 /// Runs `cargo runner` with these arguments.

@@ -1,11 +1,9 @@
-//! The command as its users meet it, and what it costs: one program, as each would link the whole
-//! runner.
+//! The command as its users meet it: one program, as each would link the whole runner.
 
 mod answers;
 mod cli;
 mod common;
 mod compare;
-mod cost;
 mod doctor;
 mod frequency;
 mod instrument;

@@ -36,7 +36,7 @@ fn a_host_that_was_not_measured_is_told_to_calibrate() {
             "--branches",
             "packed",
             "--workloads",
-            "fib-join",
+            "quicksort",
         ])
         .assert()
         .code(2)
@@ -104,13 +104,13 @@ fn a_prediction_is_made_first_and_the_same_command_goes_on_to_measure_and_compar
                 "--branches",
                 "packed",
                 "--workloads",
-                "fib-join",
+                "quicksort",
                 "--size",
                 "tiny",
             ])
             .args([
                 "--parameter",
-                "n=12",
+                "elements=5000",
                 "--threads",
                 "1",
                 "--trials",

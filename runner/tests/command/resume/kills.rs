@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use super::{CELLS, assert_complete, lines, resume, start, sweep_in};
 
 /// How often, unless this variable says otherwise.
-const KILLS: usize = 20;
+const KILLS: usize = 8;
 const HOW_OFTEN: &str = "SWEEP_KILLS";
 /// Most trials that a run gets to do before it is killed.
 const MOST_TRIALS: u64 = 4;

@@ -26,7 +26,7 @@ use crate::common;
 /// 1 workload × (2 thread counts × (master, twin) + sequential).
 const CELLS: usize = 5;
 /// Trials per cell, but where a test says otherwise.
-const TRIALS: usize = 30;
+const TRIALS: usize = 15;
 const PLANNED: usize = CELLS * TRIALS;
 
 /// Starts a sweep of the baseline and its twin: one build, shared by all tests.
@@ -56,14 +56,14 @@ fn start(folder: &TempDir, trials: usize) -> Child {
         .unwrap()
 }
 
-/// The sweep's folder, once it has some trials.
-fn wait_for_trials(folder: &TempDir, child: &mut Child) -> PathBuf {
+/// The sweep's folder, once it has so many trials.
+fn wait_for_trials(folder: &TempDir, child: &mut Child, trials: usize) -> PathBuf {
     // A cold build of the baseline is part of this.
     let deadline = Instant::now() + Duration::from_mins(10);
     loop {
         assert!(Instant::now() < deadline, "no trials");
         if let Some(sweep) = sweep_in(folder)
-            && lines(&sweep).len() > 5
+            && lines(&sweep).len() >= trials
         {
             return sweep;
         }
@@ -109,7 +109,7 @@ fn killed_sweep() -> &'static TempDir {
         fs::create_dir_all(&place).unwrap();
         let folder = tempfile::tempdir_in(place).unwrap();
         let mut child = start(&folder, KILLED_TRIALS);
-        wait_for_trials(&folder, &mut child);
+        wait_for_trials(&folder, &mut child, 6);
         child.kill().unwrap();
         child.wait().unwrap();
         folder
@@ -138,65 +138,10 @@ fn assert_complete(sweep: &Path, planned: usize) {
 }
 
 #[test]
-fn a_sweep_killed_in_the_middle_ends_with_exactly_the_planned_trials() {
+fn a_sweep_interrupted_and_then_killed_ends_with_exactly_the_planned_trials() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = start(&folder, TRIALS);
-    let sweep = wait_for_trials(&folder, &mut child);
-    child.kill().unwrap(); // SIGKILL
-    child.wait().unwrap();
-    let before = lines(&sweep);
-    assert!(before.len() < PLANNED, "killed too late to prove anything");
-    // A part of a line, as a power cut may leave it.
-    let mut trials = OpenOptions::new()
-        .append(true)
-        .open(sweep.join("trials.jsonl"))
-        .unwrap();
-    trials.write_all(br#"{"schema":1,"trial":"half"#).unwrap();
-    resume(&folder)
-        .assert()
-        .success()
-        .stderr(contains("trials.torn-1"))
-        .stderr(contains(format!("resuming {}", sweep.display())))
-        .stdout(contains("master-again is master once more"))
-        .stdout(contains("cargo runner report"));
-    assert_eq!(lines(&sweep)[..before.len()], before);
-    assert_complete(&sweep, PLANNED);
-    let torn = fs::read_to_string(sweep.join("trials.torn-1")).unwrap();
-    assert_eq!(torn, r#"{"schema":1,"trial":"half"#);
-    // Once more: nothing is missing, so nothing is built and nothing runs.
-    let manifest = fs::read(sweep.join("manifest.json")).unwrap();
-    let runs = serde_json::from_slice::<Value>(&manifest).unwrap()["runs"].take();
-    assert_eq!(
-        (&runs[0]["end"], &runs[1]["end"]),
-        (&"killed".into(), &"finished".into())
-    );
-    resume(&folder)
-        .assert()
-        .success()
-        .stdout(contains("master-again is master once more"))
-        .stdout(contains("all 150 trials were there already"))
-        .stderr(contains("building").not());
-    assert_eq!(fs::read(sweep.join("manifest.json")).unwrap(), manifest);
-    assert_complete(&sweep, PLANNED);
-    // Killed after its last trial and before its records were compressed.
-    let (plain, packed) = (sweep.join("trials.jsonl"), sweep.join("trials.jsonl.zst"));
-    assert!(!plain.exists());
-    let bytes = fs::read(&packed).unwrap();
-    fs::write(&plain, lines(&sweep).join("\n") + "\n").unwrap();
-    fs::remove_file(&packed).unwrap();
-    resume(&folder)
-        .assert()
-        .success()
-        .stdout(contains("all 150 trials were there already"));
-    assert!(!plain.exists());
-    assert_eq!(fs::read(&packed).unwrap(), bytes);
-}
-
-#[test]
-fn ctrl_c_ends_cleanly_says_how_to_go_on_and_loses_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut child = start(&folder, TRIALS);
-    let sweep = wait_for_trials(&folder, &mut child);
+    let sweep = wait_for_trials(&folder, &mut child, 6);
     for _ in 0..2 {
         // An impatient user presses Ctrl-C twice.
         kill_process(Pid::from_child(&child), Signal::INT).unwrap();
@@ -210,31 +155,59 @@ fn ctrl_c_ends_cleanly_says_how_to_go_on_and_loses_nothing() {
         .stderr(contains("cargo runner sweep --resume"))
         // Without a terminal, no bar is drawn.
         .stderr(contains("\r").or(contains("\u{1b}")).not());
-    let manifest: Value =
-        serde_json::from_str(&fs::read_to_string(sweep.join("manifest.json")).unwrap()).unwrap();
-    assert_eq!(manifest["runs"][0]["end"], "interrupted");
-    assert_eq!(manifest["runs"][0]["trials"], lines(&sweep).len());
-    resume(&folder).assert().success();
-    assert_complete(&sweep, PLANNED);
-}
+    let interrupted = lines(&sweep).len();
+    let run = |number: usize| -> Value {
+        let manifest = fs::read(sweep.join("manifest.json")).unwrap();
+        serde_json::from_slice::<Value>(&manifest).unwrap()["runs"][number].take()
+    };
+    assert_eq!(run(0)["end"], "interrupted");
+    assert_eq!(run(0)["trials"], interrupted);
 
-#[test]
-fn a_sweep_whose_branch_changed_is_not_resumed() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut child = start(&folder, TRIALS);
-    let sweep = wait_for_trials(&folder, &mut child);
-    child.kill().unwrap();
+    let mut resumed = resume(&folder);
+    resumed.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = resumed.spawn().unwrap();
+    wait_for_trials(&folder, &mut child, interrupted + 3);
+    child.kill().unwrap(); // SIGKILL
     child.wait().unwrap();
-    let path = sweep.join("manifest.json");
-    let text = fs::read_to_string(&path).unwrap();
-    let manifest: Value = serde_json::from_str(&text).unwrap();
-    let digest = manifest["branches"][0]["receipt"]["binary_sha256"]
-        .as_str()
-        .unwrap();
-    // As if the sweep had been begun with another binary.
-    fs::write(&path, text.replace(digest, &"0".repeat(64))).unwrap();
+    let before = lines(&sweep);
+    assert!(before.len() < PLANNED, "killed too late to prove anything");
+    // A part of a line, as a power cut may leave it.
+    let half = r#"{"schema":1,"trial":"half"#;
+    let mut options = OpenOptions::new();
+    let trials = options.append(true).open(sweep.join("trials.jsonl"));
+    trials.unwrap().write_all(half.as_bytes()).unwrap();
     resume(&folder)
         .assert()
-        .code(2)
-        .stderr(contains("branch `master` is another binary"));
+        .success()
+        .stderr(contains("trials.torn-1"))
+        .stderr(contains(format!("resuming {}", sweep.display())))
+        .stdout(contains("master-again is master once more"))
+        .stdout(contains("cargo runner report"));
+    assert_eq!(lines(&sweep)[..before.len()], before);
+    assert_complete(&sweep, PLANNED);
+    assert_eq!(
+        fs::read_to_string(sweep.join("trials.torn-1")).unwrap(),
+        half
+    );
+    assert_eq!(
+        (&run(1)["end"], &run(2)["end"]),
+        (&"killed".into(), &"finished".into())
+    );
+
+    // Killed after its last trial and before its records were compressed: nothing is built or run.
+    let manifest = fs::read(sweep.join("manifest.json")).unwrap();
+    let (plain, packed) = (sweep.join("trials.jsonl"), sweep.join("trials.jsonl.zst"));
+    assert!(!plain.exists());
+    let bytes = fs::read(&packed).unwrap();
+    fs::write(&plain, lines(&sweep).join("\n") + "\n").unwrap();
+    fs::remove_file(&packed).unwrap();
+    resume(&folder)
+        .assert()
+        .success()
+        .stdout(contains("master-again is master once more"))
+        .stdout(contains(format!("all {PLANNED} trials were there already")))
+        .stderr(contains("building").not());
+    assert_eq!(fs::read(sweep.join("manifest.json")).unwrap(), manifest);
+    assert!(!plain.exists());
+    assert_eq!(fs::read(&packed).unwrap(), bytes);
 }
