@@ -10,11 +10,10 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use serde::{Deserialize, Serialize};
-use strum::{IntoStaticStr, VariantArray};
 use tar::{Archive, Builder, EntryType, Header};
 
 use crate::config::checkout::Commit;
-use crate::record::schema::check_schema;
+use crate::record::check_schema;
 use crate::record::trials_file::{self, PACKED, PACKED_BEFORE};
 use crate::stop::Stop;
 use crate::system::whole_file;
@@ -44,11 +43,8 @@ const MOST_FILES: usize = 100;
 const LEVEL: i32 = 10;
 
 /// A step of the work on a host, in the order of the steps.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, VariantArray,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[strum(serialize_all = "kebab-case")]
 pub enum Step {
     /// The doctor's findings, which make times on this host doubtful: `doctor.json`.
     Doctor,
@@ -70,7 +66,15 @@ pub enum Step {
 impl Step {
     /// Its name, as in the file.
     pub(crate) fn name(self) -> &'static str {
-        self.into()
+        match self {
+            Self::Doctor => "doctor",
+            Self::Calibrate => "calibrate",
+            Self::Predict => "predict",
+            Self::Study => "study",
+            Self::Classics => "classics",
+            Self::Validate => "validate",
+            Self::Report => "report",
+        }
     }
 
     /// Whether it leaves a sweep, under whose name it is kept.

@@ -4,8 +4,8 @@ use anyhow::Result;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::commands::{
-    analysis, build, calibrate, compare, doctor, frequency, list, merge, on_this_host, plan,
-    record, repair, report, show, sweep, trace, validate,
+    analysis, calibrate, compare, doctor, frequency, list, merge, on_this_host, plan, record,
+    repair, report, show, sweep, trace, validate,
 };
 use crate::options::Globals;
 use crate::stop::Exit;
@@ -32,9 +32,6 @@ enum Command {
     /// Show what a sweep would do and how long it would take; run nothing
     #[command(after_help = plan::HELP)]
     Plan(plan::PlanArgs),
-    /// Build branches and check that each binary is what its row asks for
-    #[command(after_help = build::HELP)]
-    Build(build::BuildArgs),
     /// Measure: build, run every trial, print the table
     #[command(after_help = sweep::HELP)]
     Sweep(sweep::SweepArgs),
@@ -105,7 +102,6 @@ pub fn run() -> Result<Exit> {
     match &cli.command {
         Command::List(arguments) => list::run(&place()?, arguments),
         Command::Plan(arguments) => plan::run(&place()?, arguments),
-        Command::Build(arguments) => build::run(&place()?, arguments),
         Command::Sweep(arguments) => sweep::run(&place()?, arguments),
         Command::Compare(arguments) => compare::run(&place()?, arguments),
         Command::OnThisHost(arguments) => on_this_host::run(&place()?, arguments),

@@ -21,7 +21,6 @@ pub mod host;
 pub mod options;
 pub mod plan;
 pub mod record;
-pub mod report;
 pub mod run;
 pub mod stop;
 pub mod system;

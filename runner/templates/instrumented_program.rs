@@ -1,4 +1,4 @@
-// Written by `cargo runner build`; changes here are overwritten.
+// Written by `cargo runner`; changes here are overwritten.
 use rayon_core::{ThreadPool, instrument};
 use workloads::observer::{Counts, NamedCounts, Observer};
 

@@ -255,10 +255,7 @@ pub(crate) fn models(sh: &Shell, depth: Depth) -> Result<()> {
         // half of what they take.
         models = models.args(["--", "--test-threads", "1"]);
     }
-    step(
-        "models of the sleep protocol and of locks",
-        models,
-    )
+    step("models of the sleep protocol and of locks", models)
 }
 
 pub(crate) fn stress(sh: &Shell, seconds: u64, variants: &[Variant]) -> Result<()> {

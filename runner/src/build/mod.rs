@@ -421,11 +421,6 @@ impl<'a> Builder<'a> {
         Ok(Built { binaries, receipt })
     }
 
-    /// A message as it may be kept in results: without the place of the checkout.
-    pub(crate) fn shown(&self, message: &str) -> String {
-        self.recipe.checkout.without_folders(message)
-    }
-
     /// [`check_folder`] for the folder of branches.toml.
     pub(crate) fn check_folder(&self, branch: &Branch) -> Result<()> {
         check_folder(self.recipe.config_folder, branch)

@@ -209,7 +209,7 @@ pub(super) fn copy(
         }
         let stamp = digest::of_bytes(lock.as_deref().unwrap_or_default().as_bytes());
         let text = format!(
-            "# Written by `cargo runner build` beside the lock file {stamp}.\n{}",
+            "# Written by `cargo runner` beside the lock file {stamp}.\n{}",
             toml::to_string(&manifest)?
         );
         texts.push((place, text));

@@ -134,7 +134,7 @@ impl Builder<'_> {
 fn write_linker(folder: &Path, layouts: u32) -> Result<()> {
     let link = |seed| format!("cc \"$@\" {} -o \"$folder/{seed}\"", shuffling(seed));
     let script = format!(
-        "#!/bin/sh -e\n# Written by `cargo runner build`: the last `-o` counts.\n\
+        "#!/bin/sh -e\n# Written by `cargo runner`: the last `-o` counts.\n\
          folder=$(dirname \"$0\")\ncc \"$@\"\n{}\n",
         (1..=layouts).map(link).collect::<Vec<_>>().join("\n")
     );

@@ -111,7 +111,7 @@ impl Recipe<'_> {
             .with_context(|| format!("{} cannot be made", folder.display()))?;
         let root_lock = self.lock()?;
         let manifest = format!(
-            "# Written by `cargo runner build`; changes here are overwritten.\n{}",
+            "# Written by `cargo runner`; changes here are overwritten.\n{}",
             self.manifest(branch, rewritten)?
         );
         let mut program = main_program(&branch.source, self.programs);
@@ -225,7 +225,7 @@ impl Recipe<'_> {
     /// The place of a function decides which branches share a predictor's entry, and which lines of
     /// code share a cache set. That alone changes the speed of equal builds by some per cent.
     fn shuffling_program(&self, branch: &Branch) -> String {
-        let mut program = "// Written by `cargo runner build`; changes here are overwritten.\n\
+        let mut program = "// Written by `cargo runner`; changes here are overwritten.\n\
                            fn main() {\n    println!(\"cargo::rerun-if-changed=build.rs\");\n"
             .to_owned();
         for seed in self.layouts_of(&branch.source) {
@@ -285,7 +285,7 @@ fn main_program(source: &Source, programs: Programs) -> String {
         _ => String::new(),
     };
     format!(
-        "// Written by `cargo runner build`; changes here are overwritten.\n\
+        "// Written by `cargo runner`; changes here are overwritten.\n\
          use rayon_core as _;\n\n\
          fn main() -> std::process::ExitCode {{\n    workloads::main({variant}{whole})\n}}\n"
     )

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum as _};
 use serde_json::Value;
 
-use crate::options::project::Project;
+use crate::options::Project;
 use crate::record::sweep_dir::SweepDir;
 use crate::stop::{Exit, Stop};
 use crate::system::python::Python;

@@ -12,15 +12,15 @@ use clap::Args;
 use manycore::{FrequencyMode, Machine};
 use protocol::{MachineRequest, Outcome, Program, Request};
 
-use super::build;
 use crate::build::Builder;
 use crate::build::binary;
 use crate::config::Branch;
 use crate::config::catalogue::Programs;
 use crate::host::Host;
 use crate::host::here;
-use crate::options::project::Project;
+use crate::options::Project;
 use crate::plan::machines;
+use crate::run::builds;
 use crate::stop::{Exit, Stop};
 use crate::system::interrupt;
 use crate::system::whole_file;
@@ -256,7 +256,7 @@ fn binary(
     let builder = Builder::new(&project.checkout, &folder, 1)?
         .with(programs)
         .simulated(machine);
-    let (mut built, _) = build::all(&builder, std::slice::from_ref(branch), false)?;
+    let mut built = builds::all(&builder, std::slice::from_ref(branch))?;
     let built = built
         .remove(&branch.name)
         .context("a build that did not fail gives a binary")?;

@@ -5,18 +5,13 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use serde_json::Value;
 
 use super::sweep::{self, SweepArgs, SweepCommand, TypedProgram};
 use crate::build::package;
 use crate::config::catalogue;
+use crate::options::Project;
 use crate::options::folder;
-use crate::options::project::Project;
-use crate::record::manifest::Manifest;
-use crate::record::sweep_dir::SweepDir;
-use crate::report::page::Page;
 use crate::stop::Exit;
-use crate::text::table::{Format, columns_of_stdout};
 
 /// Arguments of `compare`.
 #[derive(Debug, Args)]
@@ -87,7 +82,7 @@ pub(crate) fn run(project: &Project, arguments: &CompareArgs) -> Result<Exit> {
     let command = SweepCommand {
         command: "compare",
         config,
-        page: Some(page),
+        has_page: true,
         goes_on: false,
         program: arguments.program.clone().map(|folder| TypedProgram {
             folder,
@@ -119,28 +114,6 @@ fn sweep_of(typed: &SweepArgs, program: &str) -> SweepArgs {
     // Each iteration is a process of its own, and a first one was run before the sweep.
     definition.warmup_iterations = Some(0);
     sweep
-}
-
-fn page(
-    sweep: &SweepDir,
-    manifest: &Manifest,
-    table: Option<&Value>,
-    is_begun_here: bool,
-    format: Format,
-) -> Result<String> {
-    let typed: Vec<String> = std::env::args().skip(1).collect();
-    Page {
-        manifest,
-        host: &sweep.host()?,
-        table,
-        arguments: if is_begun_here {
-            &typed
-        } else {
-            &manifest.command_line
-        },
-        as_typed: is_begun_here,
-    }
-    .text(format, columns_of_stdout())
 }
 
 #[cfg(test)]

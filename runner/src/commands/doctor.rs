@@ -9,7 +9,7 @@ use crate::host::doctor::{self, Circumstances, Diagnosis};
 use crate::host::frequency::Setup;
 use crate::host::frequency::sysfs::Choice;
 use crate::host::{CPUS, Host};
-use crate::options::project::Project;
+use crate::options::Project;
 use crate::options::{ListFormat, host_folder};
 use crate::stop::Exit;
 

@@ -7,8 +7,8 @@ use crate::affinity::allowed_cpus;
 use crate::host::frequency::Setup;
 use crate::host::frequency::clock;
 use crate::host::frequency::status::Status;
+use crate::options::FrequencyOptions;
 use crate::options::ListFormat;
-use crate::options::frequency::FrequencyOptions;
 use crate::stop::{Exit, Stop};
 use crate::system::interrupt;
 

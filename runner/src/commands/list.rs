@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use crate::config::catalogue;
 use crate::config::{Branch, Config};
 use crate::options::ListFormat;
-use crate::options::experiments;
-use crate::options::project::Project;
+use crate::options::Project;
+use crate::options::selection;
 use crate::plan::machines;
 use crate::plan::{Definition, is_free};
 use crate::stop::Exit;
@@ -51,7 +51,7 @@ pub(crate) fn run(project: &Project, arguments: &ListArgs) -> Result<Exit> {
         tell_workloads(&mut text, catalogue::all())?;
     }
     if wants(ListWhat::Experiments) {
-        let experiments = experiments::read(project.checkout.root())?.experiments;
+        let experiments = selection::read(project.checkout.root())?.experiments;
         data["experiments"] = serde_json::to_value(&experiments)?;
         tell_experiments(&mut text, &experiments)?;
     }

@@ -1,7 +1,6 @@
 //! One file per command: its arguments, its help text, and the order of its steps.
 
 pub(crate) mod analysis;
-pub(crate) mod build;
 pub(crate) mod calibrate;
 pub(crate) mod compare;
 pub(crate) mod doctor;
@@ -9,6 +8,7 @@ pub(crate) mod frequency;
 pub(crate) mod list;
 pub(crate) mod merge;
 pub(crate) mod on_this_host;
+pub(crate) mod page;
 pub(crate) mod plan;
 pub(crate) mod record;
 pub(crate) mod repair;

@@ -4,12 +4,10 @@
 use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use jiff::Timestamp;
-use strum::VariantArray as _;
 
 use crate::bundle::{self, Done, ENDING, Record, Step};
 use crate::commands::calibrate::{self, Care};
@@ -18,10 +16,8 @@ use crate::commands::sweep::{self, SweepArgs, SweepCommand};
 use crate::commands::validate::{self, EXPERIMENT, ValidateArgs};
 use crate::host::Host;
 use crate::host::here;
-use crate::options::experiments;
-use crate::options::folder;
 use crate::options::meaning::asked;
-use crate::options::project::Project;
+use crate::options::{Project, folder, selection};
 use crate::plan::machines;
 use crate::record::manifest::Manifest;
 use crate::record::sweep_dir::SweepDir;
@@ -30,7 +26,7 @@ use crate::system::interrupt;
 use crate::system::python::Python;
 use crate::system::whole_file;
 use crate::text::table::print;
-use crate::text::words::{count, human};
+use crate::text::words::{count, human, moment};
 
 /// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
@@ -72,7 +68,14 @@ pub(crate) struct OnThisHostArgs {
 const COMMAND: &str = "on-this-host";
 
 /// The steps; a runner before 2026-12 also drew pages.
-const STEPS: &[Step] = Step::VARIANTS.split_at(Step::Report as usize).0;
+const STEPS: &[Step] = &[
+    Step::Doctor,
+    Step::Calibrate,
+    Step::Predict,
+    Step::Study,
+    Step::Classics,
+    Step::Validate,
+];
 
 /// A simulated pool of more threads takes seconds for each iteration on any host.
 const MOST_SIMULATED: usize = 64;
@@ -136,7 +139,7 @@ fn begun(project: &Project, is_quick: bool) -> Record {
         cpus: Host::usable_cpus(),
         is_virtual: host.is_virtual().ok(),
         is_quick,
-        begun_at: Timestamp::now().to_string(),
+        begun_at: moment(SystemTime::now()),
         checkout: project.checkout.commit(),
         announced_s: None,
         steps: Vec::new(),
@@ -320,8 +323,8 @@ impl Work<'_> {
 
     /// The options of a sweep of an experiment, which may have a name on the command line.
     fn options(&self, experiment: &str, most_threads: usize) -> Result<SweepArgs> {
-        let known = experiments::read(self.project.checkout.root())?.experiments;
-        let row = experiments::find(known, "experiment", experiment)?;
+        let known = selection::read(self.project.checkout.root())?.experiments;
+        let row = selection::find(known, "experiment", experiment)?;
         let fits = |word: &&str| !word.parse().is_ok_and(|count: usize| count > most_threads);
         let threads = row.threads.unwrap_or_default();
         let threads: Vec<&str> = threads.split(',').filter(fits).collect();

@@ -1,14 +1,12 @@
 //! `plan`: what a sweep would do.
 
-use std::fmt::Write as _;
-
 use anyhow::Result;
 use clap::Args;
 
 use crate::build::check_folder;
+use crate::options::Project;
 use crate::options::Selection;
 use crate::options::meaning::{asked, builds};
-use crate::options::project::Project;
 use crate::plan;
 use crate::plan::estimate;
 use crate::stop::Exit;
@@ -20,9 +18,6 @@ use crate::text::words::{count, human};
 pub(crate) struct PlanArgs {
     #[command(flatten)]
     selection: Selection,
-    /// Print every trial in order, as CSV
-    #[arg(long)]
-    order: bool,
 }
 
 /// Text that `--help` prints below the options.
@@ -30,7 +25,7 @@ pub(crate) const HELP: &str = "\
 Examples:
   cargo runner plan
   cargo runner plan --preset full
-  cargo runner plan --branches 'split*' --threads 1..=8 --order";
+  cargo runner plan --branches 'split*' --threads 1..=8";
 
 pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
     let config = project.elsewhere(arguments.selection.definition.branches.as_deref())?;
@@ -46,10 +41,6 @@ pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
         .map(|branch| (branch.name.clone(), branch.source.to_string()))
         .collect();
     let plan = plan::order(&asked, &sources).part(arguments.selection.shard);
-    if arguments.order {
-        print_order(&asked, &plan)?;
-        return Ok(Exit::Good);
-    }
     let cpus = asked.cpus();
     let threads: Vec<String> = asked
         .threads
@@ -175,33 +166,6 @@ fn words(choices: &[impl ToString]) -> String {
 
 fn marked(threads: usize, cpus: usize) -> String {
     format!("{threads}{}", if threads > cpus { "*" } else { "" })
-}
-
-fn print_order(asked: &plan::Asked, plan: &plan::Plan) -> Result<()> {
-    let mut out = String::new();
-    writeln!(
-        out,
-        "block,position,replicate,workload,program,threads,mode,placement,branch"
-    )?;
-    for trial in plan.trials() {
-        let program = match trial.kind.program {
-            protocol::Program::Sequential => "sequential",
-            protocol::Program::Parallel => "parallel",
-        };
-        writeln!(
-            out,
-            "{},{},{},{},{program},{},{},{},{}",
-            trial.block,
-            trial.position,
-            trial.replicate,
-            asked.workloads[trial.kind.load].workload,
-            trial.kind.threads,
-            trial.regime.mode,
-            trial.regime.placement,
-            trial.branch
-        )?;
-    }
-    table::print(&out)
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 
+use crate::options::Project;
 use crate::options::folder;
-use crate::options::project::Project;
 use crate::record::sweep_dir::SweepDir;
 use crate::record::trials_file;
 use crate::stop::Exit;

@@ -6,8 +6,8 @@ use anyhow::Result;
 use clap::Args;
 
 use super::analysis;
+use crate::options::Project;
 use crate::options::folder;
-use crate::options::project::Project;
 use crate::record::sweep_dir::SweepDir;
 use crate::stop::Exit;
 use crate::system::python::Python;

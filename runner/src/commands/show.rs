@@ -7,17 +7,15 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use super::{analysis, record};
+use crate::commands::page::host_line;
+use crate::options::Project;
 use crate::options::folder;
-use crate::options::project::Project;
 use crate::record::manifest::Manifest;
+use crate::record::summary::{Broken, Summary};
 use crate::record::sweep_dir::SweepDir;
-use crate::record::trials_file::BrokenLine;
-use crate::report::page::host_line;
-use crate::report::summary::Summary;
 use crate::run::progress::headline;
 use crate::stop::{Exit, Stop};
 use crate::text::table::Format;
-use crate::text::words::count;
 
 /// Arguments of `show`.
 #[derive(Debug, Args)]
@@ -73,7 +71,7 @@ pub(crate) fn run(place: impl FnOnce() -> Result<Project>, arguments: &ShowArgs)
     let sweep = SweepDir::find(&project.checkout, &parent, &arguments.sweep)?;
     let manifest = sweep.manifest()?;
     // Print what is known already, before Python is set up, which takes long.
-    let summary = summarized(&sweep, &manifest, Broken::LeftOut)?;
+    let (summary, _) = Summary::read(&sweep, &manifest, Broken::LeftOut)?;
     let asked = &manifest.asked;
     let shown = project.checkout.shown(sweep.path());
     tell!("{shown}: {}", headline(asked, manifest.trials_planned));
@@ -82,7 +80,7 @@ pub(crate) fn run(place: impl FnOnce() -> Result<Project>, arguments: &ShowArgs)
     }
     let which = project.reference_to(&sweep);
     tell!("{}", how_far(&manifest, &summary, &which));
-    tell_counted(&summary);
+    summary.tell_counted();
     // On a terminal, between the two.
     tell!("");
     analysis::print_table(project, &sweep, arguments.format)
@@ -106,76 +104,4 @@ fn how_far(manifest: &Manifest, summary: &Summary, reference: &str) -> String {
 fn is_recording(file: &Path) -> bool {
     let is_there = file != Path::new("latest") && fs::metadata(file).is_ok_and(|it| !it.is_dir());
     is_there || file.extension().is_some_and(|it| it == "zst")
-}
-
-/// How to treat lines that are no records.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Broken {
-    /// Leave them out and show the others.
-    LeftOut,
-    /// Refuse them: records added later would leave them in the middle of the file.
-    Refused,
-}
-
-/// Reads the counts of a sweep's records that the command needs before the analysis reads them.
-pub(crate) fn summarized(sweep: &SweepDir, manifest: &Manifest, which: Broken) -> Result<Summary> {
-    /// At most so many broken lines are reported one by one.
-    const TOLD: usize = 3;
-    let mut summary = Summary::new(&manifest.asked);
-    let planned = manifest.planned();
-    let mut broken = 0;
-    for record in sweep.records()? {
-        let record = match record {
-            Err(error) if error.is::<BrokenLine>() => {
-                if which == Broken::Refused {
-                    bail!(Stop::BadInput(format!(
-                        "{error}; `cargo runner repair {}` sets such lines aside, then resume",
-                        sweep.path().display()
-                    )));
-                }
-                broken += 1;
-                if broken <= TOLD {
-                    tell!("warning: {error}");
-                }
-                continue;
-            }
-            other => other?,
-        };
-        if !manifest.knows(&record)
-            || planned
-                .as_ref()
-                .is_some_and(|ids| !ids.contains(&record.trial))
-        {
-            bail!(Stop::BadInput(format!(
-                "{}: trial {} of branch `{}` on {} is not part of the plan in manifest.json; trials of other \
-                 sweeps cannot be added by hand",
-                sweep.trials().display(),
-                record.trial,
-                record.branch,
-                record.workload
-            )));
-        }
-        summary.add(&record);
-    }
-    if broken > 0 {
-        tell!(
-            "WARNING: {} of {} {} no record and left out; `cargo runner repair {}` sets such lines aside",
-            count(broken, "line", "lines"),
-            sweep.trials().display(),
-            if broken == 1 { "is" } else { "are" },
-            sweep.path().display()
-        );
-    }
-    Ok(summary)
-}
-
-/// Says where the counts of a sweep are, if it has any: its table has times alone.
-pub(crate) fn tell_counted(summary: &Summary) {
-    if summary.counted > 0 {
-        tell!(
-            "note: {} trials of instrumented builds were counted, not timed; the report draws their counts, \
-             `cargo runner analysis table SWEEP events` prints them",
-            summary.counted
-        );
-    }
 }

@@ -8,17 +8,17 @@ use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use protocol::Request;
 
-use super::build;
 use super::record::{Recorder, show};
 use crate::build::Builder;
 use crate::build::binary;
 use crate::config::Branch;
 use crate::config::catalogue::{self, Programs};
 use crate::config::pick::pick;
-use crate::options::project::Project;
+use crate::options::Project;
 use crate::options::selection;
 use crate::plan::Load;
 use crate::record::Ending;
+use crate::run::builds;
 use crate::stop::{Exit, Stop};
 use crate::system::interrupt;
 use crate::system::whole_file;
@@ -89,7 +89,7 @@ pub(crate) fn run(project: &Project, arguments: &TraceArgs) -> Result<Exit> {
     let folder = project.config_folder()?;
     let builder =
         Builder::new(&project.checkout, &folder, 1)?.with(Programs::with([load.workload.as_str()]));
-    let (built, _) = build::all(&builder, std::slice::from_ref(&traced), false)?;
+    let built = builds::all(&builder, std::slice::from_ref(&traced))?;
     let binary = &built[&traced.name].binaries[0];
     let name = format!(
         "{}: {} {}, threads {}",

@@ -12,9 +12,8 @@ use super::sweep::{self, SweepArgs, SweepCommand};
 use crate::config::Config;
 use crate::host::Host;
 use crate::host::here;
-use crate::options::experiments;
+use crate::options::Project;
 use crate::options::meaning::asked;
-use crate::options::project::Project;
 use crate::options::selection;
 use crate::plan::Asked;
 use crate::plan::machines;
@@ -190,8 +189,8 @@ fn refuse(arguments: &SweepArgs) -> Result<()> {
 
 /// The branches; the same in both sweeps.
 pub(super) fn branches(project: &Project, arguments: &SweepArgs) -> Result<Config> {
-    let known = experiments::read(project.checkout.root())?.experiments;
-    let experiment = experiments::find(known, "experiment", EXPERIMENT)?;
+    let known = selection::read(project.checkout.root())?.experiments;
+    let experiment = selection::find(known, "experiment", EXPERIMENT)?;
     let typed = arguments.selection.definition.clone();
     let list = typed.over(experiment).branches.unwrap_or_default();
     let (mut branches, is_baseline_added) = selection::branches(&project.config()?, &list)?;

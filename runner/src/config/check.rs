@@ -1,4 +1,5 @@
-//! Turns the file as written into the file as used; the only place that knows the rules of a row.
+//! Turns `branches.toml` as written into the file as used; the only place that knows the rules of a
+//! row.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -6,11 +7,13 @@ use std::fmt::Display;
 use cargo_metadata::semver::{Version, VersionReq};
 use serde_spanned::Spanned;
 
-use super::branch::{Branch, Config, INSTRUMENTED_SUFFIX, RECORDED_SUFFIX, Source, TWIN_SUFFIX};
-use super::claims::{Claim, Expectation, Quantity};
 use super::fault::{ConfigError, FileText};
 use super::features::Features;
-use super::{git, wire};
+use super::git;
+use super::{
+    Branch, Claim, Config, Expectation, INSTRUMENTED_SUFFIX, Quantity, RECORDED_SUFFIX, Source,
+    TWIN_SUFFIX,
+};
 use crate::config::catalogue;
 use crate::config::pick::{hint, pick};
 
@@ -436,6 +439,54 @@ fn check_threads(range: &str) -> Result<(), String> {
     match (first, last) {
         (Some(first), Some(last)) if first > last => Err(wrong()),
         _ => Ok(()),
+    }
+}
+
+/// The file as written: every value with its place, nothing checked but the shape.
+mod wire {
+    use serde::Deserialize;
+    use serde_spanned::Spanned;
+
+    use crate::config::{Expectation, Quantity};
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub(super) struct File {
+        #[serde(default)]
+        pub(super) branch: Vec<Spanned<Branch>>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields, rename_all = "kebab-case")]
+    pub(in crate::config) struct Branch {
+        pub(super) name: Spanned<String>,
+        pub(super) group: Option<Spanned<String>>,
+        pub(super) published: Option<Spanned<String>>,
+        pub(super) edits: Option<Spanned<String>>,
+        pub(super) fork: Option<Vec<Spanned<String>>>,
+        pub(super) without_each: Option<Spanned<String>>,
+        pub(super) path: Option<Spanned<String>>,
+        pub(super) git: Option<Spanned<String>>,
+        pub(super) rev: Option<Spanned<String>>,
+        pub(super) subdirectory: Option<Spanned<String>>,
+        pub(super) features: Option<Spanned<Vec<Spanned<String>>>>,
+        #[serde(default)]
+        pub(super) baseline: Option<Spanned<bool>>,
+        #[serde(default)]
+        pub(super) hypothesis: String,
+        #[serde(default)]
+        pub(super) claims: Vec<Spanned<Claim>>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub(super) struct Claim {
+        pub(super) expect: Expectation,
+        pub(super) against: Option<Spanned<String>>,
+        pub(super) workloads: Option<Spanned<String>>,
+        pub(super) threads: Option<Spanned<String>>,
+        #[serde(default, alias = "figure")]
+        pub(super) quantity: Quantity,
     }
 }
 

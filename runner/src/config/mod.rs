@@ -1,27 +1,306 @@
 //! The files that people write into the checkout: branches, experiments, machines, workloads. Here
 //! is `branches.toml` as used: every row checked once, so that nothing later has to doubt it.
 
-mod branch;
 pub mod catalogue;
 mod check;
 pub mod checkout;
-mod claims;
 mod fault;
 mod features;
 pub mod git;
 pub mod pick;
 pub mod spec;
-mod wire;
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-pub use branch::{Branch, Config, INSTRUMENT, INSTRUMENTED_SUFFIX, Source, TWIN_SUFFIX};
+use serde::{Deserialize, Serialize};
+
+use crate::config::pick::{Known, pick_grouped};
+
 pub use check::parse;
-pub use claims::{Claim, Expectation, Quantity};
 pub use fault::ConfigError;
 pub(crate) use fault::FileText;
 pub use features::Features;
+
+/// Suffix that makes the baseline's name the name of its A/A control.
+pub const TWIN_SUFFIX: &str = "-again";
+/// Suffix that makes a branch's name the name of its instrumented build.
+pub const INSTRUMENTED_SUFFIX: &str = "-instrumented";
+
+/// Suffix likewise for the build that can be recorded.
+pub(crate) const RECORDED_SUFFIX: &str = "-recorded";
+
+/// The branches of one file, in the order of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// All rows; exactly one is the baseline.
+    pub branches: Vec<Branch>,
+}
+
+impl Config {
+    /// Picks branches by their names and groups, in the order of the file; the list was given as
+    /// `field`.
+    ///
+    /// # Errors
+    /// As [`crate::config::pick::pick`].
+    pub fn pick(&self, field: &str, list: &str) -> anyhow::Result<Vec<&str>> {
+        let known = self.branches.iter();
+        let known = known.map(|it| Known {
+            name: &it.name,
+            group: it.group.as_deref(),
+        });
+        let known: Vec<Known<'_>> = known.collect();
+        pick_grouped(field, "branch", list, &known)
+    }
+
+    /// The row with `baseline = true`.
+    ///
+    /// # Panics
+    /// Never for a [`Config`] made by [`parse`], which refuses a file without one.
+    pub(crate) fn baseline(&self) -> &Branch {
+        self.branches
+            .iter()
+            .find(|branch| branch.baseline)
+            .expect("checked when parsed")
+    }
+}
+
+/// A build under comparison.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Branch {
+    /// Name in tables, records and folders.
+    pub name: String,
+    /// Where its rayon-core comes from.
+    pub source: Source,
+    /// Whether the others are compared with this one.
+    pub baseline: bool,
+    /// The group by which it is picked; `None` if `all` picks it, or the command line names its
+    /// source.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// The hypothesis of its author; may be empty.
+    pub hypothesis: String,
+    /// The same in a form that the analysis checks; may be empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub claims: Vec<Claim>,
+    /// The word of the command line that it is from, for messages.
+    #[serde(skip)]
+    pub typed: Option<String>,
+}
+
+/// The fork's feature that counts events. No row may name it: a branch that counts is not timed.
+pub const INSTRUMENT: &str = "instrument";
+
+/// The fork's feature that keeps when each job ran.
+const RECORD: &str = "record";
+
+impl Branch {
+    /// A branch without hypothesis, group or claims.
+    pub(crate) fn new(name: String, source: Source) -> Self {
+        Self {
+            name,
+            source,
+            baseline: false,
+            group: None,
+            hypothesis: String::new(),
+            claims: Vec::new(),
+            typed: None,
+        }
+    }
+
+    /// The same branch as a build that counts events; `None` unless it is of the fork, since no
+    /// other rayon-core can count.
+    #[must_use]
+    pub fn instrumented(&self) -> Option<Self> {
+        self.with(INSTRUMENT, INSTRUMENTED_SUFFIX)
+    }
+
+    /// The same branch as a build that can be recorded, as [`Self::instrumented`].
+    pub(crate) fn recorded(&self) -> Option<Self> {
+        self.with(RECORD, RECORDED_SUFFIX)
+    }
+
+    fn with(&self, feature: &str, suffix: &str) -> Option<Self> {
+        let Source::Fork { features } = &self.source else {
+            return None;
+        };
+        let mut features = features.clone();
+        features.insert(feature.to_owned());
+        let name = format!("{}{suffix}", self.name);
+        Some(Self::new(name, Source::Fork { features }))
+    }
+
+    /// How messages call it: as it was typed, else by its name.
+    pub(crate) fn called(&self) -> String {
+        self.typed.as_ref().map_or_else(
+            || format!("branch `{}`", self.name),
+            |typed| format!("`{typed}`"),
+        )
+    }
+}
+
+/// Where a branch's rayon-core comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Source {
+    /// A release on crates.io, untouched.
+    Published {
+        /// Exact version, for example `1.13.0`.
+        version: String,
+    },
+    /// A release on crates.io with a proposal of ours applied.
+    Edited {
+        /// Exact version.
+        version: String,
+        /// The file of edits, as seen from the folder of `branches.toml`.
+        edits: PathBuf,
+    },
+    /// The scheduler in `rayon-fork/`.
+    Fork {
+        /// Its counter features; none is `packed`.
+        features: BTreeSet<String>,
+    },
+    /// A working tree.
+    Path {
+        /// Folder of its `Cargo.toml`, as seen from that of `branches.toml`.
+        path: PathBuf,
+        /// Features to switch on.
+        features: BTreeSet<String>,
+    },
+    /// A commit of a git repository.
+    Git {
+        /// Address, or the path of a repository here, as seen from the folder of `branches.toml`.
+        url: String,
+        /// Commit.
+        rev: String,
+        /// Folder of the crate in the repository, checked after the build.
+        subdirectory: Option<String>,
+        /// Features to switch on.
+        features: BTreeSet<String>,
+    },
+}
+
+impl Source {
+    /// Whether builds of it count events, so that their times are worth nothing.
+    pub(crate) fn is_instrumented(&self) -> bool {
+        matches!(self, Self::Fork { features } if features.contains(INSTRUMENT))
+    }
+
+    /// The features that the row asks for.
+    #[must_use]
+    pub fn features(&self) -> BTreeSet<String> {
+        match self {
+            Self::Published { .. } | Self::Edited { .. } => BTreeSet::new(),
+            Self::Fork { features } | Self::Path { features, .. } | Self::Git { features, .. } => {
+                features.clone()
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Published { version } => write!(f, "rayon-core {version} as published")?,
+            Self::Edited { version, edits } => {
+                write!(f, "rayon-core {version} with {}", edits.display())?;
+            }
+            Self::Fork { .. } => write!(f, "rayon-fork")?,
+            Self::Path { path, .. } => write!(f, "{}", path.display())?,
+            Self::Git { url, rev, .. } => write!(f, "{url} at {rev}")?,
+        }
+        let features: Vec<String> = self.features().into_iter().collect();
+        if features.is_empty() {
+            Ok(())
+        } else {
+            write!(f, " with {}", features.join(", "))
+        }
+    }
+}
+
+/// A hypothesis in a form that trials can confirm, falsify or leave open.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// How the branch is expected to compare.
+    pub expect: Expectation,
+    /// The branch that it is compared with; `None`: the baseline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<String>,
+    /// The workloads it is about; empty: all that were measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workloads: Vec<String>,
+    /// The thread counts it is about, for example `16..=cpus`; `None`: all that were measured. The
+    /// words stand for what the measured host has, so the analysis resolves them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<String>,
+    /// Which cost it is about.
+    #[serde(default, alias = "figure")]
+    pub quantity: Quantity,
+}
+
+impl std::fmt::Display for Claim {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let expect = match self.expect {
+            Expectation::Faster => "faster than",
+            Expectation::Slower => "slower than",
+            Expectation::Equal => "equal to",
+            Expectation::NoFaster => "no faster than",
+            Expectation::NoSlower => "no slower than",
+        };
+        write!(
+            f,
+            "{expect} {}",
+            self.against.as_deref().unwrap_or("the baseline")
+        )?;
+        if self.quantity == Quantity::Cpu {
+            write!(f, " in CPU time")?;
+        }
+        if !self.workloads.is_empty() {
+            let names = catalogue::names().into_iter();
+            let others: Vec<&str> = names
+                .filter(|name| !self.workloads.iter().any(|it| it == name))
+                .collect();
+            if others.len() < self.workloads.len() {
+                write!(f, ", all workloads but {}", others.join(", "))?;
+            } else {
+                write!(f, ", workloads {}", self.workloads.join(", "))?;
+            }
+        }
+        if let Some(threads) = &self.threads {
+            write!(f, ", threads {threads}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The outcomes that a hypothesis may expect of a branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Expectation {
+    /// Less than the other branch.
+    Faster,
+    /// More than the other branch.
+    Slower,
+    /// Neither, within a margin that the analysis names.
+    Equal,
+    /// Equal or slower.
+    NoFaster,
+    /// Equal or faster.
+    NoSlower,
+}
+
+/// The cost that is compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Quantity {
+    /// Wall time per unit of work.
+    #[default]
+    Time,
+    /// CPU time per unit of work.
+    Cpu,
+}
 
 impl Config {
     /// Reads and checks a file.

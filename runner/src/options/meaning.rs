@@ -8,8 +8,7 @@ use super::Selection;
 use crate::config::catalogue;
 use crate::config::{Branch, Config};
 use crate::host::Host;
-use crate::options::experiments;
-use crate::options::project::Project;
+use crate::options::Project;
 use crate::options::selection;
 use crate::plan::machines;
 use crate::plan::{
@@ -281,9 +280,9 @@ pub(crate) fn builds(asked: &Asked, branches: &[Branch]) -> Vec<Branch> {
 /// Returns the row that holds where the command line says nothing: of an experiment, or of a
 /// preset, with the preset's name.
 fn start(project: &Project, selection: &Selection) -> Result<(Option<String>, Definition)> {
-    let rows = experiments::read(project.checkout.root())?;
+    let rows = selection::read(project.checkout.root())?;
     if let Some(name) = &selection.experiment {
-        let row = experiments::find(rows.experiments, "experiment", name)?;
+        let row = selection::find(rows.experiments, "experiment", name)?;
         return Ok((None, row));
     }
     let name = match (selection.preset.as_deref(), &selection.machine) {
@@ -295,7 +294,7 @@ fn start(project: &Project, selection: &Selection) -> Result<(Option<String>, De
         (None, None) => "quick",
         (None, Some(_)) => SIMULATED,
     };
-    let row = experiments::find(rows.presets, "preset", name)?;
+    let row = selection::find(rows.presets, "preset", name)?;
     Ok((Some(name.to_owned()), row))
 }
 

@@ -1,25 +1,27 @@
-//! Options that several commands take; what the options of a sweep mean together is in `meaning`.
+//! Options that several commands take, and where a command works; what the options of a sweep mean
+//! together is in `meaning`.
 
-pub(crate) mod experiments;
-pub(crate) mod frequency;
 pub(crate) mod meaning;
-pub(crate) mod project;
 pub(crate) mod recording;
 pub mod selection;
 
 use std::fmt::Display;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use clap::Args;
 use serde::Serialize;
 
 use crate::config::checkout::Checkout;
-use crate::options::project::Project;
-use crate::plan::{Definition, FREQUENCY_HEADING as HEADING, Shard};
+use crate::config::pick::GROUP;
+use crate::config::spec::Reader;
+use crate::config::{Config, folder_of};
+use crate::host::frequency::Setup;
+use crate::host::frequency::sysfs::Choice;
+use crate::plan::{Asked, Definition, FREQUENCY_HEADING as HEADING, Shard};
+use crate::record::sweep_dir::SweepDir;
+use crate::stop::Stop;
 use crate::text::table::{json, print};
-
-use frequency::FrequencyOptions;
 
 /// Options of every command.
 #[derive(Debug, Args)]
@@ -144,5 +146,116 @@ pub(crate) fn positive_seconds(text: &str) -> Result<f64, String> {
         _ => Err(
             "write a positive number of seconds, at most 1000000, for example 60 or 0.5".to_owned(),
         ),
+    }
+}
+
+/// Where and how the frequency is set.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct FrequencyOptions {
+    /// Backend that writes the settings; `auto` takes the first that is permitted [default: auto]
+    #[arg(long, value_enum, value_name = "BACKEND", help_heading = HEADING)]
+    frequency_backend: Option<Choice>,
+    /// File that keeps the original settings until they are restored [default: one per host in
+    /// /var/tmp]
+    #[arg(long, value_name = "FILE", help_heading = HEADING)]
+    frequency_journal: Option<PathBuf>,
+    /// Folder to use instead of /sys/devices/system/cpu, for tests; the measured clock is then not
+    /// compared
+    #[arg(long, value_name = "DIR", hide = true, value_parser = host_folder)]
+    sysfs: Option<PathBuf>,
+}
+
+impl FrequencyOptions {
+    pub(crate) fn setup(&self) -> Setup {
+        let (sysfs, journal) = (self.sysfs.as_deref(), self.frequency_journal.as_deref());
+        Setup::new(sysfs, self.frequency_backend.unwrap_or_default(), journal)
+    }
+
+    /// An option that was typed, if there is one.
+    pub(crate) fn typed(&self) -> Option<&'static str> {
+        let typed = [
+            ("--frequency-backend", self.frequency_backend.is_some()),
+            ("--frequency-journal", self.frequency_journal.is_some()),
+            ("--sysfs", self.sysfs.is_some()),
+        ];
+        typed.into_iter().find(|it| it.1).map(|it| it.0)
+    }
+}
+
+/// Where a command works.
+#[derive(Debug)]
+pub(crate) struct Project {
+    pub(crate) checkout: Checkout,
+    /// The file of branches.
+    pub(crate) config: PathBuf,
+}
+
+impl Project {
+    pub(crate) fn config(&self) -> Result<Config> {
+        Ok(Config::read(&self.config)?)
+    }
+
+    /// The branches that words of the command line name, the first being the baseline.
+    pub(crate) fn named(&self, words: &[String]) -> Result<Config> {
+        let reader = Reader {
+            config: &self.config()?,
+            here: &std::env::current_dir().context("the current folder cannot be read")?,
+            config_folder: &self.config_folder()?,
+        };
+        Ok(reader.config(words).map_err(Stop::BadInput)?)
+    }
+
+    /// The branches of a list in which one is in no file, as `compare` takes them: the first is the
+    /// baseline.
+    pub(crate) fn elsewhere(&self, list: Option<&str>) -> Result<Option<Config>> {
+        let words: Vec<&str> = list.unwrap_or_default().split(',').map(str::trim).collect();
+        let is_spec =
+            |word: &&str| word.contains(':') && !word.trim_start_matches('!').starts_with(GROUP);
+        let words = words
+            .iter()
+            .any(is_spec)
+            .then(|| words.into_iter().map(str::to_owned).collect());
+        words
+            .map(|words: Vec<String>| self.named(&words))
+            .transpose()
+    }
+
+    /// Folder that relative paths in the file of branches start from.
+    pub(crate) fn config_folder(&self) -> Result<PathBuf> {
+        folder_of(&self.config)
+            .with_context(|| format!("the folder of {} cannot be found", self.config.display()))
+    }
+
+    /// Returns the word by which a command finds this sweep: its name, or its path where it lies
+    /// elsewhere than in the checkout's folder of sweeps.
+    pub(crate) fn reference_to(&self, sweep: &SweepDir) -> String {
+        let is_at_home = sweep
+            .path()
+            .parent()
+            .and_then(|parent| parent.canonicalize().ok())
+            == self.checkout.sweeps().canonicalize().ok();
+        if is_at_home {
+            sweep.name()
+        } else {
+            self.checkout.shown(sweep.path())
+        }
+    }
+
+    /// Instance files, one for each of the workloads; `given` is where a resumed sweep's lies now.
+    pub(crate) fn inputs(
+        &self,
+        asked: &Asked,
+        given: Option<&Path>,
+    ) -> Result<Vec<Option<PathBuf>>> {
+        let find = |input| selection::input_for_trials(input, self.checkout.root(), given);
+        asked
+            .workloads
+            .iter()
+            .map(|load| load.input.as_ref().map(find).transpose())
+            .collect()
+    }
+
+    pub(crate) fn sweeps(&self, explicit: Option<&Path>) -> PathBuf {
+        explicit.map_or_else(|| self.checkout.sweeps(), Path::to_owned)
     }
 }

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::config::pick::pick;
-use crate::options::experiments;
 use crate::plan::Definition;
 
 const KNOWN: [&str; 4] = ["master", "packed", "split", "split-padded"];
@@ -77,7 +76,7 @@ fn the_readme_says_what_presets_stand_for() {
 
 fn presets() -> Vec<Definition> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    experiments::read(root).unwrap().presets
+    read(root).unwrap().presets
 }
 
 #[test]

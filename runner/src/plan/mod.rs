@@ -4,7 +4,6 @@
 //! A plan of many trials is small: two bytes for each, and a few for each block. The full
 //! description of a trial is put together when it is looked at.
 
-mod asked;
 mod definition;
 pub mod estimate;
 pub mod machines;
@@ -19,10 +18,11 @@ use serde::{Serialize, Serializer};
 
 use crate::system::id::Id;
 
-pub(crate) use asked::is_free;
-pub use asked::{Asked, AskedMachine, Figure, Input, Instrument, Load, Mode, PRICE, Regime};
-pub(crate) use definition::FREQUENCY_HEADING;
-pub use definition::{Definition, ModeChoice, PlacementChoice, Scalar};
+pub use definition::{
+    Asked, AskedMachine, Definition, Figure, Input, Instrument, Load, Mode, ModeChoice, PRICE,
+    PlacementChoice, Regime, Scalar,
+};
+pub(crate) use definition::{FREQUENCY_HEADING, is_free};
 pub use shard::Shard;
 
 /// One process to start.

@@ -10,7 +10,7 @@ use crate::config::checkout::Commit;
 use crate::config::{Claim, Source};
 use crate::plan::{self, Asked, Shard};
 use crate::record::Record;
-use crate::record::schema::check_schema;
+use crate::record::check_schema;
 use crate::stop::Stop;
 use crate::system::id::Id;
 

@@ -3,17 +3,19 @@
 //! left out. Fields younger than a sweep are left out there.
 
 pub(crate) mod manifest;
-pub(crate) mod schema;
+pub mod summary;
 pub mod sweep_dir;
 pub mod trials_file;
 
 use std::collections::BTreeMap;
 
-use protocol::{Events, Iteration, Metric, Placement, Program, Simulated, Usage};
+use anyhow::{Result, bail};
+use protocol::{Events, Iteration, Metric, Placement, Program, SCHEMA, Simulated, Usage};
 use serde::{Deserialize, Serialize};
 
 pub use crate::host::frequency::FreqState;
 use crate::plan::{Asked, Mode};
+use crate::stop::Stop;
 use crate::system::id::Id;
 
 /// How a trial ended.
@@ -157,6 +159,26 @@ impl Record {
                 && load.parameters == self.parameters
         })
     }
+}
+
+/// Refuses a file of another version of the format, before its fields are read.
+pub(crate) fn check_schema(json: &str, place: impl Fn() -> String) -> Result<()> {
+    #[derive(Deserialize)]
+    struct Version {
+        schema: u32,
+    }
+    // A file without a version belongs to no sweep; the error names the missing field.
+    let Ok(Version { schema }) = serde_json::from_str(json) else {
+        return Ok(());
+    };
+    if schema == SCHEMA {
+        return Ok(());
+    }
+    bail!(Stop::BadInput(format!(
+        "{}: `schema` is {schema}, this runner reads {SCHEMA}; use the runner of the commit that the sweep's \
+         name ends with",
+        place()
+    )))
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 //! appended to.
 //!
 //! A sweep that has trials left to run has them in `trials.jsonl`, a finished one compressed in
-//! `trials.jsonl.zst`. Each of the two is made whole before the other is removed, and records are
-//! appended only when `trials.jsonl` is alone. So where a killed run left both, `trials.jsonl`
-//! holds every record, and is the one that is read.
+//! `trials.jsonl.zst` (as runners before did, in `trials.jsonl.gz`). Each of the two is made whole
+//! before the other is removed, and records are appended only when `trials.jsonl` is alone. So
+//! where a killed run left both, `trials.jsonl` holds every record, and is the one that is read.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -15,10 +15,11 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
+use flate2::read::MultiGzDecoder;
 use protocol::SCHEMA;
 
 use crate::record::Record;
-use crate::record::schema::check_schema;
+use crate::record::check_schema;
 use crate::stop::Stop;
 use crate::stop::is_no_file_of_text;
 use crate::system::id::Id;
@@ -28,6 +29,8 @@ use crate::system::whole_file;
 const PLAIN: &str = "trials.jsonl";
 /// Of a finished sweep: the same lines.
 pub const PACKED: &str = "trials.jsonl.zst";
+/// Of a sweep that a runner before this one finished.
+pub const PACKED_BEFORE: &str = "trials.jsonl.gz";
 
 /// Longest line that is read: no record comes near it, and compressed zeros have no end. Tests need
 /// not wait for so many.
@@ -42,17 +45,15 @@ const WINDOW_LOG: u32 = 27;
 /// The file that holds the records of the sweep in a folder.
 #[must_use]
 pub fn of(folder: &Path) -> PathBuf {
-    let [plain, packed] = [PLAIN, PACKED].map(|name| folder.join(name));
-    if packed.is_file() && !plain.is_file() {
-        packed
-    } else {
-        plain
-    }
+    let present = [PLAIN, PACKED, PACKED_BEFORE]
+        .into_iter()
+        .find(|it| folder.join(it).is_file());
+    folder.join(present.unwrap_or(PLAIN))
 }
 
 /// Whether this file of records is compressed.
 pub(crate) fn is_packed(path: &Path) -> bool {
-    path.ends_with(PACKED)
+    path.ends_with(PACKED) || path.ends_with(PACKED_BEFORE)
 }
 
 /// Makes a file without records in a folder.
@@ -87,9 +88,10 @@ fn unpack(folder: &Path) -> io::Result<()> {
             io::copy(&mut Text::open(&found)?, out).map(drop)
         })?;
     }
-    let packed = folder.join(PACKED);
-    if packed.is_file() {
-        fs::remove_file(packed)?;
+    for packed in [PACKED, PACKED_BEFORE].map(|name| folder.join(name)) {
+        if packed.is_file() {
+            fs::remove_file(packed)?;
+        }
     }
     whole_file::sync_folder(folder)
 }
@@ -99,8 +101,10 @@ pub(crate) fn unpacked<'a>(
     path: &Path,
     content: impl Read + Send + 'a,
 ) -> io::Result<Box<dyn Read + Send + 'a>> {
-    Ok(if is_packed(path) {
+    Ok(if path.ends_with(PACKED) {
         Box::new(zstd::Decoder::new(content)?)
+    } else if path.ends_with(PACKED_BEFORE) {
+        Box::new(MultiGzDecoder::new(content))
     } else {
         Box::new(content)
     })
@@ -485,6 +489,9 @@ fn set_aside(trials: &Path, torn: &[u8]) -> Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
     use super::*;
     use crate::record::sweep_dir::SweepDir;
 
@@ -697,6 +704,23 @@ mod tests {
             assert_eq!(names(folder.path()), [".tmp123", "host.json", PACKED]);
             assert_eq!(text(folder.path()), lines);
         }
+    }
+
+    #[test]
+    fn what_a_runner_before_packed_is_read_and_packed_anew_after_it_was_appended_to() {
+        let (folder, path) = file(b"one\n");
+        let gzip = |out| GzEncoder::new(out, Compression::fast());
+        let mut packer = gzip(File::create(folder.path().join(PACKED_BEFORE)).unwrap());
+        packer.write_all(b"one\ntwo\n").unwrap();
+        packer.finish().unwrap();
+        // Where both are there, the plain one holds every record.
+        assert_eq!(text(folder.path()), "one\n");
+        fs::remove_file(path).unwrap();
+        assert_eq!(of(folder.path()), folder.path().join(PACKED_BEFORE));
+        assert_eq!(text(folder.path()), "one\ntwo\n");
+        Appender::open(folder.path()).unwrap().pack().unwrap();
+        assert_eq!(names(folder.path()), ["host.json", PACKED]);
+        assert_eq!(text(folder.path()), "one\ntwo\n");
     }
 
     #[test]

@@ -1,14 +1,16 @@
-//! A lock that commands at once wait for, since one would destroy what the other makes.
+//! Locks: one that commands at once wait for, since one would destroy what the other makes, and the
+//! host's, which keeps a second sweep from measuring the first.
 
-use std::fs::{File, TryLockError, create_dir_all};
-use std::path::Path;
+use std::fs::{self, File, OpenOptions, TryLockError, create_dir_all};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 
 use crate::stop::Stop;
-use crate::system::interrupt;
-use crate::system::whole_file::folder_of;
+use crate::system::{interrupt, whole_file};
 
 /// Locks the file at `path`, and makes it if it is not there; until the result is dropped, no other
 /// process has it. If another command has it, which `does` something, says so and waits.
@@ -23,7 +25,7 @@ pub fn wait(path: &Path, does: &str) -> Result<File> {
             path.display()
         )
     };
-    create_dir_all(folder_of(path)).with_context(describe)?;
+    create_dir_all(whole_file::folder_of(path)).with_context(describe)?;
     let file = File::create(path).with_context(describe)?;
     let mut is_told = false;
     loop {
@@ -47,6 +49,110 @@ pub fn wait(path: &Path, does: &str) -> Result<File> {
     }
 }
 
+/// Names another file for the lock of the host. For tests alone: two sweeps with different locks
+/// measure each other.
+pub const HOST_LOCK: &str = "WORK_STEALING_SWEEP_LOCK";
+
+/// Keeps a second sweep off this host while it lives, as two at once would measure each other.
+/// Simulated sweeps share it: their figures do not mind what else runs.
+#[derive(Debug)]
+pub struct HostLock {
+    _file: File,
+}
+
+impl HostLock {
+    /// Takes the lock, for a sweep whose trials measure this host, or for one that `is_simulated`.
+    ///
+    /// # Errors
+    /// [`Stop::HostNotFit`](crate::stop::Stop) if another sweep runs on this host; for a simulated one, if that
+    /// measures.
+    pub fn take(is_simulated: bool) -> Result<Self> {
+        let path = Self::path();
+        // Opened without `create` first: in a shared temporary folder the kernel may refuse to
+        // create what another user owns, while a lock needs only read access.
+        let file = File::open(&path)
+            .or_else(|_| {
+                OpenOptions::new()
+                    .read(true)
+                    .write(true)
+                    .create(true)
+                    .truncate(false)
+                    .open(&path)
+            })
+            .with_context(|| format!("{} cannot be opened", path.display()))?;
+        let locked = if is_simulated {
+            file.try_lock_shared()
+        } else {
+            file.try_lock()
+        };
+        whole_file::check_locked(locked, &path, || {
+            let who = holder(&file)
+                .map(|who| format!(", {who}"))
+                .unwrap_or_default();
+            format!(
+                "another sweep runs on this host{who}, and what is measured would show it; wait for it or end it"
+            )
+        })?;
+        Ok(Self { _file: file })
+    }
+
+    fn path() -> PathBuf {
+        std::env::var_os(HOST_LOCK).map_or_else(
+            || PathBuf::from("/var/tmp/work-stealing-sweep.lock"),
+            PathBuf::from,
+        )
+    }
+
+    /// Whether a sweep runs on this host now; or why that is unknown.
+    pub(crate) fn is_held() -> Result<bool, String> {
+        is_held(&Self::path())
+    }
+}
+
+fn is_held(path: &Path) -> Result<bool, String> {
+    let unknown = |error: io::Error| format!("{} cannot be read: {error}", path.display());
+    let file = match File::open(path) {
+        Ok(file) => file,
+        // Every sweep makes it.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(unknown(error)),
+    };
+    // A shared lock, so that two processes that only check do not see each other.
+    match file.try_lock_shared() {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) => Err(unknown(error)),
+    }
+}
+
+/// The process that keeps a lock on a file, as far as the kernel tells.
+fn holder(file: &File) -> Option<String> {
+    let inode = file.metadata().ok()?.ino().to_string();
+    let locks = fs::read_to_string("/proc/locks").ok()?;
+    let mut words = locks
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let lock = words.find(|words| {
+        words.get(1) == Some(&"FLOCK")
+            && words.get(5).and_then(|it| it.rsplit(':').next()) == Some(inode.as_str())
+    })?;
+    let process = Path::new("/proc").join(lock[4]);
+    let line = fs::read(process.join("cmdline")).ok()?;
+    let command: Vec<_> = line
+        .split(|byte| *byte == 0)
+        .map(String::from_utf8_lossy)
+        .collect();
+    let folder = fs::read_link(process.join("cwd")).ok();
+    let folder = folder
+        .map(|folder| format!(" in {}", folder.display()))
+        .unwrap_or_default();
+    Some(format!(
+        "process {} (`{}`{folder})",
+        lock[4],
+        command.join(" ").trim()
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,5 +169,33 @@ mod tests {
             drop(first);
             second.join().unwrap();
         });
+    }
+
+    #[test]
+    fn whether_a_sweep_runs_is_unknown_where_its_lock_cannot_be_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        assert_eq!(is_held(&path), Ok(false));
+        let locked = File::create(&path).unwrap();
+        assert_eq!(is_held(&path), Ok(false));
+        locked.lock().unwrap();
+        assert_eq!(is_held(&path), Ok(true));
+        let below = path.join("lock");
+        let reason = is_held(&below).unwrap_err();
+        assert!(reason.contains("lock/lock cannot be read: "), "{reason}");
+    }
+
+    #[test]
+    fn who_keeps_a_lock_is_told_by_process_and_command() {
+        let locked = tempfile::NamedTempFile::new().unwrap();
+        let other = File::open(locked.path()).unwrap();
+        assert_eq!(holder(&other), None);
+        locked.as_file().lock().unwrap();
+        let who = holder(&other).unwrap();
+        let own = std::env::args().next().unwrap();
+        assert!(
+            who.starts_with(&format!("process {} (`{own}", std::process::id())),
+            "{who}"
+        );
     }
 }

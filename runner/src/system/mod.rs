@@ -2,7 +2,6 @@
 //! that end, and digests of files.
 
 pub(crate) mod digest;
-pub mod host_lock;
 pub mod id;
 pub mod interrupt;
 pub mod lock;

@@ -26,10 +26,7 @@ pub(crate) fn runner(temporary: &Path) -> Command {
         .current_dir(root())
         .env("TMPDIR", temporary)
         .env("NO_COLOR", "1");
-    command.env(
-        runner::system::host_lock::HOST_LOCK,
-        temporary.join("host.lock"),
-    );
+    command.env(runner::system::lock::HOST_LOCK, temporary.join("host.lock"));
     command
 }
 

@@ -7,9 +7,9 @@ use anyhow::{Context as _, Result, bail};
 use toml::Table;
 
 use crate::bundle::{self, Listed, Record};
-use crate::commands::show::{Broken, summarized};
 use crate::host::doctor::Diagnosis;
-use crate::options::project::Project;
+use crate::options::Project;
+use crate::record::summary::{Broken, Summary};
 use crate::record::sweep_dir::SweepDir;
 use crate::stop::{Exit, Stop};
 use crate::system::whole_file;
@@ -97,7 +97,7 @@ fn check(folder: &Path, record: &Record, files: &[Listed]) -> Result<()> {
                 manifest.runner
             )
         })?;
-        let summary = summarized(&sweep, &manifest, Broken::Refused)?;
+        let (summary, _) = Summary::read(&sweep, &manifest, Broken::Refused)?;
         if summary.trials != planned.len() || manifest.trials_planned != planned.len() {
             bail!(
                 "sweeps/{name} has {} of {} trials; only finished sweeps are taken",

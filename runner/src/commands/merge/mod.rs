@@ -15,8 +15,8 @@ use anyhow::{Result, bail};
 use clap::Args;
 use serde_json::Value;
 
+use crate::options::Project;
 use crate::options::folder;
-use crate::options::project::Project;
 use crate::plan::{self, Plan, Shard};
 use crate::record::manifest::{Manifest, MergedShard, identities, sweep_name};
 use crate::record::sweep_dir::{self, SweepDir};

@@ -4,13 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::{Args, Parser};
-use serde_json::Value;
 
 use crate::config::Config;
 use crate::options::{Selection, folder};
 use crate::plan::Asked;
-use crate::record::manifest::Manifest;
-use crate::record::sweep_dir::SweepDir;
 use crate::stop::Stop;
 use crate::text::table::Format;
 
@@ -29,9 +26,6 @@ pub(crate) struct SweepArgs {
     /// Parent folder of the sweep [default: results/sweeps]
     #[arg(long, value_name = "DIR", value_parser = folder)]
     pub(in crate::commands) output: Option<PathBuf>,
-    /// Continue without branches that cannot be built; their trials are recorded as `build-failed`
-    #[arg(long)]
-    pub(super) keep_going: bool,
     /// Trials of a simulated machine that run at the same time [default: one for each CPU]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(in crate::commands) jobs: Option<u16>,
@@ -91,18 +85,14 @@ Ctrl-C stops at once and loses at most the running trial.
 Exit codes:
   0 all good · 1 some trials failed · 2 bad input · 3 build failed · 4 host not fit · 130 interrupted";
 
-/// Makes what a page has below a sweep's table, or all of it of a table that is data; the flag says
-/// whether this command line began the sweep.
-pub(super) type MakePage = fn(&SweepDir, &Manifest, Option<&Value>, bool, Format) -> Result<String>;
-
 /// How the commands that sweep differ.
 pub(crate) struct SweepCommand {
     /// The command, for hints how to go on.
     pub(crate) command: &'static str,
     /// Branches in the place of those of branches.toml.
     pub(crate) config: Option<Config>,
-    /// Makes a page of the table, if it is not printed as `show` does.
-    pub(crate) page: Option<MakePage>,
+    /// Whether the table is printed as a page for a pull request, and not as `show` does.
+    pub(crate) has_page: bool,
     /// Whether the same command line goes on after an interruption; otherwise that takes
     /// `--resume`.
     pub(crate) goes_on: bool,
@@ -123,7 +113,7 @@ impl SweepCommand {
         Self {
             command,
             config,
-            page: None,
+            has_page: false,
             goes_on: true,
             program: None,
         }

@@ -1,27 +1,94 @@
-//! A sweep that is new: builds, plan, folder.
+//! A new sweep, made ready for its first trial: the host is looked at, each branch built, the trials
+//! put in order, the folder made.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context as _, Result, bail};
 use protocol::{Request, SCHEMA};
 
 use super::arguments::{SweepArgs, SweepCommand};
-use super::ready::{Measured, Ready, build_all, warn_of};
-use crate::build::binary;
-use crate::build::check_folder;
+use crate::build::{Builder, binary, check_folder};
 use crate::config::Branch;
-use crate::host::Host;
+use crate::host::{Host, doctor};
+use crate::options::Project;
 use crate::options::meaning::{asked, builds};
-use crate::options::project::Project;
 use crate::plan::estimate::SETTLE;
-use crate::plan::machines;
-use crate::plan::{self, Asked};
+use crate::plan::{self, Asked, Plan, machines};
 use crate::record::Ending;
-use crate::record::manifest::{Manifest, identities, sweep_name};
+use crate::record::manifest::{Manifest, MeasuredBranch, Toolchain, identities, sweep_name};
 use crate::record::sweep_dir::{self, SweepDir};
+use crate::run::builds;
 use crate::stop::Stop;
+use crate::system::interrupt;
 use crate::text::words::moment;
+
+/// All that is needed to run trials.
+pub(super) struct Ready {
+    pub(super) sweep: SweepDir,
+    pub(super) manifest: Manifest,
+    pub(super) plan: Plan,
+    pub(super) binaries: BTreeMap<String, Vec<PathBuf>>,
+    /// Instance files for the processes, one for each of the workloads asked for.
+    pub(super) inputs: Vec<Option<PathBuf>>,
+    /// Time that the builds took.
+    pub(super) building: Duration,
+}
+
+/// Says what about the host makes times doubtful: once it is clear that something will be measured,
+/// and before the builds, which are a load themselves.
+pub(super) fn warn_of(host: &Host) {
+    for finding in doctor::first_look(host) {
+        tell!(
+            "warning: {}; {} (`cargo runner doctor`)",
+            finding.seen,
+            finding.why
+        );
+    }
+}
+
+/// The builds of a sweep.
+pub(super) struct Measured {
+    /// The record of each branch for the manifest.
+    pub(super) branches: Vec<MeasuredBranch>,
+    pub(super) binaries: BTreeMap<String, Vec<PathBuf>>,
+    pub(super) toolchain: Toolchain,
+    /// Time that they took.
+    pub(super) building: Duration,
+}
+
+/// Builds the branches of a sweep.
+pub(super) fn build_all(project: &Project, asked: &Asked, branches: &[Branch]) -> Result<Measured> {
+    interrupt::install()?;
+    let folder = project.config_folder()?;
+    let builder = Builder::new(&project.checkout, &folder, asked.layouts)?
+        .with(asked.programs())
+        .simulated(machines::first_request(project.checkout.root(), asked));
+    let started = Instant::now();
+    let built = builds::all(&builder, branches)?;
+    let measured = |branch: &Branch| MeasuredBranch {
+        name: branch.name.clone(),
+        source: branch.source.clone(),
+        baseline: branch.baseline,
+        hypothesis: branch.hypothesis.clone(),
+        claims: branch.claims.clone(),
+        receipt: built.get(&branch.name).map(|built| built.receipt.clone()),
+        build_error: None,
+    };
+    let branches = branches.iter().map(measured).collect();
+    let binaries = built
+        .into_iter()
+        .map(|(name, built)| (name, built.binaries))
+        .collect();
+    let binaries = machines::binaries(asked, binaries);
+    Ok(Measured {
+        branches,
+        binaries,
+        toolchain: builder.toolchain()?,
+        building: started.elapsed(),
+    })
+}
 
 /// The request, its branches, and the instance files.
 pub(super) type Wanted = (Asked, Vec<Branch>, Vec<Option<PathBuf>>);
@@ -53,7 +120,7 @@ pub(super) fn begin(
         warn_of(&Host::default());
     }
     let builds = builds(&asked, &branches);
-    let built = build_all(project, &asked, &builds, arguments.keep_going)?;
+    let built = build_all(project, &asked, &builds)?;
     let Measured {
         branches: measured,
         binaries,

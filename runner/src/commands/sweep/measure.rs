@@ -1,32 +1,33 @@
-//! The trials of a sweep, run and recorded.
+//! The trials of a sweep, run and recorded; and its end: account, table, exit code.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Result, bail};
 
 use super::arguments::{SweepArgs, SweepCommand};
-use super::finish::finish;
-use super::ready::Ready;
+use super::begin::Ready;
 use crate::build::binary::{RunTrial, Subprocesses};
+use crate::commands::analysis;
+use crate::commands::page::{self, Page};
 use crate::host::Host;
 use crate::host::frequency::control::Controller;
 use crate::host::gauges::Gauges;
-use crate::options::project::Project;
-use crate::plan::Plan;
+use crate::options::Project;
 use crate::plan::estimate::SETTLE;
 use crate::record::Record;
 use crate::record::manifest::{Manifest, Run};
+use crate::record::summary::{Broken, Summary};
 use crate::record::sweep_dir::SweepDir;
 use crate::record::trials_file::Appender;
-use crate::report::summary::Summary;
 use crate::run::progress::{Progress, headline};
 use crate::run::sweep::{self, Job, Surroundings, Tally, nanoseconds};
-use crate::stop::{Exit, Stop};
-use crate::system::id::Id;
+use crate::stop::{Exit, Stop, is_broken_pipe};
 use crate::system::interrupt;
-use crate::text::words::moment;
+use crate::text::table::{Format, print};
+use crate::text::words::{count, human, moment};
 
 pub(super) fn measure(
     project: &Project,
@@ -49,7 +50,7 @@ pub(super) fn measure(
             "note: the last line of trials.jsonl was torn; it is set aside in {torn} and run again"
         );
     }
-    let (mut summary, done) = recorded(&sweep, &manifest, &plan)?;
+    let (mut summary, done) = Summary::read(&sweep, &manifest, Broken::Refused)?;
     tell!("{}", headline(&manifest.asked, plan.len()));
     tell!("writing {}", project.checkout.shown(sweep.path()));
     if !done.is_empty() {
@@ -122,28 +123,6 @@ pub(super) fn measure(
     )
 }
 
-/// Reads the records of earlier runs: as a summary for the tables, and as identities.
-fn recorded(sweep: &SweepDir, manifest: &Manifest, plan: &Plan) -> Result<(Summary, HashSet<Id>)> {
-    let mut summary = Summary::new(&manifest.asked);
-    let mut done = HashSet::new();
-    for record in sweep.records()? {
-        let record = record?;
-        summary.add(&record);
-        done.insert(record.trial);
-    }
-    let mut strays = done.clone();
-    for trial in plan.trials() {
-        strays.remove(&trial.id);
-    }
-    if let Some(stray) = strays.into_iter().min() {
-        bail!(Stop::BadInput(format!(
-            "{}: trial {stray} is not part of the plan; sweeps are never edited by hand",
-            sweep.name()
-        )));
-    }
-    Ok((summary, done))
-}
-
 fn run_trials(
     project: &Project,
     job: &Job<'_>,
@@ -179,4 +158,193 @@ fn run_trials(
     );
     progress.finish();
     tally
+}
+
+fn done_now(trials: usize, failed: usize, tally: Tally, is_simulated: bool) -> String {
+    if tally.trials == 0 {
+        return format!(
+            "all {trials} trials were there already, so nothing was run; {failed} failed."
+        );
+    }
+    let ran = count(tally.trials, "trial", "trials");
+    let ran = format!(
+        "{ran} in {}, {failed} of {trials} failed",
+        human(tally.wall)
+    );
+    // Trials of a simulated machine run side by side, and nothing is between them.
+    if is_simulated {
+        ran + "."
+    } else {
+        format!("{ran}:\n{}", accounts(tally))
+    }
+}
+
+/// Where the time went, and why if much of it went elsewhere than into trials.
+fn accounts(tally: Tally) -> String {
+    /// The share of its time that a sweep should spend in trials, in per cent.
+    const SHARE: f64 = 90.0;
+    let wall = tally.wall.as_secs_f64().max(1e-9);
+    let share = |part: Duration| 100.0 * part.as_secs_f64() / wall;
+    let named = tally.in_trials + tally.settling + tally.clocking + tally.writing;
+    let mut text = format!(
+        "{:.0} % inside trials, {:.0} % pauses before them, {:.0} % clock, {:.0} % writing, {:.0} % other",
+        share(tally.in_trials),
+        share(tally.settling),
+        share(tally.clocking),
+        share(tally.writing),
+        share(tally.wall.saturating_sub(named)),
+    );
+    if share(tally.in_trials) < SHARE {
+        let milliseconds = |time: Duration| time.as_secs_f64() * 1e3 / tally.trials.max(1) as f64;
+        let around = tally.wall.saturating_sub(tally.in_trials);
+        let _ = write!(
+            text,
+            "\n(trials of {:.0} ms are short beside the {:.0} ms around each of them; a larger\n\
+             --size or more --iterations use time better)",
+            milliseconds(tally.in_trials),
+            milliseconds(around),
+        );
+    }
+    text
+}
+
+pub(super) fn finish(
+    project: &Project,
+    arguments: &SweepArgs,
+    command: &SweepCommand,
+    sweep: &SweepDir,
+    manifest: &Manifest,
+    summary: &Summary,
+    tally: Tally,
+) -> Result<Exit> {
+    let which = project.reference_to(sweep);
+    let left = manifest.trials_planned.saturating_sub(summary.trials);
+    if tally.is_interrupted {
+        let again = if command.goes_on {
+            "The same command goes on".to_owned()
+        } else {
+            let program = match &manifest.asked.program {
+                Some(_) => " --program DIR -- ARGUMENTS",
+                None => "",
+            };
+            format!(
+                "Go on with: cargo runner {} --resume {which}{program}",
+                command.command
+            )
+        };
+        bail!(Stop::Interrupted(format!(
+            "interrupted with {left} of {} trials left; every finished one is kept. {again}",
+            manifest.trials_planned
+        )));
+    }
+    if left == 0
+        && let Err(error) = sweep.pack()
+    {
+        tell!("warning: {error:#}; every trial is in it");
+    }
+    let failed = summary.failed;
+    let is_simulated = manifest.asked.machine.is_some();
+    let mut end = format!(
+        "\n{}\nresults: {}\ndraw:    cargo runner report {which}\n",
+        done_now(summary.trials, failed, tally, is_simulated),
+        project.checkout.shown(sweep.path()),
+    );
+    if is_simulated {
+        // Only a simulated machine knows which line of which function waits.
+        _ = writeln!(
+            end,
+            "waits:   cargo runner analysis table {which} line-waits"
+        );
+    }
+    summary.tell_counted();
+    // Print what is known already, before Python is set up, which takes long.
+    match arguments.format {
+        Format::Table => print(&(end + "\n"))?,
+        _ => tell!("{}", end.trim_end()),
+    }
+    let is_data = matches!(arguments.format, Format::Json | Format::Csv);
+    let missing = match print_result(project, arguments, command, sweep, manifest) {
+        Ok(Exit::Good) => None,
+        Ok(_) => Some("the analysis failed, as it says above".to_owned()),
+        Err(error) if is_broken_pipe(&error) => return Err(error),
+        Err(error) => Some(format!("{error:#}")),
+    };
+    if let Some(reason) = missing {
+        let remedy = format!(
+            "no table: {reason}. Every record is kept; once that is mended, `cargo runner show {which}` prints it"
+        );
+        // A reader of data must not take empty output for all of the data.
+        if is_data {
+            bail!(Stop::HostNotFit(remedy));
+        }
+        tell!("WARNING: {remedy}");
+    }
+    Ok(if summary.is_good() {
+        Exit::Good
+    } else {
+        Exit::TrialsFailed
+    })
+}
+
+/// Has the analysis print the table, and around it the page that the command makes.
+fn print_result(
+    project: &Project,
+    arguments: &SweepArgs,
+    command: &SweepCommand,
+    sweep: &SweepDir,
+    manifest: &Manifest,
+) -> Result<Exit> {
+    let format = arguments.format;
+    if !command.has_page {
+        return analysis::print_table(project, sweep, format);
+    }
+    let is_begun_here = arguments.resume.is_none();
+    if format == Format::Json {
+        let table = analysis::table_as_data(project, sweep)?;
+        print(&page::below(
+            sweep,
+            manifest,
+            Some(&table),
+            is_begun_here,
+            format,
+        )?)?;
+        return Ok(Exit::Good);
+    }
+    print(&Page::head(manifest, format))?;
+    let table = analysis::print_table(project, sweep, format);
+    print(&page::below(sweep, manifest, None, is_begun_here, format)?)?;
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally(in_trials_ms: u64) -> Tally {
+        Tally {
+            trials: 10,
+            wall: Duration::from_secs(1),
+            in_trials: Duration::from_millis(in_trials_ms),
+            settling: Duration::from_millis(40),
+            clocking: Duration::from_millis(20),
+            writing: Duration::from_millis(10),
+            ..Tally::default()
+        }
+    }
+
+    #[test]
+    fn the_accounts_of_a_sweep_add_up_to_its_wall_time() {
+        let text = accounts(tally(910));
+        let shares: Vec<u32> = text
+            .split_whitespace()
+            .filter_map(|word| word.parse().ok())
+            .collect();
+        assert_eq!(shares, [91, 4, 2, 1, 2], "{text}");
+    }
+
+    #[test]
+    fn a_sweep_of_short_trials_says_that_they_are_short() {
+        assert!(accounts(tally(500)).contains("trials of 50 ms are short beside the 50 ms around"));
+        assert!(!accounts(tally(910)).contains("short"));
+    }
 }

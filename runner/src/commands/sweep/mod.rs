@@ -2,21 +2,19 @@
 
 mod arguments;
 mod begin;
-mod finish;
 mod measure;
-mod ready;
 mod resume;
 
 use anyhow::Result;
 
 use super::frequency::restore_leftover;
-use super::show::{Broken, summarized};
 use crate::host::Host;
-use crate::options::project::Project;
+use crate::options::Project;
+use crate::record::summary::{Broken, Summary};
 use crate::record::sweep_dir::SweepDir;
 use crate::run::sweep::Tally;
 use crate::stop::Exit;
-use crate::system::host_lock::HostLock;
+use crate::system::lock::HostLock;
 
 pub(crate) use arguments::{HELP, SweepArgs, SweepCommand, TypedProgram};
 
@@ -25,7 +23,7 @@ pub(crate) fn run(project: &Project, arguments: &SweepArgs) -> Result<Exit> {
     let command = SweepCommand {
         command: "sweep",
         config,
-        page: None,
+        has_page: false,
         goes_on: false,
         program: None,
     };
@@ -90,11 +88,11 @@ fn already_finished(
     sweep: &SweepDir,
 ) -> Result<Option<Exit>> {
     let manifest = sweep.manifest()?;
-    let summary = summarized(sweep, &manifest, Broken::Refused)?;
+    let (summary, _) = Summary::read(sweep, &manifest, Broken::Refused)?;
     if summary.trials < manifest.trials_planned {
         return Ok(None);
     }
-    finish::finish(
+    measure::finish(
         project,
         arguments,
         command,

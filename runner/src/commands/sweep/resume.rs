@@ -3,13 +3,13 @@
 use anyhow::{Result, bail};
 
 use super::arguments::{SweepArgs, SweepCommand};
-use super::ready::{Measured, Ready, build_all, warn_of};
+use super::begin::{Measured, Ready, build_all, warn_of};
 use crate::build::package;
 use crate::config::checkout::Commit;
 use crate::config::{Branch, catalogue};
 use crate::host::Host;
+use crate::options::Project;
 use crate::options::meaning::without_folders;
-use crate::options::project::Project;
 use crate::plan;
 use crate::plan::machines;
 use crate::record::manifest::{Manifest, MeasuredBranch, identities};
@@ -93,7 +93,7 @@ pub(super) fn resume(
         binaries,
         building,
         ..
-    } = build_all(project, &manifest.asked, &branches, false)?;
+    } = build_all(project, &manifest.asked, &branches)?;
     let changes = changes(project, &manifest, &branches)?;
     if !changes.is_empty() {
         bail!(Stop::BadInput(format!(

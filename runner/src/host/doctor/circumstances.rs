@@ -9,7 +9,7 @@ use crate::host::frequency::Setup;
 use crate::host::frequency::clock::{self, Clock};
 use crate::host::stacking::{self, Stacking};
 use crate::host::{Fact, Host};
-use crate::system::host_lock::HostLock;
+use crate::system::lock::HostLock;
 use crate::system::python;
 
 /// A folder that a sweep fills.

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use strum::IntoEnumIterator as _;
 
 use super::journal::{Before, Entry, Journal};
 use super::recipe::Recipe;
@@ -172,7 +171,7 @@ pub fn put_back(tree: &Tree, backend: &mut dyn Backend, journal: Journal) -> Res
         }
     }
     let mut troubles = Vec::new();
-    for kind in Kind::iter() {
+    for kind in Kind::all() {
         for it in ours.iter().filter(|it| it.file.kind == kind) {
             // What is refused does not matter if the setting came right all the same.
             if differs(it)

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Serialize;
-use strum::IntoEnumIterator as _;
 
 use super::sysfs::{Kind, Knob};
 use super::{Setup, clock, recipe};
@@ -54,9 +53,9 @@ impl Status {
         let policies = setup.policies();
         let mut alike: BTreeMap<(String, Settings), Vec<usize>> = BTreeMap::new();
         for policy in &policies {
-            let kinds = Kind::iter().filter(|kind| !kind.is_of_host());
+            let kinds = Kind::all().filter(|kind| !kind.is_of_host());
             let value = |kind: Kind| tree.value(Knob::of(policy.number, kind)).ok();
-            let settings = kinds.filter_map(|kind| Some((kind.to_string(), value(kind)?)));
+            let settings = kinds.filter_map(|kind| Some((kind.file().to_owned(), value(kind)?)));
             let row = (policy.driver.clone(), settings.collect());
             alike.entry(row).or_default().extend(&policy.cpus);
         }
@@ -65,9 +64,9 @@ impl Status {
             driver,
             settings,
         });
-        let host = Kind::iter().filter(|kind| kind.is_of_host());
+        let host = Kind::all().filter(|kind| kind.is_of_host());
         let value = |kind: Kind| tree.value(Knob::of_host(kind)).ok();
-        let host = host.filter_map(|kind| Some((kind.to_string(), value(kind)?)));
+        let host = host.filter_map(|kind| Some((kind.file().to_owned(), value(kind)?)));
         let (cap, fixable) = (recipe::cap(tree, &policies), setup.fixable());
         let is_here = tree.is_system();
         let clock = is_here.then(|| clock::measure(&allowed_cpus())).flatten();

@@ -10,7 +10,6 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result, bail};
 use rustix::fs::{Access, access};
 use serde::{Deserialize, Serialize};
-use strum::IntoEnumIterator as _;
 
 use crate::host::{CPUS, Fact, Host, cpu_list, is_there, read_text, start_of};
 use crate::stop::Stop;
@@ -21,38 +20,52 @@ const SYSTEM: &str = "/sys/devices/system/cpu";
 /// The setting that a file decides, in the order in which settings are put back: boost after the
 /// governor, since setting a governor may allow it again; limits after boost, since without it the
 /// kernel cuts the upper ones; requests at the end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display, strum::EnumIter, strum::EnumString)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The governor, which chooses the frequency.
-    #[strum(serialize = "scaling_governor")]
     Governor,
     /// `1` forbids boost on all CPUs; the file of `intel_pstate` in the place of [`Kind::Boost`].
-    #[strum(serialize = "intel_pstate/no_turbo")]
     NoTurbo,
     /// `0` forbids boost on all CPUs.
-    #[strum(serialize = "cpufreq/boost")]
     Boost,
     /// `0` forbids boost on the CPUs of one policy.
-    #[strum(serialize = "boost")]
     PolicyBoost,
     /// `0` keeps the firmware from raising the lower limit after waiting for a device.
-    #[strum(serialize = "intel_pstate/hwp_dynamic_boost")]
     HwpDynamicBoost,
     /// Energy performance preference, a hint to the firmware.
-    #[strum(serialize = "energy_performance_preference")]
     Epp,
     /// Upper limit, in kHz.
-    #[strum(serialize = "scaling_max_freq")]
     Max,
     /// Lower limit, in kHz.
-    #[strum(serialize = "scaling_min_freq")]
     Min,
     /// Request to the governor `userspace`, in kHz; `<unsupported>` under any other.
-    #[strum(serialize = "scaling_setspeed")]
     Speed,
 }
 
 impl Kind {
+    /// All of them, in their order, with the name of the file: one of the host with its folder.
+    const FILES: [(Self, &str); 9] = [
+        (Self::Governor, "scaling_governor"),
+        (Self::NoTurbo, "intel_pstate/no_turbo"),
+        (Self::Boost, "cpufreq/boost"),
+        (Self::PolicyBoost, "boost"),
+        (Self::HwpDynamicBoost, "intel_pstate/hwp_dynamic_boost"),
+        (Self::Epp, "energy_performance_preference"),
+        (Self::Max, "scaling_max_freq"),
+        (Self::Min, "scaling_min_freq"),
+        (Self::Speed, "scaling_setspeed"),
+    ];
+
+    /// All of them, in their order.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        Self::FILES.into_iter().map(|(kind, _)| kind)
+    }
+
+    /// The name of the file.
+    pub(crate) fn file(self) -> &'static str {
+        Self::FILES[self as usize].1
+    }
+
     /// Whether the host has one such file; else every policy may have one.
     pub(crate) fn is_of_host(self) -> bool {
         matches!(self, Self::Boost | Self::NoTurbo | Self::HwpDynamicBoost)
@@ -113,7 +126,9 @@ impl TryFrom<String> for Knob {
             Some((number, file)) => (number.parse().ok(), file),
             None => (None, &*path),
         };
-        let knob = file.parse().ok().map(|kind| Self { policy, kind });
+        let knob = Kind::all()
+            .find(|kind| kind.file() == file)
+            .map(|kind| Self { policy, kind });
         let is_exact =
             |it: &Self| it.to_string() == path && it.kind.is_of_host() == policy.is_none();
         knob.filter(is_exact)
@@ -124,8 +139,8 @@ impl TryFrom<String> for Knob {
 impl std::fmt::Display for Knob {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.policy {
-            Some(policy) => write!(f, "cpufreq/policy{policy}/{}", self.kind),
-            None => write!(f, "{}", self.kind),
+            Some(policy) => write!(f, "cpufreq/policy{policy}/{}", self.kind.file()),
+            None => write!(f, "{}", self.kind.file()),
         }
     }
 }
@@ -240,9 +255,9 @@ impl Tree {
 
     /// Every file of `policies` and of the host that a fix may write and that exists.
     pub(crate) fn knobs(&self, policies: &[Policy]) -> Vec<Knob> {
-        let of_host = Kind::iter().filter(|kind| kind.is_of_host());
+        let of_host = Kind::all().filter(|kind| kind.is_of_host());
         let of_policies = policies.iter().flat_map(|policy| {
-            let kinds = Kind::iter().filter(|kind| !kind.is_of_host());
+            let kinds = Kind::all().filter(|kind| !kind.is_of_host());
             kinds.map(|kind| Knob::of(policy.number, kind))
         });
         let mut knobs: Vec<Knob> = of_host.map(Knob::of_host).chain(of_policies).collect();

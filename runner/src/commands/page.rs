@@ -10,7 +10,8 @@ use crate::config::Source;
 use crate::config::checkout::Commit;
 use crate::plan::{Asked, is_free};
 use crate::record::manifest::{Manifest, MeasuredBranch};
-use crate::text::table::{Format, json, wrapped};
+use crate::record::sweep_dir::SweepDir;
+use crate::text::table::{Format, columns_of_stdout, json, wrapped};
 use crate::text::words::count;
 
 /// The text around the table: [`Self::head`] before it, and then the rest.
@@ -26,6 +27,30 @@ pub(crate) struct Page<'a> {
     pub arguments: &'a [String],
     /// Whether they are as somebody typed them just now; else their paths start from the checkout.
     pub as_typed: bool,
+}
+
+/// Returns what a page has below a sweep's table, or all of it where the table is data;
+/// `is_begun_here` says whether this command line began the sweep.
+pub(super) fn below(
+    sweep: &SweepDir,
+    manifest: &Manifest,
+    table: Option<&Value>,
+    is_begun_here: bool,
+    format: Format,
+) -> Result<String> {
+    let typed: Vec<String> = std::env::args().skip(1).collect();
+    Page {
+        manifest,
+        host: &sweep.host()?,
+        table,
+        arguments: if is_begun_here {
+            &typed
+        } else {
+            &manifest.command_line
+        },
+        as_typed: is_begun_here,
+    }
+    .text(format, columns_of_stdout())
 }
 
 impl Page<'_> {

@@ -1,4 +1,4 @@
-//! `build`: one trusted binary per branch.
+//! Builds of the branches of a sweep, several at the same time.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,90 +6,28 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Error, Result, bail};
-use clap::Args;
 
 use crate::build::{Builder, Built, Prepared};
 use crate::config::Branch;
-use crate::exit::exit_of;
-use crate::options::project::Project;
 use crate::run::progress::BuildBar;
-use crate::stop::{Exit, Stop};
-use crate::system::interrupt;
-use crate::text::table::print;
+use crate::stop::Stop;
 use crate::text::words::{count, human};
 
-/// Arguments of `build`.
-#[derive(Debug, Args)]
-pub(crate) struct BuildArgs {
-    /// Names, globs, `all`, `group:NAME`, `!exclusions`, separated by commas
-    #[arg(long, value_name = "LIST", default_value = "all")]
-    branches: String,
-}
-
-/// Text that `--help` prints below the options.
-pub(crate) const HELP: &str = "\
-Example:
-  cargo runner build --branches 'all,!*jec*'";
-
-pub(crate) fn run(project: &Project, arguments: &BuildArgs) -> Result<Exit> {
-    let config = project.config()?;
-    let picked = config.pick("--branches", &arguments.branches)?;
-    let branches: Vec<Branch> = config
-        .branches
-        .iter()
-        .filter(|branch| picked.contains(&branch.name.as_str()))
-        .cloned()
-        .collect();
-    interrupt::install()?;
-    let folder = project.config_folder()?;
-    let builder = Builder::new(&project.checkout, &folder, 1)?;
-    let (built, failed) = all(&builder, &branches, true)?;
-    for branch in &branches {
-        if let Some(built) = built.get(&branch.name) {
-            print(&format!(
-                "{} {}\n",
-                branch.name,
-                built.binaries[0].display()
-            ))?;
-        }
-    }
-    Ok(if failed.is_empty() {
-        Exit::Good
-    } else {
-        Exit::BuildFailed
-    })
-}
-
-/// Binaries, and why some branches have none.
-pub(crate) type Builds = (BTreeMap<String, Built>, BTreeMap<String, Error>);
-
-/// Builds branches, several at a time where there are CPUs for it, and says so. A failure stops the
-/// command, or is kept and reported.
-pub(crate) fn all(builder: &Builder<'_>, branches: &[Branch], keeps_going: bool) -> Result<Builds> {
+/// Builds branches, several at a time where there are CPUs for it, and says so; returns their
+/// binaries by name.
+pub(crate) fn all(builder: &Builder<'_>, branches: &[Branch]) -> Result<BTreeMap<String, Built>> {
     // Report at once what needs no build, before minutes go into other branches.
     branches
         .iter()
         .try_for_each(|branch| builder.check_folder(branch))?;
     let _lock = builder.lock()?;
-    let mut failed = BTreeMap::new();
-    let mut waiting = Vec::new();
     // Cargo may have to fetch what a branch needs, and says nothing meanwhile.
     tell!(
         "resolving the dependencies of {} …",
         count(branches.len(), "branch", "branches")
     );
-    for branch in branches {
-        match builder.prepare(branch) {
-            Ok(prepared) => waiting.push((branch, prepared)),
-            Err(error) => {
-                let Some(text) = going_on_without(branch, &error, keeps_going) else {
-                    return Err(error);
-                };
-                tell!("{text}");
-                failed.insert(branch.name.clone(), error);
-            }
-        }
-    }
+    let prepared = |branch| Ok((branch, builder.prepare(branch)?));
+    let waiting = branches.iter().map(prepared).collect::<Result<Vec<_>>>()?;
     let sources = builder.shared_sources(branches)?;
     let at_once = Builder::at_once(waiting.len());
     let bar = BuildBar::new(waiting.len(), at_once);
@@ -97,12 +35,10 @@ pub(crate) fn all(builder: &Builder<'_>, branches: &[Branch], keeps_going: bool)
         waiting,
         bar,
         built: BTreeMap::new(),
-        failed,
         stop: None,
     };
     let site = Site {
         builder,
-        keeps_going,
         state: Mutex::new(state),
     };
     thread::scope(|scope| {
@@ -111,12 +47,7 @@ pub(crate) fn all(builder: &Builder<'_>, branches: &[Branch], keeps_going: bool)
             scope.spawn(move || site.work(target));
         }
     });
-    let State {
-        built,
-        failed,
-        stop,
-        ..
-    } = site
+    let State { built, stop, .. } = site
         .state
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner);
@@ -130,23 +61,12 @@ pub(crate) fn all(builder: &Builder<'_>, branches: &[Branch], keeps_going: bool)
                 .to_owned()
         ));
     }
-    Ok((built, failed))
-}
-
-/// Returns the message for a failed build, if the command goes on after it.
-fn going_on_without(branch: &Branch, error: &Error, keeps_going: bool) -> Option<String> {
-    (keeps_going && exit_of(error) == Exit::BuildFailed).then(|| {
-        format!(
-            "error: {error:#}\n(end of the error; going on without `{}`)",
-            branch.name
-        )
-    })
+    Ok(built)
 }
 
 /// Builds that go on at the same time.
 struct Site<'a> {
     builder: &'a Builder<'a>,
-    keeps_going: bool,
     state: Mutex<State<'a>>,
 }
 
@@ -154,7 +74,6 @@ struct State<'a> {
     waiting: Vec<(&'a Branch, Prepared)>,
     bar: BuildBar,
     built: BTreeMap<String, Built>,
-    failed: BTreeMap<String, Error>,
     /// Why nothing more is built.
     stop: Option<Error>,
 }
@@ -201,7 +120,7 @@ impl<'a> Site<'a> {
                 state.built.insert(branch.name.clone(), built);
             }
             Err(error) => {
-                let is_interrupted = exit_of(&error) == Exit::Interrupted;
+                let is_interrupted = matches!(error.downcast_ref(), Some(Stop::Interrupted(_)));
                 state.bar.end(
                     &branch.name,
                     if is_interrupted {
@@ -210,14 +129,8 @@ impl<'a> Site<'a> {
                         "failed"
                     },
                 );
-                match going_on_without(branch, &error, self.keeps_going) {
-                    Some(text) => {
-                        state.bar.say(&text);
-                        state.failed.insert(branch.name.clone(), error);
-                    }
-                    // The first one is the cause.
-                    None => _ = state.stop.get_or_insert(error),
-                }
+                // The first one is the cause.
+                state.stop.get_or_insert(error);
             }
         }
     }

@@ -1,12 +1,19 @@
 //! How far a sweep got: counts of its trials, and whether they give the answers that they should.
 //! The analysis says what the trials show.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use anyhow::{Result, bail};
 use protocol::Program;
 
 use crate::plan::Asked;
+use crate::record::manifest::Manifest;
+use crate::record::sweep_dir::SweepDir;
+use crate::record::trials_file::BrokenLine;
 use crate::record::{Ending, Record};
+use crate::stop::Stop;
+use crate::system::id::Id;
+use crate::text::words::count;
 
 /// The counts of a sweep's records that the runner itself needs, for its exit code and its last
 /// lines. Records are added one after the other and not kept.
@@ -26,6 +33,15 @@ pub struct Summary {
 /// An index into [`Asked::workloads`], and the branch; the sequential program has none.
 type Place = (usize, Option<String>);
 
+/// How to treat lines that are no records.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Broken {
+    /// Leave them out and show the others.
+    LeftOut,
+    /// Refuse them: records added later would leave them in the middle of the file.
+    Refused,
+}
+
 impl Summary {
     /// Of a sweep without any trial yet.
     #[must_use]
@@ -37,6 +53,64 @@ impl Summary {
             counted: 0,
             answers: BTreeMap::new(),
         }
+    }
+
+    /// Reads the records of a sweep: their counts, and which trials they are of.
+    pub(crate) fn read(
+        sweep: &SweepDir,
+        manifest: &Manifest,
+        which: Broken,
+    ) -> Result<(Self, HashSet<Id>)> {
+        /// At most so many broken lines are reported one by one.
+        const TOLD: usize = 3;
+        let mut summary = Self::new(&manifest.asked);
+        let mut trials = HashSet::new();
+        let planned = manifest.planned();
+        let mut broken = 0;
+        for record in sweep.records()? {
+            let record = match record {
+                Err(error) if error.is::<BrokenLine>() => {
+                    if which == Broken::Refused {
+                        bail!(Stop::BadInput(format!(
+                            "{error}; `cargo runner repair {}` sets such lines aside, then resume",
+                            sweep.path().display()
+                        )));
+                    }
+                    broken += 1;
+                    if broken <= TOLD {
+                        tell!("warning: {error}");
+                    }
+                    continue;
+                }
+                other => other?,
+            };
+            if !manifest.knows(&record)
+                || planned
+                    .as_ref()
+                    .is_some_and(|ids| !ids.contains(&record.trial))
+            {
+                bail!(Stop::BadInput(format!(
+                    "{}: trial {} of branch `{}` on {} is not part of the plan in manifest.json; trials of other \
+                     sweeps cannot be added by hand",
+                    sweep.trials().display(),
+                    record.trial,
+                    record.branch,
+                    record.workload
+                )));
+            }
+            summary.add(&record);
+            trials.insert(record.trial);
+        }
+        if broken > 0 {
+            tell!(
+                "WARNING: {} of {} {} no record and left out; `cargo runner repair {}` sets such lines aside",
+                count(broken, "line", "lines"),
+                sweep.trials().display(),
+                if broken == 1 { "is" } else { "are" },
+                sweep.path().display()
+            );
+        }
+        Ok((summary, trials))
     }
 
     /// Takes what it needs of a record.
@@ -53,6 +127,17 @@ impl Summary {
             let branch = (record.program == Program::Parallel).then(|| record.branch.clone());
             let answers = self.answers.entry((load, branch)).or_default();
             answers.insert(record.answer.clone());
+        }
+    }
+
+    /// Says where the counts of a sweep are, if it has any: its table has times alone.
+    pub(crate) fn tell_counted(&self) {
+        if self.counted > 0 {
+            tell!(
+                "note: {} trials of instrumented builds were counted, not timed; the report draws their counts, \
+                 `cargo runner analysis table SWEEP events` prints them",
+                self.counted
+            );
         }
     }
 
