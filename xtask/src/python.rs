@@ -85,5 +85,7 @@ pub(crate) fn set_up(sh: &Shell) -> Result<()> {
 }
 
 fn interpreter(sh: &Shell) -> Result<std::path::PathBuf> {
-    Ok(Python::set_up(&sh.current_dir())?.interpreter().to_owned())
+    Ok(Python::set_up_for_checks(&sh.current_dir())?
+        .interpreter()
+        .to_owned())
 }

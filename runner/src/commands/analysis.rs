@@ -28,7 +28,17 @@ Example:
   cargo runner analysis --help";
 
 pub(crate) fn run(project: &Project, arguments: &AnalysisArgs) -> Result<Exit> {
-    let python = Python::set_up(project.checkout.root())?;
+    let root = project.checkout.root();
+    // Notebooks alone are run by what the checks need, too.
+    let is_notebooks = arguments
+        .arguments
+        .first()
+        .is_some_and(|it| it == "notebooks");
+    let python = if is_notebooks {
+        Python::set_up_for_checks(root)?
+    } else {
+        Python::set_up(root)?
+    };
     wait(python.module("sweep_analysis").args(&arguments.arguments))
 }
 

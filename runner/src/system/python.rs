@@ -10,10 +10,15 @@ use crate::stop::Stop;
 use crate::system::digest;
 use crate::system::lock;
 
+/// What judges and draws sweeps needs.
+const ANALYSIS: &str = "requirements";
+/// What its checks and notebooks need beside that.
+const CHECKS: &str = "checks";
+
 /// Oldest Python that the analysis runs on.
 const OLDEST: (u32, u32) = (3, 11);
 
-/// A Python that has what `analysis/requirements.txt` lists.
+/// A Python that has what `analysis/requirements.txt` lists, and perhaps `analysis/checks.txt`.
 #[derive(Clone, Debug)]
 pub struct Python {
     interpreter: PathBuf,
@@ -21,16 +26,25 @@ pub struct Python {
 }
 
 impl Python {
-    /// Finds `.venv` of the checkout at `root`, or makes it; installs again when the list changed.
+    /// Finds `.venv` of the checkout at `root`, or makes it; installs again when the list of what
+    /// the analysis needs changed.
     ///
     /// # Errors
     /// [`Stop::HostNotFit`] without a Python that is new enough, without its `venv` module, or if
     /// the libraries cannot be installed.
     pub fn set_up(root: &Path) -> Result<Self> {
-        let requirements = root.join("analysis/requirements.txt");
-        let wanted = digest::of_file(&requirements).map_err(|error| {
-            Stop::HostNotFit(format!("analysis/requirements.txt cannot be read: {error}"))
-        })?;
+        Self::with(root, &[ANALYSIS])
+    }
+
+    /// [`Self::set_up`], and what checks of the analysis and its notebooks need beside that.
+    ///
+    /// # Errors
+    /// As [`Self::set_up`].
+    pub fn set_up_for_checks(root: &Path) -> Result<Self> {
+        Self::with(root, &[ANALYSIS, CHECKS])
+    }
+
+    fn with(root: &Path, lists: &[&str]) -> Result<Self> {
         let environment = root.join(".venv");
         let interpreter = environment.join("bin/python");
         let python = Self {
@@ -41,41 +55,55 @@ impl Python {
             &root.join("target/python.lock"),
             "sets up Python libraries in .venv",
         )?;
-        // Written last, so an interrupted installation is done again.
-        let stamp = environment.join("requirements.sha256");
-        if fs::read_to_string(&stamp).is_ok_and(|present| present == wanted) && python.runs() {
-            return Ok(python);
-        }
-        let base = find_python()?;
-        tell!(
-            "setting up Python libraries in .venv, once, some minutes at most: the analysis judges sweeps and draws \
-             them, and needs what analysis/requirements.txt lists …"
-        );
-        let mut make = Command::new(&base);
-        make.args(["-m", "venv", "--clear"]).arg(&environment);
-        step(&mut make, &lock, || {
-            format!(
-                "`{base} -m venv` failed; its module is often a package of its own: on Debian and \
-                 Ubuntu, `apt install python3-venv`"
-            )
-        })?;
-        let mut install = Command::new(&python.interpreter);
-        install
-            .args([
+        let runs = python.runs();
+        for list in lists {
+            let requirements = root.join(format!("analysis/{list}.txt"));
+            let wanted = digest::of_file(&requirements).map_err(|error| {
+                Stop::HostNotFit(format!("analysis/{list}.txt cannot be read: {error}"))
+            })?;
+            // Written last, so an interrupted installation is done again.
+            let stamp = environment.join(format!("{list}.sha256"));
+            if fs::read_to_string(&stamp).is_ok_and(|present| present == wanted) && runs {
+                continue;
+            }
+            tell!(
+                "setting up Python libraries in .venv, once, some minutes at most: the analysis judges sweeps and \
+                 draws them, and needs what analysis/{list}.txt lists …"
+            );
+            if *list == ANALYSIS {
+                let base = find_python()?;
+                let mut make = Command::new(&base);
+                make.args(["-m", "venv", "--clear"]).arg(&environment);
+                step(&mut make, &lock, || {
+                    format!(
+                        "`{base} -m venv` failed; its module is often a package of its own: on Debian and \
+                         Ubuntu, `apt install python3-venv`"
+                    )
+                })?;
+            }
+            let mut install = Command::new(&python.interpreter);
+            // The lists are complete, and only what is imported is worth compiling.
+            install.args([
                 "-m",
                 "pip",
                 "install",
-                "--disable-pip-version-check",
                 "--no-input",
-            ])
-            .args(["--require-hashes", "--requirement"])
-            .arg(&requirements);
-        step(&mut install, &lock, || {
-            "the libraries of analysis/requirements.txt cannot be installed; the lines above say why \
-             (no network? no wheel for this Python?)"
-                .to_owned()
-        })?;
-        fs::write(&stamp, wanted).context(".venv cannot be written")?;
+                "--no-deps",
+                "--no-compile",
+            ]);
+            install.args([
+                "--disable-pip-version-check",
+                "--require-hashes",
+                "--requirement",
+            ]);
+            step(install.arg(&requirements), &lock, || {
+                format!(
+                    "the libraries of analysis/{list}.txt cannot be installed; the lines above say why (no network? \
+                     no wheel for this Python?)"
+                )
+            })?;
+            fs::write(&stamp, wanted).context(".venv cannot be written")?;
+        }
         Ok(python)
     }
 
