@@ -253,6 +253,19 @@ fn sentences_of_documents_are_short() {
 }
 
 #[test]
+fn examples_stand_in_crates_that_run_them() {
+    let manifests = tracked("toml").into_iter();
+    for manifest in manifests.filter(|path| read(path).contains("doctest = false")) {
+        let source = manifest.replace("Cargo.toml", "src/");
+        let mut files = tracked("rs")
+            .into_iter()
+            .filter(|path| path.starts_with(&source));
+        let found = files.find(|path| read(path).contains("/ ```"));
+        assert_eq!(found, None, "`doctest = false` must leave {manifest}");
+    }
+}
+
+#[test]
 fn a_bad_sentence_is_found() {
     let text = "A worker.\n\n* What is\n  pushed waits. It ends.\n\n```text\nWho\n```\n| What |\n";
     let found = prose(text);
