@@ -1,19 +1,14 @@
 //! The fork alone, for a program that shall have it without this workspace.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
 use runner::stop::Stop;
-use toml::Table;
 use xshell::{Shell, cmd};
 
-use crate::fork;
-
-/// Files of the fork that a program which uses it does not build.
-const LEFT_OUT: [&str; 4] = ["tests", "models", "examples", "tsan-suppressions.txt"];
-
-/// Copies the fork, with its licences and the commit that it is of, into a folder that is new or
-/// empty, and prints the lines that a program needs.
+/// Unpacks the fork as Cargo packs it, with its licences and the commit that it is of
+/// (`.cargo_vcs_info.json`), into a folder that is new or empty. Prints the lines that a program
+/// needs.
 ///
 /// # Errors
 /// [`Stop::BadInput`] if something is in the folder.
@@ -29,19 +24,26 @@ pub(crate) fn run(sh: &Shell, typed: &Path) -> Result<()> {
             typed.display()
         ))
     );
-    for file in files(sh)? {
-        let from = fork::folder(sh).join(&file);
-        sh.create_dir(to.join(&file).parent().context("a file is in a folder")?)?;
-        sh.copy_file(&from, to.join(&file))?;
-    }
+    let target = sh.create_temp_dir()?;
+    let place = target.path();
+    let package = ["--package", "rayon-core", "--no-verify", "--allow-dirty"];
+    cmd!(
+        sh,
+        "cargo package --quiet --offline --exclude-lockfile --target-dir {place} {package...}"
+    )
+    .run()?;
+    let packed = sh.read_dir(place.join("package"))?.into_iter();
+    let packed = packed.filter(|it| it.extension().is_some_and(|it| it == "crate"));
+    let packed: Vec<_> = packed.collect();
+    sh.create_dir(&to)?;
+    cmd!(
+        sh,
+        "tar --extract --gzip --strip-components 1 --directory {to} --file {packed...}"
+    )
+    .run()?;
     for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
         sh.copy_file(sh.current_dir().join(licence), to.join(licence))?;
     }
-    let commit = cmd!(sh, "git describe --always --dirty --abbrev=12").read()?;
-    let manifest = toml::to_string(&alone(fork::manifest(sh)?))?;
-    let head =
-        format!("# The fork of work-stealing-lab at {commit}, copied by `cargo xtask vendor`.\n");
-    sh.write_file(to.join("Cargo.toml"), head + &manifest)?;
     let path = to.canonicalize().unwrap_or(to);
     println!(
         "[dependencies]\nrayon-core = {{ version = \"1.13\", features = [\"champion\"] }}\n\n\
@@ -49,33 +51,6 @@ pub(crate) fn run(sh: &Shell, typed: &Path) -> Result<()> {
         path.display()
     );
     Ok(())
-}
-
-/// The files of the fork that are in the repository and that a program builds.
-fn files(sh: &Shell) -> Result<Vec<PathBuf>> {
-    let folder = sh.push_dir(fork::folder(sh));
-    let listed = cmd!(sh, "git ls-files -z").read()?;
-    drop(folder);
-    let files = listed.split_terminator('\0').map(PathBuf::from);
-    let is_built = |file: &PathBuf| !LEFT_OUT.iter().any(|left_out| file.starts_with(left_out));
-    Ok(files.filter(is_built).collect())
-}
-
-/// The manifest without the entries that only tests need.
-fn alone(mut manifest: Table) -> Table {
-    manifest.remove("test");
-    manifest.remove("dev-dependencies");
-    if let Some(targets) = manifest
-        .get_mut("target")
-        .and_then(toml::Value::as_table_mut)
-    {
-        for (_, target) in targets.iter_mut() {
-            target
-                .as_table_mut()
-                .map(|it| it.remove("dev-dependencies"));
-        }
-    }
-    manifest
 }
 
 #[cfg(test)]
@@ -107,6 +82,7 @@ mod tests {
         let _target = sh.push_env("CARGO_TARGET_DIR", program.join("target"));
         cmd!(sh, "cargo run --quiet --offline").run().unwrap();
     }
+
     /// Cargo refuses a patch by an address where it finds two packages of that name and no version.
     #[test]
     fn the_git_line_of_the_readme_names_the_version_of_the_fork_and_of_no_other_package() {
