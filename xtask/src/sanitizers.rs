@@ -61,7 +61,8 @@ const MIRI_TARGETS: [MiriTarget; 4] = [
 /// with `names`, only tests whose name contains one of them.
 pub(crate) fn miri(sh: &Shell, seeds: u32, variants: &[Variant], names: &[String]) -> Result<()> {
     prove_installed(sh)?;
-    let _flags = sh.push_env("MIRIFLAGS", miri_flags(seeds));
+    let flags = format!("{} -Zmiri-many-seeds=0..{seeds}", MIRI_FLAGS.join(" "));
+    let _flags = sh.push_env("MIRIFLAGS", flags);
     let _target = sh.push_env("CARGO_TARGET_DIR", sh.current_dir().join("target/miri"));
     for variant in variants {
         for MiriTarget { target, skip } in &MIRI_TARGETS {
@@ -80,10 +81,6 @@ pub(crate) fn miri(sh: &Shell, seeds: u32, variants: &[Variant], names: &[String
         }
     }
     Ok(())
-}
-
-fn miri_flags(seeds: u32) -> String {
-    format!("{} -Zmiri-many-seeds=0..{seeds}", MIRI_FLAGS.join(" "))
 }
 
 /// Runs the fork's tests on `variants` under the thread sanitizer.
@@ -147,8 +144,15 @@ fn prove_installed(sh: &Shell) -> Result<()> {
     refuse_without_components(&installed)
 }
 
+/// The list of rustup names some components with their platform.
 fn refuse_without_components(installed: &str) -> Result<()> {
-    let missing = missing_components(installed);
+    let lacks = |component: &&str| {
+        let mut rests = installed
+            .lines()
+            .filter_map(|it| it.strip_prefix(component));
+        !rests.any(|rest| rest.is_empty() || rest.starts_with('-'))
+    };
+    let missing: Vec<&str> = COMPONENTS.into_iter().filter(lacks).collect();
     if !missing.is_empty() {
         bail!(Stop::HostNotFit(format!(
             "the toolchain `{TOOLCHAIN}` lacks {}; to install it: \
@@ -160,57 +164,16 @@ fn refuse_without_components(installed: &str) -> Result<()> {
     Ok(())
 }
 
-/// Those of [`COMPONENTS`] that are not in rustup's list, which names some with their platform.
-fn missing_components(installed: &str) -> Vec<&'static str> {
-    let has = |component: &str| {
-        installed
-            .lines()
-            .filter_map(|line| line.strip_prefix(component))
-            .any(|rest| rest.is_empty() || rest.starts_with('-'))
-    };
-    COMPONENTS
-        .into_iter()
-        .filter(|component| !has(component))
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_component_is_found_with_and_without_its_platform() {
-        let list = "cargo-x86_64-unknown-linux-gnu\nmiri-x86_64-unknown-linux-gnu\nrust-src\n";
-        assert!(missing_components(list).is_empty());
-    }
-
-    #[test]
-    fn without_a_toolchain_every_component_is_missing() {
-        assert_eq!(missing_components(""), ["miri", "rust-src"]);
-        assert_eq!(missing_components("mirilike-x\nrust-src\n"), ["miri"]);
-    }
-
-    #[test]
     fn a_missing_component_is_a_host_that_is_not_fit() {
-        let error = refuse_without_components("rust-src\n").unwrap_err();
-        assert!(
-            matches!(error.downcast_ref(), Some(Stop::HostNotFit(_))),
-            "{error}"
-        );
-        assert!(
-            error
-                .to_string()
-                .contains("lacks miri; to install it: rustup toolchain")
-        );
-        refuse_without_components("miri\nrust-src\n").unwrap();
-    }
-
-    #[test]
-    fn as_many_seeds_are_tried_as_were_asked_for() {
-        assert!(
-            miri_flags(3).ends_with(" -Zmiri-many-seeds=0..3"),
-            "{}",
-            miri_flags(3)
-        );
+        refuse_without_components("miri-x86_64-unknown-linux-gnu\nrust-src\n").unwrap();
+        let error = refuse_without_components("mirilike-x\nrust-src\n").unwrap_err();
+        assert!(error.is::<Stop>(), "{error}");
+        let told = "lacks miri; to install it: rustup toolchain";
+        assert!(error.to_string().contains(told), "{error}");
     }
 }
