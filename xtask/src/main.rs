@@ -1,10 +1,10 @@
 //! The checks that a change of this repository must pass, by name, and commands to run each alone.
 
-mod branches;
 mod conformance;
 mod dependency;
 mod findings;
 mod fork;
+mod harness;
 mod lanes;
 mod lock;
 mod parts;
@@ -22,7 +22,6 @@ mod vendor;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Instant;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand, ValueEnum as _};
@@ -95,17 +94,6 @@ enum Task {
     ///
     /// On every variant, in release and debug builds. Fails if a variant takes more.
     Stack {
-        #[command(flatten)]
-        variants: Variants,
-    },
-    /// Run the fork's stress tests for longer, with a random load on every variant: nothing lost,
-    /// nothing doubled, no hang.
-    ///
-    /// `cargo runner sweep --experiment stress` stresses the builds that sweeps measure.
-    Stress {
-        /// Seconds per variant.
-        #[arg(long, default_value_t = 60)]
-        seconds: u64,
         #[command(flatten)]
         variants: Variants,
     },
@@ -207,7 +195,6 @@ fn run(task: Task) -> Result<()> {
         Task::Upstream(options) => upstream::run(&sh, &options),
         Task::Models => steps::models(&sh, steps::Depth::Deep),
         Task::Stack { variants } => dependency::stack::run(&sh, &variants.chosen()?),
-        Task::Stress { seconds, variants } => steps::stress(&sh, seconds, &variants.chosen()?),
         Task::Miri {
             seeds,
             variants,
@@ -218,24 +205,11 @@ fn run(task: Task) -> Result<()> {
         Task::Faults => steps::faults(&sh),
         Task::Ci => {
             let variants = Variants::default().chosen_or_of_ci()?;
-            downloads(&sh)?;
             let [mut first, second] = in_lanes(&due(&sh, &[], &variants, true)?, &[], true);
             first.insert(0, Step::new(["check"]));
             lanes::run(&sh, [first, second])
         }
     }
-}
-
-/// Fetches everything that steps need, so that no step waits for a download of another.
-fn downloads(sh: &Shell) -> Result<()> {
-    let start = Instant::now();
-    python::set_up(sh)?;
-    dependency::oldest_compiler(sh)?;
-    eprintln!(
-        "── downloads: done in {:.0} s",
-        start.elapsed().as_secs_f64()
-    );
-    Ok(())
 }
 
 /// Those parts that build in the checkout's target folder, in their order.

@@ -79,11 +79,6 @@ pub(crate) fn truth(sh: &Shell, sweeps: u32, cases: &[String]) -> Result<()> {
     )
 }
 
-/// Fetches the packages that the other functions need.
-pub(crate) fn set_up(sh: &Shell) -> Result<()> {
-    interpreter(sh).map(drop)
-}
-
 fn interpreter(sh: &Shell) -> Result<std::path::PathBuf> {
     Ok(Python::set_up_for_checks(&sh.current_dir())?
         .interpreter()

@@ -20,7 +20,7 @@ const LEFT_OUT: [&str; 2] = [
     "a_scoped_pool_whose_threads_cannot_start_is_an_error",
 ];
 
-/// Runs the tests of the pool and of its behaviour on `variants`, and one of a build that counts.
+/// Runs the tests of the pool and of its behaviour on `variants`, of which the first counts.
 pub(crate) fn test(sh: &Shell, variants: &[Variant]) -> Result<()> {
     let root = sh.current_dir();
     let _lock = alone(sh, "simulated-tests")?;
@@ -33,25 +33,17 @@ pub(crate) fn test(sh: &Shell, variants: &[Variant]) -> Result<()> {
     );
     // Pools of default size leave cores to other threads of a test.
     let _threads = sh.push_env("RAYON_NUM_THREADS", "8");
-    for variant in variants {
-        let features = variant.features_of("rayon-core");
-        let tests = cmd!(
-            sh,
-            "cargo test --quiet --release {features...} -- {LEFT_OUT...}"
+    for (i, variant) in variants.iter().enumerate() {
+        let mut features = variant.features_of("rayon-core");
+        features.extend((i == 0).then(|| "--features=instrument".to_owned()));
+        let title = format!(
+            "pool and behaviour on simulated machines, {}",
+            variant.name()
         );
-        step(
-            &format!(
-                "pool and behaviour on simulated machines, {}",
-                variant.name()
-            ),
-            tests,
-        )?;
+        let test = cmd!(sh, "cargo test --quiet --release {features...}");
+        step(&title, test.arg("--").args(LEFT_OUT))?;
     }
-    let counted = ["--test", "pool", "--features", "instrument", "counted"];
-    step(
-        "counts on simulated machines",
-        cmd!(sh, "cargo test --quiet --release {counted...}"),
-    )
+    Ok(())
 }
 
 /// Writes the package of the tests.
@@ -65,8 +57,8 @@ fn write(sh: &Shell) -> Result<Scratch<'_>> {
             features = { instrument = ["rayon-core/instrument"] }
             dependencies = { rayon-core = "1" }
             test = [{ name = "behaviour", path = "tests/behaviour/main.rs" }, { name = "pool" }]
-            // They are short: to compile them better would cost more than it saves.
-            profile = { release = { opt-level = 1 } }
+            // The tests are short: to compile them better would cost more than it saves.
+            profile = { release = { opt-level = 1, package = { scratch = { opt-level = 0 } } } }
         },
     );
     let metadata = MetadataCommand::new()

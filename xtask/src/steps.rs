@@ -205,26 +205,24 @@ pub(crate) fn check(sh: &Shell, variants: &[Variant]) -> Result<()> {
             "cargo clippy --quiet --workspace --all-targets {deny...}"
         ),
     )?;
-    // The workspace itself has the first variant.
+    // The workspace itself has the first variant. Tests are the same on others, but for these.
     for variant in variants.iter().skip(1) {
-        let features = variant.features();
+        let features = variant.features_of("rayon-core");
+        let mut targets = vec!["--lib"];
+        if variant.is_instrumented() {
+            targets.extend(["--test", "instrument"]);
+        }
+        let clippy = ["--quiet", "--package", "rayon-core"];
         let clippy = cmd!(
             sh,
-            "cargo clippy --quiet --package rayon-core --all-targets --features {features} {deny...}"
+            "cargo clippy {clippy...} {targets...} {features...} {deny...}"
         );
         step(&format!("lints, {}", variant.name()), clippy)?;
     }
-    step(
-        "documentation",
-        cmd!(sh, "cargo doc --quiet --workspace --no-deps"),
-    )?;
-    step(
-        "documentation of instrument and record",
-        cmd!(
-            sh,
-            "cargo doc --quiet --package rayon-core --no-deps --features instrument,record"
-        ),
-    )?;
+    // Of what people outside this checkout call.
+    let documented = ["--package", "rayon-core", "--features", "instrument,record"];
+    let doc = cmd!(sh, "cargo doc --quiet --no-deps {documented...}");
+    step("documentation of the fork", doc)?;
     python::check(sh)
 }
 
@@ -256,17 +254,4 @@ pub(crate) fn models(sh: &Shell, depth: Depth) -> Result<()> {
         models = models.args(["--", "--test-threads", "1"]);
     }
     step("models of the sleep protocol and of locks", models)
-}
-
-pub(crate) fn stress(sh: &Shell, seconds: u64, variants: &[Variant]) -> Result<()> {
-    let _seconds = sh.push_env("FORK_STRESS_SECONDS", seconds.to_string());
-    for variant in variants {
-        let features = variant.features();
-        let stress = cmd!(
-            sh,
-            "cargo test --quiet --release --package rayon-core --features {features} --test stress -- --nocapture"
-        );
-        step(&format!("stress, {}", variant.name()), stress)?;
-    }
-    Ok(())
 }

@@ -3,11 +3,9 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
-use runner::config::Features;
 use runner::config::checkout::Checkout;
+use runner::config::{Branch, Config, Features, Source};
 use runner::stop::Stop;
-
-use crate::branches;
 
 /// Which variants a task runs on.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -48,9 +46,12 @@ impl Variants {
         if self.asked.is_empty() {
             return Ok(default());
         }
-        let branches = branches::of_the_fork(&Checkout::find(None)?)?;
+        let branches = Config::read(&Checkout::find(None)?.root().join("branches.toml"))?.branches;
         let chosen = self.asked.iter().map(|asked| {
-            match branches.iter().find(|branch| branch.name == *asked) {
+            let is_asked = |branch: &&Branch| {
+                branch.name == *asked && matches!(branch.source, Source::Fork { .. })
+            };
+            match branches.iter().find(is_asked) {
                 Some(branch) => Ok(Variant::of(branch.source.features())),
                 None => Variant::parse(asked),
             }
@@ -186,60 +187,27 @@ fn tested() -> Vec<Variant> {
     named().into_iter().chain(sets).chain(counting).collect()
 }
 
-/// All features, in as few sets as can be compiled, with `others` in the first.
-pub(crate) fn all_features(others: &[&str]) -> Vec<Vec<String>> {
-    let names = Features::of_the_fork().names.iter().map(String::as_str);
-    let sets = few_sets(
-        names,
-        vec![others.iter().map(|&name| name.to_owned()).collect()],
-    );
-    sets.into_iter()
-        .map(|set| set.into_iter().collect())
-        .collect()
-}
-
 /// The builds of continuous integration: [`named`], and the rest.
-fn of_ci() -> Vec<Variant> {
+pub(crate) fn of_ci() -> Vec<Variant> {
     named().into_iter().chain(rest()).collect()
 }
 
-/// Every modifier that is not in `champion`, in as few sets as can be compiled, which count; and in
+/// Every modifier that is not in `champion`, in two sets that can be compiled, which count; and in
 /// each one of the two parts of `champion` that ask the counters most, without the other.
-fn rest() -> Vec<Variant> {
-    let champion = &Features::of_the_fork().champion;
+fn rest() -> [Variant; 2] {
+    let features = Features::of_the_fork();
     let left = modifiers()
         .into_iter()
-        .filter(|&name| !champion.contains(name));
-    let begun = ["wake-where-work-is", "demand"].map(|name| [name.to_owned()].into());
-    let sets = few_sets(left, begun.into());
-    sets.into_iter()
-        .map(|set| Variant::of(set).instrumented())
-        .collect()
-}
-
-/// Each name in the first set that can be compiled with it; the first sets have something in them
-/// already.
-fn few_sets<'a>(
-    names: impl Iterator<Item = &'a str>,
-    mut sets: Vec<BTreeSet<String>>,
-) -> Vec<BTreeSet<String>> {
-    let features = Features::of_the_fork();
-    for name in names {
-        let with = |set: &BTreeSet<String>| {
-            set.iter()
-                .cloned()
-                .chain([name.to_owned()])
-                .collect::<BTreeSet<_>>()
-        };
-        match sets
-            .iter_mut()
-            .find(|set| features.refusal(&with(set)).is_none())
-        {
-            Some(set) => drop(set.insert(name.to_owned())),
-            None => sets.push([name.to_owned()].into()),
+        .filter(|&name| !features.champion.contains(name));
+    let mut sets = ["wake-where-work-is", "demand"].map(|name| BTreeSet::from([name.to_owned()]));
+    for name in left {
+        let with = |set: &BTreeSet<String>| set.iter().cloned().chain([name.to_owned()]).collect();
+        let fits = |set: &&mut BTreeSet<String>| features.refusal(&with(set)).is_none();
+        if let Some(set) = sets.iter_mut().find(fits) {
+            set.insert(name.to_owned());
         }
     }
-    sets
+    sets.map(|set| Variant::of(set).instrumented())
 }
 
 #[cfg(test)]
@@ -248,16 +216,10 @@ fn few_sets<'a>(
 mod build_script;
 
 #[cfg(test)]
-mod paths;
-
-#[cfg(test)]
 mod tests {
     use runner::config::Features;
 
-    use super::{
-        Variant, Variants, all_features, build_script, default_layout, modifiers, named, of_ci,
-        tested,
-    };
+    use super::{Variant, Variants, build_script, default_layout, modifiers, named, of_ci, tested};
 
     #[test]
     fn the_long_form_has_the_builds_of_ci_each_combination_of_the_study_and_each_further_feature() {
@@ -296,18 +258,12 @@ mod tests {
     }
 
     #[test]
-    fn all_features_are_compiled_in_sets_that_can_be() {
-        let sets = all_features(&["web_spin_lock"]);
-        let features = Features::of_the_fork();
-        for name in &features.names {
-            assert_eq!(
-                sets.iter().filter(|set| set.contains(name)).count(),
-                1,
-                "{name}: {sets:?}"
-            );
-        }
-        for set in &sets {
-            assert_eq!(features.refusal(&set.iter().cloned().collect()), None);
+    fn every_modifier_is_on_in_one_build_of_ci_and_off_in_another() {
+        let builds = of_ci();
+        for name in modifiers() {
+            let has = |build: &&Variant| build.features.iter().any(|it| it == name);
+            let on = builds.iter().filter(has).count();
+            assert!((1..builds.len()).contains(&on), "{name}: {builds:?}");
         }
     }
 
@@ -384,11 +340,13 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_feature_is_refused_with_the_known_ones() {
-        let error = Variant::parse("spilt").unwrap_err().to_string();
-        assert!(
-            error.contains("`spilt`") && error.contains("no-jec"),
-            "{error}"
-        );
+    fn features_that_are_unknown_or_exclude_each_other_are_no_variant() {
+        for (asked, told) in [
+            ("spilt", "unknown feature `spilt`, and no branch"),
+            ("push-fence,no-jec", "exclude each other: "),
+        ] {
+            let error = Variant::parse(asked).unwrap_err().to_string();
+            assert!(error.contains(told), "{error}");
+        }
     }
 }

@@ -13,7 +13,7 @@ use crate::fork;
 use crate::lock::{added, locked};
 use crate::scratch::Scratch;
 use crate::shell::{alone, step};
-use crate::variants::all_features;
+use crate::variants::of_ci;
 
 /// The oldest versions that satisfy the published crate, each after those that need a newer one.
 const OLDEST: [(&str, &str); 3] = [
@@ -21,9 +21,6 @@ const OLDEST: [(&str, &str); 3] = [
     ("crossbeam-epoch", "0.9.0"),
     ("crossbeam-utils", "0.8.0"),
 ];
-
-/// Features that make no variant, and that a program may ask for.
-const OTHER_FEATURES: [&str; 3] = ["instrument", "record", "web_spin_lock"];
 
 const PROGRAM: &str = "fn main() {\n    rayon::join(|| (), || ());\n    rayon_core::scope(|scope| scope.spawn(|_| ()));\n}\n";
 
@@ -139,14 +136,16 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
     let _target = sh.push_env("CARGO_TARGET_DIR", folder.join("target"));
     // Cargo shows strangers the warnings of a package that it has by path.
     let _deny = sh.push_env("RUSTFLAGS", "-D warnings");
-    for features in all_features(&OTHER_FEATURES) {
-        let of_core = features
-            .iter()
-            .map(|name| format!("--features=rayon-core/{name}"));
-        let build = cmd!(sh, "rustup run {oldest} cargo check --quiet").args(of_core);
+    // Every feature is in one of these, and a program may ask for the last beside any.
+    for variant in of_ci().iter().skip(1) {
+        let features = variant.features_of("rayon-core");
+        let build = cmd!(
+            sh,
+            "rustup run {oldest} cargo check --quiet --features=rayon-core/web_spin_lock {features...}"
+        );
         // This very program runs under another Cargo, which says so.
         step(
-            &format!("rustc {oldest}, {}", features.join(",")),
+            &format!("rustc {oldest}, {}", variant.name()),
             build.env_remove("CARGO"),
         )?;
     }
@@ -154,7 +153,7 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
 }
 
 /// The compiler that the fork's manifest names as its oldest; installed if it is missing.
-pub(crate) fn oldest_compiler(sh: &Shell) -> Result<String> {
+fn oldest_compiler(sh: &Shell) -> Result<String> {
     let manifest = fork::manifest(sh)?;
     let version = manifest
         .get("package")

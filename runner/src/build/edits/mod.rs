@@ -344,7 +344,10 @@ fn range(lines: &str) -> Option<Range<usize>> {
 }
 
 /// Copies what is in a folder, but what cargo and git keep there; `new_text` has what files become.
-pub(crate) fn copy_folder(
+///
+/// # Errors
+/// If a file cannot be read or written.
+pub fn copy_folder(
     from: &Path,
     to: &Path,
     new_text: impl Fn(&Path) -> Option<Vec<u8>>,
