@@ -29,8 +29,9 @@ pub(crate) fn run(sh: &Shell, typed: &Path) -> Result<()> {
     let package = ["--package", "rayon-core", "--no-verify", "--allow-dirty"];
     cmd!(
         sh,
-        "cargo package --quiet --offline --exclude-lockfile --target-dir {place} {package...}"
+        "cargo package --quiet --exclude-lockfile --target-dir {place} {package...}"
     )
+    .quiet()
     .run()?;
     let packed = sh.read_dir(place.join("package"))?.into_iter();
     let packed = packed.filter(|it| it.extension().is_some_and(|it| it == "crate"));
@@ -40,6 +41,7 @@ pub(crate) fn run(sh: &Shell, typed: &Path) -> Result<()> {
         sh,
         "tar --extract --gzip --strip-components 1 --directory {to} --file {packed...}"
     )
+    .quiet()
     .run()?;
     for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
         sh.copy_file(sh.current_dir().join(licence), to.join(licence))?;
