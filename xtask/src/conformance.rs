@@ -57,15 +57,7 @@ struct Suite {
     targets: &'static [&'static str],
 }
 
-const OF_RAYON: &[(&str, &[&str])] = &[
-    ("tests", &["--lib", "--tests", "--", "--skip", "octillion"]),
-    // Without optimization they run longer than all others.
-    (
-        "tests of long ranges",
-        &["--release", "--test", "octillion"],
-    ),
-    (EXAMPLES, &[]),
-];
+const OF_RAYON: &[(&str, &[&str])] = &[("tests", &["--lib", "--tests"]), (EXAMPLES, &[])];
 
 /// Documentation tests, which are a part of the sources: those of rayon-core cannot run on others.
 const EXAMPLES: &str = "doctests";
