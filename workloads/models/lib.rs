@@ -1,7 +1,10 @@
-//! The parts of the workloads that have models: `cargo xtask models` compiles them with
-//! `--cfg locks_loom`.
+//! The part of the workloads that has models, and the model of a proposal to upstream: `cargo xtask
+//! models` compiles them with `--cfg locks_loom`.
 #![cfg(all(test, locks_loom))]
 #![expect(dead_code, reason = "models use a part of it")]
 
 #[path = "../src/kinds/packets/anderson.rs"]
 mod anderson;
+
+#[path = "../../findings/idle-pool-burns/model.rs"]
+mod models_of_idle_pool_burns;

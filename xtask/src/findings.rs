@@ -1,5 +1,5 @@
 //! The programs in `findings/`, which stand outside the workspace: that each builds, has no lint,
-//! and runs to its end, as do the models of changes; and that each proposal there fits upstream.
+//! and runs to its end; and that each proposal there fits upstream.
 
 use std::path::PathBuf;
 
@@ -35,15 +35,18 @@ const REFUSED: [&[&str]; 6] = [
 /// Checks each program, runs it for a moment, and checks that it refuses each of [`REFUSED`].
 pub(crate) fn test(sh: &Shell) -> Result<()> {
     // Theirs are all the same dependencies.
-    let _target = sh.push_env("CARGO_TARGET_DIR", sh.current_dir().join("target/findings"));
+    let target = sh.current_dir().join("target/findings");
+    let _target = sh.push_env("CARGO_TARGET_DIR", &target);
     for name in programs(sh)? {
         let _dir = sh.push_dir(format!("findings/{name}"));
         step(&format!("format, {name}"), cmd!(sh, "cargo fmt --check"))?;
         let clippy = cmd!(sh, "cargo clippy --quiet --release --locked -- {LINTS...}");
         step(&format!("lints, {name}"), clippy)?;
+        let build = cmd!(sh, "cargo build --quiet --release --locked");
+        step(&format!("build, {name}"), build)?;
+        let program = target.join("release").join(&name);
         eprintln!("── {name}, for a moment");
-        let run = cmd!(sh, "cargo run --quiet --release --locked -- 0.1");
-        let output = run.quiet().ignore_status().output()?;
+        let output = cmd!(sh, "{program} 0.1").quiet().ignore_status().output()?;
         let code = output.status.code();
         ensure!(
             code.is_some_and(|code| EXIT_CODES.contains(&code)),
@@ -53,24 +56,13 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
             String::from_utf8_lossy(&output.stderr)
         );
         for words in REFUSED {
-            let run = cmd!(sh, "cargo run --quiet --release --locked -- {words...}");
+            let run = cmd!(sh, "{program} {words...}");
             let code = run.quiet().ignore_status().output()?.status.code();
             ensure!(
                 code == Some(2),
                 "findings/{name} {}: {code:?}, not 2",
                 words.join(" ")
             );
-        }
-        if sh.path_exists("model/Cargo.toml") {
-            let _dir = sh.push_dir("model");
-            step(
-                &format!("format, model of {name}"),
-                cmd!(sh, "cargo fmt --check"),
-            )?;
-            let clippy = cmd!(sh, "cargo clippy --quiet --release --locked -- {LINTS...}");
-            step(&format!("lints, model of {name}"), clippy)?;
-            let run = cmd!(sh, "cargo run --quiet --release --locked");
-            step(&format!("model of {name}"), run)?;
         }
     }
     upstream::check(sh)

@@ -16,7 +16,8 @@ pub(crate) enum Part {
     Dependency,
     /// The fork's stack beside the published crate's, on `packed` and `champion`.
     Stack,
-    /// The published rayon's own tests, on `packed` and `champion`.
+    /// The published packages' own tests: rayon-core's on `packed` and `champion`, rayon's on the
+    /// latter.
     Conformance,
     /// The model checks of the fork's sleep protocol, the fast set; no feature changes them.
     Models,
@@ -59,7 +60,7 @@ impl Part {
     fn reads(self) -> &'static [&'static str] {
         match self {
             Self::Fork | Self::Dependency | Self::Stack | Self::Conformance => &["rayon-fork"],
-            Self::Models => &["rayon-fork", "workloads"],
+            Self::Models => &["findings", "rayon-fork", "workloads"],
             Self::Simulated => &[
                 "machines",
                 "manycore",

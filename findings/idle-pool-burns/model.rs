@@ -1,7 +1,12 @@
-//! A job that is left to the workers that search is found, or a worker is woken for it.
+//! A model of the change that `edits.toml` makes: a job that is left to the workers that search is
+//! found, or a worker is woken for it. loom runs its steps through their interleavings, and through
+//! what the memory model allows a load to see. `cargo xtask models` runs it.
+//!
+//! Jobs from a worker's own deque are modelled where the thread that adds them reads the counters
+//! with a fence. Without it there is the hole of `findings/lost-wake-up`, which this change neither
+//! opens nor closes.
 
-use std::panic::{catch_unwind, set_hook};
-use std::process::ExitCode;
+use std::panic::catch_unwind;
 
 use loom::model::Builder;
 use loom::sync::Arc;
@@ -103,10 +108,11 @@ impl Pool {
         }
     }
 
-    /// Wakes a thread, which searches and may fall asleep again. This thread plays its part.
+    /// Wakes a thread, which searches and may fall asleep again. This thread plays its part. Two
+    /// wakers never wake the same one.
     fn wake(&self) {
-        if sleeping(self.word.load(SeqCst)) > 0 {
-            self.word.fetch_sub(ONE_SLEEPING, SeqCst);
+        let less = |word: usize| (sleeping(word) > 0).then(|| word - ONE_SLEEPING);
+        if self.word.fetch_update(SeqCst, Relaxed, less).is_ok() {
             self.search();
         }
     }
@@ -201,11 +207,9 @@ fn holds(scene: &Scene, mistake: Mistake) -> bool {
     catch_unwind(move || model.check(run)).is_ok()
 }
 
-fn main() -> ExitCode {
-    // A mistake that is caught panics, many times.
-    set_hook(Box::new(|_| {}));
-    let mut scenes = Vec::new();
-    for (jobs, has_sleepy, is_left, is_outside) in [
+/// In how many scenes an interleaving leaves a job behind.
+fn failures(mistake: Mistake) -> usize {
+    let scenes = [
         (1, false, false, true),
         (1, false, true, true),
         (1, true, false, true),
@@ -213,32 +217,29 @@ fn main() -> ExitCode {
         (1, false, false, false),
         (1, true, true, false),
         (2, true, false, true),
-    ] {
-        scenes.push(Scene {
-            jobs,
-            has_sleepy,
-            is_left,
-            is_outside,
-        });
-    }
-    let mut is_good = true;
+    ];
+    let scenes = scenes.map(|(jobs, has_sleepy, is_left, is_outside)| Scene {
+        jobs,
+        has_sleepy,
+        is_left,
+        is_outside,
+    });
+    scenes.iter().filter(|scene| !holds(scene, mistake)).count()
+}
+
+#[test]
+fn no_job_is_left_behind() {
+    assert_eq!(failures(Mistake::None), 0);
+}
+
+#[test]
+fn each_mistake_leaves_a_job_behind() {
     for mistake in [
-        Mistake::None,
         Mistake::LastWakesNobody,
         Mistake::TrustsOldCounters,
         Mistake::NoFence,
         Mistake::ClearsTooEarly,
     ] {
-        let failed = scenes.iter().filter(|scene| !holds(scene, mistake)).count();
-        println!(
-            "{mistake:?}: leaves a job behind in {failed} of {} scenes",
-            scenes.len()
-        );
-        is_good &= (failed == 0) == (mistake == Mistake::None);
-    }
-    if is_good {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
+        assert_ne!(failures(mistake), 0, "{mistake:?} passes");
     }
 }
