@@ -156,9 +156,9 @@ fn fork(sh: &Shell, variants: &[Variant]) -> Result<()> {
     Ok(())
 }
 
-/// The long form of what `test` does on one driver.
+/// The long form of what `test` does on one kind of host.
 pub(crate) fn faults(sh: &Shell) -> Result<()> {
-    let _drivers = sh.push_env("FREQUENCY_FAULTS", "all");
+    let _hosts = sh.push_env("FREQUENCY_FAULTS", "all");
     let faults = cmd!(
         sh,
         "cargo test --quiet --package runner --test command frequency::faults"

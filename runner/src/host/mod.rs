@@ -547,23 +547,6 @@ mod tests {
     }
 
     #[test]
-    fn cpus_that_may_be_used_are_unknown_if_nothing_lists_them_or_those_that_are_online() {
-        let root = made_up();
-        for status in [
-            "Name:\tx",
-            "Cpus_allowed_list:\tall",
-            "Cpus_allowed_list:\t9",
-        ] {
-            root.write("proc/self/status", status);
-            assert!(root.host().allowed_cpus().is_err(), "{status}");
-            assert!(root.host().cores().is_err(), "{status}");
-        }
-        let root = MadeUp::new(&[("proc/self/status", "Cpus_allowed_list:\t0-127")]);
-        let reason = root.host().allowed_cpus().unwrap_err();
-        assert!(reason.contains("online is not there"), "{reason}");
-    }
-
-    #[test]
     fn load_and_steal_are_read_in_their_units() {
         let root = made_up();
         let host = root.host();

@@ -59,6 +59,8 @@ impl Status {
             let row = (policy.driver.clone(), settings.collect());
             alike.entry(row).or_default().extend(&policy.cpus);
         }
+        let mut alike: Vec<_> = alike.into_iter().collect();
+        alike.sort_by_key(|(_, cpus)| cpus.first().copied());
         let rows = alike.into_iter().map(|((driver, settings), cpus)| Row {
             cpus: show_cpus(&cpus),
             driver,

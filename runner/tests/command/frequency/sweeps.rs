@@ -166,11 +166,16 @@ fn a_trial_in_which_a_setting_changed_is_not_called_verified_and_the_next_is_fix
     let case = Case::new();
     let mut controller = case.controller(false);
     controller.before(Mode::Fixed, 1).unwrap();
-    let limit = "cpufreq/policy1/scaling_max_freq";
-    case.cpus.write(limit, "2100000");
-    assert_eq!(controller.after().state, FreqState::FixedFailed);
-    controller.before(Mode::Fixed, 1).unwrap();
-    assert_eq!(controller.after().state, FreqState::FixedVerified);
+    for (file, value) in [
+        ("cpufreq/policy1/scaling_max_freq", "2100000"),
+        ("cpufreq/policy0/scaling_governor", "powersave"),
+        ("intel_pstate/no_turbo", "0"),
+    ] {
+        case.cpus.write(file, value);
+        assert_eq!(controller.after().state, FreqState::FixedFailed, "{file}");
+        controller.before(Mode::Fixed, 1).unwrap();
+        assert_eq!(controller.after().state, FreqState::FixedVerified);
+    }
 }
 
 #[test]
