@@ -241,7 +241,7 @@ mod tests {
         for _ in 0..20 {
             assert_eq!(lock.try_with(|_| 5), Some(5));
             catch_unwind(AssertUnwindSafe(|| {
-                lock.with(|_| -> () { panic!("inside") })
+                lock.with(|_| -> () { panic!("inside") });
             }))
             .unwrap_err();
         }

@@ -23,6 +23,12 @@ pub(super) struct Report {
     pub(super) dispatched: u64,
 }
 
+/// A strategy, made ready for one run: its queues, locks and counters.
+pub(super) trait HandOn: Send {
+    /// Runs on the pool that the calling thread belongs to.
+    fn run(self: Box<Self>, traffic: &Traffic, stop: Stop) -> Report;
+}
+
 /// Hands every packet, with the number of its source, to `deliver`, which waits while the source's
 /// queue is full. Returns how many there were.
 pub(super) fn dispatch(

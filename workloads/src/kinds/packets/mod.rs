@@ -19,7 +19,7 @@ use std::time::Duration;
 use crate::machine::IS_SIMULATED;
 use crate::workload::{Instance, Mismatch, Setup};
 use anderson::Anderson;
-use dispatcher::{Report, Stop, dispatch};
+use dispatcher::{HandOn, Report, Stop, dispatch};
 use locks::{Mcs, Tas};
 use pooled::Pooled;
 use protocol::{Refusal, Values};
@@ -42,12 +42,6 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         setup.values,
         setup.threads,
     )))
-}
-
-/// A strategy, made ready for one run: its queues, locks and counters.
-trait HandOn: Send {
-    /// Runs on the pool that the calling thread belongs to.
-    fn run(self: Box<Self>, traffic: &Traffic, stop: Stop) -> Report;
 }
 
 /// The dispatcher does everything: the baseline of speed-up.

@@ -5,8 +5,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use crossbeam_utils::CachePadded;
 
-use super::HandOn;
-use super::dispatcher::{Report, Stop, dispatch};
+use super::dispatcher::{HandOn, Report, Stop, dispatch};
 use super::traffic::{Packet, Tally, Traffic};
 
 /// Counters of a run, each on a cache line of its own.

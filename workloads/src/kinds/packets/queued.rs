@@ -11,8 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use crossbeam_utils::{Backoff, CachePadded};
 use rtrb::{Consumer, Producer, RingBuffer};
 
-use super::HandOn;
-use super::dispatcher::{Report, Stop, dispatch};
+use super::dispatcher::{HandOn, Report, Stop, dispatch};
 use super::locks::Lock;
 use super::traffic::{Packet, Tally, Traffic};
 

@@ -152,16 +152,6 @@ mod tests {
     }
 
     #[test]
-    fn a_header_with_its_own_checksum_adds_up_to_zero() {
-        let mut words = [
-            0x4500_u16, 0x0073, 0, 0x4000, 0x4011, 0, 0xc0a8, 0x0001, 0xc0a8, 0x00c7,
-        ];
-        words[5] = internet_checksum(words.into_iter());
-        assert_eq!(words[5], 0xb861);
-        assert_eq!(internet_checksum(words.into_iter()), 0);
-    }
-
-    #[test]
     fn many_full_words_carry_more_than_once() {
         assert_eq!(internet_checksum(std::iter::repeat_n(0xffff, 70_000)), 0);
         assert_eq!(internet_checksum(std::iter::empty()), 0xffff);
