@@ -1,13 +1,11 @@
 //! The programs of workloads, one per file or folder, and what they share. `build.rs` declares
 //! those that `workloads.toml` names.
 
-#[cfg(feature = "further")]
-mod batch;
 mod fingerprint;
 #[cfg(feature = "further")]
-pub mod latency;
+mod jobs;
 #[cfg(feature = "further")]
-mod moments;
+pub mod latency;
 #[cfg(feature = "further")]
 mod one_number;
 #[cfg(feature = "further")]

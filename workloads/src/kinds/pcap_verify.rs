@@ -16,21 +16,16 @@ use crate::workload::{Instance, Mismatch, Setup};
 /// # Panics
 /// Never: the row bounds the numbers.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-    let (capture, expected) = match setup.input {
-        Some(path) => {
-            let capture = Capture::read(path)
-                .map_err(|error| Refusal::new(format!("input {}: {error}", path.display())))?;
-            let expected = tally(&capture);
-            (capture, expected)
-        }
-        None => {
-            // Its maker knows what it holds.
-            let (bytes, expected) = made_up::capture(setup.seed, setup.values.count("packets"));
-            (
-                Capture::parse(bytes).expect("synthetic captures are sound"),
-                expected,
-            )
-        }
+    let (capture, expected) = if let Some(path) = setup.input {
+        let capture = Capture::read(path)
+            .map_err(|error| Refusal::new(format!("input {}: {error}", path.display())))?;
+        let expected = tally(&capture);
+        (capture, expected)
+    } else {
+        // Its maker knows what it holds.
+        let (bytes, expected) = made_up::capture(setup.seed, setup.values.count("packets"));
+        let capture = Capture::parse(bytes).expect("synthetic captures are sound");
+        (capture, expected)
     };
     let passes = setup.values.whole("passes");
     Ok(Box::new(Verification {

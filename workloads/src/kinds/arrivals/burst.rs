@@ -3,7 +3,7 @@
 use protocol::Metric;
 use rayon::ThreadPool;
 
-use crate::kinds::batch::Batch;
+use crate::kinds::jobs::Batch;
 use crate::kinds::latency::Latencies;
 use crate::kinds::series::{Request, Run};
 use crate::workload::Mismatch;

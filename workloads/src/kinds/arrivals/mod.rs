@@ -19,7 +19,7 @@ use self::busy::Busy;
 use self::call::Call;
 use self::spawned::Spawned;
 use self::tick::Ticks;
-use crate::kinds::batch::Batch;
+use crate::kinds::jobs::Batch;
 use crate::kinds::pacing::Gaps;
 use crate::kinds::series::{Pace, Requests, Series};
 use crate::workload::{Instance, Setup};

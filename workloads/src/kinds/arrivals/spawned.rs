@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use rayon::ThreadPool;
 
+use crate::kinds::jobs::Moments;
 use crate::kinds::latency::Latencies;
-use crate::kinds::moments::Moments;
 use crate::kinds::pacing::{chain, chains};
 use crate::kinds::series::{Request, Run};
 use crate::workload::Mismatch;

@@ -1,0 +1,127 @@
+//! Small jobs: each notes when it ran, and how often, so that a lost or doubled job shows.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use crate::kinds::pacing::{chain, chains};
+use crate::usage::nanoseconds;
+
+/// One place per job. Everything is Relaxed: a job notes only its own place, and the places are
+/// read after the scope of all jobs has ended, which orders both.
+#[derive(Default)]
+pub(super) struct Moments {
+    places: Vec<Moment>,
+}
+
+#[derive(Default)]
+struct Moment {
+    runs: AtomicU32,
+    noted_ns: AtomicU64,
+}
+
+impl Moments {
+    /// Makes room for `jobs` jobs, none of which has run.
+    pub(super) fn begin_run(&mut self, jobs: usize) {
+        self.places.clear();
+        self.places.resize_with(jobs, Moment::default);
+    }
+
+    /// Job `job` is here now, so long after `start`.
+    pub(super) fn note(&self, job: usize, start: Instant) {
+        let place = &self.places[job];
+        place.noted_ns.store(nanoseconds(start.elapsed()), Relaxed);
+        place.runs.fetch_add(1, Relaxed);
+    }
+
+    /// How many jobs ran exactly once.
+    pub(super) fn ran_once(&self) -> usize {
+        self.places
+            .iter()
+            .filter(|place| place.runs.load(Relaxed) == 1)
+            .count()
+    }
+
+    /// When each job was noted, as time since the start that it was noted against.
+    pub(super) fn noted(&self) -> impl Iterator<Item = Duration> {
+        self.places
+            .iter()
+            .map(|place| Duration::from_nanos(place.noted_ns.load(Relaxed)))
+    }
+}
+
+/// Jobs of equal work that are run together, again and again.
+pub(super) struct Batch {
+    jobs: usize,
+    steps: u64,
+    moments: Moments,
+    sum: AtomicU64,
+    known_sum: u64,
+}
+
+impl Batch {
+    /// `jobs` jobs of `steps` steps each; none has run.
+    pub(super) fn new(jobs: usize, steps: u64) -> Self {
+        let mut batch = Self {
+            jobs,
+            steps,
+            moments: Moments::default(),
+            sum: AtomicU64::new(0),
+            known_sum: chains(0..jobs as u64, steps),
+        };
+        batch.begin_run();
+        batch
+    }
+
+    /// Forgets the last run.
+    pub(super) fn begin_run(&mut self) {
+        self.moments.begin_run(self.jobs);
+        *self.sum.get_mut() = 0;
+    }
+
+    /// Number of jobs.
+    pub(super) fn jobs(&self) -> usize {
+        self.jobs
+    }
+
+    /// Runs job `job`, which begins so long after `start`.
+    pub(super) fn run(&self, job: usize, start: Instant) {
+        self.moments.note(job, start);
+        // Relaxed: read after the scope of all jobs, which orders it.
+        self.sum.fetch_add(chain(job as u64, self.steps), Relaxed);
+    }
+
+    /// When the first job of this run began.
+    pub(super) fn first_began(&self) -> Duration {
+        self.moments.noted().min().unwrap_or_default()
+    }
+
+    /// Whether every job of this run ran once, with the right sum.
+    pub(super) fn is_right(&mut self) -> bool {
+        self.moments.ran_once() == self.jobs && *self.sum.get_mut() == self.known_sum
+    }
+
+    /// The sum of all jobs of a run, known beforehand.
+    pub(super) fn known_sum(&self) -> u64 {
+        self.known_sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_that_ran_twice_or_never_did_not_run_once() {
+        let mut moments = Moments::default();
+        moments.begin_run(4);
+        let start = Instant::now();
+        for job in [0, 2, 2] {
+            moments.note(job, start);
+        }
+        assert_eq!(moments.ran_once(), 1);
+        let noted: Vec<Duration> = moments.noted().collect();
+        assert!(noted[2] >= noted[0] && noted[1].is_zero(), "{noted:?}");
+        moments.begin_run(4);
+        assert_eq!(moments.ran_once(), 0);
+    }
+}
