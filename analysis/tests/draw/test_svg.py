@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 import pytest
 
-from sweep_analysis.draw import cost_plots, map_plots, plots, speedup_plots, svg
+from sweep_analysis.draw import map_plots, plots, speedup_plots, svg
 from sweep_analysis.draw.palette import DARK, LIGHT, pairs
 from sweep_analysis.read.load import read_sweep
 from sweep_analysis.report.figures import chart_style
@@ -27,16 +27,13 @@ def test_no_colour_of_a_theme_stands_for_two_things() -> None:
     assert len(set(dark)) == len(dark)
 
 
-@pytest.mark.parametrize("name", ["speedup", "gains", "cost"])
+@pytest.mark.parametrize("name", ["speedup", "gains"])
 def test_a_recoloured_picture_is_what_the_dark_theme_draws(analysis: Analysis, name: str) -> None:
     def drawn(style: plots.ChartStyle) -> str:
         charts: dict[str, Callable[[], alt.TopLevelMixin]] = {
             "speedup": lambda: speedup_plots.speedup_figure(analysis.speedups, "sequential", style),
             "map": lambda: map_plots.map_figure(analysis.comparisons, style),
             "gains": lambda: map_plots.gains_figure(
-                analysis.comparisons, analysis.cpu_comparisons, style
-            ),
-            "cost": lambda: cost_plots.cost_figure(
                 analysis.comparisons, analysis.cpu_comparisons, style
             ),
         }

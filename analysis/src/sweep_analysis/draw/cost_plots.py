@@ -12,7 +12,6 @@ from sweep_analysis.draw.plots import (
     SMALLEST,
     ChartStyle,
     interval_layers,
-    under_each_other,
 )
 from sweep_analysis.read.labels import with_panel
 
@@ -23,11 +22,6 @@ SPARE = 1.15
 TOGETHER = "all workloads together"
 
 WALL, CPU = "wall time", "CPU time"
-
-
-def cost_figure(wall: pl.DataFrame, cpu: pl.DataFrame, style: ChartStyle) -> alt.VConcatChart:
-    """All workloads under each other, all of them together last. In: see `cost_rows`."""
-    return under_each_other(cost_rows(wall, cpu), lambda part: cost_panel(part, style), style)
 
 
 def cost_rows(wall: pl.DataFrame, cpu: pl.DataFrame) -> pl.DataFrame:

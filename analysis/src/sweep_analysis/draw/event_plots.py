@@ -12,21 +12,12 @@ from sweep_analysis.draw.plots import (
     branch_colours,
     branch_lines,
     ticks,
-    under_each_other,
 )
 from sweep_analysis.stats.events import HEADLINE, scale
 
 CHART = (190, 120)
 """Width and height of one small chart in pixels."""
 CHARTS_A_ROW = 4
-
-
-def event_figure(rates: pl.DataFrame, style: ChartStyle) -> alt.VConcatChart:
-    """All panels under each other, with one legend of branches below.
-
-    In: rows of `events.headline_rates`.
-    """
-    return under_each_other(rates, lambda part: event_panel(part, style, legend=True), style)
 
 
 def event_panel(part: pl.DataFrame, style: ChartStyle, *, legend: bool) -> alt.ConcatChart:

@@ -14,7 +14,7 @@ import altair as alt
 import polars as pl
 
 from sweep_analysis.draw.palette import LIGHT
-from sweep_analysis.draw.plots import ChartStyle
+from sweep_analysis.draw.plots import ChartStyle, finished, under_each_other
 from sweep_analysis.read.labels import with_panel
 from sweep_analysis.stats.analysis import Analysis
 
@@ -130,12 +130,22 @@ def drawn_branches(frame: pl.DataFrame, style: ChartStyle) -> tuple[str, ...]:
     return tuple(branch for branch in style.branches if branch in frame["branch"])
 
 
-def per_panel(
-    frame: pl.DataFrame, draw: Callable[[pl.DataFrame], alt.TopLevelMixin]
-) -> Callable[[], Charts]:
-    """Charts by panel, drawn when asked for. In: rows with `schema.PANEL`."""
+def by_panel(
+    name: str,
+    frame: pl.DataFrame,
+    draw: Callable[[pl.DataFrame, bool], Any],
+    style: ChartStyle,
+) -> tuple[Callable[[], Charts], Callable[[], Charts]]:
+    """`Figure.panels` and `Figure.whole` of a figure with a chart for each panel.
+
+    In: rows with `schema.PANEL`; what draws those of one panel, with or without a legend of its own.
+    """
     named = with_panel(frame)
-    return lambda: {
-        str(part["panel"][0]): draw(part)
-        for part in named.partition_by("panel", maintain_order=True)
-    }
+
+    def panels() -> Charts:
+        return {
+            str(part["panel"][0]): finished(draw(part, False), style.theme)  # noqa: FBT003
+            for part in named.partition_by("panel", maintain_order=True)
+        }
+
+    return panels, lambda: {name: under_each_other(named, lambda part: draw(part, True), style)}  # noqa: FBT003

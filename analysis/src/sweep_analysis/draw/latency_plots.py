@@ -15,7 +15,6 @@ from sweep_analysis.draw.plots import (
     branch_colours,
     branch_lines,
     side_by_side,
-    under_each_other,
 )
 from sweep_analysis.read.labels import count
 from sweep_analysis.stats.latency import KINDS, QUANTILES
@@ -30,14 +29,6 @@ IN_WORDS = (
     "datum.value >= 1e6 ? datum.value / 1e6 + ' s' : "
     "datum.value >= 1e3 ? datum.value / 1e3 + ' ms' : datum.value + ' µs'"
 )
-
-
-def latency_figure(rows: pl.DataFrame, style: ChartStyle) -> alt.VConcatChart:
-    """All workloads that wait, under each other, with one legend of branches.
-
-    In: rows of `frames.LATENCIES`.
-    """
-    return under_each_other(rows, lambda part: latency_panel(part, style, legend=True), style)
 
 
 def latency_panel(part: pl.DataFrame, style: ChartStyle, *, legend: bool) -> alt.ConcatChart:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from sweep_analysis.draw.plots import SMALLEST, ChartStyle, under_each_other
+from sweep_analysis.draw.plots import SMALLEST, ChartStyle
 from sweep_analysis.read.labels import count
 from sweep_analysis.stats.simulated import SPENT_ON
 
@@ -26,11 +26,6 @@ COLOURS = {
     "asleep": "#bbbbbb",
 }
 """Paul Tol's bright colours, which no branch has."""
-
-
-def spent_figure(shares: pl.DataFrame, style: ChartStyle) -> alt.VConcatChart:
-    """All workloads under each other, with one legend. In: rows of `frames.SPENT_SHARES`."""
-    return under_each_other(shares, lambda part: spent_panel(part, style), style)
 
 
 def spent_panel(part: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import altair as alt
 import polars as pl
 
 from sweep_analysis.draw import (
@@ -10,11 +9,10 @@ from sweep_analysis.draw import (
     event_plots,
     latency_plots,
     map_plots,
-    plots,
     speedup_plots,
     spent_plots,
 )
-from sweep_analysis.draw.figure import Figure, drawn_branches, figure, per_panel
+from sweep_analysis.draw.figure import Figure, by_panel, drawn_branches, figure
 from sweep_analysis.draw.plots import ChartStyle
 from sweep_analysis.read.labels import with_panel
 from sweep_analysis.read.schema import PARALLEL, POOL_CELL
@@ -69,6 +67,9 @@ def cost(analysis: Analysis, style: ChartStyle) -> Figure:
     costs = analysis.costs.filter(program=PARALLEL)
     is_drawn = _others(analysis).height > 0
     rows = cost_plots.cost_rows(wall, cpu) if is_drawn else wall.clear()
+    panels, whole = by_panel(
+        "cost", rows, lambda part, _: cost_plots.cost_panel(part, style), style
+    )
     return Figure(
         f"Wall time and CPU time relative to {style.baseline}"
         if style.baseline
@@ -78,10 +79,8 @@ def cost(analysis: Analysis, style: ChartStyle) -> Figure:
         "baseline. In the numbers, CPUs that stand idle are the smaller of threads and CPUs, less those that were kept "
         "busy: where nothing stands idle, threads never sleep and their counters have little to do.",
         missing=None if is_drawn else _NO_COMPARISON,
-        panels=per_panel(
-            rows, lambda part: plots.finished(cost_plots.cost_panel(part, style), style.theme)
-        ),
-        whole=lambda: {"cost": cost_plots.cost_figure(wall, cpu, style)},
+        panels=panels,
+        whole=whole,
         numbers={"costs of every cell": tables.for_people(analysis, "costs", costs)},
     )
 
@@ -94,9 +93,14 @@ def speedup(analysis: Analysis, style: ChartStyle) -> Figure:
     shown = drawn.filter(pl.col("definition") == definition)
     present = [name for name in DEFINITIONS if name in set(analysis.speedups["definition"])]
 
-    def panel(part: pl.DataFrame) -> alt.TopLevelMixin:
-        chart = speedup_plots.speedup_panel(part, definition, style, legend=False)
-        return plots.finished(chart.properties(width=290, height=250), style.theme)
+    panels, _ = by_panel(
+        "speedup",
+        shown,
+        lambda part, legend: speedup_plots.speedup_panel(
+            part, definition, style, legend=legend
+        ).properties(width=290, height=250),
+        style,
+    )
 
     return Figure(
         "Speed-up",
@@ -115,7 +119,7 @@ def speedup(analysis: Analysis, style: ChartStyle) -> Figure:
         missing=None
         if shown.height
         else "No trial of a pool has a time and a reference, so there is no speed-up to draw.",
-        panels=per_panel(shown, panel),
+        panels=panels,
         whole=lambda: {
             f"speedup-{name}": speedup_plots.speedup_figure(drawn, name, style) for name in present
         },
@@ -161,6 +165,9 @@ def cells(analysis: Analysis, style: ChartStyle) -> Figure:
 def spent(analysis: Analysis, style: ChartStyle) -> Figure:
     """Where the time went."""
     shares = analysis.spent.filter(pl.col("branch").is_in(style.branches))
+    panels, whole = by_panel(
+        "spent", shares, lambda part, _: spent_plots.spent_panel(part, style), style
+    )
     return Figure(
         "Where the time went",
         "What all cores together did with their time, by threads, a bar for each branch. Work is the program's own; "
@@ -168,10 +175,8 @@ def spent(analysis: Analysis, style: ChartStyle) -> Figure:
         "that waits for a line of memory waits for another core; system is calls to the kernel. The thread that calls "
         "the pool has a core, too, and sleeps on it: with one thread, that is up to half of all time.",
         missing=None if shares.height else _NOT_SIMULATED,
-        panels=per_panel(
-            shares, lambda part: plots.finished(spent_plots.spent_panel(part, style), style.theme)
-        ),
-        whole=lambda: {"spent": spent_plots.spent_figure(shares, style)},
+        panels=panels,
+        whole=whole,
         numbers={"time of all cores": tables.for_people(analysis, "spent", shares)}
         if shares.height
         else {},
@@ -201,6 +206,12 @@ def line_waits(analysis: Analysis, style: ChartStyle) -> Figure:
 def latency(analysis: Analysis, style: ChartStyle) -> Figure:
     """How long work waits."""
     waits = analysis.waits
+    panels, whole = by_panel(
+        "latency",
+        waits,
+        lambda part, legend: latency_plots.latency_panel(part, style, legend=legend),
+        style,
+    )
     return Figure(
         "How long work waits",
         "Quantiles of the waits that a trial tells of itself, median over trials, on a logarithmic axis: half of the "
@@ -210,13 +221,8 @@ def latency(analysis: Analysis, style: ChartStyle) -> Figure:
         missing=None
         if waits.height
         else "No workload of this sweep tells how long its work waited; ticks, idle, burst, inject and others do.",
-        panels=per_panel(
-            waits,
-            lambda part: plots.finished(
-                latency_plots.latency_panel(part, style, legend=False), style.theme
-            ),
-        ),
-        whole=lambda: {"latency": latency_plots.latency_figure(waits, style)},
+        panels=panels,
+        whole=whole,
         numbers={"waits in µs": tables.for_people(analysis, "latencies", waits)},
         legend=drawn_branches(waits, style),
     )
@@ -244,6 +250,12 @@ def placement(analysis: Analysis, _style: ChartStyle) -> Figure:
 def events(analysis: Analysis, style: ChartStyle) -> Figure:
     """Events of the scheduler per unit of work."""
     drawn = analysis.drawn_events
+    panels, whole = by_panel(
+        "events",
+        drawn,
+        lambda part, legend: event_plots.event_panel(part, style, legend=legend),
+        style,
+    )
     return Figure(
         "Who writes which line how often",
         "What the scheduler did for each unit of work, over all threads: counted by instrumented builds in trials of "
@@ -255,13 +267,8 @@ def events(analysis: Analysis, style: ChartStyle) -> Figure:
         missing=None
         if drawn.height
         else "Nothing was counted in this sweep; `cargo runner sweep --instrument` counts.",
-        panels=per_panel(
-            drawn,
-            lambda part: plots.finished(
-                event_plots.event_panel(part, style, legend=False), style.theme
-            ),
-        ),
-        whole=lambda: {"events": event_plots.event_figure(drawn, style)},
+        panels=panels,
+        whole=whole,
         numbers={
             "every line of the counters": tables.for_people(analysis, "lines", analysis.lines),
             "what the scheduler did": tables.event_table(with_panel(drawn)),

@@ -6,6 +6,8 @@ data stays in the list and says what is missing.
 
 from __future__ import annotations
 
+import altair as alt
+
 from sweep_analysis.draw.figure import LISTED, Figure, labelled
 from sweep_analysis.draw.palette import LIGHT, Theme
 from sweep_analysis.draw.plots import ChartStyle
@@ -30,3 +32,20 @@ def figures(analysis: Analysis) -> list[Figure]:
         own = [experiment_figure(analysis, experiment)]
         return own + [listed.make(analysis, style) for listed in LISTED if listed.is_of_every_sweep]
     return [labelled(listed.make(analysis, style), analysis.sweep.label) for listed in LISTED]
+
+
+def found(analysis: Analysis, name: str) -> tuple[str, alt.TopLevelMixin]:
+    """Title and chart of the file `name` of the report's figures.
+
+    Raises:
+        KeyError: the report has no such file.
+    """
+    for it in figures(analysis):
+        if it.missing is None and name.startswith(it.name) and name in (charts := it.whole()):
+            return it.title, charts[name]
+    raise KeyError(name)
+
+
+def drawn(analysis: Analysis, name: str) -> alt.TopLevelMixin:
+    """The chart alone, for notebooks."""
+    return found(analysis, name)[1]

@@ -17,7 +17,7 @@ from sweep_analysis.read.labels import capital, count, listed
 from sweep_analysis.read.load import CHECKOUT, Sweep
 from sweep_analysis.read.schema import TWIN_SUFFIX
 from sweep_analysis.report import hosts
-from sweep_analysis.report.figures import figures
+from sweep_analysis.report.figures import found
 from sweep_analysis.report.statement import Made, Statement, host, moment
 from sweep_analysis.report.statement_changes import CHANGES
 from sweep_analysis.report.statement_counts import COUNTS
@@ -128,16 +128,12 @@ def _hosts(asked: Statement) -> str:
 def _figure(asked: Statement) -> Made:
     """A figure of the sweep's report, in light and dark. Words: the name of its file."""
     name = asked.words[0]
-    for figure in figures(asked.sweep):
-        if (
-            figure.missing is None
-            and name.startswith(figure.name)
-            and name in (charts := figure.whole())
-        ):
-            return asked.picture(f"{moment(asked.sweep)}-{name}", figure.title, charts[name])
-    raise asked.refused(
-        f"no figure `{name}`", "name a file of the report's `figures/`, without its ending"
-    )
+    try:
+        title, chart = found(asked.sweep, name)
+    except KeyError as error:
+        remedy = "name a file of the report's `figures/`, without its ending"
+        raise asked.refused(f"no figure `{name}`", remedy) from error
+    return asked.picture(f"{moment(asked.sweep)}-{name}", title, chart)
 
 
 _TEXTS: dict[str, Callable[[Statement], str]] = {
