@@ -22,7 +22,7 @@ FILES = sorted(NOTEBOOKS.glob("*.ipynb"))
 
 
 def outputs(notebook: nbformat.NotebookNode, kind: str) -> list[Any]:
-    """What cells made of one kind; pictures depend on the fonts of the machine."""
+    """All outputs of cells of one kind; pictures depend on the fonts of the machine."""
     found = [
         output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", [])
     ]
