@@ -44,30 +44,6 @@ def test_a_trial_without_a_measured_clock_is_counted_as_such(tmp_path: Path) -> 
     assert (row["trials"], row["unmeasured"], row["ghz_low"], row["ghz_high"]) == (2, 1, 3.0, 3.4)
 
 
-def test_work_takes_the_same_cycles_at_any_made_up_clock() -> None:
-    modes = {"fixed": {2: 1.5}, "dynamic": {2: 3.0}}
-    truth = made_up.Truth(
-        branches=["master"],
-        workloads={"tsp": 0.1},
-        threads=[2],
-        trials=2,
-        modes=modes,
-        trial_noise=0,
-        iteration_noise=0,
-        block_noise=0,
-    )
-    sweep = made_up.swept(truth)
-    times = sweep.iterations.join(
-        sweep.trials.select("trial", "mode", "program"), on="trial"
-    ).collect()
-    by_mode = {
-        key[0]: part["elapsed_ns"].unique().to_list()
-        for key, part in times.filter(program="parallel").group_by("mode")
-    }
-    (slow,), (fast,) = by_mode["fixed"], by_mode["dynamic"]
-    assert slow == 2 * fast
-
-
 def test_cycles_are_time_at_the_mean_of_the_clocks_before_and_after(tmp_path: Path) -> None:
     truth = made_up.Truth(
         branches=["master"],
