@@ -4,9 +4,6 @@
 //! sweep runs one.
 
 pub mod async_io;
-#[cfg(test)]
-#[path = "../../src/counted.rs"]
-mod counted;
 mod descriptors;
 #[cfg(feature = "cli")]
 pub mod file_server;

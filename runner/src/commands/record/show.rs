@@ -104,13 +104,15 @@ fn facts(recording: &Recording, tree: &Tree, profile: &Profile) -> String {
         regions,
         ..
     } = profile;
-    let mut work = format!("{} since it first used a pool", time(*work_ns));
-    if *blocked_ns > 0 {
-        work += &format!(
+    let waited = if *blocked_ns > 0 {
+        format!(
             ", and {} in which threads waited for something outside the pool",
             time(*blocked_ns)
-        );
-    }
+        )
+    } else {
+        String::new()
+    };
+    let work = format!("{} since it first used a pool{waited}", time(*work_ns));
     let span = format!(
         "{} on as many cores as it likes, so at most {:.1} times as fast",
         time(*span_ns),

@@ -164,7 +164,9 @@ impl Exchange for Evening {
         if let Some(actual) = fault {
             return Err(Mismatch { expected, actual });
         }
-        seen.iter().for_each(|client| self.total.add(client));
+        for client in &seen {
+            self.total.add(client);
+        }
         Ok(expected)
     }
 
