@@ -66,7 +66,6 @@ impl Part {
                 "manycore",
                 "probes",
                 "rayon-fork",
-                "results/model.json",
                 "runner/src/build/rewriting",
             ],
             Self::Workloads | Self::Services => &["protocol", "rayon-fork", "workloads"],

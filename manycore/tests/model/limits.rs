@@ -67,14 +67,6 @@ fn accesses_per_transfer(threads: usize, occupancy: f64) -> f64 {
     100.0 * threads as f64 / (elapsed as f64 / (50 * NS) as f64)
 }
 
-pub(crate) fn hot_line_points() -> Vec<String> {
-    let point = |threads| {
-        let accesses = accesses_per_transfer(threads, 1.0);
-        format!("{{\"threads\": {threads}, \"accesses_per_transfer\": {accesses:.3}}}")
-    };
-    [2, 4, 8, 16, 32, 64].map(point).into()
-}
-
 #[test]
 fn a_hot_line_gives_one_access_for_each_transfer_however_many_cores_want_it() {
     for threads in [2, 4, 16] {
@@ -324,35 +316,6 @@ fn run_greedily(task: &Task, threads: usize) -> Picoseconds {
         });
     })
     .1
-}
-
-/// A tree of three levels, ten children each, whose work differs.
-fn tree(level: u64, number: u64) -> Task {
-    let children = if level == 3 { 0 } else { 10 };
-    let work = (100 + number * 37 % 400) * NS;
-    Task {
-        work,
-        children: (0..children)
-            .map(|child| tree(level + 1, number * 10 + child))
-            .collect(),
-    }
-}
-
-pub(crate) fn greedy_points() -> Vec<String> {
-    let tree = tree(0, 1);
-    let point = |threads: usize| {
-        let us = |time: Picoseconds| time as f64 / (1_000 * NS) as f64;
-        let share = tree.all_work() / threads as u64;
-        let (least, most) = (
-            us(share.max(tree.longest_path())),
-            us(share + tree.longest_path()),
-        );
-        let elapsed = us(run_greedily(&tree, threads));
-        format!(
-            "{{\"threads\": {threads}, \"least_us\": {least:.2}, \"simulated_us\": {elapsed:.2}, \"most_us\": {most:.2}}}"
-        )
-    };
-    [1, 2, 4, 8, 16, 32, 64, 128].map(point).into()
 }
 
 proptest! {
