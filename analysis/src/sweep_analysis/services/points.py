@@ -147,9 +147,9 @@ def orders(points: pl.DataFrame) -> tuple[int, int, int]:
     there = points.filter(origin=PUBLISHED).select(*place, "way", there="value")
     met = here.join(there, on=[*place, "way"])
     pairs = met.join(met, on=place, suffix="_2").filter(pl.col("way") < pl.col("way_2"))
-    told = pairs.filter((pl.col("high") < pl.col("low_2")) | (pl.col("high_2") < pl.col("low")))
-    same = (told["value"] < told["value_2"]) == (told["there"] < told["there_2"])
-    return int(same.sum()), told.height - int(same.sum()), pairs.height - told.height
+    apart = pairs.filter((pl.col("high") < pl.col("low_2")) | (pl.col("high_2") < pl.col("low")))
+    same = (apart["value"] < apart["value_2"]) == (apart["there"] < apart["there_2"])
+    return int(same.sum()), apart.height - int(same.sum()), pairs.height - apart.height
 
 
 def answers(sweep: Sweep, experiment: Experiment) -> pl.DataFrame:

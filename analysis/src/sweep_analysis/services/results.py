@@ -46,13 +46,13 @@ class Result:
     Attributes:
         experiment: as `experiments.toml` has it.
         points: rows of `points.POINTS`; only published ones if there is no sweep.
-        told: the sweep, its trials and its host, or that the measurement is missing.
+        summary: the sweep, its trials and its host, or that the measurement is missing.
         sweep: the name of the sweep that measured it; None if none did.
     """
 
     experiment: Experiment
     points: pl.DataFrame
-    told: str
+    summary: str
     sweep: str | None = None
 
     def charts(self) -> list[alt.VConcatChart]:
@@ -75,17 +75,17 @@ def result_of(name: str) -> Result:
 def result(experiment: Experiment, sweep: Sweep | None) -> Result:
     """An experiment by `sweep`, or by what was published alone."""
     if sweep is None:
-        told = (
+        summary = (
             f"Not measured here yet: no sweep of {experiment.name} is committed, so below is only what was published. "
             f"`cargo runner sweep --experiment {experiment.name}` measures it."
         )
-        return Result(experiment, points(None, experiment), told)
+        return Result(experiment, points(None, experiment), summary)
     analysis = analyse(sweep)
     good = count(analysis.times.height, "good trial")
-    told = (
+    summary = (
         f"Sweep {sweep.path.name}: {good}, {analysis.failures.height} failed, on {host(analysis)}."
     )
-    return Result(experiment, points(analysis, experiment), told, sweep.path.name)
+    return Result(experiment, points(analysis, experiment), summary, sweep.path.name)
 
 
 def numbers(met: pl.DataFrame, figure: str) -> tuple[int, int, int]:
@@ -132,12 +132,12 @@ def overview(results: list[Result]) -> str:
 
 def orders_in_words(results: list[Result]) -> str:
     """How often two ways have the order that was printed, and what the pool gains on the packet study's queues."""
-    same, other, untold = (
+    same, other, unclear = (
         sum(column) for column in zip(*(orders(each.points) for each in results), strict=True)
     )
     return (
-        f"Of {same + other + untold} places in which two ways were printed and measured, {same} have the printed order "
-        f"here, {other} the opposite one, and {untold} are inconclusive, because the intervals overlap. "
+        f"Of {same + other + unclear} places in which two ways were printed and measured, {same} have the printed order "
+        f"here, {other} the opposite one, and {unclear} are inconclusive, because the intervals overlap. "
         f"{_pool_against_queues(results)}"
     )
 

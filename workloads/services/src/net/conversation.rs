@@ -15,7 +15,7 @@ const READ_BYTES: usize = 8 * 1024;
 
 /// The bytes that the server reads and drops after its last answer, so that the client can read the
 /// answer before a reset destroys it. A client that sends more is cut off.
-const FAREWELL_BYTES: usize = 1 << 20;
+const LINGER_BYTES: usize = 1 << 20;
 
 /// A connection whose reads and writes say `WouldBlock` or `TimedOut` after [`TICK`].
 pub(crate) trait Stream: Read + Write {
@@ -81,7 +81,7 @@ pub(crate) fn converse<P: Protocol>(
                 };
                 // A client that does not take it is gone, or as slow as it was.
                 let _ = output.send(&answer);
-                take_leave(stream, limits);
+                linger(stream, limits);
                 return end;
             }
         };
@@ -94,7 +94,7 @@ pub(crate) fn converse<P: Protocol>(
         match serve(request, is_last, &mut output) {
             Ok(Then::Listen) if !is_last => {}
             Ok(_) => {
-                take_leave(stream, limits);
+                linger(stream, limits);
                 return End::Good;
             }
             Err(error) if error.kind() == ErrorKind::TimedOut => return End::TooSlow,
@@ -165,12 +165,12 @@ fn next_request<P: Protocol>(
 
 /// Ends the answer, and drops what the client still sends: closing before would destroy the answer
 /// on its way.
-fn take_leave(stream: &mut impl Stream, limits: &Limits) {
+fn linger(stream: &mut impl Stream, limits: &Limits) {
     stream.finish();
-    let due = Instant::now() + limits.farewell;
+    let due = Instant::now() + limits.linger;
     let mut rest = [0; 4096];
     let mut dropped = 0;
-    while dropped <= FAREWELL_BYTES && Instant::now() < due {
+    while dropped <= LINGER_BYTES && Instant::now() < due {
         match stream.read(&mut rest) {
             Ok(1..) => dropped += rest.len(),
             Err(error) if is_no_progress(&error) => {}

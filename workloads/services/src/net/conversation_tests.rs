@@ -104,7 +104,7 @@ const LIMITS: Limits = Limits {
     connections: 1,
     request: Duration::from_millis(20),
     idle: Duration::from_millis(20),
-    farewell: Duration::from_millis(20),
+    linger: Duration::from_millis(20),
 };
 
 fn talk(stream: &mut Pieces, limits: &Limits, stop: &Stop) -> End {

@@ -129,7 +129,7 @@ pub(crate) struct Limits {
     /// Between requests.
     pub(crate) idle: Duration,
     /// For a client to end a connection that the server has ended.
-    pub(crate) farewell: Duration,
+    pub(crate) linger: Duration,
 }
 
 impl Limits {
@@ -138,7 +138,7 @@ impl Limits {
         connections: 1024,
         request: Duration::from_secs(10),
         idle: Duration::from_mins(1),
-        farewell: Duration::from_millis(500),
+        linger: Duration::from_millis(500),
     };
 }
 

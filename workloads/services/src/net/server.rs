@@ -151,41 +151,43 @@ impl Server {
         service: &S,
         handlers: Handlers<'_>,
     ) -> io::Result<Counts> {
-        let desk = &Desk {
+        let shared = &Shared {
             server: self,
             service,
             counts: Mutex::default(),
             room: bounded(self.limits.connections),
         };
         match handlers {
-            Handlers::Connection => desk.with_threads(&|request, last| desk.answer(request, last)),
+            Handlers::Connection => {
+                shared.with_threads(&|request, last| shared.answer(request, last))
+            }
             Handlers::Pool(pool, Unit::Requests) => {
-                desk.with_threads(&|request, last| pool.install(|| desk.answer(request, last)))
+                shared.with_threads(&|request, last| pool.install(|| shared.answer(request, last)))
             }
             // Jobs are counted by the scope, which ends when the last one has.
             Handlers::Pool(pool, Unit::Connections) => pool.in_place_scope(|scope| {
-                desk.accept(|connection| {
-                    scope.spawn(move |_| desk.attend_here(&connection));
+                shared.accept(|connection| {
+                    scope.spawn(move |_| shared.attend_here(&connection));
                     Ok(())
                 })
             }),
             Handlers::Threads(count, kind, unit) => {
                 let queue = Queue::new(kind);
                 behind(&queue, count, || match unit {
-                    Unit::Connections => desk.accept(|connection| {
-                        queue.push(Some(Box::new(move || desk.attend_here(&connection))));
+                    Unit::Connections => shared.accept(|connection| {
+                        queue.push(Some(Box::new(move || shared.attend_here(&connection))));
                         Ok(())
                     }),
-                    Unit::Requests => desk.with_threads(&|request, last| {
+                    Unit::Requests => shared.with_threads(&|request, last| {
                         let (reply, answer) = bounded(1);
-                        let work = move || drop(reply.send(desk.answer(request, last)));
+                        let work = move || drop(reply.send(shared.answer(request, last)));
                         queue.push(Some(Box::new(work)));
                         answer.recv().expect("a handler answers each request")
                     }),
                 })
             }
         }?;
-        let counts = *desk.counts.lock();
+        let counts = *shared.counts.lock();
         Ok(counts)
     }
 }
@@ -228,7 +230,7 @@ fn behind(
 }
 
 /// The state that all threads of a server share.
-struct Desk<'a, S> {
+struct Shared<'a, S> {
     server: &'a Server,
     service: &'a S,
     counts: Mutex<Counts>,
@@ -251,7 +253,7 @@ struct Answered<S: Service> {
     begun: Instant,
 }
 
-impl<S: Service> Desk<'_, S> {
+impl<S: Service> Shared<'_, S> {
     /// Hands on each connection as soon as there is room for it.
     fn accept(&self, mut hand: impl FnMut(Connection) -> io::Result<()>) -> io::Result<()> {
         let Server { listener, stop, .. } = self.server;
