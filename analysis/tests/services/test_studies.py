@@ -32,7 +32,7 @@ OWN, REFERENCE = "own (here: the pool)", "reference (here: a thread for each cli
 
 
 def made_up(
-    folder: Path, trials: list[dict[str, Any]], figure: str, name: str = "made-up"
+    folder: Path, trials: list[dict[str, Any]], figure: str, name: str = "synthetic"
 ) -> Sweep:
     """A sweep of an experiment, with a trial for each of `trials`.
 
@@ -42,8 +42,8 @@ def made_up(
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["asked"]["experiment"] = {
         "name": name,
-        "shows": "made up",
-        "source": "made up",
+        "shows": "synthetic",
+        "source": "synthetic",
         "figure": figure,
         "sequential_ignores": IGNORED,
     }
@@ -54,7 +54,7 @@ def made_up(
         trial = dict(fields)
         iteration = {"elapsed_ns": trial.pop("ns", 1000), "user_ns": 1, "system_ns": 0}
         metrics = {
-            metric: {"value": value, "unit": "made up"}
+            metric: {"value": value, "unit": "synthetic"}
             for metric, value in trial.pop("metrics", {}).items()
         }
         record = first | {"trial": str(number), "cell": str(number), "block": number}
@@ -65,7 +65,7 @@ def made_up(
 
 
 def measured(sweep: Sweep) -> pl.DataFrame:
-    """What is measured of a sweep's experiment."""
+    """The measured points of a sweep's experiment."""
     analysis = analyse(sweep)
     assert analysis.experiment is not None
     return points(analysis, analysis.experiment).filter(origin=HERE)
@@ -297,7 +297,7 @@ def test_costs_are_medians_over_trials_by_the_parameters_that_vary(tmp_path: Pat
 
 
 def test_a_sweep_that_is_no_experiment_of_a_study_has_no_points() -> None:
-    plain = Experiment("services", "made up", "made up", "speedup-by-branch", frozenset())
+    plain = Experiment("services", "synthetic", "synthetic", "speedup-by-branch", frozenset())
     assert points(None, plain).is_empty()
 
 

@@ -31,7 +31,7 @@ STUDIES = {
     "async-io-size": "user-level threads, table 3",
     "async-io-work": "user-level threads, table 4",
 }
-"""What of a study each experiment repeats. The study of user-level threads has no table 2."""
+"""The part of a study that each experiment repeats. The study of user-level threads has no table 2."""
 
 MOST_WIDE = 0.2
 """Widest interval, as a share of the number, that confirms a number inside: ±10 %. A guess."""

@@ -103,7 +103,7 @@ pub(crate) fn converse<P: Protocol>(
     }
 }
 
-/// What comes after the last answer.
+/// The next event of a connection.
 enum Next<R> {
     Request(R),
     Over(End),
