@@ -232,7 +232,7 @@ pub(crate) fn write(output: &Path, results: &Path, files: &[Listed]) -> Result<(
         .with_context(|| format!("{} cannot be written", output.display()))
 }
 
-/// Unpacks a bundle into an empty folder, and returns its record. What it says is not checked.
+/// Unpacks a bundle into an empty folder, and returns its record. The contents are not checked.
 ///
 /// # Errors
 /// [`Stop::BadInput`] if it is damaged, too large, or has anything but the files of one host.
@@ -323,7 +323,7 @@ fn is_known(path: &Path) -> bool {
 /// Refuses a file that unpacks to more than a host has, or that changes what a terminal shows.
 ///
 /// # Errors
-/// What is wrong, in words.
+/// The fault, in words.
 pub(crate) fn check_text(file: &Path) -> Result<(), String> {
     let mut text = String::new();
     let opened = trials_file::Text::open(file);

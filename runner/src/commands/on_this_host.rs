@@ -153,7 +153,7 @@ fn says(step: Step) -> &'static str {
         Step::Calibrate => "prices of this host, so that it can be simulated as the machine `here`",
         Step::Predict => "what will be measured, simulated; written down before anything is",
         Step::Study => "the programs of the 2022 study on every branch",
-        Step::Classics => "sixteen programs, with `champion` among four branches",
+        Step::Classics => "small programs of many shapes, `champion` among the branches",
         Step::Validate => "what was predicted, measured, and how near the prediction is",
         Step::Report => "pages, which runners before 2026-12 drew",
     }
@@ -168,8 +168,9 @@ impl Work<'_> {
             let cpus = count(record.cpus, "CPU", "CPUs");
             format!("{size} `--quick`, at commit {commit}, on {cpus}")
         };
+        let is_done = self.left().next().is_none() && self.record.is_quick == now.is_quick;
         let (before, now) = (describe(&self.record), describe(now));
-        if before == now || (self.left().next().is_none() && !self.record.is_quick) {
+        if is_done || before == now {
             return Ok(());
         }
         bail!(Stop::BadInput(format!(

@@ -139,21 +139,20 @@ fn squeezed(text: &str) -> String {
     squeezed
 }
 
+/// Refused with this exit code and these words before anything is built.
+#[track_caller]
+fn assert_refused(folder: &TempDir, words: &[&str], code: i32, told: &[&str]) {
+    let mut refused = run(folder, words).code(code);
+    for text in told {
+        refused = refused.stderr(contains(*text));
+    }
+    refused.stderr(contains("building").or(contains("at path")).not());
+}
+
 #[test]
-fn what_cannot_be_meant_is_told_before_anything_is_built_in_the_words_that_were_typed() {
-    let trace = |more: [&'static str; 2]| {
-        let other = match more[0] {
-            "--branch" => ["--workload", "tsp"],
-            _ => ["--branch", "packed"],
-        };
-        [&["trace", "--threads", "2"][..], &more, &other].concat()
-    };
-    let sweep = |option: &'static str| vec!["sweep", option];
-    let experiment = |name, more: &[&'static str]| [&["plan", "--experiment", name], more].concat();
+fn options_that_cannot_be_meant_are_refused_in_the_words_that_were_typed() {
     let folder = folder();
-    let nowhere = folder.path().join("nowhere").display().to_string();
-    let taken = folder.path().join("taken").display().to_string();
-    fs::write(&taken, "a file").unwrap();
+    let sweep = |option: &'static str| vec!["sweep", option];
     for (words, code, told) in [
         (sweep("--threads=0"), 2, &["`0` is no thread count"][..]),
         (sweep("--size=huge"), 2, &["unknown size `huge`"]),
@@ -254,6 +253,26 @@ fn what_cannot_be_meant_is_told_before_anything_is_built_in_the_words_that_were_
                 "add for example `packed`",
             ],
         ),
+    ] {
+        assert_refused(&folder, &words, code, told);
+    }
+}
+
+#[test]
+fn names_files_and_folders_that_cannot_be_meant_are_refused_as_they_were_typed() {
+    let trace = |more: [&'static str; 2]| {
+        let other = match more[0] {
+            "--branch" => ["--workload", "tsp"],
+            _ => ["--branch", "packed"],
+        };
+        [&["trace", "--threads", "2"][..], &more, &other].concat()
+    };
+    let experiment = |name, more: &[&'static str]| [&["plan", "--experiment", name], more].concat();
+    let folder = folder();
+    let nowhere = folder.path().join("nowhere").display().to_string();
+    let taken = folder.path().join("taken").display().to_string();
+    fs::write(&taken, "a file").unwrap();
+    for (words, code, told) in [
         (
             experiment("packets-awsome", &[]),
             2,
@@ -332,11 +351,7 @@ fn what_cannot_be_meant_is_told_before_anything_is_built_in_the_words_that_were_
             &["/nowhere/charges.toml: cannot be written"],
         ),
     ] {
-        let mut refused = run(&folder, &words).code(code);
-        for text in told {
-            refused = refused.stderr(contains(*text));
-        }
-        refused.stderr(contains("building").or(contains("at path")).not());
+        assert_refused(&folder, &words, code, told);
     }
 }
 

@@ -211,6 +211,9 @@ fn a_bundle_of_an_older_runner_is_taken() {
     assert_eq!(fs::read_to_string(doctor).unwrap(), "{}");
 }
 
+/// A change of a file's content.
+type Change<'a> = &'a dyn Fn(&mut Vec<u8>);
+
 #[test]
 fn a_sweep_that_is_not_what_its_manifest_says_is_refused_and_nothing_is_taken() {
     let lines = |content: &mut Vec<u8>, change: &dyn Fn(&mut Vec<&str>)| {
@@ -224,7 +227,6 @@ fn a_sweep_that_is_not_what_its_manifest_says_is_refused_and_nothing_is_taken() 
         assert!(text.contains(from), "{from}: {text}");
         *content = text.replacen(from, to, 1).into_bytes();
     };
-    type Change<'a> = &'a dyn Fn(&mut Vec<u8>);
     let cases: [(&str, Change<'_>, &str); 11] = [
         (
             "trials.jsonl.zst",

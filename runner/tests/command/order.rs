@@ -232,19 +232,6 @@ fn trials_run_in_the_layout_that_their_record_names() {
 }
 
 #[test]
-fn a_sweep_of_single_builds_does_not_mention_layouts() {
-    let (asked, mut fake) = (asked(), Fake::default());
-    let plan = plan_of(&asked);
-    let (_, records, _) = run(&asked, &plan, HashSet::new(), &mut fake);
-    assert!(
-        !serde_json::to_string(&records[0])
-            .unwrap()
-            .contains("layout")
-    );
-    assert!(!serde_json::to_string(&asked).unwrap().contains("layouts"));
-}
-
-#[test]
 fn requests_say_what_the_record_says() {
     let (asked, mut fake) = (asked(), Fake::default());
     let plan = plan_of(&asked);
@@ -409,23 +396,5 @@ fn a_trial_of_an_instrumented_build_has_counts_and_no_times() {
         timed
             .iter()
             .all(|record| record.events.is_none() && record.iterations.len() == 3)
-    );
-}
-
-#[test]
-fn a_record_of_a_timed_trial_does_not_mention_events() {
-    let asked = asked();
-    let (_, records, _) = run(
-        &asked,
-        &plan_of(&asked),
-        HashSet::new(),
-        &mut Fake::default(),
-    );
-    let line = serde_json::to_string(&records[0]).unwrap();
-    assert!(!line.contains("events"), "{line}");
-    assert!(
-        !serde_json::to_string(&asked)
-            .unwrap()
-            .contains("instrument")
     );
 }
