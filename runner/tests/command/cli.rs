@@ -276,7 +276,7 @@ fn names_files_and_folders_that_cannot_be_meant_are_refused_as_they_were_typed()
         (
             experiment("packets-awsome", &[]),
             2,
-            &["did you mean `packets-awesome`?"],
+            &["did you mean `packets-awesome`?"][..],
         ),
         (
             experiment("packets-awesome", &["--preset", "quick"]),
