@@ -391,29 +391,6 @@ fn list_as_json_is_data() {
 }
 
 #[test]
-fn plan_prints_the_order_on_request() {
-    let arguments = [
-        "plan",
-        "--branches",
-        "master",
-        "--workloads",
-        "tsp",
-        "--threads",
-        "2",
-        "--order",
-    ];
-    let output = run(&folder(), &arguments)
-        .success()
-        .get_output()
-        .stdout
-        .clone();
-    let text = String::from_utf8(output).unwrap();
-    // A header, and 7 trials each of master, its twin and the sequential program.
-    assert_eq!(text.lines().count(), 1 + 21);
-    assert!(text.starts_with("block,position,replicate,"), "{text}");
-}
-
-#[test]
 fn a_fault_in_branches_toml_is_bad_input_with_its_line() {
     let folder = folder();
     let config = config(&folder, "name = \"hot\"\nfork = [\"spilt\"]");
