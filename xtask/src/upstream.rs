@@ -22,6 +22,8 @@ use crate::harness::{Tested, build, tested};
 use crate::registry;
 use crate::shell::{alone, step};
 
+mod demo;
+
 /// The release that each proposal has a script for.
 const RELEASE: &str = "1.13.0";
 
@@ -39,6 +41,9 @@ pub(crate) struct Options {
     /// Also apply the patch to RAYON itself, if all went well.
     #[arg(long, requires = "tree")]
     apply: bool,
+    /// Run rayon-demo's own benchmarks before and after each proposal, in turns, and print their times.
+    #[arg(long, requires = "tree")]
+    demo: bool,
 }
 
 /// Tests each proposal with upstream's tests, and writes it as a patch.
@@ -67,6 +72,9 @@ pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
         .as_deref()
         .map(|tree| located(sh, tree))
         .transpose()?;
+    if let (true, Some(source)) = (options.demo, &source) {
+        demo::check(&source.root)?;
+    }
     let _lock = lock(sh)?;
     let mut first = Ok(());
     for name in &options.names {
@@ -93,6 +101,9 @@ fn try_out(sh: &Shell, name: &str, source: Option<&Sources>, options: &Options) 
     let edited = edited(sh, name, source)?;
     if !options.skip_tests {
         test(sh, name, &edited.copy)?;
+    }
+    if options.demo {
+        demo::run(sh, name, &edited)?;
     }
     sh.write_file(&file, edited.patch()?)?;
     if let (true, Some(source)) = (options.apply, source) {
