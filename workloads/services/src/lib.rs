@@ -25,7 +25,6 @@ use workloads::program;
 use workloads::workload::Workload;
 
 use observer::Observer;
-use protocol::Metric;
 
 /// The programs of this crate, by the names of rows in `workloads.toml`. A new one needs a line here.
 const PROGRAMS: &[(&str, Prepare)] = &[
@@ -63,10 +62,4 @@ pub fn main(variant: &'static str) -> ExitCode {
 #[must_use]
 pub fn main_instrumented(variant: &'static str, observer: &'static dyn Observer) -> ExitCode {
     program::main_instrumented(variant, &ALL, observer)
-}
-
-/// A metric with its name.
-fn metric(name: &str, value: f64, unit: &str) -> (String, Metric) {
-    let unit = unit.to_owned();
-    (name.to_owned(), Metric { value, unit })
 }

@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 use ::protocol::{Metric, Refusal};
 use rayon::ThreadPool;
 
-use crate::net::{Exchange, Handlers, Queue, Runs, Unit};
-use crate::{descriptors, metric};
+use crate::descriptors;
+use crate::net::{Exchange, Handlers, Queue, Runs, Unit, metric};
 use board::Board;
 use clients::{ClientReport, Clients, Role, Words};
 use workloads::kinds::latency::Latencies;

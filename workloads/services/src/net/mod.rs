@@ -18,7 +18,7 @@ pub(crate) use conversation::{Stream, TICK};
 pub(crate) use queue::Kind as Queue;
 #[cfg(test)]
 pub(crate) use run::Run;
-pub(crate) use run::{Exchange, Runs};
+pub(crate) use run::{Exchange, Runs, metric};
 #[cfg(feature = "cli")]
 pub(crate) use server::accept;
 pub(crate) use server::{Handlers, Server, Stop, Unit};

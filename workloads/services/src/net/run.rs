@@ -9,7 +9,6 @@ use protocol::Metric;
 use rayon::ThreadPool;
 
 use super::{Handlers, LOOPBACK, Limits, Server, Service};
-use crate::metric;
 use workloads::usage::{process_cpu, thread_cpu};
 use workloads::workload::{Instance, Mismatch};
 
@@ -189,4 +188,10 @@ impl<E: Exchange> Instance for Runs<E> {
         }
         metrics
     }
+}
+
+/// A metric with its name.
+pub(crate) fn metric(name: &str, value: f64, unit: &str) -> (String, Metric) {
+    let unit = unit.to_owned();
+    (name.to_owned(), Metric { value, unit })
 }

@@ -11,6 +11,7 @@ mod mutex;
 mod sockets;
 #[cfg(test)]
 mod tests;
+mod waits;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -25,7 +26,7 @@ use workloads::kinds::pacing::chain;
 pub use condvar::Condvar;
 pub use files::{Direction, Files};
 pub use mutex::{Mutex, MutexGuard};
-pub use sockets::UserSocket;
+pub use waits::UserSocket;
 
 /// Size of each stack. The kernel gives memory only to pages that are touched, so what counts is
 /// that a panic's report fits.

@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 
 use crossbeam_channel::{Receiver, Sender, TryRecvError, unbounded};
 
-use super::{Backend, Direction, Done, Outcome, Transfer};
+use super::transfer::{Backend, Direction, Done, Outcome, Transfer};
 
 /// More helpers than this do not make a disk faster. A guess.
 const MOST_HELPERS: usize = 16;

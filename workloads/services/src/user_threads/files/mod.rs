@@ -6,15 +6,16 @@
 mod helpers;
 #[cfg(test)]
 mod tests;
+mod transfer;
 mod uring;
 
-use std::fs::File;
-use std::io::{self, ErrorKind};
-use std::sync::Arc;
+use std::io;
 
 use protocol::Refusal;
 
-use super::Current;
+use transfer::Backend;
+pub use transfer::Direction;
+pub(super) use transfer::{Done, Outcome, Transfer};
 
 /// Asynchronous transfers, and how many are under way.
 pub struct Files {
@@ -82,113 +83,5 @@ impl Files {
         let done = self.backend.next_done(may_wait)?;
         self.under_way -= usize::from(done.is_some());
         Ok(done)
-    }
-}
-
-/// Which way a transfer goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// From the file into the buffer.
-    Read,
-    /// From the buffer into the file.
-    Write,
-}
-
-/// One transfer between a file and all of a buffer.
-#[derive(Debug)]
-pub(super) struct Transfer {
-    pub(super) direction: Direction,
-    pub(super) file: Arc<File>,
-    pub(super) buffer: Vec<u8>,
-    pub(super) offset: u64,
-}
-
-/// A transfer that has ended.
-pub(super) struct Done {
-    /// Number of the thread that waits for it.
-    pub(super) thread: usize,
-    pub(super) outcome: Outcome,
-}
-
-/// How many bytes were transferred, and the buffer.
-pub(super) struct Outcome {
-    pub(super) result: io::Result<usize>,
-    pub(super) buffer: Vec<u8>,
-}
-
-/// The backend that carries out transfers.
-pub(super) trait Backend: Send {
-    /// Begins a transfer for a thread.
-    fn submit(&mut self, thread: usize, transfer: Transfer) -> io::Result<()>;
-
-    /// One transfer that has ended; waits for it if there is none yet and `may_wait`. The caller
-    /// knows that something is under way.
-    fn next_done(&mut self, may_wait: bool) -> io::Result<Option<Done>>;
-}
-
-impl Current<'_> {
-    /// Reads or writes all of `buffer` at `offset` of `file`, while others go on; also gives the
-    /// buffer back.
-    ///
-    /// # Errors
-    /// Those of the kernel, and `UnexpectedEof` if the file ends first. The buffer is gone then.
-    ///
-    /// # Panics
-    /// If the threads were given no [`Files`].
-    pub fn transfer(
-        &self,
-        direction: Direction,
-        file: &Arc<File>,
-        buffer: Vec<u8>,
-        offset: u64,
-    ) -> io::Result<Vec<u8>> {
-        let length = buffer.len();
-        let (count, mut buffer) = self.transfer_once(direction, file, buffer, offset)?;
-        let mut done = count;
-        // The kernel may stop early, at a signal for example. Then the rest goes by a buffer of its
-        // own.
-        while done < length {
-            let rest = buffer[done..].to_vec();
-            let (count, rest) = self.transfer_once(direction, file, rest, offset + done as u64)?;
-            buffer[done..].copy_from_slice(&rest);
-            done += count;
-        }
-        Ok(buffer)
-    }
-
-    /// [`Current::transfer`] of as much as the kernel does at once, at least one byte.
-    fn transfer_once(
-        &self,
-        direction: Direction,
-        file: &Arc<File>,
-        buffer: Vec<u8>,
-        offset: u64,
-    ) -> io::Result<(usize, Vec<u8>)> {
-        if buffer.is_empty() {
-            return Ok((0, buffer));
-        }
-        let transfer = Transfer {
-            direction,
-            file: Arc::clone(file),
-            buffer,
-            offset,
-        };
-        let outcome = self.await_transfer(transfer)?;
-        match outcome.result? {
-            0 => Err(ErrorKind::UnexpectedEof.into()),
-            count => Ok((count, outcome.buffer)),
-        }
-    }
-
-    fn await_transfer(&self, transfer: Transfer) -> io::Result<Outcome> {
-        self.shared
-            .files
-            .borrow_mut()
-            .as_mut()
-            .expect("the threads were given files")
-            .submit(self.number, transfer)?;
-        self.block();
-        let outcome = self.shared.outcomes.borrow_mut().remove(&self.number);
-        Ok(outcome.expect("a thread that waits for a transfer is woken by its end"))
     }
 }

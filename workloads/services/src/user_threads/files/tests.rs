@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use std::fs::File;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
 use super::*;

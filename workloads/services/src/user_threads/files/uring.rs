@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use io_uring::{IoUring, Probe, opcode, types};
 
-use super::{Backend, Direction, Done, Outcome, Transfer};
+use super::transfer::{Backend, Direction, Done, Outcome, Transfer};
 
 /// Most places of a ring: what any kernel that has rings allows.
 const MOST_ENTRIES: usize = 4096;
