@@ -1,4 +1,5 @@
-//! One file per command: its arguments, its help text, and the order of its steps.
+//! One file or folder per command: its arguments, its help text, and the order of its steps.
+//! `page.rs` is a part of `compare`.
 
 pub(crate) mod analysis;
 pub(crate) mod calibrate;

@@ -1,5 +1,5 @@
-//! The files that people write into the checkout: branches, experiments, machines, workloads. Here
-//! is `branches.toml` as used: every row checked once, so that nothing later has to doubt it.
+//! `branches.toml` as used: every row checked once, so that nothing later has to doubt it. Beside
+//! it are the list of workloads, and where things lie in the checkout.
 
 pub mod catalogue;
 mod check;
