@@ -198,7 +198,7 @@ def _parser() -> argparse.ArgumentParser:
 
     stated = commands.add_parser(
         "statements",
-        help="check the measured numbers in README, FINDINGS and findings/, or rewrite them",
+        help="check the statements, the measured numbers in documents, or write them anew",
     )
     stated.add_argument(
         "--write",

@@ -41,8 +41,9 @@ def _change(asked: Statement) -> str:
 
 
 def _effect(asked: Statement) -> str:
-    """A change in a few words, for a cell of a table. Words: as for `change`.
+    """A change in a few words, for a cell of a table.
 
+    Words: a workload as in `_asked_of` or `all`, the baseline, the branch, and a quantity (`time`).
     After them, `brief`: the change and its interval alone, where the text around it names the place.
     Its brackets are square, since it mostly stands in round ones.
     """
