@@ -1,4 +1,4 @@
-//! What is selected: rows of `experiments.toml`, and the words of the command line that name
+//! The selection of a sweep: rows of `experiments.toml`, and the words of the command line that name
 //! branches, workloads and thread counts.
 
 use std::collections::{BTreeMap, BTreeSet};

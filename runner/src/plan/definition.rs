@@ -1,4 +1,4 @@
-//! What a sweep is about: its definition in words, as a row of `experiments.toml` and the options of
+//! The definition of a sweep in words, as a row of `experiments.toml` and the options of
 //! the command line have it, and the request that they become on a host, which the manifest keeps.
 
 use std::collections::BTreeMap;

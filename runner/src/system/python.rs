@@ -10,9 +10,9 @@ use crate::stop::Stop;
 use crate::system::digest;
 use crate::system::lock;
 
-/// What judges and draws sweeps needs.
+/// The packages that judge and draw sweeps.
 const ANALYSIS: &str = "requirements";
-/// What its checks and notebooks need beside that.
+/// The packages that checks and notebooks need beside those.
 const CHECKS: &str = "checks";
 
 /// Oldest Python that the analysis runs on.

@@ -21,7 +21,7 @@ const HOSTS: &str = include_str!("doctor/hosts.txt");
 
 /// A row of the table.
 struct Row<'a> {
-    /// What the doctor says.
+    /// The doctor's findings.
     says: Vec<&'a str>,
     /// Files below the host's root, with their content.
     files: Vec<(&'a str, String)>,

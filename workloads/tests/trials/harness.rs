@@ -1,4 +1,4 @@
-//! What a trial reports, and that it fails on a wrong answer.
+//! Reports of trials, and that a trial fails on a wrong answer.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

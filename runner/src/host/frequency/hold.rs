@@ -173,7 +173,7 @@ pub fn put_back(tree: &Tree, backend: &mut dyn Backend, journal: Journal) -> Res
     let mut troubles = Vec::new();
     for kind in Kind::all() {
         for it in ours.iter().filter(|it| it.file.kind == kind) {
-            // What is refused does not matter if the setting came right all the same.
+            // A refusal does not matter if the setting came right all the same.
             if differs(it)
                 && let Err(error) = backend.set(tree, it.file, it.content.as_bytes())
                 && differs(it)

@@ -1,4 +1,4 @@
-//! What a fix writes: the files and values that make all CPUs run at one frequency.
+//! The files and values that a fix writes, so that all CPUs run at one frequency.
 //!
 //! The kernel's files decide, and not the name of the driver: whichever file names the highest
 //! frequency without boost is believed, and the clock that is measured after a fix shows whether it

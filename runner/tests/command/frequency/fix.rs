@@ -234,7 +234,7 @@ fn the_frequency_is_the_highest_that_all_cpus_can_hold_without_boost() {
             BASE,
         ),
         (OF_BASE, &[no_turbo, (base, GONE), nominal], &[0, 1], BASE),
-        // Whatever the driver is called, and if its name cannot be read.
+        // Any name of the driver, and one that cannot be read.
         (
             OF_NOMINAL,
             &[("cpufreq/policy*/scaling_driver", "new-driver")],
