@@ -13,7 +13,7 @@ const WRITES: usize = 100;
 /// doze off.
 const LONGEST_GAP_NS: u32 = 40_000;
 /// A join that takes longer hangs.
-const PATIENCE: Duration = Duration::from_secs(2);
+const DEADLINE: Duration = Duration::from_secs(2);
 /// Words in a page of memory, and pages: 64 MiB, of which a random page is seldom in a core's own
 /// caches.
 const PAGE: usize = 512;
@@ -152,7 +152,7 @@ fn main() -> ExitCode {
     pool.spawn(move || join_until_time_is_up(fences));
     let begun = Instant::now();
     let (mut ended, mut since) = (0, begun);
-    while !IS_DONE.load(Relaxed) && since.elapsed() < PATIENCE {
+    while !IS_DONE.load(Relaxed) && since.elapsed() < DEADLINE {
         thread::sleep(Duration::from_millis(20));
         IS_TIME_UP.store(begun.elapsed().as_secs_f64() > seconds, Relaxed);
         let now = ENDED.load(Relaxed);
@@ -182,7 +182,7 @@ fn main() -> ExitCode {
     let begun = Instant::now();
     IS_TIME_UP.store(true, Relaxed);
     pool.spawn(|| ());
-    while !IS_DONE.load(Relaxed) && begun.elapsed() < PATIENCE {
+    while !IS_DONE.load(Relaxed) && begun.elapsed() < DEADLINE {
         thread::sleep(Duration::from_micros(10));
     }
     if !IS_DONE.load(Relaxed) {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
 
 /// How long a job of a scope waits for the scope to be left.
-const PATIENCE: Duration = Duration::from_millis(50);
+const DEADLINE: Duration = Duration::from_millis(50);
 
 /// A payload that panics when it is dropped.
 struct PanicsInDrop;
@@ -51,7 +51,7 @@ fn is_left_early(pool: &ThreadPool) -> bool {
             scope.spawn(move |_| {
                 say(&of_second.second_runs);
                 let begun = Instant::now();
-                while !is_said(&of_second.scope_is_left) && begun.elapsed() < PATIENCE {
+                while !is_said(&of_second.scope_is_left) && begun.elapsed() < DEADLINE {
                     thread::yield_now();
                 }
                 while is_said(&of_second.scope_is_left) {

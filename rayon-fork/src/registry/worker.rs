@@ -11,7 +11,7 @@ use crate::job::{JobFifo, JobRef};
 use crate::latch::{CountLatch, Latch};
 use crate::rng::XorShift64Star;
 use crate::scope::local_scopes::{self, Awaited};
-use crate::sleep::{IdlePeriod, Patience, Queues, job_found};
+use crate::sleep::{IdlePeriod, Queues, SearchHistory, job_found};
 use crate::sync::cell_of_thread;
 use crate::thread_builder::ThreadBuilder;
 use crate::unwind::{A_WAIT, Fatal, THE_MAIN_LOOP};
@@ -38,7 +38,7 @@ pub(crate) struct Worker {
     pub(super) rng: XorShift64Star,
     /// The units that the worker holds of a scope's count.
     held: local_scopes::Held,
-    pub(super) patience: Patience,
+    pub(super) history: SearchHistory,
     pub(super) registry: Arc<Registry>,
 }
 
@@ -47,7 +47,7 @@ assert_size!(Worker: size_of::<JobFifo>()
     + (size_of::<JobDeque<JobRef>>()
         + size_of::<Stealer<JobRef>>()
         + size_of::<local_scopes::Held>()
-        + size_of::<Patience>()
+        + size_of::<SearchHistory>()
         + 24)
     .next_multiple_of(align_of::<JobFifo>()));
 
@@ -65,7 +65,7 @@ impl Worker {
             index: thread.index,
             rng: XorShift64Star::new(),
             held: local_scopes::Held::new(),
-            patience: thread.registry.sleep.patience(),
+            history: thread.registry.sleep.history(),
             registry: thread.registry,
         }
     }
@@ -275,10 +275,10 @@ impl Worker {
             return None;
         }
         let in_vain = idle.searches_in_vain();
-        let is_costly = self.patience.shares_cpus();
+        let is_costly = self.history.shares_cpus();
         let doublings = if is_costly {
             MOST_DOUBLINGS
-        } else if self.patience.finds_long_jobs() {
+        } else if self.history.finds_long_jobs() {
             in_vain.saturating_sub(2).min(MOST_DOUBLINGS)
         } else {
             0
@@ -373,7 +373,7 @@ impl Worker {
     fn search(&self, latch: &CoreLatch) -> Option<JobRef> {
         let sleep = &self.registry.sleep;
         let mut registers = false;
-        let mut idle = sleep.begin_search(self.index, Some(&self.patience));
+        let mut idle = sleep.begin_search(self.index, Some(&self.history));
         let job = loop {
             if latch.probe() {
                 break None;
@@ -396,7 +396,7 @@ impl Worker {
         // "Coverage").
         sleep.end_search(idle, self);
         if job.is_some() {
-            job_found(&self.patience);
+            job_found(&self.history);
         }
         if registers {
             sleep.register();
@@ -426,7 +426,7 @@ impl Queues for Worker {
 
     fn stealable(&self, at_most: usize) -> usize {
         let stealers = self.registry.stealers.iter().enumerate();
-        let most_of_one = if self.patience.finds_long_jobs() {
+        let most_of_one = if self.history.finds_long_jobs() {
             at_most
         } else {
             1

@@ -12,8 +12,8 @@ mod counters;
     path = "demand_off.rs"
 )]
 mod demand;
+mod history;
 mod parking;
-mod patience;
 
 #[cfg(all(test, fork_loom))]
 pub(crate) mod models;
@@ -21,11 +21,11 @@ pub(crate) mod models;
 mod tests;
 
 pub(crate) use counters::MAX_WORKERS;
-pub(crate) use patience::Patience;
-pub(crate) use patience::pause;
+pub(crate) use history::SearchHistory;
+pub(crate) use history::pause;
 // For threads outside, if they spin at all.
 #[allow(unused_imports)]
-pub(crate) use patience::{A_WAKE_UP, Backoff, Yielding};
+pub(crate) use history::{A_WAKE_UP, Backoff, Yielding};
 
 use self::counters::axes::{Events, Fence, LeaveRule};
 use self::counters::{EventsOf, FenceOf, LeaveRuleOf, Selected, SleepCounters, SleepyTicket};
@@ -79,8 +79,8 @@ pub(crate) trait Queues {
 pub(crate) struct IdlePeriod<'p> {
     worker: usize,
     phase: Phase,
-    /// The worker's record of its searches, if it may [linger](Patience).
-    patience: Option<&'p Patience>,
+    /// The worker's record of its searches, if it may [linger](SearchHistory).
+    history: Option<&'p SearchHistory>,
 }
 
 assert_size!(IdlePeriod<'_>: 32);
@@ -197,16 +197,16 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     }
 
     /// Creates the record of a worker's searches.
-    pub(crate) fn patience(&self) -> Patience {
-        Patience::new(self.slots.len(), thread_count::cpus_at_first())
+    pub(crate) fn history(&self) -> SearchHistory {
+        SearchHistory::new(self.slots.len(), thread_count::cpus_at_first())
     }
 
-    /// `worker` ran out of work and starts to search. It records its searches in `patience`.
+    /// `worker` ran out of work and starts to search. It records its searches in `history`.
     #[inline]
     pub(crate) fn begin_search<'p>(
         &self,
         worker: usize,
-        patience: Option<&'p Patience>,
+        history: Option<&'p SearchHistory>,
     ) -> IdlePeriod<'p> {
         hooks::begin_search();
         self.counters.begin_search(worker);
@@ -214,7 +214,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         IdlePeriod {
             worker,
             phase: Phase::AWAKE,
-            patience,
+            history,
         }
     }
 
@@ -225,14 +225,14 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     #[allow(clippy::needless_pass_by_value)]
     pub(crate) fn end_search(&self, idle: IdlePeriod<'_>, queues: &impl Queues) {
         hooks::end_search();
-        if let (Phase::Lingering { .. }, Some(patience)) = (idle.phase, idle.patience) {
-            patience.was_worth_it();
+        if let (Phase::Lingering { .. }, Some(history)) = (idle.phase, idle.history) {
+            history.was_worth_it();
         }
         let mut sleepers_to_wake = self.counters.end_search(idle.worker);
         if sleepers_to_wake > 0 && LeaveRuleOf::<C>::LOOKS_FIRST {
             sleepers_to_wake = work_in_sight::<C>(queues, sleepers_to_wake);
-        } else if let (true, Some(patience)) = (LeaveRuleOf::<C>::LINGERS, idle.patience) {
-            sleepers_to_wake = self.wanted_beside_searchers(patience, queues);
+        } else if let (true, Some(history)) = (LeaveRuleOf::<C>::LINGERS, idle.history) {
+            sleepers_to_wake = self.wanted_beside_searchers(history, queues);
         }
         if sleepers_to_wake > 0 {
             self.wake_any(sleepers_to_wake);
@@ -244,8 +244,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     /// them, at most two. If jobs are long, workers that wake up one after the other would all come
     /// late. Short jobs end before a woken worker comes, and that worker is in the way.
     #[inline]
-    fn wanted_beside_searchers(&self, patience: &Patience, queues: &impl Queues) -> usize {
-        if !C::COUNTS_SEARCHERS || !patience.finds_long_jobs() || self.counters.sleeping() == 0 {
+    fn wanted_beside_searchers(&self, history: &SearchHistory, queues: &impl Queues) -> usize {
+        if !C::COUNTS_SEARCHERS || !history.finds_long_jobs() || self.counters.sleeping() == 0 {
             return 0;
         }
         let searching = self.counters.searching();
@@ -265,16 +265,16 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     ) {
         match idle.phase {
             Phase::Searching { rounds_left } if rounds_left > 0 => {
-                let goes_on = rest::<C>(rounds_left, idle.patience);
+                let goes_on = rest::<C>(rounds_left, idle.history);
                 idle.phase = Phase::Searching {
                     rounds_left: if goes_on { rounds_left - 1 } else { 0 },
                 };
             }
-            Phase::Searching { .. } if self.begins_to_linger(idle.patience) => {
+            Phase::Searching { .. } if self.begins_to_linger(idle.history) => {
                 idle.phase = Phase::Lingering { rounds: 0 };
                 yield_now();
             }
-            Phase::Lingering { rounds } if self.goes_on_lingering(idle.patience) => {
+            Phase::Lingering { rounds } if self.goes_on_lingering(idle.history) => {
                 idle.phase = Phase::Lingering {
                     rounds: rounds.wrapping_add(1),
                 };
@@ -284,7 +284,10 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
                 idle.phase = Phase::Sleepy(self.counters.become_sleepy(idle.worker));
                 FenceOf::<C>::after_becoming_sleepy();
                 hooks::become_sleepy();
-                if idle.patience.is_some_and(Patience::yields_are_dear) {
+                if idle
+                    .history
+                    .is_some_and(SearchHistory::yields_are_expensive)
+                {
                     pause();
                 } else {
                     yield_now();
@@ -351,13 +354,13 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     }
 
     /// The worker would become sleepy now.
-    fn begins_to_linger(&self, patience: Option<&Patience>) -> bool {
+    fn begins_to_linger(&self, history: Option<&SearchHistory>) -> bool {
         LeaveRuleOf::<C>::LINGERS
-            && patience.is_some_and(|patience| patience.try_begin(self.counters.searching()))
+            && history.is_some_and(|history| history.try_begin(self.counters.searching()))
     }
 
-    fn goes_on_lingering(&self, patience: Option<&Patience>) -> bool {
-        patience.is_some_and(|patience| patience.try_go_on(self.counters.searching()))
+    fn goes_on_lingering(&self, history: Option<&SearchHistory>) -> bool {
+        history.is_some_and(|history| history.try_go_on(self.counters.searching()))
     }
 
     #[cold]
@@ -460,23 +463,23 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
 
 /// A worker's search has found a job, which it runs next.
 #[inline]
-pub(crate) fn job_found(patience: &Patience) {
-    if patience::LINGERS {
-        patience.job_found();
+pub(crate) fn job_found(history: &SearchHistory) {
+    if history::LINGERS {
+        history.job_found();
     }
 }
 
 /// After an unsuccessful search with `rounds_left` rounds left, gives other threads a moment.
 /// Returns `false` if the worker should become sleepy with the next search.
 #[inline]
-fn rest<C: SleepCounters>(rounds_left: u32, patience: Option<&Patience>) -> bool {
-    match patience {
-        Some(patience) if LeaveRuleOf::<C>::LINGERS => {
+fn rest<C: SleepCounters>(rounds_left: u32, history: Option<&SearchHistory>) -> bool {
+    match history {
+        Some(history) if LeaveRuleOf::<C>::LINGERS => {
             if rounds_left == ROUNDS_UNTIL_SLEEPY {
-                patience.begin_rests();
+                history.begin_rests();
                 return true;
             }
-            patience.rest()
+            history.rest()
         }
         _ => {
             yield_now();

@@ -4,7 +4,7 @@
 use super::counters::variants::for_every_variant;
 use super::counters::{EventsOf, FenceOf, Packed, SleepCounters, Split, axes::*};
 use super::parking::{ParkingSlot, Slot, State};
-use super::{IdlePeriod, MAX_WORKERS, Patience, Phase, Queues, ROUNDS_UNTIL_SLEEPY, Sleep};
+use super::{IdlePeriod, MAX_WORKERS, Phase, Queues, ROUNDS_UNTIL_SLEEPY, SearchHistory, Sleep};
 use crate::core_latch::CoreLatch;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -190,11 +190,11 @@ fn a_set_latch_keeps_its_owner_awake_and_uncounted<C: SleepCounters>() {
 /// lets it turn back if there is news. If a test announced a job in between, it would wait for a
 /// wake-up that no thread owes.
 fn until_blocked<C: SleepCounters>(sleep: &Sleep<C>, workers: usize) {
-    let patience = Instant::now();
+    let history = Instant::now();
     let is_blocked = |slot: &Slot| *slot.state.lock() == State::Parked;
     while !sleep.slots[..workers].iter().all(|slot| is_blocked(slot)) {
         assert!(
-            patience.elapsed() < PATIENCE,
+            history.elapsed() < PATIENCE,
             "not all of {workers} workers fell asleep"
         );
         std::thread::yield_now();
@@ -289,8 +289,8 @@ fn a_searcher_that_stops_rouses_two_of_three_sleepers<C: SleepCounters>() {
 type LooksFirst = Split<(Jec, NoFence, IdleFirst, Inline, WakeWhereWorkIs)>;
 
 /// Returns worker 0 of `sleep` after as many unsuccessful rounds as it always makes.
-fn would_get_sleepy<'p>(sleep: &Sleep<LooksFirst>, patience: &'p Patience) -> IdlePeriod<'p> {
-    let mut idle = sleep.begin_search(0, Some(patience));
+fn would_get_sleepy<'p>(sleep: &Sleep<LooksFirst>, history: &'p SearchHistory) -> IdlePeriod<'p> {
+    let mut idle = sleep.begin_search(0, Some(history));
     // This does not make as many searches: on a busy host their yields may be expensive, and then
     // no worker lingers.
     idle.phase = Phase::Searching { rounds_left: 0 };
@@ -301,12 +301,12 @@ fn would_get_sleepy<'p>(sleep: &Sleep<LooksFirst>, patience: &'p Patience) -> Id
 #[test]
 fn of_those_that_look_first_the_last_three_searchers_linger() {
     let sleep = Sleep::<LooksFirst>::with_workers(4);
-    let patience = Patience::default();
+    let history = SearchHistory::default();
     let queues = Scripted::default();
     let mut others: Vec<_> = (1..3)
         .map(|worker| sleep.begin_search(worker, None))
         .collect();
-    let mut idle = would_get_sleepy(&sleep, &patience);
+    let mut idle = would_get_sleepy(&sleep, &history);
     assert!(matches!(idle.phase, Phase::Lingering { .. }));
 
     others.push(sleep.begin_search(3, None));
@@ -316,7 +316,7 @@ fn of_those_that_look_first_the_last_three_searchers_linger() {
         "three others search"
     );
     sleep.end_search(idle, &queues);
-    let idle = would_get_sleepy(&sleep, &patience);
+    let idle = would_get_sleepy(&sleep, &history);
     assert!(
         matches!(idle.phase, Phase::Sleepy(_)),
         "three others search"
@@ -366,13 +366,13 @@ fn beside_a_searcher_one_that_stops_rouses_helpers_only_where_jobs_are_long() {
         }
         until_blocked(&sleep, 2);
         let searcher = sleep.begin_search(2, None);
-        let (short, long) = (Patience::default(), Patience::of_long_jobs());
-        let stop = |stealable, patience| {
+        let (short, long) = (SearchHistory::default(), SearchHistory::of_long_jobs());
+        let stop = |stealable, history| {
             let queues = Scripted {
                 stealable,
                 ..Scripted::default()
             };
-            sleep.end_search(sleep.begin_search(3, Some(patience)), &queues);
+            sleep.end_search(sleep.begin_search(3, Some(history)), &queues);
             sleep.counters.sleeping()
         };
         assert_eq!(stop(10, &short), 2, "woken for short jobs");
@@ -394,7 +394,7 @@ fn where_searchers_are_not_counted_none_is_helped() {
         ..Scripted::default()
     };
     assert_eq!(
-        sleep.wanted_beside_searchers(&Patience::of_long_jobs(), &queues),
+        sleep.wanted_beside_searchers(&SearchHistory::of_long_jobs(), &queues),
         0
     );
 }

@@ -44,7 +44,7 @@ fn repeated(natively: usize, under_miri: usize) -> usize {
     rounds(natively, under_miri) * usize::try_from(factor()).unwrap()
 }
 
-/// As [`common::patiently`], with more patience for more rounds.
+/// As [`common::patiently`], with more history for more rounds.
 fn patiently<R>(what: &str, body: impl FnOnce() -> R) -> R {
     within_or(PATIENCE * factor(), what, String::new, body)
 }

@@ -268,7 +268,7 @@ pub(crate) trait LeaveRule: Send + Sync + 'static {
     /// Whether the rule wakes a sleeper only if a worker sees work for it.
     const LOOKS_FIRST: bool;
     /// Whether workers measure what their searches cost, and the last searching workers
-    /// [linger](crate::sleep::Patience).
+    /// [linger](crate::sleep::SearchHistory).
     const LINGERS: bool;
 
     /// Returns how many of `sleeping` sleepers to wake. It calls `searching` only if the result

@@ -112,7 +112,7 @@ const CHEAP_AGAIN: usize = 8;
 /// to a thread of another program.
 #[derive(Default)]
 pub(crate) struct Yielding {
-    dear: Backoff,
+    expensive: Backoff,
     cheap_in_a_row: AtomicUsize,
     /// Yields go on however long they take.
     is_free: bool,
@@ -121,7 +121,7 @@ pub(crate) struct Yielding {
 impl Yielding {
     /// Returns whether to yield in this search. If not, this call was one of the skipped attempts.
     pub(crate) fn try_begin(&self) -> bool {
-        self.dear.try_begin()
+        self.expensive.try_begin()
     }
 
     /// Yields, and returns whether the yield was cheap.
@@ -137,9 +137,9 @@ impl Yielding {
         self.cheap_in_a_row
             .store(in_a_row % CHEAP_AGAIN, Ordering::Relaxed);
         if !is_cheap {
-            self.dear.was_in_vain();
+            self.expensive.was_in_vain();
         } else if in_a_row == CHEAP_AGAIN {
-            self.dear.was_worth_it();
+            self.expensive.was_worth_it();
         }
         is_cheap
     }
@@ -147,7 +147,7 @@ impl Yielding {
 
 /// One worker's record of its searches.
 #[derive(Default)]
-pub(crate) struct Patience {
+pub(crate) struct SearchHistory {
     lingering: Backoff,
     until: Cell<Option<Instant>>,
     /// The time at which the worker found its last job. The next search takes it out.
@@ -160,7 +160,7 @@ pub(crate) struct Patience {
     shares_cpus: bool,
 }
 
-impl Patience {
+impl SearchHistory {
     /// Creates the record of one worker, for a pool of `workers` workers on `cpus` CPUs.
     pub(super) fn new(workers: usize, cpus: usize) -> Self {
         let yielding = Yielding {
@@ -239,7 +239,7 @@ impl Patience {
     }
 
     /// Returns whether this search does not yield.
-    pub(super) fn yields_are_dear(&self) -> bool {
+    pub(super) fn yields_are_expensive(&self) -> bool {
         self.without_yields.get().is_some()
     }
 
@@ -247,7 +247,7 @@ impl Patience {
     /// the back-off forbids it, this call was one of the skipped attempts.
     pub(super) fn try_begin(&self, searching: usize) -> bool {
         let begins =
-            searching <= LINGERERS && !self.yields_are_dear() && self.lingering.try_begin();
+            searching <= LINGERERS && !self.yields_are_expensive() && self.lingering.try_begin();
         if begins {
             self.until.set(Some(Instant::now() + A_WAKE_UP));
         }
@@ -316,55 +316,55 @@ mod tests {
 
     #[test]
     fn jobs_are_long_if_the_last_one_that_was_found_took_longer_than_a_wake_up() {
-        let patience = Patience::default();
-        patience.job_found();
+        let history = SearchHistory::default();
+        history.job_found();
         std::thread::sleep(2 * A_WAKE_UP);
-        patience.begin_rests();
-        assert!(patience.finds_long_jobs());
-        patience.begin_rests();
-        assert!(patience.finds_long_jobs(), "a search more teaches nothing");
+        history.begin_rests();
+        assert!(history.finds_long_jobs());
+        history.begin_rests();
+        assert!(history.finds_long_jobs(), "a search more teaches nothing");
         // This makes the job take no time, however busy the host is.
-        patience
+        history
             .found
             .set(Some(Instant::now() + Duration::from_secs(3600)));
-        patience.begin_rests();
-        assert!(!patience.finds_long_jobs());
+        history.begin_rests();
+        assert!(!history.finds_long_jobs());
     }
 
     #[test]
     fn a_pool_of_more_workers_than_cpus_yields_on_however_long_that_takes() {
-        let patience = Patience::new(2, 1);
-        patience.begin_rests();
+        let history = SearchHistory::new(2, 1);
+        history.begin_rests();
         // Other runnable threads on the only CPU make this thread's yields expensive.
-        assert!((0..100).all(|_| patience.rest()) && !patience.yields_are_dear());
+        assert!((0..100).all(|_| history.rest()) && !history.yields_are_expensive());
     }
 
     #[test]
     fn dear_yields_are_forgotten_after_some_cheap_ones_and_not_after_one() {
         // Yields of an oversubscribed pool are never expensive, so no yield of this loop is
         // expensive by chance.
-        let yielding = Patience::new(2, 1).yielding;
-        yielding.dear.was_in_vain();
+        let yielding = SearchHistory::new(2, 1).yielding;
+        yielding.expensive.was_in_vain();
         let forgotten_after = 1
             + (0..100)
                 .take_while(|_| {
                     yielding.yield_now();
-                    yielding.dear.in_vain.load(Ordering::Relaxed) > 0
+                    yielding.expensive.in_vain.load(Ordering::Relaxed) > 0
                 })
                 .count();
         assert_eq!(forgotten_after, CHEAP_AGAIN);
     }
 
     #[test]
-    fn a_worker_whose_yields_are_dear_does_without_and_does_not_linger() {
-        let patience = Patience::default();
-        patience.yielding.dear.left_out.set(1);
-        patience.begin_rests();
-        assert!(patience.yields_are_dear() && !patience.try_begin(1));
-        let rests = 1 + (0..100).take_while(|_| patience.rest()).count();
+    fn a_worker_whose_yields_are_expensive_does_without_and_does_not_linger() {
+        let history = SearchHistory::default();
+        history.yielding.expensive.left_out.set(1);
+        history.begin_rests();
+        assert!(history.yields_are_expensive() && !history.try_begin(1));
+        let rests = 1 + (0..100).take_while(|_| history.rest()).count();
         assert_eq!(rests, SEARCHES as usize);
         // That was the only search to skip.
-        patience.begin_rests();
-        assert!(!patience.yields_are_dear());
+        history.begin_rests();
+        assert!(!history.yields_are_expensive());
     }
 }
