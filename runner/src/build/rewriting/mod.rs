@@ -342,8 +342,8 @@ mod tests {
             panic!("{copies:?}");
         };
         let read = |folder: &Path, file| fs::read_to_string(folder.join(file)).unwrap();
-        let moments = read(&copy.folder, "src/kinds/moments.rs");
-        assert!(moments.contains("use ::cores_std::sync::atomic::"));
+        let jobs = read(&copy.folder, "src/kinds/jobs.rs");
+        assert!(jobs.contains("use ::cores_std::sync::atomic::"));
         let (original, machine) = (root.join("workloads"), "src/machine_simulated.rs");
         assert_eq!(read(&copy.folder, machine), read(&original, machine));
         let manifest: toml::Table = read(&copy.folder, "Cargo.toml").parse().unwrap();
