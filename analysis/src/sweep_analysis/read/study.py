@@ -3,11 +3,17 @@
 Each row is a run: a `name` (the workload) and a time in a column `time_ns`, `time_us`, `time_ms` or
 `time_s`. The branch `sequential` is the program without a pool. Branches ran one after another, not
 in blocks: runs are paired by their number, which takes out no drift.
+
+Other columns and blank lines are ignored. A file that is read in part would be a wrong result, so
+everything else that is odd is refused with its line.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -16,9 +22,14 @@ from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import FREE, ITERATIONS, PARALLEL, SEQUENTIAL, TRIALS
 
-FILES = "speedup-*-threads.csv"
-_NAME = re.compile(r"speedup-(?P<branch>.+)-(?P<threads>[1-9][0-9]*)-threads\.csv")
+FILES = "speedup-*.csv"
+_NAME = re.compile(r"speedup-(?P<branch>.+)-(?P<threads>[1-9][0-9]{0,5})-threads\.csv")
 _UNITS = {"time_ns": 1, "time_us": 1_000, "time_ms": 1_000_000, "time_s": 1_000_000_000}
+_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+"""Separators of columns other than the comma. Files that use one of them often have decimal commas, too."""
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_SHORTEST_NS, _LONGEST_NS = 0.5, 2**62
+_ROWS = {"workload": pl.String, "branch": pl.String, "threads": pl.Int64, "elapsed_ns": pl.Int64}
 _BASELINE = "master"
 _ORDER = (
     "These are files of the study's layout: branches ran one after another, so what changed on the host between "
@@ -53,35 +64,74 @@ def read_study(folder: Path) -> Sweep:
         )
         for schema in (TRIALS, ITERATIONS)
     )
+    notes = [_ORDER]
     baseline = _BASELINE if _BASELINE in branches else None
-    return Sweep(folder, {}, {}, trials, iterations, branches, baseline, notes=[_ORDER])
+    if baseline is None:
+        notes.append(f"There is no branch {_BASELINE}, so nothing is compared.")
+    return Sweep(folder, {}, {}, trials, iterations, branches, baseline, notes=notes)
 
 
 def _read(file: Path) -> pl.DataFrame:
     """Rows with `workload`, `branch`, `threads` and `elapsed_ns`."""
     named = _NAME.fullmatch(file.name)
+    if named is None:
+        what = "the name is not `speedup-<branch>-<threads>-threads.csv`"
+        raise InputError(file, what, "rename or remove it")
+    lines = _lines(file)
+    _, header = next(lines, (0, [""]))
+    times = [name for name in header if name in _UNITS]
+    other = [word for mark, word in _SEPARATORS.items() if len(header) == 1 and mark in header[0]]
+    if other:
+        what = f"its columns are separated by {other[0]}: {header[0]!r}"
+        raise InputError(file, what, "export it with commas between columns, and points in numbers")
+    if header.count("name") != 1 or len(times) != 1:
+        remedy = f"it needs `name` and one of {', '.join(_UNITS)}, each once"
+        raise InputError(file, f"its columns are {header}", remedy)
+    rows = []
+    for number, row in lines:
+        if len(row) != len(header):
+            what = f"{row} has {len(row)} values, and the header {len(header)}"
+            raise InputError(f"{file}:{number}", what, "write numbers with points, not commas")
+        name, time = (row[header.index(column)] for column in ("name", times[0]))
+        try:
+            elapsed = float(time) * _UNITS[times[0]]
+        except ValueError:
+            elapsed = 0
+        if not name or not _SHORTEST_NS < elapsed < _LONGEST_NS:  # NaN is in no range
+            what = f"`name` is {name!r} and `{times[0]}` is {time!r}"
+            remedy = "every row needs a name and a positive time"
+            raise InputError(f"{file}:{number}", what, remedy)
+        rows.append((name, named["branch"], int(named["threads"]), round(elapsed)))
+    if not rows:
+        remedy = "export it again, or remove it from the folder"
+        raise InputError(file, "it has no runs", remedy)
+    return pl.DataFrame(rows, schema=_ROWS, orient="row")
+
+
+def _lines(file: Path) -> Iterator[tuple[int, list[str]]]:
+    """The values of each line that is not blank, and its number."""
+    # A pipe would be waited for.
+    if not file.is_file():
+        raise InputError(file, "it is no regular file", "rename or remove it")
     try:
-        frame = pl.read_csv(file)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(file, f"not a CSV file: {error}", "export it again") from error
-    times = [name for name in frame.columns if name in _UNITS]
-    if named is None or "name" not in frame.columns or len(times) != 1:
-        remedy = (
-            f"speedup-<branch>-<threads>-threads.csv with `name` and one of {', '.join(_UNITS)}"
-        )
-        raise InputError(file, f"its columns are {frame.columns}", remedy)
-    elapsed = (frame[times[0]].cast(pl.Float64, strict=False) * _UNITS[times[0]]).round()
-    bad = (
-        ~elapsed.is_between(1, 2.0**62).fill_null(value=False) | frame["name"].is_null()
-    ).arg_true()
-    if len(bad):
-        what = (
-            f"`name` is {frame['name'][bad[0]]!r} and `{times[0]}` is {frame[times[0]][bad[0]]!r}"
-        )
-        raise InputError(f"{file}:{bad[0] + 2}", what, "every row needs a name and a positive time")
-    return frame.select(
-        pl.col("name").alias("workload"),
-        branch=pl.lit(named["branch"]),
-        threads=pl.lit(int(named["threads"]), pl.Int64),
-        elapsed_ns=elapsed.cast(pl.Int64),
-    )
+        text = file.read_text("utf-8-sig")
+    except UnicodeDecodeError as error:
+        remedy = "export it as UTF-8 (in Excel: `CSV UTF-8`)"
+        raise InputError(file, "it is no text in UTF-8", remedy) from error
+    except OSError as error:
+        raise InputError(file, f"cannot be read ({error.strerror})", "mend that") from error
+    for number, line in enumerate(text.split("\n"), 1):
+        if _CONTROL.search(line):
+            what = f"a control character in {line[:60]!r}"
+            raise InputError(f"{file}:{number}", what, "it is damaged: export it again as UTF-8")
+    reader = csv.reader(io.StringIO(text), strict=True)
+    number = 1
+    try:
+        for row in reader:
+            values = [value.strip() for value in row]
+            if any(values):
+                yield number, values
+            number = reader.line_num + 1
+    except csv.Error as error:
+        what = f"no line of a CSV file: {error}"
+        raise InputError(f"{file}:{number}", what, "close its quotes, or export it again") from None
