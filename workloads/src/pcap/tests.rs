@@ -175,7 +175,7 @@ fn packets_of_raw_ip_and_of_loopback_are_checked() {
     for kind in 0..KINDS - 1 {
         let (bytes, _) = frame(kind, b"content");
         for (link, head) in [(101_u32, 0), (228, 0), (0, 4), (108, 4)] {
-            let mut packet = [vec![0; head], bytes[14..].to_vec()].concat();
+            let mut packet = [&[2, 0, 0, 0][..head], &bytes[14..]].concat();
             for is_right in [true, false] {
                 let mut file = single(&packet, packet.len());
                 file[20..24].copy_from_slice(&link.to_le_bytes());
@@ -282,6 +282,46 @@ fn packets_of_an_unknown_link_type_and_blocks_of_an_unknown_type_are_not_read_an
     }
 }
 
+/// A block of a little-endian pcapng file.
+fn block(kind: u32, body: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(body.len() + 12).unwrap().to_le_bytes();
+    [&kind.to_le_bytes()[..], &length, body, &length].concat()
+}
+
+#[test]
+fn blocks_without_packets_are_passed_over_whatever_is_in_them() {
+    let sections = next_generation(&[frame(0, b"content").0], false);
+    for kind in [4, 5, 9, 10, 0xbad, 0x4000_0bad, 0x8000_0001, 0x77] {
+        for body in [&[][..], &[1], &[1, 0, 60, 0], &[0xff; 8]] {
+            let file = [&sections[..], &block(kind, body), &sections].concat();
+            let found = std::panic::catch_unwind(|| verdicts(file)).unwrap();
+            assert_eq!(found, vec![Verdict::Correct; 2], "{kind:#x} {body:?}");
+        }
+    }
+}
+
+#[test]
+fn a_block_with_a_length_that_cannot_be_is_malformed_and_not_cut_off() {
+    let sections = next_generation(&[], false);
+    let other_end = [&block(6, &[0; 24])[..32], &[99, 0, 0, 0]].concat();
+    let mut too_long = block(6, &[0; 24]);
+    too_long[20..24].copy_from_slice(&99_u32.to_le_bytes());
+    for kind in [1, 3, 4, 6, 0x77, 0x8000_0001] {
+        for length in 0..12_u32 {
+            let mut odd = block(kind, &[0; 24]);
+            odd[4..8].copy_from_slice(&length.to_le_bytes());
+            let error = Capture::parse([&sections[..], &odd].concat()).unwrap_err();
+            let said = format!("says that it has {length} bytes");
+            assert!(error.to_string().contains(&said), "{kind} {error}");
+        }
+    }
+    for odd in [other_end, too_long] {
+        let error = Capture::parse([&sections[..], &odd].concat()).unwrap_err();
+        assert_eq!(error.offset, Some(sections.len()));
+        assert!(error.to_string().contains("is malformed"), "{error}");
+    }
+}
+
 /// An IPv6 packet of UDP behind extension headers: a number of the kind and what stands in it,
 /// each.
 fn behind_extensions(extensions: &[(u8, Vec<u8>)]) -> Vec<u8> {
@@ -321,6 +361,50 @@ fn extension_headers_of_ip_version_6_are_passed_over_and_a_route_makes_the_sum_u
                 found != [Verdict::Correct],
                 "{extensions:?}, {captured} bytes"
             );
+        }
+    }
+}
+
+#[test]
+fn a_route_that_the_sender_chose_makes_the_sum_of_ip_version_4_unknown() {
+    for (options, verdict) in [
+        (&[148, 4, 0, 0][..], Verdict::Correct),
+        (&[1, 1, 1, 1], Verdict::Correct),
+        (&[131, 7, 4, 1, 2, 3, 4, 0], Verdict::Other),
+        (&[1, 137, 7, 4, 1, 2, 3, 4], Verdict::Other),
+        (&[148, 4, 0, 0, 131, 7, 4, 1, 2, 3, 4, 0], Verdict::Other),
+        // Behind the end of options is nothing, and odd lengths have an end.
+        (&[0, 131, 7, 4], Verdict::Correct),
+        (&[7, 0, 0, 0], Verdict::Correct),
+        (&[7, 255, 131, 1], Verdict::Correct),
+        (&[1, 1, 1, 7], Verdict::Correct),
+    ] {
+        let (plain, _) = frame(1, b"content");
+        let mut bytes = [&plain[..34], options, &plain[34..]].concat();
+        bytes[14] += u8::try_from(options.len() / 4).unwrap();
+        let length = u16::try_from(bytes.len() - 14).unwrap();
+        bytes[16..18].copy_from_slice(&length.to_be_bytes());
+        bytes[24..26].fill(0);
+        let header = !sum(&bytes[14..34 + options.len()]);
+        bytes[24..26].copy_from_slice(&header.to_be_bytes());
+        let found = verdicts(single(&bytes, bytes.len()));
+        assert_eq!(found, [verdict], "{options:?}");
+    }
+}
+
+#[test]
+fn what_is_no_ip_on_a_loopback_is_other_in_either_byte_order() {
+    for (family, verdict) in [
+        (2_u32, Verdict::Correct),
+        (30, Verdict::Correct),
+        (7, Verdict::Other),
+        (0x0202, Verdict::Other),
+    ] {
+        for family in [family.to_le_bytes(), family.to_be_bytes()] {
+            let bytes = [&family, &frame(1, b"content").0[14..]].concat();
+            let mut file = single(&bytes, bytes.len());
+            file[20..24].fill(0);
+            assert_eq!(verdicts(file), [verdict.clone()], "{family:?}");
         }
     }
 }

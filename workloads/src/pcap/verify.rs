@@ -145,6 +145,10 @@ impl fmt::Display for Tally {
     }
 }
 
+/// The address families of IP: one number for version 4, and for version 6 one of every kind of
+/// system.
+const IP_FAMILIES: [u32; 6] = [2, 10, 23, 24, 28, 30];
+
 /// Checks the captured `bytes` of a frame.
 #[must_use]
 pub fn verify(frame: &Frame, bytes: &[u8]) -> Verdict {
@@ -157,9 +161,12 @@ pub fn verify(frame: &Frame, bytes: &[u8]) -> Verdict {
     let packet = match frame.link {
         Link::Ethernet => LaxSlicedPacket::from_ethernet(bytes).ok(),
         Link::Ip => LaxSlicedPacket::from_ip(bytes).ok(),
-        Link::Loopback => bytes
-            .get(4..)
-            .and_then(|packet| LaxSlicedPacket::from_ip(packet).ok()),
+        Link::Loopback => bytes.split_first_chunk().and_then(|(family, packet)| {
+            // In either byte order.
+            let family = u32::from_le_bytes(*family);
+            let is_ip = IP_FAMILIES.contains(&family.min(family.swap_bytes()));
+            is_ip.then(|| LaxSlicedPacket::from_ip(packet).ok())?
+        }),
         Link::Unknown(_) => return Verdict::Unread,
     };
     let Some(packet) = packet else {
@@ -189,7 +196,10 @@ pub fn verify(frame: &Frame, bytes: &[u8]) -> Verdict {
         {
             Some(Verdict::Other)
         }
-        // The sum of IPv6 is over the last address of a route, and over all fragments.
+        // The sum is over the last address of a route; that of IPv6 over all fragments.
+        (Some(LaxNetSlice::Ipv4(ip)), Some(_)) if has_route(ip.header().options()) => {
+            Some(Verdict::Other)
+        }
         (Some(LaxNetSlice::Ipv6(_)), _) if payload.fragmented => Some(Verdict::Other),
         (Some(LaxNetSlice::Ipv6(ip)), Some(_))
             if ip
@@ -219,6 +229,23 @@ pub fn verify(frame: &Frame, bytes: &[u8]) -> Verdict {
     } else {
         Verdict::Correct
     })
+}
+
+/// Whether a sender chose the route of a packet of IPv4: the header then has another address than
+/// that of the receiver.
+fn has_route(mut options: &[u8]) -> bool {
+    const LOOSE: u8 = 131;
+    const STRICT: u8 = 137;
+    loop {
+        let length = match options {
+            [LOOSE | STRICT, ..] => return true,
+            // No operation has no length.
+            [1, ..] => 1,
+            [0, ..] | [] | [_] => return false,
+            [_, length, ..] => usize::from(*length).max(2),
+        };
+        options = options.get(length..).unwrap_or_default();
+    }
 }
 
 /// The checksums of a frame so far.
