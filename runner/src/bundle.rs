@@ -39,6 +39,9 @@ const MOST_BYTES: u64 = 1 << 28;
 /// The same, in files.
 const MOST_FILES: usize = 100;
 
+/// Longest name of a sweep or a host, in bytes: a file system takes no name of more than 255.
+const LONGEST_NAME: usize = 128;
+
 /// How hard to compress: records are compressed already, so more gains nothing.
 const LEVEL: i32 = 10;
 
@@ -281,7 +284,10 @@ pub(crate) fn unpack(bundle: &Path, folder: &Path) -> Result<Record> {
     }
     let mut hosts = found.iter().filter(|it| it.starts_with("hosts"));
     let record = match (hosts.next(), hosts.next()) {
-        (Some(own), None) => Record::read(&folder.join(own))?,
+        (Some(own), None) => Record::read(&folder.join(own)).map_err(|error| {
+            let place = format!("{}/", folder.display());
+            refused(format!("{error:#}").replace(&place, ""))
+        })?,
         _ => None,
     };
     let Some(record) = record else {
@@ -289,14 +295,26 @@ pub(crate) fn unpack(bundle: &Path, folder: &Path) -> Result<Record> {
             "it has not one host with its {RECORD}, so `cargo runner on-this-host` did not make it"
         )));
     };
-    // Names in a record are as invented as the rest: only folders that were unpacked are meant.
+    // Names in a record are as invented as the rest: only folders that were unpacked are meant, and
+    // each once, or it could not be moved.
     let named: BTreeSet<PathBuf> = record.folders().into_iter().collect();
+    if named.len() < record.folders().len() {
+        bail!(refused(format!("its {RECORD} names a sweep twice")));
+    }
     if let Some(other) = named.symmetric_difference(&found).next() {
         let other = other.display().to_string();
         bail!(refused(format!(
             "`{}` is only in the {RECORD} of host {}, or only beside it",
             other.escape_debug(),
             record.host.escape_debug()
+        )));
+    }
+    let is_there = |sweep: &&PathBuf, name| folder.join(sweep).join(name).exists();
+    let has_both = |it: &&PathBuf| is_there(it, PACKED) && is_there(it, PACKED_BEFORE);
+    if let Some(sweep) = found.iter().find(has_both) {
+        let sweep = sweep.display();
+        bail!(refused(format!(
+            "{sweep} has its records twice, in {PACKED} and in {PACKED_BEFORE}"
         )));
     }
     Ok(record)
@@ -312,7 +330,9 @@ fn is_known(path: &Path) -> bool {
         })
         .collect();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    let is_name = |name: &str| !name.starts_with('.') && name.chars().all(is_plain);
+    let is_name = |name: &str| {
+        !name.starts_with('.') && name.chars().all(is_plain) && name.len() <= LONGEST_NAME
+    };
     match parts.as_deref() {
         Some(["hosts", name, file]) => is_name(name) && OF_HOST.contains(file),
         Some(["sweeps", name, file]) => is_name(name) && OF_SWEEP.contains(file),
@@ -336,6 +356,9 @@ pub(crate) fn check_text(file: &Path) -> Result<(), String> {
     let is_control = |c: char| c.is_control() && !"\n\r\t".contains(c);
     if text.contains(is_control) || text.contains("\\u00") {
         return Err("it has control characters".to_owned());
+    }
+    if trials_file::is_packed(file) && !text.ends_with('\n') {
+        return Err("its last line is torn; the sweep was not finished".to_owned());
     }
     Ok(())
 }
@@ -454,6 +477,12 @@ mod tests {
         let record = fs::read_to_string(folder.path().join("hosts/1a2b3c/record.json")).unwrap();
         let own = ("hosts/1a2b3c/record.json", EntryType::Regular, &*record);
         let elsewhere = record.replace("2026-a-sweep", "../../up");
+        let twice = record.replace("doctor.json", "2026-a-sweep");
+        let twice = twice.replace("\"doctor\"", "\"classics\"");
+        let sweep = |file: &str| {
+            let path = format!("sweeps/2026-a-sweep/{file}");
+            (&*path.leak(), EntryType::Regular, "")
+        };
         for path in [
             "../up/record.json",
             "/etc/passwd",
@@ -466,6 +495,8 @@ mod tests {
             let error = refused(&[(path, EntryType::Regular, "")]);
             assert!(error.contains(&format!("`{path}` is none of")), "{error}");
         }
+        let long = format!("hosts/{}/record.json", "a".repeat(200));
+        assert!(!is_known(Path::new(&long)));
         for kind in [EntryType::Symlink, EntryType::Link, EntryType::Directory] {
             let error = refused(&[(own.0, kind, "")]);
             assert!(error.contains("is a link or no file"), "{error}");
@@ -475,7 +506,14 @@ mod tests {
             (vec![own; MOST_FILES + 1], "is there twice"),
             (vec![("SHA256SUMS", own.1, ""); MOST_FILES + 1], "more than"),
             (vec![(own.0, own.1, "{}")], "schema"),
+            (vec![(own.0, own.1, "{}")], ": hosts/1a2b3c/record.json: "),
+            (vec![(own.0, own.1, "{}")], "nothing was taken"),
             (vec![("sweeps/a/host.json", own.1, "")], "not one host"),
+            (vec![(own.0, own.1, &*twice)], "names a sweep twice"),
+            (
+                vec![own, sweep(PACKED), sweep(PACKED_BEFORE)],
+                "records twice",
+            ),
             (
                 vec![("hosts/b/record.json", own.1, own.2)],
                 "is only in the record.json of host 1a2b3c",
@@ -526,5 +564,15 @@ mod tests {
         }
         fs::write(&file, b"\xff").unwrap();
         assert!(check_text(&file).unwrap_err().contains("cannot be read"));
+    }
+
+    #[test]
+    fn records_with_half_a_line_at_their_end_are_damaged() {
+        let folder = tempfile::tempdir().unwrap();
+        for (text, is_good) in [("{}\n", true), ("{}\n{\"to", false), ("", false)] {
+            let file = folder.path().join(PACKED);
+            fs::write(&file, zstd::encode_all(text.as_bytes(), 1).unwrap()).unwrap();
+            assert_eq!(check_text(&file).is_ok(), is_good, "{text}");
+        }
     }
 }

@@ -13,7 +13,7 @@ use crate::record::summary::{Broken, Summary};
 use crate::record::sweep_dir::SweepDir;
 use crate::stop::{Exit, Stop};
 use crate::system::whole_file;
-use crate::text::table::print;
+use crate::text::table::{plain, print};
 use crate::text::words::count;
 
 /// Takes bundles that `on-this-host` wrote into a folder of results.
@@ -42,12 +42,12 @@ pub(super) fn run(project: &Project, bundles: &[PathBuf], output: Option<&Path>)
             Stop::BadInput(format!("{name}: {why}; nothing was taken from it"))
         })?;
         let new = place(temporary.path(), results, &record, &files)
-            .with_context(|| Stop::BadInput(format!("{name}: not taken")))?;
+            .with_context(|| format!("{name}: not taken"))?;
         let (cores, sweeps) = (record.cores, record.sweeps().count());
         tell!(
             "host {}: {}, {}, {}: {}",
             record.host,
-            record.cpu,
+            plain(&record.cpu).replace('\n', " "),
             count(cores, "core", "cores"),
             count(sweeps, "sweep", "sweeps"),
             if new.is_empty() {
@@ -113,7 +113,8 @@ fn check(folder: &Path, record: &Record, files: &[Listed]) -> Result<()> {
 /// has the same files, or nothing is moved.
 fn place(from: &Path, results: &Path, record: &Record, files: &[Listed]) -> Result<Vec<PathBuf>> {
     let mut new = record.folders();
-    new.retain(|folder| !results.join(folder).exists());
+    // A link that leads nowhere is in the way, too.
+    new.retain(|folder| results.join(folder).symlink_metadata().is_err());
     for (file, _) in files {
         let is_there = !new.iter().any(|folder| file.starts_with(folder));
         if is_there && fs::read(results.join(file)).ok() != Some(fs::read(from.join(file))?) {
@@ -123,12 +124,67 @@ fn place(from: &Path, results: &Path, record: &Record, files: &[Listed]) -> Resu
             )));
         }
     }
-    for folder in &new {
+    for (number, folder) in new.iter().enumerate() {
         let to = results.join(folder);
         let parent = to.parent().unwrap_or(results);
-        fs::create_dir_all(parent)?;
-        fs::rename(from.join(folder), &to)?;
-        whole_file::sync_folder(parent)?;
+        let moved = fs::create_dir_all(parent)
+            .and_then(|()| fs::rename(from.join(folder), &to))
+            .and_then(|()| whole_file::sync_folder(parent));
+        if let Err(error) = moved {
+            // All or nothing: what was moved goes with the temporary folder.
+            for folder in &new[..=number] {
+                let _ = fs::rename(results.join(folder), from.join(folder)); // the first error says more
+            }
+            bail!(Stop::HostNotFit(format!(
+                "{}: cannot be put there: {error}; mend that, or choose a folder with --output",
+                to.display()
+            )));
+        }
     }
     Ok(new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit::exit_of;
+
+    /// A record of one sweep, whose folder and the host's are in both folders.
+    fn made_up(from: &Path) -> (Record, Vec<Listed>) {
+        let text = r#"{"schema": 1, "host": "h", "cpu": "x", "cores": 1, "cpus": 1, "is_virtual": null,
+            "is_quick": false, "begun_at": "", "checkout": {"commit": null, "dirty": false},
+            "steps": [{"step": "study", "made": "s", "seconds": 1}]}"#;
+        let own = from.join("hosts/h");
+        fs::create_dir_all(&own).unwrap();
+        fs::write(own.join("record.json"), text).unwrap();
+        fs::create_dir_all(from.join("sweeps/s")).unwrap();
+        fs::write(from.join("sweeps/s/host.json"), "{}").unwrap();
+        let record = Record::read(&own).unwrap().unwrap();
+        let files = bundle::files(from, &record).unwrap();
+        (record, files)
+    }
+
+    #[test]
+    fn where_one_folder_cannot_be_put_none_is() {
+        // The host's folder comes last: a link, and a file where its parent should be.
+        let link = |to: &Path| {
+            fs::create_dir(to.join("hosts")).unwrap();
+            std::os::unix::fs::symlink("nowhere", to.join("hosts/h")).unwrap();
+        };
+        let file = |to: &Path| fs::write(to.join("hosts"), "mine").unwrap();
+        let cases: [(&dyn Fn(&Path), _, _); 2] = [
+            (&link, Exit::BadInput, "is there already"),
+            (&file, Exit::HostNotFit, "hosts/h: cannot be put there: "),
+        ];
+        for (in_the_way, exit, says) in cases {
+            let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
+            let [from, to] = folders.each_ref().map(tempfile::TempDir::path);
+            let (record, files) = made_up(from);
+            in_the_way(to);
+            let error = place(from, to, &record, &files).unwrap_err();
+            assert!(error.to_string().contains(says), "{error}");
+            assert_eq!(exit_of(&error), exit);
+            assert!(!to.join("sweeps/s").exists(), "{error}");
+        }
+    }
 }
