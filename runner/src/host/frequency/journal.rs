@@ -79,12 +79,18 @@ impl Entry {
         }
     }
 
-    /// Whether the system has booted since the fix, which undid it.
+    /// Whether the system has booted since the fix, which undid it. Where a start is unknown, it has
+    /// not: what is put back twice does no harm.
     pub(crate) fn is_of_earlier_boot(&self) -> bool {
-        self.boot != boot()
+        is_other_boot(&self.boot, &boot())
     }
 }
 
+fn is_other_boot(one: &str, other: &str) -> bool {
+    !one.is_empty() && !other.is_empty() && one != other
+}
+
+/// Stands for this start of the system; empty where the kernel does not let this process read it.
 fn boot() -> String {
     let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     id.trim().to_owned()
@@ -189,6 +195,10 @@ impl Journal {
             bail!(damaged(format!("`schema` is {schema}, known: {SCHEMA}")));
         }
         let entry: Entry = serde_json::from_value(value).map_err(invalid)?;
+        // A fix sets a governor and limits at least.
+        if entry.before.is_empty() {
+            bail!(damaged("`before` has no file".to_owned()));
+        }
         if entry.sysfs != tree.root {
             bail!(Stop::BadInput(format!(
                 "{shown}: `sysfs` is {}, not {}; name that folder with --sysfs, or another journal with \
@@ -268,6 +278,14 @@ mod tests {
     }
 
     #[test]
+    fn a_fix_is_of_an_earlier_start_only_if_both_starts_are_known() {
+        assert!(is_other_boot("one", "other"));
+        for (one, other) in [("one", "one"), ("", "other"), ("one", ""), ("", "")] {
+            assert!(!is_other_boot(one, other), "`{one}` `{other}`");
+        }
+    }
+
+    #[test]
     fn what_is_no_journal_of_this_tree_is_refused_with_the_remedy() {
         let folder = tempfile::tempdir().unwrap();
         let (tree, path) = (Tree::at(folder.path()), folder.path().join("journal"));
@@ -279,6 +297,7 @@ mod tests {
             said
         };
         let whole = text(folder.path());
+        let without_files = whole.split_once("[").unwrap().0.to_owned() + "[]}";
         for (from, to, reason) in [
             (&*whole, "", "no journal of this runner"),
             (&*whole, "{\"schema\": 9, \"more\": []}", "`schema` is 9"),
@@ -296,6 +315,7 @@ mod tests {
                 "which no fix changes",
             ),
             ("cpufreq/boost", "boost", "which no fix changes"),
+            (&*whole, &*without_files, "`before` has no file"),
         ] {
             fs::write(&path, whole.replace(from, to)).unwrap();
             let said = refused("delete the file");
