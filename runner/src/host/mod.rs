@@ -298,9 +298,11 @@ impl Host {
         let topology = format!("{CPUS}/cpu{cpu}/topology");
         // Numbers of cores may repeat from die to die; some kernels know none and say -1.
         for file in ["core_cpus_list", "thread_siblings_list"] {
-            match self.read(&format!("{topology}/{file}")) {
-                Ok(list) if !list.is_empty() => return Ok(list),
-                _ => {}
+            // A CPU is its own sibling: a list without it is none.
+            if let Ok(list) = self.read(&format!("{topology}/{file}"))
+                && cpu_list(&list).is_some_and(|cpus| cpus.contains(&cpu))
+            {
+                return Ok(list);
             }
         }
         let number = |file| self.number(&format!("{topology}/{file}"));
@@ -538,6 +540,12 @@ mod tests {
         // Numbers of cores repeat from die to die; a kernel may have none, or lists of siblings.
         assert_eq!(of_all("die_id", |cpu| (cpu % 2).to_string()), Ok(4));
         assert_eq!(of_all("thread_siblings_list", |cpu| cpu.to_string()), Ok(4));
+        // Lists without the CPU itself are none.
+        for file in ["core_cpus_list", "thread_siblings_list"] {
+            assert_eq!(of_all(file, |_| String::new()), Ok(2));
+            assert_eq!(of_all(file, |_| "9".to_owned()), Ok(2));
+            assert_eq!(of_all(file, |_| "all".to_owned()), Ok(2));
+        }
         let unknown = of_all("core_id", |_| "-1".to_owned());
         assert!(unknown.unwrap_err().contains("says `-1`"));
         let root = made_up();
