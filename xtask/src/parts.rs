@@ -25,7 +25,7 @@ pub(crate) enum Part {
     Simulated,
     /// The measured programs, on `packed` and `champion`.
     Workloads,
-    /// The services among them, which are many: only if they changed, or if asked for.
+    /// The services among them, which are many: only if they changed, or if asked for, as the next two.
     Services,
     /// Other crates' pools under programs written for rayon.
     Rivals,
@@ -88,9 +88,18 @@ impl Part {
     }
 
     /// Why the part need not run unless it is asked for by name.
-    pub(crate) fn is_left_out(self, sh: &Shell) -> Option<&'static str> {
-        let is_out = self == Self::Services && !is_changed(sh, &["workloads"]);
-        is_out.then_some("nothing below workloads/ has changed; `--only services` runs it")
+    pub(crate) fn is_left_out(self, sh: &Shell) -> Option<String> {
+        let places = match self {
+            Self::Services => &["workloads"][..],
+            Self::Rivals => &["protocol", "rivals", "workloads"],
+            Self::Findings => &["findings", "runner/src/build/edits"],
+            _ => return None,
+        };
+        let name = self.name();
+        (!is_changed(sh, places)).then(|| {
+            let places = places.join(", ");
+            format!("nothing in {places} has changed; `--only {name}` runs it")
+        })
     }
 
     /// The stamp of this part for the files, the compiler and the variants as they are now.
