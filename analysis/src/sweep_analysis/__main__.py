@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 import polars as pl
 
-from sweep_analysis.read.errors import InputError
+from sweep_analysis.read.errors import InputError, plain
 from sweep_analysis.read.labels import with_panel
 from sweep_analysis.read.load import Sweep, find_sweep, read_sweep
 from sweep_analysis.read.study import FILES, read_study
@@ -271,7 +271,7 @@ def _report(asked: argparse.Namespace) -> None:
     sweep = _read(asked)
     page = write_report(sweep, asked.output)
     for note in sweep.notes:
-        print(f"note: {note}", file=sys.stderr)
+        print(plain(f"note: {note}"), file=sys.stderr)
     print(page)
 
 
@@ -279,7 +279,7 @@ def _show(asked: argparse.Namespace) -> None:
     # A broken line hides no other.
     sweep = _read(asked, leaves_out=True)
     for note in sweep.notes:
-        print(f"note: {note}", file=sys.stderr)
+        print(plain(f"note: {note}"), file=sys.stderr)
     table = SweepTable(sweep)
     if asked.format == "csv":
         print(table.rows.write_csv(), end="")

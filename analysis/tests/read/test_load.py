@@ -292,3 +292,8 @@ def test_trials_of_several_machines_are_noted_and_shards_of_one_are_not(folder: 
     told = notes(shards=[{"host": "host1"}, {"host": "host2"}], host="2-hosts")
     assert "Trials of 2 machines (host1, host2) were merged" in told
     assert "different numbers of CPUs (4, 8)" in told
+
+
+def test_what_a_message_quotes_changes_nothing_on_a_terminal() -> None:
+    error = InputError("host.json", "`id` is \x1b[2J\x9b", "restore\nit")
+    assert str(error) == "host.json: `id` is \\x1b[2J\\x9b; restore\nit"

@@ -119,6 +119,11 @@ impl Text {
     /// # Errors
     /// If that cannot be done.
     pub fn open(path: &Path) -> io::Result<Self> {
+        // Asked before it is opened: a pipe would wait for its other end.
+        let facts = fs::metadata(path)?;
+        if !facts.is_file() && !facts.is_dir() {
+            return Err(io::Error::new(ErrorKind::InvalidData, "no regular file"));
+        }
         unpacked(path, File::open(path)?).map(Self)
     }
 }
@@ -514,6 +519,17 @@ mod tests {
 
     fn text(folder: &Path) -> String {
         io::read_to_string(Text::open(&of(folder)).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_pipe_in_the_place_of_records_is_bad_input_and_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = of(folder.path());
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let error = Records::open(pipe).err().unwrap();
+        assert!(error.to_string().contains("no regular file"), "{error}");
+        assert_eq!(crate::exit::exit_of(&error), crate::stop::Exit::BadInput);
     }
 
     #[test]

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def plain(text: str) -> str:
+    """A text that changes nothing on a terminal but its lines: it may quote what others wrote."""
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 class InputError(Exception):
@@ -16,4 +24,4 @@ class InputError(Exception):
             what: the field, its value and what is wrong with it.
             remedy: what the user can do.
         """
-        super().__init__(f"{where}: {what}; {remedy}")
+        super().__init__(plain(f"{where}: {what}; {remedy}"))
