@@ -404,7 +404,7 @@ fn what_is_no_ip_on_a_loopback_is_other_in_either_byte_order() {
             let bytes = [&family, &frame(1, b"content").0[14..]].concat();
             let mut file = single(&bytes, bytes.len());
             file[20..24].fill(0);
-            assert_eq!(verdicts(file), [verdict.clone()], "{family:?}");
+            assert_eq!(verdicts(file).remove(0), verdict, "{family:?}");
         }
     }
 }

@@ -7,6 +7,7 @@ import sys
 import msgspec
 import polars as pl
 
+from sweep_analysis.read.errors import plain
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.provenance import provenance, sentence
 from sweep_analysis.say import tables
@@ -29,7 +30,7 @@ def show(
     """
     found = provenance(sweep)
     for note in sweep.notes:
-        print(f"note: {note}", file=sys.stderr)
+        print(plain(f"note: {note}"), file=sys.stderr)
     if form == "json":
         whole = {name: frame.to_dicts(), "provenance": found | {"rows": frame.height}}
         print(msgspec.json.encode(whole).decode())
