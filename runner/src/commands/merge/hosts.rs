@@ -164,6 +164,9 @@ mod tests {
         (record, files)
     }
 
+    /// Puts something there.
+    type InTheWay<'a> = &'a dyn Fn(&Path);
+
     #[test]
     fn where_one_folder_cannot_be_put_none_is() {
         // The host's folder comes last: a link, and a file where its parent should be.
@@ -172,7 +175,7 @@ mod tests {
             std::os::unix::fs::symlink("nowhere", to.join("hosts/h")).unwrap();
         };
         let file = |to: &Path| fs::write(to.join("hosts"), "mine").unwrap();
-        let cases: [(&dyn Fn(&Path), _, _); 2] = [
+        let cases: [(InTheWay<'_>, _, _); 2] = [
             (&link, Exit::BadInput, "is there already"),
             (&file, Exit::HostNotFit, "hosts/h: cannot be put there: "),
         ];

@@ -297,7 +297,7 @@ mod tests {
             said
         };
         let whole = text(folder.path());
-        let without_files = whole.split_once("[").unwrap().0.to_owned() + "[]}";
+        let without_files = whole.split_once('[').unwrap().0.to_owned() + "[]}";
         for (from, to, reason) in [
             (&*whole, "", "no journal of this runner"),
             (&*whole, "{\"schema\": 9, \"more\": []}", "`schema` is 9"),
