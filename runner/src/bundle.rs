@@ -184,13 +184,13 @@ impl Record {
 }
 
 /// A file of a bundle: its path, seen from the results, and its size in bytes.
-pub(crate) type Listed = (PathBuf, u64);
+pub(crate) type BundleFile = (PathBuf, u64);
 
 /// Lists the files in the folders of a bundle that belong to it.
 ///
 /// # Errors
 /// If a folder cannot be read.
-pub(crate) fn files(results: &Path, record: &Record) -> Result<Vec<Listed>> {
+pub(crate) fn files(results: &Path, record: &Record) -> Result<Vec<BundleFile>> {
     let mut files = Vec::new();
     for folder in record.folders() {
         for name in OF_HOST.iter().chain(&OF_SWEEP) {
@@ -209,8 +209,8 @@ pub(crate) fn files(results: &Path, record: &Record) -> Result<Vec<Listed>> {
 }
 
 /// A line for each file of a bundle.
-pub(crate) fn listed(files: &[Listed]) -> String {
-    let line = |(path, bytes): &Listed| format!("{bytes:>9} bytes  {}\n", path.display());
+pub(crate) fn listed(files: &[BundleFile]) -> String {
+    let line = |(path, bytes): &BundleFile| format!("{bytes:>9} bytes  {}\n", path.display());
     files.iter().map(line).collect()
 }
 
@@ -218,7 +218,7 @@ pub(crate) fn listed(files: &[Listed]) -> String {
 ///
 /// # Errors
 /// If the disk refuses; an older bundle is then still there.
-pub(crate) fn write(output: &Path, results: &Path, files: &[Listed]) -> Result<()> {
+pub(crate) fn write(output: &Path, results: &Path, files: &[BundleFile]) -> Result<()> {
     let write = |out: &mut dyn io::Write| {
         let mut packer = zstd::Encoder::new(out, LEVEL)?;
         packer.include_checksum(true)?;

@@ -30,7 +30,7 @@ struct Took {
 }
 
 /// A step that goes on.
-struct Running {
+struct RunningStep {
     step: Step,
     lane: usize,
     log: PathBuf,
@@ -48,7 +48,7 @@ impl Step {
     }
 
     /// Begins it; its output goes to a file.
-    fn begin(self, folder: &Path, lane: usize) -> Result<(i32, Running)> {
+    fn begin(self, folder: &Path, lane: usize) -> Result<(i32, RunningStep)> {
         let log = folder.join(self.name().replace([' ', ','], "-") + ".log");
         let file = File::create(&log).with_context(|| log.display().to_string())?;
         let mut command = Command::new(std::env::current_exe()?);
@@ -64,7 +64,7 @@ impl Step {
         let id = i32::try_from(child.id())?;
         Ok((
             id,
-            Running {
+            RunningStep {
                 step: self,
                 lane,
                 log,
@@ -96,7 +96,7 @@ pub(crate) fn run(sh: &Shell, lanes: [Vec<Step>; 2]) -> Result<()> {
         let Some((id, code)) = ended(status) else {
             continue;
         };
-        let Some(Running {
+        let Some(RunningStep {
             step,
             lane,
             log,

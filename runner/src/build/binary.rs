@@ -10,7 +10,7 @@ use protocol::{Failure, Outcome, Request, SCHEMA};
 
 use crate::config::checkout::Checkout;
 use crate::record::Ending;
-use crate::system::subprocess::{self, Finished, Limit};
+use crate::system::subprocess::{self, Limit, ProcessExit};
 
 /// Lines of standard error kept for a failed trial.
 const STDERR_LINES: usize = 20;
@@ -20,7 +20,7 @@ const HANG_LINES: usize = 200;
 
 /// How one trial ended, as seen from outside.
 #[derive(Clone, Debug)]
-pub struct Ended {
+pub struct TrialExit {
     /// Wall time of the whole process.
     pub process: Duration,
     /// The outcome, or what went wrong.
@@ -42,7 +42,7 @@ pub struct TrialFailure {
 pub trait RunTrial {
     /// Runs `request` on one of the binaries of `branch` (never a twin's name); `None` if the
     /// runner was asked to stop meanwhile, so that nothing is known.
-    fn run_trial(&mut self, branch: &str, layout: usize, request: &Request) -> Option<Ended>;
+    fn run_trial(&mut self, branch: &str, layout: usize, request: &Request) -> Option<TrialExit>;
 }
 
 /// Starts the branches' binaries.
@@ -70,7 +70,7 @@ impl Subprocesses {
 }
 
 impl RunTrial for Subprocesses {
-    fn run_trial(&mut self, branch: &str, layout: usize, request: &Request) -> Option<Ended> {
+    fn run_trial(&mut self, branch: &str, layout: usize, request: &Request) -> Option<TrialExit> {
         let Some(binary) = self
             .binaries
             .get(branch)
@@ -82,7 +82,7 @@ impl RunTrial for Subprocesses {
                 reason,
                 stderr_tail: None,
             };
-            return Some(Ended {
+            return Some(TrialExit {
                 process: Duration::ZERO,
                 result: Err(failure),
             });
@@ -121,12 +121,16 @@ const NOT_INHERITED: [&str; 10] = [
 /// # Panics
 /// Never: a request always has a JSON form.
 #[must_use]
-pub fn ask(binary: &Path, request: &Request, limit: Duration) -> Option<Ended> {
+pub fn ask(binary: &Path, request: &Request, limit: Duration) -> Option<TrialExit> {
     ask_by(Command::new(binary), request, limit)
 }
 
 /// [`ask`], of a process with variables of its own.
-pub(crate) fn ask_by(mut command: Command, request: &Request, limit: Duration) -> Option<Ended> {
+pub(crate) fn ask_by(
+    mut command: Command,
+    request: &Request,
+    limit: Duration,
+) -> Option<TrialExit> {
     for name in NOT_INHERITED {
         command.env_remove(name);
     }
@@ -155,7 +159,7 @@ pub(crate) fn ask_by(mut command: Command, request: &Request, limit: Duration) -
                 reason,
                 stderr_tail: None,
             };
-            return Some(Ended {
+            return Some(TrialExit {
                 process: Duration::ZERO,
                 result: Err(failure),
             });
@@ -164,13 +168,13 @@ pub(crate) fn ask_by(mut command: Command, request: &Request, limit: Duration) -
     if finished.is_interrupted {
         return None;
     }
-    Some(Ended {
+    Some(TrialExit {
         process: finished.elapsed,
         result: judge(&finished, limit),
     })
 }
 
-fn judge(finished: &Finished, limit: Limit) -> Result<Outcome, TrialFailure> {
+fn judge(finished: &ProcessExit, limit: Limit) -> Result<Outcome, TrialFailure> {
     let failure = |ending, reason| TrialFailure {
         ending,
         reason,
@@ -234,7 +238,7 @@ fn judge(finished: &Finished, limit: Limit) -> Result<Outcome, TrialFailure> {
     })
 }
 
-fn how_it_ended(finished: &Finished) -> String {
+fn how_it_ended(finished: &ProcessExit) -> String {
     match (finished.status.code(), finished.status.signal()) {
         (Some(manycore::STALLED), _) if let Some(said) = error_of(&finished.stderr) => said,
         (Some(code), _) => {

@@ -27,7 +27,7 @@ use crate::build::workspace::{Recipe, SHUFFLE, WHOLE, WHOLE_TABLE, strayed_from_
 use crate::config::catalogue::Programs;
 use crate::config::checkout::{Checkout, Commit, commit_of};
 use crate::config::{Branch, Source};
-use crate::record::manifest::{Receipt, Toolchain};
+use crate::record::manifest::{Provenance, Toolchain};
 use crate::stop::Stop;
 use crate::system::digest;
 use crate::system::id::Id;
@@ -44,17 +44,17 @@ const MOST_AT_ONCE: usize = 4;
 
 /// A binary that has proved what it is.
 #[derive(Clone, Debug)]
-pub struct Built {
+pub struct BranchBuild {
     /// Copies that later builds do not touch: in the linker's own layout if no other was asked for,
     /// else in each of the shuffled ones, by seed from 1 on.
     pub binaries: Vec<PathBuf>,
     /// The proof.
-    pub receipt: Receipt,
+    pub receipt: Provenance,
 }
 
 /// A branch whose workspace is written, and what cargo resolved there.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct BuildPlan {
     package: Package,
     features: Vec<String>,
     /// Folders of the whole programs' packages.
@@ -252,7 +252,7 @@ impl<'a> Builder<'a> {
     /// # Errors
     /// [`Stop::BadInput`] for a source that does not exist, [`Stop::BuildFailed`] for one that is
     /// not taken, with cargo's words; [`Stop::Interrupted`].
-    pub fn prepare(&self, branch: &Branch) -> Result<Prepared> {
+    pub fn prepare(&self, branch: &Branch) -> Result<BuildPlan> {
         let workspace = self.folder.join(&branch.name);
         self.edit(branch)?;
         let is_rewritten = self.recipe.is_simulated();
@@ -269,7 +269,7 @@ impl<'a> Builder<'a> {
         if is_rewritten {
             self.rewrite(branch, &workspace, &metadata)?;
         }
-        Ok(Prepared {
+        Ok(BuildPlan {
             package,
             features,
             whole: self.prepare_whole(branch)?,
@@ -355,8 +355,13 @@ impl<'a> Builder<'a> {
     /// # Errors
     /// [`Stop::BuildFailed`] with the end of the compiler's output, or what is not as asked;
     /// [`Stop::Interrupted`].
-    pub fn build(&self, branch: &Branch, prepared: Prepared, target: usize) -> Result<Built> {
-        let Prepared {
+    pub fn build(
+        &self,
+        branch: &Branch,
+        prepared: BuildPlan,
+        target: usize,
+    ) -> Result<BranchBuild> {
+        let BuildPlan {
             package,
             features,
             whole,
@@ -402,7 +407,7 @@ impl<'a> Builder<'a> {
             binaries.push(binary.clone());
         }
         let lock = workspace.join("Cargo.lock");
-        let receipt = Receipt {
+        let receipt = Provenance {
             version: package.version.to_string(),
             origin: self.origin(&package),
             features,
@@ -418,7 +423,7 @@ impl<'a> Builder<'a> {
             lock_sha256: digest::of_file(&lock)
                 .with_context(|| format!("{} cannot be read", lock.display()))?,
         };
-        Ok(Built { binaries, receipt })
+        Ok(BranchBuild { binaries, receipt })
     }
 
     /// [`check_folder`] for the folder of branches.toml.

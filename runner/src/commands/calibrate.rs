@@ -53,7 +53,7 @@ const HEADER: &str = "\
 
 /// With how much care the work of each workload is measured.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Care {
+pub(super) struct Precision {
     processes: u32,
     /// Of each process.
     iterations: u32,
@@ -61,7 +61,7 @@ pub(super) struct Care {
     is_tiny: bool,
 }
 
-impl Care {
+impl Precision {
     /// For prices that mean something.
     pub(super) const WHOLE: Self = Self {
         processes: 3,
@@ -76,7 +76,7 @@ impl Care {
     };
 }
 
-impl Care {
+impl Precision {
     /// The programs that are measured.
     fn programs(self) -> Programs {
         if self.is_tiny {
@@ -132,7 +132,7 @@ struct Unit {
 
 impl Unit {
     /// The sequential program, on the host or on a machine.
-    fn request(&self, care: Care, machine: Option<MachineRequest>) -> Request {
+    fn request(&self, care: Precision, machine: Option<MachineRequest>) -> Request {
         Request {
             size: if care.is_tiny { "tiny" } else { self.size }.to_owned(),
             program: Program::Sequential,
@@ -150,14 +150,14 @@ impl Unit {
 
 pub(crate) fn run(project: &Project, arguments: &CalibrateArgs) -> Result<Exit> {
     match &arguments.output {
-        Some(output) => work(project, output, Of::Fastest, Care::WHOLE)?,
-        None => here(project, Care::WHOLE)?,
+        Some(output) => work(project, output, Of::Fastest, Precision::WHOLE)?,
+        None => here(project, Precision::WHOLE)?,
     }
     Ok(Exit::Good)
 }
 
 /// Measures everything that the machine `here` needs.
-pub(super) fn here(project: &Project, care: Care) -> Result<()> {
+pub(super) fn here(project: &Project, care: Precision) -> Result<()> {
     let root = project.checkout.root();
     work(project, &machines::charges_here(root), Of::Usual, care)?;
     let host = Host::default();
@@ -171,7 +171,7 @@ pub(super) fn here(project: &Project, care: Care) -> Result<()> {
 const LEAST_NS: f64 = 0.0001;
 
 /// Measures the units of work.
-fn work(project: &Project, output: &Path, of: Of, care: Care) -> Result<()> {
+fn work(project: &Project, output: &Path, of: Of, care: Precision) -> Result<()> {
     let root = project.checkout.root();
     let config = project.config()?;
     let branch = config

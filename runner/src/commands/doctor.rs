@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::host::doctor::{self, Circumstances, Diagnosis};
 use crate::host::frequency::Setup;
-use crate::host::frequency::sysfs::Choice;
+use crate::host::frequency::sysfs::BackendChoice;
 use crate::host::{CPUS, Host};
 use crate::options::Project;
 use crate::options::{ListFormat, host_folder};
@@ -55,7 +55,11 @@ pub(super) fn diagnose(project: &Project, host: &Host) -> Diagnosis {
     let sysfs = host.path(CPUS);
     // A mock host has a journal of its own as well, since the journal's name depends on the
     // folder.
-    let setup = Setup::new((!host.is_system()).then_some(&*sysfs), Choice::Auto, None);
+    let setup = Setup::new(
+        (!host.is_system()).then_some(&*sysfs),
+        BackendChoice::Auto,
+        None,
+    );
     let cpus = if host.is_system() {
         Ok(Host::usable_cpus())
     } else {

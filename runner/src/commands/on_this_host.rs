@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
 use crate::bundle::{self, Done, ENDING, Record, Step};
-use crate::commands::calibrate::{self, Care};
+use crate::commands::calibrate::{self, Precision};
 use crate::commands::doctor;
 use crate::commands::sweep::{self, SweepArgs, SweepCommand};
 use crate::commands::validate::{self, EXPERIMENT, ValidateArgs};
@@ -299,9 +299,9 @@ impl Work<'_> {
 
     fn calibrate(&self) -> Result<(String, Exit)> {
         let care = if self.record.is_quick {
-            Care::QUICK
+            Precision::QUICK
         } else {
-            Care::WHOLE
+            Precision::WHOLE
         };
         calibrate::here(self.project, care)?;
         let root = self.project.checkout.root();

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::config::Source;
 use crate::config::checkout::Commit;
-use crate::plan::{Asked, is_free};
+use crate::plan::{SweepRequest, is_free};
 use crate::record::manifest::{Manifest, MeasuredBranch};
 use crate::record::sweep_dir::SweepDir;
 use crate::text::table::{Format, columns_of_stdout, json, wrapped};
@@ -158,7 +158,7 @@ impl Page<'_> {
 }
 
 /// Describes the machine of a sweep's `host.json` in one line.
-pub(crate) fn host_line(host: &Value, asked: &Asked) -> String {
+pub(crate) fn host_line(host: &Value, asked: &SweepRequest) -> String {
     let text = |pointer: &str| host.pointer(pointer).and_then(Value::as_str);
     let mut words = vec![text("/cpu/model_name").unwrap_or("unknown CPU").to_owned()];
     if let Some(cpus) = host.get("cpus_usable").and_then(Value::as_u64) {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::config::Source;
-use crate::record::manifest::{Receipt, Toolchain};
+use crate::record::manifest::{Provenance, Toolchain};
 
 fn branch(name: &str, baseline: bool) -> MeasuredBranch {
     let commit = Commit {
@@ -17,11 +17,11 @@ fn branch(name: &str, baseline: bool) -> MeasuredBranch {
         baseline,
         hypothesis: String::new(),
         claims: Vec::new(),
-        receipt: Some(Receipt {
+        receipt: Some(Provenance {
             version: "1.13.0".to_owned(),
             commit,
             tree_sha256: (!baseline).then(|| "fedcba9876543210".repeat(4)),
-            ..Receipt::default()
+            ..Provenance::default()
         }),
         build_error: None,
     }
@@ -31,7 +31,7 @@ fn manifest() -> Manifest {
     let asked = crate::plan::tests::asked();
     let branches = vec!["master".to_owned(), "mine".to_owned()];
     let placements = crate::plan::PlacementChoice::Both.placements();
-    let asked = Asked {
+    let asked = SweepRequest {
         branches,
         placements,
         ..asked

@@ -122,7 +122,7 @@ fn shown(facts: &[Fact], columns: Option<usize>) -> String {
     labelled(rows, [12, columns.unwrap_or(usize::MAX)], "  ")
 }
 
-fn workloads(asked: &plan::Asked) -> Vec<String> {
+fn workloads(asked: &plan::SweepRequest) -> Vec<String> {
     let line = |(index, load): (usize, &plan::Load)| {
         // Of many instances of a workload, the first says everything and the others how they
         // differ.
@@ -142,7 +142,7 @@ fn workloads(asked: &plan::Asked) -> Vec<String> {
 }
 
 /// Describes what `fixed` would mean on this host.
-fn fixed_at(asked: &plan::Asked, arguments: &PlanArgs) -> String {
+fn fixed_at(asked: &plan::SweepRequest, arguments: &PlanArgs) -> String {
     if !asked.modes.contains(&plan::Mode::Fixed) {
         return String::new();
     }

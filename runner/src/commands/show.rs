@@ -11,7 +11,7 @@ use crate::commands::page::host_line;
 use crate::options::Project;
 use crate::options::folder;
 use crate::record::manifest::Manifest;
-use crate::record::summary::{Broken, Summary};
+use crate::record::summary::{BrokenLines, Summary};
 use crate::record::sweep_dir::SweepDir;
 use crate::run::progress::headline;
 use crate::stop::{Exit, Stop};
@@ -71,7 +71,7 @@ pub(crate) fn run(place: impl FnOnce() -> Result<Project>, arguments: &ShowArgs)
     let sweep = SweepDir::find(&project.checkout, &parent, &arguments.sweep)?;
     let manifest = sweep.manifest()?;
     // Print what is known already, before Python is set up, which takes long.
-    let (summary, _) = Summary::read(&sweep, &manifest, Broken::LeftOut)?;
+    let (summary, _) = Summary::read(&sweep, &manifest, BrokenLines::LeftOut)?;
     let asked = &manifest.asked;
     let shown = project.checkout.shown(sweep.path());
     tell!("{shown}: {}", headline(asked, manifest.trials_planned));

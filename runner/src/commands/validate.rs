@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::Args;
 
 use super::analysis;
-use super::calibrate::{self, Care};
+use super::calibrate::{self, Precision};
 use super::sweep::{self, SweepArgs, SweepCommand};
 use crate::config::Config;
 use crate::host::Host;
@@ -15,7 +15,7 @@ use crate::host::here;
 use crate::options::Project;
 use crate::options::meaning::asked;
 use crate::options::selection;
-use crate::plan::Asked;
+use crate::plan::SweepRequest;
 use crate::plan::machines;
 use crate::record::manifest::Manifest;
 use crate::record::sweep_dir::SweepDir;
@@ -94,8 +94,9 @@ pub(super) fn predict(project: &Project, arguments: &ValidateArgs) -> Result<(Sw
     // Mistakes on the command line are reported before minutes go into measuring costs.
     asked(project, Some(&config), &simulation.selection)?;
     simulation.selection.machine = Some(here::NAME.to_owned());
-    let wanted =
-        || Ok::<Asked, anyhow::Error>(asked(project, Some(&config), &simulation.selection)?.0);
+    let wanted = || {
+        Ok::<SweepRequest, anyhow::Error>(asked(project, Some(&config), &simulation.selection)?.0)
+    };
     let is_measured = machines::file(project.checkout.root(), here::NAME).is_file();
     let earlier = if is_measured && !arguments.new {
         begun(&parent, &wanted()?)
@@ -109,7 +110,7 @@ pub(super) fn predict(project: &Project, arguments: &ValidateArgs) -> Result<(Sw
             Some(earlier)
         }
         None if arguments.keep_prices => check_prices(project).map(|()| None)?,
-        None => calibrate::here(project, Care::WHOLE).map(|()| None)?,
+        None => calibrate::here(project, Precision::WHOLE).map(|()| None)?,
     };
     simulation.resume = earlier.as_ref().map(|sweep| project.reference_to(sweep));
     let is_whole = |sweep: &SweepDir| sweep.manifest().is_ok_and(|it| it.is_finished());
@@ -214,7 +215,7 @@ fn check_prices(project: &Project) -> Result<()> {
 }
 
 /// The newest prediction of exactly what is `wanted`, if not everything of it was measured.
-fn begun(parent: &Path, wanted: &Asked) -> Option<SweepDir> {
+fn begun(parent: &Path, wanted: &SweepRequest) -> Option<SweepDir> {
     let predicted = SweepDir::newest(parent, |manifest| is_prediction(manifest, Some(wanted)))?;
     let prediction = predicted.manifest().ok()?;
     let measured = SweepDir::newest(parent, |manifest| is_measurement(manifest, &prediction));
@@ -222,7 +223,7 @@ fn begun(parent: &Path, wanted: &Asked) -> Option<SweepDir> {
     (!is_over).then_some(predicted)
 }
 
-fn is_prediction(manifest: &Manifest, wanted: Option<&Asked>) -> bool {
+fn is_prediction(manifest: &Manifest, wanted: Option<&SweepRequest>) -> bool {
     let asked = &manifest.asked;
     asked
         .machine
@@ -237,7 +238,7 @@ fn is_prediction(manifest: &Manifest, wanted: Option<&Asked>) -> bool {
 
 /// Whether a sweep measured the cells of `prediction` on this host, after it.
 fn is_measurement(manifest: &Manifest, prediction: &Manifest) -> bool {
-    let asked = Asked {
+    let asked = SweepRequest {
         machine: None,
         ..prediction.asked.clone()
     };

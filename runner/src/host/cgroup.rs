@@ -17,7 +17,7 @@ pub struct Quota {
 
 /// How often and how long a group was kept from running because its quota was used up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Throttled {
+pub struct ThrottleCounts {
     /// Periods in which that happened.
     pub periods: u64,
     /// Time that its threads waited, in nanoseconds.
@@ -142,7 +142,7 @@ impl Host {
     }
 
     /// Returns the counts of such a file, since the group exists.
-    pub(crate) fn throttled(&self, file: &str) -> Fact<Throttled> {
+    pub(crate) fn throttled(&self, file: &str) -> Fact<ThrottleCounts> {
         let text = self.read(file)?;
         let field = |name: &str| -> Fact<u64> {
             let line = text.lines().find_map(|line| line.strip_prefix(name));
@@ -153,7 +153,7 @@ impl Host {
             us.checked_mul(1000)
                 .ok_or_else(|| format!("/{file} says {us} us, which is no time"))
         });
-        Ok(Throttled {
+        Ok(ThrottleCounts {
             periods: field("nr_throttled ")?,
             ns: us.or_else(|_| field("throttled_time "))?,
         })
@@ -329,7 +329,10 @@ mod tests {
         );
         let host = root.host();
         assert_eq!(host.throttle_files().unwrap(), [own]);
-        assert_eq!(host.throttled(own), Ok(Throttled { periods: 4, ns: 7 }));
+        assert_eq!(
+            host.throttled(own),
+            Ok(ThrottleCounts { periods: 4, ns: 7 })
+        );
         root.write("sys/fs/cgroup/team/cpu.max", "250000 100000");
         assert_eq!(host.throttle_files().unwrap(), [around]);
         // The wait of every group with a quota is this process's.

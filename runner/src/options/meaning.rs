@@ -12,7 +12,8 @@ use crate::options::Project;
 use crate::options::selection;
 use crate::plan::machines;
 use crate::plan::{
-    self, Asked, AskedMachine, Definition, Figure, Instrument, Load, Mode, PlacementChoice, Shard,
+    self, Definition, Figure, Instrument, Load, MachineSpec, Mode, PlacementChoice, Shard,
+    SweepRequest,
 };
 use crate::stop::Stop;
 
@@ -22,7 +23,7 @@ pub(crate) fn asked(
     project: &Project,
     elsewhere: Option<&Config>,
     selection: &Selection,
-) -> Result<(Asked, Vec<Branch>)> {
+) -> Result<(SweepRequest, Vec<Branch>)> {
     let (preset, row) = start(project, selection)?;
     let typed = Definition {
         twin: selection.no_twin.then_some(false),
@@ -44,7 +45,7 @@ pub(crate) fn asked(
     let trials = meant.trials.context(CHECKED)?;
     let mut whole = loads.iter().filter_map(|it| catalogue::whole(&it.workload));
     let program = whole.find(|it| it.folder.is_some()).cloned();
-    let asked = Asked {
+    let asked = SweepRequest {
         preset: preset.unwrap_or_else(|| "experiment".to_owned()),
         experiment: selection.experiment.is_some().then(|| row.kept()),
         branches: branches.iter().map(|branch| branch.name.clone()).collect(),
@@ -151,7 +152,7 @@ fn branches(
 fn threads(
     selection: &Selection,
     meant: &Definition,
-    machine: Option<&AskedMachine>,
+    machine: Option<&MachineSpec>,
 ) -> Result<Vec<usize>> {
     let list = meant.threads.as_deref().context(CHECKED)?;
     let Some(machine) = machine else {
@@ -181,7 +182,7 @@ fn placements(selection: &Selection, meant: &Definition) -> Result<Vec<Placement
 }
 
 /// Refuses a plan that cannot be run.
-fn check(asked: &Asked, shard: Option<Shard>) -> Result<()> {
+fn check(asked: &SweepRequest, shard: Option<Shard>) -> Result<()> {
     let programs = asked.programs();
     if let Some(apart) = asked
         .workloads
@@ -271,7 +272,7 @@ fn instrument(trials: u32, branches: &[Branch], loads: &[Load]) -> Result<Instru
 }
 
 /// All builds of a sweep: its branches, then the instrumented ones that it asks for.
-pub(crate) fn builds(asked: &Asked, branches: &[Branch]) -> Vec<Branch> {
+pub(crate) fn builds(asked: &SweepRequest, branches: &[Branch]) -> Vec<Branch> {
     let instrumented = branches.iter().filter_map(Branch::instrumented);
     let asked_for = instrumented.filter(|branch| asked.is_instrumented(&branch.name));
     branches.iter().cloned().chain(asked_for).collect()

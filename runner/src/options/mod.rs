@@ -17,8 +17,8 @@ use crate::config::pick::GROUP;
 use crate::config::spec::Reader;
 use crate::config::{Config, folder_of};
 use crate::host::frequency::Setup;
-use crate::host::frequency::sysfs::Choice;
-use crate::plan::{Asked, Definition, FREQUENCY_HEADING as HEADING, Shard};
+use crate::host::frequency::sysfs::BackendChoice;
+use crate::plan::{Definition, FREQUENCY_HEADING as HEADING, Shard, SweepRequest};
 use crate::record::sweep_dir::SweepDir;
 use crate::stop::Stop;
 use crate::text::table::{json, print};
@@ -154,7 +154,7 @@ pub(crate) fn positive_seconds(text: &str) -> Result<f64, String> {
 pub(crate) struct FrequencyOptions {
     /// Backend that writes the settings; `auto` takes the first that is permitted [default: auto]
     #[arg(long, value_enum, value_name = "BACKEND", help_heading = HEADING)]
-    frequency_backend: Option<Choice>,
+    frequency_backend: Option<BackendChoice>,
     /// File that keeps the original settings until they are restored [default: one per host in
     /// /var/tmp]
     #[arg(long, value_name = "FILE", help_heading = HEADING)]
@@ -244,7 +244,7 @@ impl Project {
     /// Instance files, one for each of the workloads; `given` is where a resumed sweep's lies now.
     pub(crate) fn inputs(
         &self,
-        asked: &Asked,
+        asked: &SweepRequest,
         given: Option<&Path>,
     ) -> Result<Vec<Option<PathBuf>>> {
         let find = |input| selection::input_for_trials(input, self.checkout.root(), given);

@@ -310,7 +310,7 @@ pub enum Figure {
 /// The machine that a sweep runs on, if it is a simulated one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct AskedMachine {
+pub struct MachineSpec {
     /// Name of its file, without `.toml`.
     pub name: String,
     /// Its title, which names the hardware that it stands for.
@@ -326,7 +326,7 @@ pub struct AskedMachine {
     pub charges_ns: BTreeMap<String, f64>,
 }
 
-impl AskedMachine {
+impl MachineSpec {
     /// CPUs that its operating system has: hardware threads of all cores.
     pub(crate) fn cpus(&self) -> usize {
         self.cores * self.hardware_threads.unwrap_or(1)
@@ -335,7 +335,7 @@ impl AskedMachine {
 
 /// Everything that defines a sweep, apart from the binaries.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct SweepRequest {
     /// Preset that the rest started from.
     pub preset: String,
     /// Experiment that the rest started from, in place of a preset.
@@ -371,7 +371,7 @@ pub struct Asked {
     pub layouts: u32,
     /// The simulated machine that takes the host's place; left out on hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub machine: Option<AskedMachine>,
+    pub machine: Option<MachineSpec>,
     /// The counts beside the times; left out if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instrument: Option<Instrument>,
@@ -413,7 +413,7 @@ const MOST_TRIALS: usize = 10_000_000;
 /// The most names of branches, with the A/A control and instrumented builds.
 const MOST_NAMES: usize = 1 << 12;
 
-impl Asked {
+impl SweepRequest {
     /// Why no plan can be made of this, if it cannot.
     pub(crate) fn fault(&self) -> Option<String> {
         let counted = self.instrument.as_ref().map_or(0, |it| it.branches.len());
@@ -481,7 +481,7 @@ impl Asked {
     pub(crate) fn cpus(&self) -> usize {
         self.machine
             .as_ref()
-            .map_or_else(Host::usable_cpus, AskedMachine::cpus)
+            .map_or_else(Host::usable_cpus, MachineSpec::cpus)
     }
 
     /// The name of the baseline's A/A twin, if it runs.
@@ -506,7 +506,7 @@ impl Asked {
             .is_some_and(|it| it.branches.iter().any(|known| known == name))
     }
 
-    /// The first of [`Asked::workloads`] with the same sequential program as the given one: the
+    /// The first of [`SweepRequest::workloads`] with the same sequential program as the given one: the
     /// same instance, apart from parameters that mean nothing to that program.
     pub(crate) fn sequential_load(&self, load: usize) -> usize {
         let wanted = &self.workloads[load];

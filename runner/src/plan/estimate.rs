@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use protocol::Size;
 
-use crate::plan::{Asked, Load, Plan};
+use crate::plan::{Load, Plan, SweepRequest};
 
 /// Pause before each trial, so that the end of one (freed memory, exiting threads) does not fall
 /// into the next. A guess: an exit of 64 threads takes about a millisecond.
@@ -15,7 +15,7 @@ pub const SETTLE: Duration = Duration::from_millis(10);
 const AROUND: Duration = SETTLE.saturating_add(Duration::from_millis(27));
 
 /// Estimates the time of a plan. A guess, since it knows nothing of the host.
-pub(crate) fn of(asked: &Asked, plan: &Plan) -> Duration {
+pub(crate) fn of(asked: &SweepRequest, plan: &Plan) -> Duration {
     let iterations = asked.warmup_iterations + asked.iterations;
     let of_kind = |(load, trials): (usize, usize)| {
         let trial = iteration(&asked.workloads[load]).saturating_mul(iterations);
@@ -73,7 +73,7 @@ mod tests {
                 parameters: own.collect(),
                 input: None,
             };
-            let asked = Asked {
+            let asked = SweepRequest {
                 workloads: vec![load],
                 iterations,
                 ..asked()

@@ -14,7 +14,7 @@ use crate::config::catalogue;
 use crate::config::pick::{no_such, pick, pick_grouped, plain};
 use crate::host::Host;
 use crate::host::here;
-use crate::plan::{Asked, AskedMachine, Load, Mode, PRICE, Trial};
+use crate::plan::{Load, MachineSpec, Mode, PRICE, SweepRequest, Trial};
 use crate::stop::Stop;
 use crate::system::digest;
 
@@ -124,7 +124,7 @@ fn names(root: &Path) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// [`Stop::BadInput`] if there is none, if its file is wrong, or if a load has no price.
-pub fn find(root: &Path, name: &str, loads: &[Load]) -> Result<AskedMachine> {
+pub fn find(root: &Path, name: &str, loads: &[Load]) -> Result<MachineSpec> {
     let known = names(root)?;
     let is_here = name == here::NAME;
     if is_here && !(file(root, name).is_file() && charges_here(root).is_file()) {
@@ -161,7 +161,7 @@ pub fn find(root: &Path, name: &str, loads: &[Load]) -> Result<AskedMachine> {
         })?;
         Ok((workload.to_owned(), charge.ns))
     };
-    Ok(AskedMachine {
+    Ok(MachineSpec {
         name: name.to_owned(),
         title: machine.title.clone(),
         cores: machine.topology.cores(),
@@ -284,7 +284,11 @@ pub fn workloads(list: &str) -> Result<String> {
 }
 
 /// Returns the simulated machine for a trial's process.
-pub(crate) fn request(root: &Path, asked: &Asked, trial: &Trial<'_>) -> Option<MachineRequest> {
+pub(crate) fn request(
+    root: &Path,
+    asked: &SweepRequest,
+    trial: &Trial<'_>,
+) -> Option<MachineRequest> {
     let machine = asked.machine.as_ref()?;
     let is_twin = asked.twin_name().as_deref() == Some(trial.branch);
     let load = &asked.workloads[trial.kind.load];
@@ -305,7 +309,7 @@ pub(crate) fn request(root: &Path, asked: &Asked, trial: &Trial<'_>) -> Option<M
 }
 
 /// Returns the simulated machine on which a build is checked before anything is measured.
-pub(crate) fn first_request(root: &Path, asked: &Asked) -> Option<MachineRequest> {
+pub(crate) fn first_request(root: &Path, asked: &SweepRequest) -> Option<MachineRequest> {
     let machine = asked.machine.as_ref()?;
     let file = file(root, &machine.name);
     Some(MachineRequest {
@@ -319,7 +323,7 @@ pub(crate) fn first_request(root: &Path, asked: &Asked) -> Option<MachineRequest
 
 /// Binaries by branch and layout: on a simulated machine, the same one under each seed.
 pub(crate) fn binaries(
-    asked: &Asked,
+    asked: &SweepRequest,
     mut binaries: BTreeMap<String, Vec<PathBuf>>,
 ) -> BTreeMap<String, Vec<PathBuf>> {
     if asked.machine.is_some() {
@@ -336,7 +340,7 @@ pub(crate) fn binaries(
 }
 
 /// Returns the machine's part of folder names: a simulated one's name, or the host's hash.
-pub(crate) fn host_id(asked: &Asked) -> String {
+pub(crate) fn host_id(asked: &SweepRequest) -> String {
     asked
         .machine
         .as_ref()
@@ -344,7 +348,7 @@ pub(crate) fn host_id(asked: &Asked) -> String {
 }
 
 /// Returns the content of `host.json`.
-pub(crate) fn host_facts(asked: &Asked) -> Value {
+pub(crate) fn host_facts(asked: &SweepRequest) -> Value {
     match &asked.machine {
         None => Host::default().facts(),
         Some(machine) => json!({
@@ -358,7 +362,7 @@ pub(crate) fn host_facts(asked: &Asked) -> Value {
 }
 
 /// Whether the machine of a sweep is still the one that it began with.
-pub(crate) fn check_unchanged(root: &Path, machine: &AskedMachine) -> Result<()> {
+pub(crate) fn check_unchanged(root: &Path, machine: &MachineSpec) -> Result<()> {
     if sha256(&file(root, &machine.name)).ok().as_ref() != Some(&machine.sha256) {
         bail!(Stop::BadInput(format!(
             "{FOLDER}/{}.toml is not the file that the sweep began with; put that one back, or begin another sweep",

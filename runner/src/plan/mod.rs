@@ -19,8 +19,8 @@ use serde::{Serialize, Serializer};
 use crate::system::id::Id;
 
 pub use definition::{
-    Asked, AskedMachine, Definition, Figure, Input, Instrument, Load, Mode, ModeChoice, PRICE,
-    PlacementChoice, Regime, Scalar,
+    Definition, Figure, Input, Instrument, Load, MachineSpec, Mode, ModeChoice, PRICE,
+    PlacementChoice, Regime, Scalar, SweepRequest,
 };
 pub(crate) use definition::{FREQUENCY_HEADING, is_free};
 pub use shard::Shard;
@@ -51,7 +51,7 @@ pub struct Trial<'a> {
 /// The part that trials share if they differ only in branch, mode, placement or replicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Kind {
-    /// Index into [`Asked::workloads`].
+    /// Index into [`SweepRequest::workloads`].
     pub load: usize,
     /// Which program.
     pub program: Program,
@@ -234,10 +234,10 @@ struct Cell<'a> {
 /// depend on the identities.
 ///
 /// # Panics
-/// If `identities` lacks one of [`Asked::branches`] or of the instrumented ones, if the baseline is
+/// If `identities` lacks one of [`SweepRequest::branches`] or of the instrumented ones, if the baseline is
 /// not among the branches, or with more than 2^32 trials.
 #[must_use]
-pub fn order(asked: &Asked, identities: &BTreeMap<String, String>) -> Plan {
+pub fn order(asked: &SweepRequest, identities: &BTreeMap<String, String>) -> Plan {
     let plan = unordered(asked, identities);
     let baseline = asked
         .branches
@@ -348,7 +348,7 @@ fn small(index: usize) -> u16 {
 }
 
 /// A plan that knows what there is, and has no trials yet.
-fn unordered(asked: &Asked, identities: &BTreeMap<String, String>) -> Plan {
+fn unordered(asked: &SweepRequest, identities: &BTreeMap<String, String>) -> Plan {
     let mut kinds = Vec::new();
     for load in 0..asked.workloads.len() {
         // A program of the user has no sequential twin.
@@ -406,7 +406,7 @@ fn unordered(asked: &Asked, identities: &BTreeMap<String, String>) -> Plan {
 }
 
 fn identity_of_cell(
-    asked: &Asked,
+    asked: &SweepRequest,
     identities: &BTreeMap<String, String>,
     kind: Kind,
     Regime { mode, placement }: Regime,

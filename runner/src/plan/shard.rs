@@ -82,11 +82,11 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet, HashMap};
 
     use super::super::tests::{asked, identities};
-    use super::super::{Asked, Instrument, Trial, order};
+    use super::super::{Instrument, SweepRequest, Trial, order};
     use super::*;
     use crate::system::id::Id;
 
-    fn parts(asked: &Asked, of: u32) -> Vec<Plan> {
+    fn parts(asked: &SweepRequest, of: u32) -> Vec<Plan> {
         let whole = order(asked, &counted_identities());
         (1..=of)
             .map(|number| whole.clone().part(Some(Shard { number, of })))
@@ -99,9 +99,9 @@ mod tests {
         all
     }
 
-    fn counting() -> Asked {
+    fn counting() -> SweepRequest {
         let name = "packed-instrumented".to_owned();
-        Asked {
+        SweepRequest {
             instrument: Some(Instrument {
                 branches: vec![name],
                 trials: 2,

@@ -4,13 +4,13 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::*;
 
-pub(crate) fn asked() -> Asked {
+pub(crate) fn asked() -> SweepRequest {
     let load = |workload: &str| Load {
         workload: workload.to_owned(),
         size: "tiny".to_owned(),
         ..Load::default()
     };
-    Asked {
+    SweepRequest {
         branches: vec!["master".to_owned(), "packed".to_owned(), "split".to_owned()],
         baseline: "master".to_owned(),
         twin: true,
@@ -24,7 +24,7 @@ pub(crate) fn asked() -> Asked {
         seed: 7,
         timeout_s: 60.0,
         layouts: 1,
-        ..Asked::default()
+        ..SweepRequest::default()
     }
 }
 
@@ -40,7 +40,7 @@ pub(super) fn identities() -> BTreeMap<String, String> {
 fn the_same_seed_gives_the_same_plan_and_another_seed_another_order() {
     let one = order(&asked(), &identities());
     assert_eq!(one, order(&asked(), &identities()));
-    let other = order(&Asked { seed: 8, ..asked() }, &identities());
+    let other = order(&SweepRequest { seed: 8, ..asked() }, &identities());
     let branches = |plan: &Plan| -> Vec<(String, usize)> {
         plan.trials()
             .map(|trial| (trial.branch.to_owned(), trial.kind.threads))
@@ -100,7 +100,7 @@ fn every_block_has_each_branch_once_and_differs_in_the_branch_only() {
 
 #[test]
 fn a_block_has_one_layout_but_for_the_twin_and_a_cell_goes_through_all() {
-    let asked = Asked {
+    let asked = SweepRequest {
         layouts: 3,
         ..asked()
     };
@@ -123,7 +123,7 @@ fn a_block_has_one_layout_but_for_the_twin_and_a_cell_goes_through_all() {
 
 #[test]
 fn both_placements_are_visited_in_each_replicate_and_the_free_cells_stay_what_they_were() {
-    let both = Asked {
+    let both = SweepRequest {
         placements: vec![Placement::Free, Placement::Pinned],
         ..asked()
     };
@@ -184,7 +184,7 @@ fn a_shuffle_puts_every_item_everywhere_about_equally_often() {
 }
 
 /// The plan of [`asked`], with two instrumented builds beside it.
-fn counted() -> (Asked, Plan) {
+fn counted() -> (SweepRequest, Plan) {
     let instrument = Instrument {
         branches: vec![
             "packed-instrumented".to_owned(),
@@ -196,7 +196,7 @@ fn counted() -> (Asked, Plan) {
     for name in &instrument.branches {
         identities.insert(name.clone(), format!("binary of {name}"));
     }
-    let asked = Asked {
+    let asked = SweepRequest {
         instrument: Some(instrument),
         ..asked()
     };

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::checkout::Commit;
 use crate::config::{Claim, Source};
-use crate::plan::{self, Asked, Shard};
+use crate::plan::{self, Shard, SweepRequest};
 use crate::record::Record;
 use crate::record::check_schema;
 use crate::stop::Stop;
@@ -33,7 +33,7 @@ pub struct Manifest {
     /// Arguments after `cargo runner`.
     pub command_line: Vec<String>,
     /// All that defines the trials, apart from the binaries.
-    pub asked: Asked,
+    pub asked: SweepRequest,
     /// Branches with their build provenance, in the order of `branches.toml`.
     pub branches: Vec<MeasuredBranch>,
     /// Instrumented builds with their build provenance; left out if there are none.
@@ -92,7 +92,7 @@ pub struct MeasuredBranch {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,
     /// The binary; `None` if it could not be built.
-    pub receipt: Option<Receipt>,
+    pub receipt: Option<Provenance>,
     /// Why there is no binary.
     pub build_error: Option<String>,
 }
@@ -100,7 +100,7 @@ pub struct MeasuredBranch {
 /// The build provenance of a binary.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Receipt {
+pub struct Provenance {
     /// Version of rayon-core that cargo resolved.
     pub version: String,
     /// Where cargo took it from: `registry`, a path, or a git address with the commit.

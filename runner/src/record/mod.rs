@@ -14,7 +14,7 @@ use protocol::{Events, Iteration, Metric, Placement, Program, SCHEMA, Simulated,
 use serde::{Deserialize, Serialize};
 
 pub use crate::host::frequency::FreqState;
-use crate::plan::{Asked, Mode};
+use crate::plan::{Mode, SweepRequest};
 use crate::stop::Stop;
 use crate::system::id::Id;
 
@@ -151,8 +151,8 @@ pub struct Record {
 }
 
 impl Record {
-    /// The one of [`Asked::workloads`] that it is of.
-    pub(crate) fn load(&self, asked: &Asked) -> Option<usize> {
+    /// The one of [`SweepRequest::workloads`] that it is of.
+    pub(crate) fn load(&self, asked: &SweepRequest) -> Option<usize> {
         asked.workloads.iter().position(|load| {
             load.workload == self.workload
                 && load.size == self.size

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use anyhow::{Result, bail};
 use protocol::Program;
 
-use crate::plan::Asked;
+use crate::plan::SweepRequest;
 use crate::record::manifest::Manifest;
 use crate::record::sweep_dir::SweepDir;
 use crate::record::trials_file::BrokenLine;
@@ -19,7 +19,7 @@ use crate::text::words::count;
 /// lines. Records are added one after the other and not kept.
 #[derive(Debug)]
 pub struct Summary {
-    asked: Asked,
+    asked: SweepRequest,
     /// Number of trials.
     pub trials: usize,
     /// Of which failed.
@@ -30,12 +30,12 @@ pub struct Summary {
     answers: BTreeMap<Place, BTreeSet<Option<String>>>,
 }
 
-/// An index into [`Asked::workloads`], and the branch; the sequential program has none.
+/// An index into [`SweepRequest::workloads`], and the branch; the sequential program has none.
 type Place = (usize, Option<String>);
 
 /// How to treat lines that are no records.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Broken {
+pub(crate) enum BrokenLines {
     /// Leave them out and show the others.
     LeftOut,
     /// Refuse them: records added later would leave them in the middle of the file.
@@ -45,7 +45,7 @@ pub(crate) enum Broken {
 impl Summary {
     /// Of a sweep without any trial yet.
     #[must_use]
-    pub fn new(asked: &Asked) -> Self {
+    pub fn new(asked: &SweepRequest) -> Self {
         Self {
             asked: asked.clone(),
             trials: 0,
@@ -59,7 +59,7 @@ impl Summary {
     pub(crate) fn read(
         sweep: &SweepDir,
         manifest: &Manifest,
-        which: Broken,
+        which: BrokenLines,
     ) -> Result<(Self, HashSet<Id>)> {
         /// At most so many broken lines are reported one by one.
         const TOLD: usize = 3;
@@ -70,7 +70,7 @@ impl Summary {
         for record in sweep.records()? {
             let record = match record {
                 Err(error) if error.is::<BrokenLine>() => {
-                    if which == Broken::Refused {
+                    if which == BrokenLines::Refused {
                         bail!(Stop::BadInput(format!(
                             "{error}; `cargo runner repair {}` sets such lines aside, then resume",
                             sweep.path().display()
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
     use crate::plan::{Definition, Figure, Load};
 
-    fn experiment() -> Asked {
+    fn experiment() -> SweepRequest {
         let load = |depth: &str, generator: &str| Load {
             workload: "packets".to_owned(),
             size: "tiny".to_owned(),
@@ -171,7 +171,7 @@ mod tests {
                 .into(),
             input: None,
         };
-        Asked {
+        SweepRequest {
             branches: vec!["master".to_owned()],
             workloads: vec![load("8", "uniform"), load("32", "uniform")],
             experiment: Some(Definition {
@@ -196,7 +196,7 @@ mod tests {
         }
     }
 
-    fn is_good(asked: &Asked, records: &[Record]) -> bool {
+    fn is_good(asked: &SweepRequest, records: &[Record]) -> bool {
         let mut summary = Summary::new(asked);
         for record in records {
             summary.add(record);
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn elsewhere_answers_may_differ() {
-        let asked = Asked {
+        let asked = SweepRequest {
             experiment: None,
             ..experiment()
         };

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Error, Result, bail};
 
-use crate::build::{Builder, Built, Prepared};
+use crate::build::{BranchBuild, BuildPlan, Builder};
 use crate::config::Branch;
 use crate::run::progress::BuildBar;
 use crate::stop::Stop;
@@ -15,7 +15,10 @@ use crate::text::words::{count, human};
 
 /// Builds branches, several at a time where there are CPUs for it, and says so; returns their
 /// binaries by name.
-pub(crate) fn all(builder: &Builder<'_>, branches: &[Branch]) -> Result<BTreeMap<String, Built>> {
+pub(crate) fn all(
+    builder: &Builder<'_>,
+    branches: &[Branch],
+) -> Result<BTreeMap<String, BranchBuild>> {
     // Report at once what needs no build, before minutes go into other branches.
     branches
         .iter()
@@ -71,9 +74,9 @@ struct Site<'a> {
 }
 
 struct State<'a> {
-    waiting: Vec<(&'a Branch, Prepared)>,
+    waiting: Vec<(&'a Branch, BuildPlan)>,
     bar: BuildBar,
-    built: BTreeMap<String, Built>,
+    built: BTreeMap<String, BranchBuild>,
     /// Why nothing more is built.
     stop: Option<Error>,
 }
@@ -93,7 +96,7 @@ impl<'a> Site<'a> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take(&self, target: usize) -> Option<(&'a Branch, Prepared)> {
+    fn take(&self, target: usize) -> Option<(&'a Branch, BuildPlan)> {
         let mut state = self.state();
         if state.stop.is_some() {
             return None;
@@ -111,7 +114,7 @@ impl<'a> Site<'a> {
         Some((branch, prepared))
     }
 
-    fn end(&self, branch: &Branch, result: Result<Built>, took: Duration) {
+    fn end(&self, branch: &Branch, result: Result<BranchBuild>, took: Duration) {
         let mut state = self.state();
         match result {
             Ok(built) => {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use protocol::Program;
 
-use crate::plan::{Asked, Load, Plan, Trial};
+use crate::plan::{Load, Plan, SweepRequest, Trial};
 use crate::record::{Ending, Record};
 use crate::run::sweep::Watch;
 use crate::system::id::Id;
@@ -216,7 +216,7 @@ impl Watch for Progress {
 }
 
 /// Describes the size of a sweep in one line.
-pub(crate) fn headline(asked: &Asked, trials: usize) -> String {
+pub(crate) fn headline(asked: &SweepRequest, trials: usize) -> String {
     let mut workloads: Vec<&str> = asked
         .workloads
         .iter()

@@ -11,12 +11,12 @@ use anyhow::Result;
 use protocol::{Request, SCHEMA};
 
 use crate::build;
-use crate::build::binary::{Ended, RunTrial};
+use crate::build::binary::{RunTrial, TrialExit};
 use crate::build::rewriting::places;
 use crate::host::frequency::{ClockReading, ControlFrequency};
 use crate::host::gauges::{self, Gauges};
 use crate::plan::machines;
-use crate::plan::{Asked, Load, Mode, Plan, Trial};
+use crate::plan::{Load, Mode, Plan, SweepRequest, Trial};
 use crate::record::{Ending, FreqState, Record};
 use crate::system::id::Id;
 use crate::text::words::moment;
@@ -27,10 +27,10 @@ pub struct Job<'a> {
     /// The checkout, in which machines lie.
     pub root: &'a Path,
     /// The request.
-    pub asked: &'a Asked,
+    pub asked: &'a SweepRequest,
     /// Its order.
     pub plan: &'a Plan,
-    /// Instance files for the processes, one for each of [`Asked::workloads`].
+    /// Instance files for the processes, one for each of [`SweepRequest::workloads`].
     pub inputs: Vec<Option<PathBuf>>,
     /// Identities of trials that an earlier run recorded.
     pub done: HashSet<Id>,
@@ -125,7 +125,7 @@ fn run_trials(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
         })?;
         let core_to_core_ns = timed(&mut tally.clocking, || around.gauges.core_to_core_ns());
         timed(&mut tally.settling, || std::thread::sleep(job.settle));
-        let before = Before {
+        let before = TrialStart {
             started_at: SystemTime::now(),
             core_to_core_ns,
             seen: around.gauges.look(),
@@ -177,7 +177,7 @@ fn side_by_side(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
             });
         }
         drop(sender);
-        let mut end = |trial: Trial<'_>, started_at, ended: Option<Ended>| -> Result<()> {
+        let mut end = |trial: Trial<'_>, started_at, ended: Option<TrialExit>| -> Result<()> {
             let Some(ended) = ended else {
                 tally.is_interrupted = true;
                 is_over.store(true, Relaxed);
@@ -193,7 +193,7 @@ fn side_by_side(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
                 ghz_after: None,
             };
             let nothing = gauges::Readings::default();
-            let before = Before {
+            let before = TrialStart {
                 started_at,
                 core_to_core_ns: None,
                 seen: nothing,
@@ -248,7 +248,7 @@ fn timed<T>(sum: &mut Duration, work: impl FnOnce() -> T) -> T {
 
 /// The time and the sensors just before the trial.
 #[derive(Clone, Copy)]
-struct Before {
+struct TrialStart {
     started_at: SystemTime,
     core_to_core_ns: Option<f64>,
     seen: gauges::Readings,
@@ -275,12 +275,12 @@ fn record(
     job: &Job<'_>,
     trial: &Trial<'_>,
     seen: ClockReading,
-    before: Before,
-    ended: Ended,
+    before: TrialStart,
+    ended: TrialExit,
     after: gauges::Readings,
 ) -> Record {
     let load = &job.asked.workloads[trial.kind.load];
-    let Before {
+    let TrialStart {
         started_at,
         core_to_core_ns,
         seen: before,
@@ -312,8 +312,9 @@ fn record(
         celsius_after: after.celsius,
         throttles: gauges::since(before.throttles, after.throttles),
         quota_throttled_ns: gauges::since(before.quota_throttled_ns, after.quota_throttled_ns),
-        layout: (job.asked.layouts > 1 && !job.asked.is_instrumented(trial.branch))
-            .then(|| u32::try_from(trial.layout + 1).expect("below `Asked::layouts`, a u32")),
+        layout: (job.asked.layouts > 1 && !job.asked.is_instrumented(trial.branch)).then(|| {
+            u32::try_from(trial.layout + 1).expect("below `SweepRequest::layouts`, a u32")
+        }),
         simulated_seed: machines::request(job.root, job.asked, trial).map(|it| it.seed),
         ghz_before: seen.ghz_before,
         ghz_after: seen.ghz_after,

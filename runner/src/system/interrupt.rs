@@ -75,9 +75,9 @@ pub(crate) fn while_building() -> Stop {
 }
 
 /// While it lives, an interrupt kills this process group.
-pub(crate) struct Watched(Pid);
+pub(crate) struct InterruptGuard(Pid);
 
-impl Watched {
+impl InterruptGuard {
     /// Watches `group`; kills it right away if the request to stop is already there.
     pub(crate) fn new(group: Pid) -> Self {
         let mut state = state();
@@ -89,7 +89,7 @@ impl Watched {
     }
 }
 
-impl Drop for Watched {
+impl Drop for InterruptGuard {
     fn drop(&mut self) {
         state().groups.retain(|group| *group != self.0);
     }

@@ -11,7 +11,7 @@ use rustix::process::{
     Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, kill_process_group, setrlimit, waitid,
 };
 
-use crate::system::interrupt::{self, Watched};
+use crate::system::interrupt::{self, InterruptGuard};
 
 /// Bytes that are read of standard output; a process that prints more is cut off.
 const STDOUT_LIMIT: u64 = 64 << 20;
@@ -33,7 +33,7 @@ pub enum Limit {
 
 /// How a process ended.
 #[derive(Debug)]
-pub struct Finished {
+pub struct ProcessExit {
     /// Its status; a killed process has a signal.
     pub status: ExitStatus,
     /// Standard output.
@@ -53,7 +53,7 @@ pub struct Finished {
 ///
 /// # Errors
 /// If the process cannot be started or waited for.
-pub fn run(command: &mut Command, input: &[u8], limit: Option<Limit>) -> io::Result<Finished> {
+pub fn run(command: &mut Command, input: &[u8], limit: Option<Limit>) -> io::Result<ProcessExit> {
     command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -70,7 +70,7 @@ pub fn run(command: &mut Command, input: &[u8], limit: Option<Limit>) -> io::Res
     };
     let (mut child, started) = spawn(command)?;
     let group = Pid::from_child(&child);
-    let watched = Watched::new(group);
+    let watched = InterruptGuard::new(group);
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let stdout = thread::spawn(move || {
         let mut text = Vec::new();
@@ -94,7 +94,7 @@ pub fn run(command: &mut Command, input: &[u8], limit: Option<Limit>) -> io::Res
         stdout.join().unwrap_or_default(),
         stderr.join().unwrap_or_default(),
     );
-    Ok(Finished {
+    Ok(ProcessExit {
         status,
         stdout,
         stderr,

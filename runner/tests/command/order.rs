@@ -5,17 +5,17 @@ use std::path::Path;
 use std::time::Duration;
 
 use protocol::{Events, Iteration, Outcome, Placement, Program, Request, SCHEMA, Usage};
-use runner::build::binary::{Ended, RunTrial, TrialFailure};
+use runner::build::binary::{RunTrial, TrialExit, TrialFailure};
 use runner::host::Host;
 use runner::host::frequency::{ClockReading, ControlFrequency};
 use runner::host::gauges::Gauges;
-use runner::plan::{self, Asked, Instrument, Load, Mode, Plan, Trial};
+use runner::plan::{self, Instrument, Load, Mode, Plan, SweepRequest, Trial};
 use runner::record::{Ending, FreqState, Record};
 use runner::run::sweep::{self, Job, Surroundings, Tally, Watch};
 use runner::system::id::Id;
 
-fn asked() -> Asked {
-    Asked {
+fn asked() -> SweepRequest {
+    SweepRequest {
         branches: vec!["master".to_owned(), "packed".to_owned()],
         baseline: "master".to_owned(),
         twin: true,
@@ -34,11 +34,11 @@ fn asked() -> Asked {
         seed: 5,
         timeout_s: 1.0,
         layouts: 1,
-        ..Asked::default()
+        ..SweepRequest::default()
     }
 }
 
-fn plan_of(asked: &Asked) -> Plan {
+fn plan_of(asked: &SweepRequest) -> Plan {
     let instrumented = asked.instrument.iter().flat_map(|it| &it.branches);
     let names = asked.branches.iter().chain(instrumented);
     let identities = names.map(|name| (name.clone(), name.clone())).collect();
@@ -61,7 +61,7 @@ struct Fake {
 }
 
 impl RunTrial for Fake {
-    fn run_trial(&mut self, branch: &str, layout: usize, request: &Request) -> Option<Ended> {
+    fn run_trial(&mut self, branch: &str, layout: usize, request: &Request) -> Option<TrialExit> {
         let call = self.calls.len();
         if self.interrupted_at == Some(call) {
             return None;
@@ -95,7 +95,7 @@ impl RunTrial for Fake {
                 }),
             })
         };
-        Some(Ended {
+        Some(TrialExit {
             process: Duration::from_millis(3),
             result,
         })
@@ -145,7 +145,7 @@ impl Watch for Nobody {
 }
 
 fn run(
-    asked: &Asked,
+    asked: &SweepRequest,
     plan: &Plan,
     done: HashSet<Id>,
     fake: &mut Fake,
@@ -218,7 +218,7 @@ fn the_twin_runs_the_binary_of_the_baseline() {
 #[test]
 fn trials_run_in_the_layout_that_their_record_names() {
     let (asked, mut fake) = (
-        Asked {
+        SweepRequest {
             layouts: 2,
             ..asked()
         },
@@ -325,7 +325,7 @@ fn a_record_that_cannot_be_kept_stops_the_sweep() {
 
 #[test]
 fn modes_change_once_a_round_and_mark_their_trials() {
-    let asked = Asked {
+    let asked = SweepRequest {
         modes: vec![Mode::Dynamic, Mode::Fixed],
         ..asked()
     };
@@ -348,7 +348,7 @@ fn modes_change_once_a_round_and_mark_their_trials() {
 
 #[test]
 fn a_trial_is_asked_to_run_where_its_block_says_and_its_record_tells() {
-    let asked = Asked {
+    let asked = SweepRequest {
         placements: vec![Placement::Free, Placement::Pinned],
         ..asked()
     };
@@ -376,7 +376,7 @@ fn a_trial_of_an_instrumented_build_has_counts_and_no_times() {
         branches: vec!["packed-instrumented".to_owned()],
         trials: 2,
     };
-    let asked = Asked {
+    let asked = SweepRequest {
         instrument: Some(instrument),
         ..asked()
     };

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use toml::Table;
 
-use crate::bundle::{self, Listed, Record};
+use crate::bundle::{self, BundleFile, Record};
 use crate::host::doctor::Diagnosis;
 use crate::options::Project;
-use crate::record::summary::{Broken, Summary};
+use crate::record::summary::{BrokenLines, Summary};
 use crate::record::sweep_dir::SweepDir;
 use crate::stop::{Exit, Stop};
 use crate::system::whole_file;
@@ -56,15 +56,15 @@ pub(super) fn run(project: &Project, bundles: &[PathBuf], output: Option<&Path>)
                 "taken"
             }
         );
-        let is_new = |(file, _): &&Listed| new.iter().any(|folder| file.starts_with(folder));
-        let taken: Vec<Listed> = files.iter().filter(is_new).cloned().collect();
+        let is_new = |(file, _): &&BundleFile| new.iter().any(|folder| file.starts_with(folder));
+        let taken: Vec<BundleFile> = files.iter().filter(is_new).cloned().collect();
         print(&bundle::listed(&taken))?;
     }
     Ok(Exit::Good)
 }
 
 /// Checks what was unpacked: as text, as what its names say, and each sweep as `show` reads it.
-fn check(folder: &Path, record: &Record, files: &[Listed]) -> Result<()> {
+fn check(folder: &Path, record: &Record, files: &[BundleFile]) -> Result<()> {
     for (file, _) in files {
         let bad = |why: String| Stop::BadInput(format!("{}: {why}", file.display()));
         let place = folder.join(file);
@@ -97,7 +97,7 @@ fn check(folder: &Path, record: &Record, files: &[Listed]) -> Result<()> {
                 manifest.runner
             )
         })?;
-        let (summary, _) = Summary::read(&sweep, &manifest, Broken::Refused)?;
+        let (summary, _) = Summary::read(&sweep, &manifest, BrokenLines::Refused)?;
         if summary.trials != planned.len() || manifest.trials_planned != planned.len() {
             bail!(
                 "sweeps/{name} has {} of {} trials; only finished sweeps are taken",
@@ -111,7 +111,12 @@ fn check(folder: &Path, record: &Record, files: &[Listed]) -> Result<()> {
 
 /// Moves the folders that are not there to their places, and returns them. A folder that is there
 /// has the same files, or nothing is moved.
-fn place(from: &Path, results: &Path, record: &Record, files: &[Listed]) -> Result<Vec<PathBuf>> {
+fn place(
+    from: &Path,
+    results: &Path,
+    record: &Record,
+    files: &[BundleFile],
+) -> Result<Vec<PathBuf>> {
     let mut new = record.folders();
     // A link that leads nowhere is in the way, too.
     new.retain(|folder| results.join(folder).symlink_metadata().is_err());
@@ -150,7 +155,7 @@ mod tests {
     use crate::exit::exit_of;
 
     /// A record of one sweep, whose folder and the host's are in both folders.
-    fn made_up(from: &Path) -> (Record, Vec<Listed>) {
+    fn made_up(from: &Path) -> (Record, Vec<BundleFile>) {
         let text = r#"{"schema": 1, "host": "h", "cpu": "x", "cores": 1, "cpus": 1, "is_virtual": null,
             "is_quick": false, "begun_at": "", "checkout": {"commit": null, "dirty": false},
             "steps": [{"step": "study", "made": "s", "seconds": 1}]}"#;

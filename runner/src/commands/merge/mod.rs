@@ -195,11 +195,11 @@ fn check_same_plan(project: &Project, parts: &[Part]) -> Result<()> {
 
 /// Where the line of a trial is: its block and position in the plan, then the part and the bytes of
 /// its file.
-type Found = ((usize, usize), usize, Range<u64>);
+type TrialPlace = ((usize, usize), usize, Range<u64>);
 
 /// The trials of all parts, in the order of the whole plan.
-fn find_trials(project: &Project, parts: &[Part], whole: &Plan) -> Result<Vec<Found>> {
-    let mut found: Vec<Found> = Vec::new();
+fn find_trials(project: &Project, parts: &[Part], whole: &Plan) -> Result<Vec<TrialPlace>> {
+    let mut found: Vec<TrialPlace> = Vec::new();
     for (index, part) in parts.iter().enumerate() {
         let own = whole.clone().part(Some(part.shard));
         let own: HashMap<Id, (usize, usize)> = own
@@ -224,7 +224,7 @@ fn find_trials(project: &Project, parts: &[Part], whole: &Plan) -> Result<Vec<Fo
 }
 
 /// Copies the lines as they are.
-fn copy_trials(parts: &[Part], trials: &[Found], path: &Path) -> io::Result<()> {
+fn copy_trials(parts: &[Part], trials: &[TrialPlace], path: &Path) -> io::Result<()> {
     let open = |part: &Part| trials_file::file_of(&part.sweep.trials());
     let files = parts.iter().map(open).collect::<io::Result<Vec<File>>>()?;
     let mut out = BufWriter::new(File::create(path)?);

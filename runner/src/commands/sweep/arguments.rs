@@ -7,7 +7,7 @@ use clap::{Args, Parser};
 
 use crate::config::Config;
 use crate::options::{Selection, folder};
-use crate::plan::Asked;
+use crate::plan::SweepRequest;
 use crate::stop::Stop;
 use crate::text::table::Format;
 
@@ -49,7 +49,7 @@ impl SweepArgs {
     }
 
     /// Refuses trials side by side on a host.
-    pub(super) fn check_jobs(&self, asked: &Asked) -> Result<()> {
+    pub(super) fn check_jobs(&self, asked: &SweepRequest) -> Result<()> {
         match self.jobs {
             Some(jobs) if asked.machine.is_none() => bail!(Stop::BadInput(format!(
                 "--jobs {jobs}: trials on a host would disturb each other; leave it out, or name a simulated machine \

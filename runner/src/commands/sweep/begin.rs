@@ -15,7 +15,7 @@ use crate::host::{Host, doctor};
 use crate::options::Project;
 use crate::options::meaning::{asked, builds};
 use crate::plan::estimate::SETTLE;
-use crate::plan::{self, Asked, Plan, machines};
+use crate::plan::{self, Plan, SweepRequest, machines};
 use crate::record::Ending;
 use crate::record::manifest::{Manifest, MeasuredBranch, Toolchain, identities, sweep_name};
 use crate::record::sweep_dir::{self, SweepDir};
@@ -25,7 +25,7 @@ use crate::system::interrupt;
 use crate::text::words::moment;
 
 /// All that is needed to run trials.
-pub(super) struct Ready {
+pub(super) struct SweepRun {
     pub(super) sweep: SweepDir,
     pub(super) manifest: Manifest,
     pub(super) plan: Plan,
@@ -49,7 +49,7 @@ pub(super) fn warn_of(host: &Host) {
 }
 
 /// The builds of a sweep.
-pub(super) struct Measured {
+pub(super) struct BuiltSet {
     /// The record of each branch for the manifest.
     pub(super) branches: Vec<MeasuredBranch>,
     pub(super) binaries: BTreeMap<String, Vec<PathBuf>>,
@@ -59,7 +59,11 @@ pub(super) struct Measured {
 }
 
 /// Builds the branches of a sweep.
-pub(super) fn build_all(project: &Project, asked: &Asked, branches: &[Branch]) -> Result<Measured> {
+pub(super) fn build_all(
+    project: &Project,
+    asked: &SweepRequest,
+    branches: &[Branch],
+) -> Result<BuiltSet> {
     interrupt::install()?;
     let folder = project.config_folder()?;
     let builder = Builder::new(&project.checkout, &folder, asked.layouts)?
@@ -82,7 +86,7 @@ pub(super) fn build_all(project: &Project, asked: &Asked, branches: &[Branch]) -
         .map(|(name, built)| (name, built.binaries))
         .collect();
     let binaries = machines::binaries(asked, binaries);
-    Ok(Measured {
+    Ok(BuiltSet {
         branches,
         binaries,
         toolchain: builder.toolchain()?,
@@ -91,14 +95,14 @@ pub(super) fn build_all(project: &Project, asked: &Asked, branches: &[Branch]) -
 }
 
 /// The request, its branches, and the instance files.
-pub(super) type Wanted = (Asked, Vec<Branch>, Vec<Option<PathBuf>>);
+pub(super) type CheckedRequest = (SweepRequest, Vec<Branch>, Vec<Option<PathBuf>>);
 
 /// Returns the request of the command line, if it can be done.
 pub(super) fn wanted(
     project: &Project,
     arguments: &SweepArgs,
     command: &SweepCommand,
-) -> Result<Wanted> {
+) -> Result<CheckedRequest> {
     let (asked, branches) = asked(project, command.config.as_ref(), &arguments.selection)?;
     arguments.check_jobs(&asked)?;
     let folder = project.config_folder()?;
@@ -114,14 +118,14 @@ pub(super) fn begin(
     project: &Project,
     arguments: &SweepArgs,
     command: &SweepCommand,
-    (asked, branches, inputs): Wanted,
-) -> Result<Ready> {
+    (asked, branches, inputs): CheckedRequest,
+) -> Result<SweepRun> {
     if asked.machine.is_none() {
         warn_of(&Host::default());
     }
     let builds = builds(&asked, &branches);
     let built = build_all(project, &asked, &builds)?;
-    let Measured {
+    let BuiltSet {
         branches: measured,
         binaries,
         toolchain,
@@ -184,7 +188,7 @@ pub(super) fn begin(
     };
     let parent = project.sweeps(arguments.output.as_deref());
     let sweep = SweepDir::create(&parent, &manifest, &facts)?;
-    Ok(Ready {
+    Ok(SweepRun {
         sweep,
         manifest,
         plan,
@@ -196,7 +200,7 @@ pub(super) fn begin(
 
 /// Runs a program of the user once, so that what it cannot do is told before anything is measured,
 /// and what it reads is in memory; how long that took.
-fn try_program(asked: &Asked, binary: &Path) -> Result<Option<Duration>> {
+fn try_program(asked: &SweepRequest, binary: &Path) -> Result<Option<Duration>> {
     let Some(program) = &asked.program else {
         return Ok(None);
     };
@@ -228,7 +232,7 @@ fn try_program(asked: &Asked, binary: &Path) -> Result<Option<Duration>> {
 /// anything is measured, and not by every trial.
 fn check_inputs(
     root: &Path,
-    asked: &Asked,
+    asked: &SweepRequest,
     inputs: &[Option<PathBuf>],
     binary: &Path,
 ) -> Result<()> {

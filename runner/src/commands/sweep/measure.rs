@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Result, bail};
 
 use super::arguments::{SweepArgs, SweepCommand};
-use super::begin::Ready;
+use super::begin::SweepRun;
 use crate::build::binary::{RunTrial, Subprocesses};
 use crate::commands::analysis;
 use crate::commands::page::{self, Page};
@@ -19,7 +19,7 @@ use crate::options::Project;
 use crate::plan::estimate::SETTLE;
 use crate::record::Record;
 use crate::record::manifest::{Manifest, Run};
-use crate::record::summary::{Broken, Summary};
+use crate::record::summary::{BrokenLines, Summary};
 use crate::record::sweep_dir::SweepDir;
 use crate::record::trials_file::Appender;
 use crate::run::progress::{Progress, headline};
@@ -33,9 +33,9 @@ pub(super) fn measure(
     project: &Project,
     arguments: &SweepArgs,
     command: &SweepCommand,
-    ready: Ready,
+    ready: SweepRun,
 ) -> Result<Exit> {
-    let Ready {
+    let SweepRun {
         sweep,
         mut manifest,
         plan,
@@ -50,7 +50,7 @@ pub(super) fn measure(
             "note: the last line of trials.jsonl was torn; it is set aside in {torn} and run again"
         );
     }
-    let (mut summary, done) = Summary::read(&sweep, &manifest, Broken::Refused)?;
+    let (mut summary, done) = Summary::read(&sweep, &manifest, BrokenLines::Refused)?;
     tell!("{}", headline(&manifest.asked, plan.len()));
     tell!("writing {}", project.checkout.shown(sweep.path()));
     if !done.is_empty() {

@@ -10,7 +10,7 @@ use anyhow::Result;
 use super::frequency::restore_leftover;
 use crate::host::Host;
 use crate::options::Project;
-use crate::record::summary::{Broken, Summary};
+use crate::record::summary::{BrokenLines, Summary};
 use crate::record::sweep_dir::SweepDir;
 use crate::run::sweep::Tally;
 use crate::stop::Exit;
@@ -33,7 +33,7 @@ pub(crate) fn run(project: &Project, arguments: &SweepArgs) -> Result<Exit> {
 /// The sweep that a run of the command works on.
 enum Start {
     /// A new one, as the command line requests it.
-    New(Box<begin::Wanted>),
+    New(Box<begin::CheckedRequest>),
     /// A sweep that was begun.
     Resume(SweepDir),
 }
@@ -88,7 +88,7 @@ fn already_finished(
     sweep: &SweepDir,
 ) -> Result<Option<Exit>> {
     let manifest = sweep.manifest()?;
-    let (summary, _) = Summary::read(sweep, &manifest, Broken::Refused)?;
+    let (summary, _) = Summary::read(sweep, &manifest, BrokenLines::Refused)?;
     if summary.trials < manifest.trials_planned {
         return Ok(None);
     }

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 
 use super::arguments::{SweepArgs, SweepCommand};
-use super::begin::{Measured, Ready, build_all, warn_of};
+use super::begin::{BuiltSet, SweepRun, build_all, warn_of};
 use crate::build::package;
 use crate::config::checkout::Commit;
 use crate::config::{Branch, catalogue};
@@ -21,7 +21,7 @@ pub(super) fn resume(
     arguments: &SweepArgs,
     command: &SweepCommand,
     sweep: SweepDir,
-) -> Result<Ready> {
+) -> Result<SweepRun> {
     let manifest = sweep.manifest()?;
     if let Some(program) = &manifest.asked.program {
         let Some(typed) = &command.program else {
@@ -88,7 +88,7 @@ pub(super) fn resume(
             ..Branch::new(branch.name.clone(), branch.source.clone())
         })
         .collect();
-    let Measured {
+    let BuiltSet {
         branches,
         binaries,
         building,
@@ -112,7 +112,7 @@ pub(super) fn resume(
         )));
     }
     let plan = plan.part(manifest.shard);
-    Ok(Ready {
+    Ok(SweepRun {
         sweep,
         manifest,
         plan,

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 
 use super::clock::{self, Clock};
-use super::hold::Held;
+use super::hold::Hold;
 use super::{ClockReading, ControlFrequency, FreqState, Mode, Setup};
 use crate::affinity::allowed_cpus;
 use crate::stop::Stop;
@@ -17,7 +17,7 @@ pub struct Controller {
     setup: Setup,
     allow_uncontrolled: bool,
     cpus: Vec<usize>,
-    held: Option<Held>,
+    held: Option<Hold>,
     /// There is no fix although the mode asks for one, and trials run all the same.
     has_failed: bool,
     mode: Mode,
@@ -66,7 +66,7 @@ impl Controller {
         self.setup.tree.is_system()
     }
 
-    fn check_clock(&self, held: &Held) -> Result<()> {
+    fn check_clock(&self, held: &Hold) -> Result<()> {
         if !self.compares_clock() {
             return Ok(());
         }
@@ -145,6 +145,6 @@ impl ControlFrequency for Controller {
     }
 
     fn leave(&mut self) -> Result<()> {
-        self.held.take().map_or(Ok(()), Held::restore)
+        self.held.take().map_or(Ok(()), Hold::restore)
     }
 }

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use super::journal::{Before, Entry, Journal};
+use super::journal::{Entry, Journal, SavedSetting};
 use super::recipe::Recipe;
 use super::sysfs::{Backend, Kind, Knob, Tree};
 use crate::stop::Stop;
 
 /// A fixed frequency. Dropped, it puts back what was there; also while a panic unwinds.
-pub struct Held {
+pub struct Hold {
     tree: Tree,
     backend: Box<dyn Backend>,
     recipe: Recipe,
@@ -18,7 +18,7 @@ pub struct Held {
     journal: Option<Journal>,
 }
 
-impl Held {
+impl Hold {
     /// Writes the journal, fixes the frequency, and reads everything back. After any failure, the
     /// old settings are put back.
     ///
@@ -31,7 +31,7 @@ impl Held {
         journal: &Path,
     ) -> Result<Self> {
         let knobs = tree.knobs(&recipe.policies).into_iter();
-        let before: Result<_> = knobs.map(|knob| Before::of(&tree, knob)).collect();
+        let before: Result<_> = knobs.map(|knob| SavedSetting::of(&tree, knob)).collect();
         let entry = Entry::now(&tree, recipe.khz, before?);
         let journal = Some(Journal::create(journal, entry)?);
         let mut held = Self {
@@ -133,7 +133,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for Hold {
     fn drop(&mut self) {
         if let Err(error) = self.restore_once() {
             tell!("error: {error:#}");
@@ -149,14 +149,16 @@ pub fn put_back(tree: &Tree, backend: &mut dyn Backend, journal: Journal) -> Res
     let all = &journal.entry.before;
     // Requests mean something under the governor `userspace` only; the kernel answers by itself
     // under any other.
-    let obeys = |it: &&Before| {
+    let obeys = |it: &&SavedSetting| {
         let is_governor = it.file.kind == Kind::Governor;
         is_governor && it.content.trim() == "userspace"
     };
     let asked: Vec<Option<u32>> = all.iter().filter(obeys).map(|it| it.file.policy).collect();
-    let is_ours = |it: &&Before| it.file.kind != Kind::Speed || asked.contains(&it.file.policy);
-    let ours: Vec<&Before> = all.iter().filter(is_ours).collect();
-    let differs = |it: &Before| tree.read(it.file).ok().as_deref() != Some(it.content.as_bytes());
+    let is_ours =
+        |it: &&SavedSetting| it.file.kind != Kind::Speed || asked.contains(&it.file.policy);
+    let ours: Vec<&SavedSetting> = all.iter().filter(is_ours).collect();
+    let differs =
+        |it: &SavedSetting| tree.read(it.file).ok().as_deref() != Some(it.content.as_bytes());
 
     // First of all, lower limits go out of the way of everything.
     for limit in ours.iter().filter(|it| it.file.kind == Kind::Min) {

@@ -38,20 +38,20 @@ pub struct Entry {
     /// The frequency that was set, in kHz.
     pub khz: u64,
     /// The settings before the fix.
-    pub before: Vec<Before>,
+    pub before: Vec<SavedSetting>,
 }
 
 /// The content of a file before the fix.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Before {
+pub struct SavedSetting {
     /// Which.
     pub file: Knob,
     /// Its content, end of line included. The kernel shows these files in ASCII.
     pub content: String,
 }
 
-impl Before {
+impl SavedSetting {
     /// The content now.
     pub(super) fn of(tree: &Tree, file: Knob) -> Result<Self> {
         let content = String::from_utf8(tree.read(file)?).map_err(|_| {
@@ -67,7 +67,7 @@ impl Before {
 
 impl Entry {
     /// An entry for a fix that begins now.
-    pub(super) fn now(tree: &Tree, khz: u64, before: Vec<Before>) -> Self {
+    pub(super) fn now(tree: &Tree, khz: u64, before: Vec<SavedSetting>) -> Self {
         Self {
             schema: SCHEMA,
             sysfs: tree.root.clone(),

@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use self::hold::Held;
+use self::hold::Hold;
 use self::journal::{Entry, Journal};
 use self::recipe::Recipe;
-use self::sysfs::{Backend, Choice, Policy, Tree};
+use self::sysfs::{Backend, BackendChoice, Policy, Tree};
 use crate::stop::Stop;
 
 /// The state of the CPU frequency during a trial, as far as a sweep knows it.
@@ -92,7 +92,7 @@ pub struct ClockReading {
 pub struct Setup {
     /// The files that are set.
     pub(crate) tree: Tree,
-    backend: Choice,
+    backend: BackendChoice,
     /// The file that keeps the old settings.
     pub(crate) journal: PathBuf,
 }
@@ -101,7 +101,7 @@ impl Setup {
     /// Sets what lies in the folder `sysfs` (default: the system's), and keeps what was there in
     /// the file `journal` (default: one for this host).
     #[must_use]
-    pub fn new(sysfs: Option<&Path>, backend: Choice, journal: Option<&Path>) -> Self {
+    pub fn new(sysfs: Option<&Path>, backend: BackendChoice, journal: Option<&Path>) -> Self {
         let tree = sysfs.map(Tree::at).unwrap_or_default();
         let journal = journal.map_or_else(|| journal::default_path(&tree), Path::to_owned);
         Self {
@@ -130,9 +130,9 @@ impl Setup {
     ///
     /// # Errors
     /// [`Stop::HostNotFit`] if that is not possible; everything is then as it was.
-    pub(crate) fn fix(&self) -> Result<Held> {
+    pub(crate) fn fix(&self) -> Result<Hold> {
         let (recipe, backend) = self.prepare()?;
-        Held::begin(self.tree.clone(), backend, recipe, &self.journal)
+        Hold::begin(self.tree.clone(), backend, recipe, &self.journal)
     }
 
     /// Undoes the fix of a runner that did not get to do so; returns what its journal said.

@@ -341,7 +341,7 @@ pub trait Backend {
 
 /// Which backend is to be used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Choice {
+pub enum BackendChoice {
     /// The first that is permitted: sysfs, cpufreq-set
     #[default]
     Auto,
@@ -351,7 +351,7 @@ pub enum Choice {
     CpufreqSet,
 }
 
-impl Choice {
+impl BackendChoice {
     /// The backend, if it is permitted here.
     ///
     /// # Errors

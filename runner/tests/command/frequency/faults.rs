@@ -13,7 +13,7 @@ use std::process::{Command, ExitStatus};
 
 use assert_cmd::assert::OutputAssertExt as _;
 use predicates::str::contains;
-use runner::host::frequency::hold::{self, Held};
+use runner::host::frequency::hold::{self, Hold};
 use runner::host::frequency::journal::Journal;
 use runner::host::frequency::recipe::recipe;
 use runner::host::frequency::sysfs::{Backend, Kind, Knob, Tree};
@@ -64,7 +64,7 @@ fn run(tree: Tree, journal: &Path, before_step: impl FnMut(usize) + 'static) {
         return;
     }
     let recipe = recipe(&tree, &[0, 1]).unwrap();
-    drop(Held::begin(tree, Box::new(backend), recipe, journal).unwrap());
+    drop(Hold::begin(tree, Box::new(backend), recipe, journal).unwrap());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use runner::host::frequency::hold::{self, Held};
+use runner::host::frequency::hold::{self, Hold};
 use runner::host::frequency::journal::Journal;
 use runner::host::frequency::recipe::recipe;
 use runner::host::frequency::sysfs::{Backend as _, Kind, Knob, Sysfs};
@@ -30,10 +30,10 @@ impl Case {
     }
 
     /// Fixes the CPUs of these policies.
-    fn fix(&self, used: &[usize], kernel: &Kernel) -> anyhow::Result<Held> {
+    fn fix(&self, used: &[usize], kernel: &Kernel) -> anyhow::Result<Hold> {
         let (tree, kernel) = (self.cpus.tree(), Box::new(kernel.clone()));
         let recipe = recipe(&tree, used).unwrap();
-        Held::begin(tree, kernel, recipe, &self.journal())
+        Hold::begin(tree, kernel, recipe, &self.journal())
     }
 }
 
@@ -159,7 +159,7 @@ fn policies_of_cpus_that_are_offline_or_may_not_be_used_are_left_alone() {
         let tree = case.cpus.tree();
         let recipe = recipe(&tree, used).unwrap();
         // It stores values, and nothing more.
-        let held = Held::begin(tree, Box::new(Sysfs), recipe, &case.journal()).unwrap();
+        let held = Hold::begin(tree, Box::new(Sysfs), recipe, &case.journal()).unwrap();
         for (path, bytes) in case.cpus.bytes() {
             let is_fixed = path.ends_with("policy0/scaling_max_freq");
             assert!(!is_fixed || bytes == b"2000000", "{used:?}");

@@ -11,7 +11,7 @@ use std::{fs, io};
 use assert_cmd::assert::OutputAssertExt as _;
 use predicates::str::contains;
 use runner::host::frequency::control::Controller;
-use runner::host::frequency::sysfs::Choice;
+use runner::host::frequency::sysfs::BackendChoice;
 use runner::host::frequency::{ControlFrequency, Setup};
 use runner::plan::Mode;
 use runner::record::FreqState;
@@ -41,7 +41,7 @@ impl Case {
 
     fn controller(&self, allow_uncontrolled: bool) -> Controller {
         let journal = self.journal();
-        let setup = Setup::new(Some(self.cpus.path()), Choice::Sysfs, Some(&journal));
+        let setup = Setup::new(Some(self.cpus.path()), BackendChoice::Sysfs, Some(&journal));
         Controller::new(setup, allow_uncontrolled)
     }
 
