@@ -57,7 +57,8 @@ class Judgement:
     @cached_property
     def rows(self) -> pl.DataFrame:
         """The comparisons with the baseline without the twin's, with `panel`, which is null overall."""
-        rows = self.comparisons.filter(baseline=self.baseline)
+        # A sweep without a baseline has no comparisons: then the literal is null.
+        rows = self.comparisons.filter(pl.col("baseline") == pl.lit(self.baseline, pl.String))
         return with_panel(rows.filter(pl.col("branch") != self.twin))
 
     @cached_property
