@@ -14,7 +14,7 @@ fn main() {
         refuse(
             packing,
             other,
-            "both are packings of the counters, of which there is one",
+            "both are layouts of the counters, of which there is one",
         );
     }
     for row in strings(&manifest, "exclusive").chunks_exact(3) {

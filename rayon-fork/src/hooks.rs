@@ -1,8 +1,8 @@
 //! The hooks by which the scheduler reports what it does, one line each.
 //!
 //! With the feature `instrument` these lines count events, and with `record` they keep the times of
-//! a program's jobs. A feature that is off has an empty twin with the same names, which leaves no
-//! compiled code. The test `hooks_leave_no_code` deletes the lines and compares.
+//! a program's jobs. A feature that is off has an empty counterpart with the same names, which
+//! leaves no compiled code. The test `hooks_leave_no_code` deletes the lines and compares.
 //!
 //! Jobs and scopes are identified by their addresses, so that nothing here needs the scheduler's
 //! types.

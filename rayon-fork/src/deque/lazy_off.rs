@@ -1,5 +1,5 @@
-//! The twin of `lazy.rs` in a build whose jobs are all public: it has the same names, and uses
-//! crossbeam's deque.
+//! The counterpart of `lazy.rs` in a build whose jobs are all public: it has the same names, and
+//! uses crossbeam's deque.
 
 use super::terms::{Answer, TwoWords};
 use super::{Deque, Steal, Stealer};
@@ -21,7 +21,7 @@ pub(crate) struct JobStealer<T>(Stealer<T>);
 /// The place of a pushed job: this deque has no indices.
 pub(crate) struct Place;
 
-// The twin with private jobs uses `self` in each of these.
+// The counterpart with private jobs uses `self` in each of these.
 #[allow(clippy::unused_self)]
 impl<T: TwoWords> JobDeque<T> {
     /// Creates a deque whose owner takes the newest job first.

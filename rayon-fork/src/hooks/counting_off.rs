@@ -1,4 +1,5 @@
-//! The twin of `counting.rs` in a build that does not count: the same names, without any effect.
+//! The counterpart of `counting.rs` in a build that does not count: the same names, without any
+//! effect.
 
 use std::marker::PhantomData;
 
@@ -30,7 +31,7 @@ pub(crate) fn claimed() {}
 
 pub(crate) struct Records;
 
-// The twin that counts uses `self` in these methods.
+// The counterpart that counts uses `self` in these methods.
 #[allow(clippy::unused_self)]
 impl Records {
     #[inline]

@@ -1,4 +1,5 @@
-//! The twin of `recording.rs` in a build that does not record: the same names, without any effect.
+//! The counterpart of `recording.rs` in a build that does not record: the same names, without any
+//! effect.
 
 pub(crate) struct Frame;
 

@@ -1,5 +1,6 @@
 //! The hooks of the feature `local-scopes` in the scheduler, one line each. The count of a scope is
-//! sharded: workers hold units of it. `local_scopes_off.rs` is the twin of builds without it.
+//! sharded: workers hold units of it. `local_scopes_off.rs` is the counterpart in builds without
+//! it.
 //!
 //! The scheduler calls them where, by `README.md`, a worker turns to a scope or away from it.
 

@@ -1,5 +1,5 @@
-//! The twin of `local_scopes.rs` in a build without the feature. Every job is counted where it is
-//! spawned and where it ends, as in the published crate. Workers hold no units.
+//! The counterpart of `local_scopes.rs` in a build without the feature. Every job is counted where
+//! it is spawned and where it ends, as in the published crate. Workers hold no units.
 
 // Models run the units in every build.
 #[cfg(all(test, fork_loom))]
@@ -29,7 +29,7 @@ impl Held {
 #[derive(Clone, Copy)]
 pub(crate) struct Awaited;
 
-// The twin with units uses `self`.
+// The counterpart with units uses `self`.
 #[allow(clippy::unused_self)]
 impl Awaited {
     pub(crate) const NONE: Self = Self;

@@ -1,5 +1,5 @@
 //! Steal requests to a whole pool: the word that each push reads if jobs stay private until a
-//! worker requests them. `demand_off.rs` is the twin of builds whose jobs are all public.
+//! worker requests them. `demand_off.rs` is the counterpart in builds whose jobs are all public.
 //!
 //! `README.md`, section 10, argues why no worker sleeps while a private job waits.
 
@@ -37,7 +37,7 @@ pub(crate) struct Demand {
     /// pool, not to the process: a child of `fork` has none of its parent's threads, and builds its
     /// own pools. No model contains it.
     registrar: UnmodelledUsize,
-    /// The step that a broken twin takes instead of [`before_scan`](Sleep::before_scan).
+    /// The step that a mutant takes instead of [`before_scan`](Sleep::before_scan).
     #[cfg(all(test, fork_loom))]
     pub(super) before_scan: Option<fn(&Self)>,
 }
@@ -157,8 +157,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         }
         let demand = &*self.demand;
         #[cfg(all(test, fork_loom))]
-        if let Some(twin) = demand.before_scan {
-            return twin(demand);
+        if let Some(mutant) = demand.before_scan {
+            return mutant(demand);
         }
         // ORDERING: SeqCst fence, pairs with the one in `clear_demand`. The worker is counted as
         // asleep before the fence, and sets the request after it. So a worker that clears the

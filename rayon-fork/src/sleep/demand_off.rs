@@ -1,5 +1,5 @@
-//! The twin of `demand.rs` in a build whose jobs are all public: the same names. Every push is
-//! announced, and no worker requests jobs.
+//! The counterpart of `demand.rs` in a build whose jobs are all public: the same names. Every push
+//! is announced, and no worker requests jobs.
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ impl Demand {
     pub(super) fn describe(&self, _pool: &mut fmt::DebugStruct<'_, '_>) {}
 }
 
-// The twin with requests uses `self` in each of these.
+// The counterpart with requests uses `self` in each of these.
 #[allow(clippy::unused_self)]
 impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     #[inline]

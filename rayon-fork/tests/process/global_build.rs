@@ -89,7 +89,7 @@ fn after_a_failed_build_implicit_uses_panic_and_further_builds_fail() {
             let text = panic_text(implicit_use);
             assert!(text.to_lowercase().contains("global thread pool"), "{text}");
         }
-        // Pools of one's own still work.
+        // Pools that the program builds itself still work.
         assert_eq!(pool(2).install(|| rayon_core::join(|| 1, || 2)), (1, 2));
     });
 }
@@ -145,7 +145,7 @@ fn after_a_failed_implicit_start_every_further_use_panics_and_builds_fail() {
         }
         let builder = ThreadPoolBuilder::new().num_threads(1).stack_size(1 << 20);
         assert_eq!(builder.build_global().unwrap_err().to_string(), TEXT);
-        // Pools of one's own still work.
+        // Pools that the program builds itself still work.
         let pool = ThreadPoolBuilder::new()
             .num_threads(1)
             .stack_size(1 << 20)

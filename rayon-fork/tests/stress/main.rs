@@ -129,11 +129,11 @@ fn the_halves_of_a_join_meet_whatever_the_other_worker_was_doing() {
         });
     });
     println!(
-        "{slow} of {rounds} joins took more than 10 ms; in {missed} nobody came for the second half"
+        "{slow} of {rounds} joins took more than 10 ms; in {missed} no worker stole the second half"
     );
     assert!(
         missed <= most_missed,
-        "nobody came for the second half in {missed} of {rounds} joins"
+        "no worker stole the second half in {missed} of {rounds} joins"
     );
     assert_eq!(done.into_inner(), rounds);
 }

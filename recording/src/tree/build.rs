@@ -22,7 +22,7 @@ const DEEPEST: u32 = 1_000_000;
 /// An open call of a thread.
 #[derive(Debug)]
 struct Entry {
-    /// Whose code runs here.
+    /// The task to which the running code belongs.
     task: u32,
     kind: Kind,
     /// It waits for jobs of others.
@@ -268,7 +268,7 @@ impl Builder {
                     address => *self
                         .scopes
                         .get(&address)
-                        .ok_or("a job is spawned into a scope that nobody opened")?,
+                        .ok_or("a job is spawned into a scope that was never opened")?,
                 };
                 self.add_step(parent, What::Spawn { job, scope });
                 self.queued.entry(job_of(word)).or_default().push_back(job);
@@ -476,7 +476,7 @@ impl Builder {
             jobs.remove(place)
         });
         found.ok_or_else(|| {
-            "a job begins that nobody put anywhere, or for the second time".to_owned()
+            "a job begins that was never pushed, or begins for the second time".to_owned()
         })
     }
 }

@@ -166,7 +166,7 @@ fn what_happened_after_one_thread_was_full_is_left_out() {
 fn events_that_contradict_each_other_are_told_with_their_place() {
     assert!(
         refusal(&[&[(Worker, 1, 0), (Begin, 9, 1)]])
-            .starts_with("thread 0, event 1: a job begins that nobody")
+            .starts_with("thread 0, event 1: a job begins that was never pushed")
     );
     assert!(refusal(&[&[(Close, 9, 0)]]).contains("closed that was not opened"));
     assert!(refusal(&[&[(End, 9, 0)]]).contains("ends that did not begin"));
@@ -174,7 +174,7 @@ fn events_that_contradict_each_other_are_told_with_their_place() {
     assert!(refusal(&[&[(Await, 9, 0)]]).contains("outside of everything"));
     assert!(
         refusal(&[&[(Join, 5, 1), (Into, 9, 4), (Spawn, 9, 2)]])
-            .contains("scope that nobody opened")
+            .contains("scope that was never opened")
     );
 }
 

@@ -1,4 +1,5 @@
-//! The twin of `warm_install.rs` in a build without that feature: the waiting thread blocks at once.
+//! The counterpart of `warm_install.rs` in a build without that feature: the waiting thread blocks
+//! at once.
 
 use std::sync::Arc;
 

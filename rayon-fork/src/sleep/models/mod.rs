@@ -9,18 +9,18 @@
 //! | `in_public.rs` | jobs that are public where others are private |
 //! | `pool.rs`      | workers that search, run and wait as the real ones do            |
 //! | `scenarios.rs` | what happens in a model, and what must be true at its end        |
-//! | `twins.rs`     | the same code with one mistake planted                           |
-//! | `verdicts.rs`  | which scenario each variant must pass, and each twin must fail   |
+//! | `mutants.rs`   | the same code with one mistake planted                           |
+//! | `verdicts.rs`  | which scenario each variant must pass, and each mutant must fail |
 //!
 //! The README, section 11, says how to run them, and what they found. Padding is not modelled: it
 //! is placement, and loom has none.
 
 mod in_public;
+mod mutants;
 mod on_demand;
 mod pool;
 mod queues;
 mod scenarios;
-mod twins;
 mod verdicts;
 
 use crate::sync::modelled::begin_execution;

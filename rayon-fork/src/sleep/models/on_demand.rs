@@ -437,7 +437,8 @@ with! {
     champion: PackedLooksFirst;
 }
 
-// Where searching workers are not counted, a sleeper must set the request: the twin below does not.
+// Where searching workers are not counted, a sleeper must set the request: the mutant below does
+// not.
 holds! {
     a_private_job_is_not_lost_where_searchers_are_not_counted: TRIO_WITH_STEPS, clear_while_another_pushes::<SplitNoJec>;
 }

@@ -1,7 +1,7 @@
-//! The scenarios that each variant must pass, and those in which each twin must be caught.
+//! The scenarios that each variant must pass, and those in which each mutant must be caught.
 
+use super::mutants::*;
 use super::scenarios as play;
-use super::twins::*;
 use super::{LOST, PAIR, TRIO, TWO_SLEEPERS, holds, is_caught};
 use crate::sleep::counters::axes::*;
 use crate::sleep::counters::{Packed, Split};

@@ -1,4 +1,4 @@
-//! Loom models of registering while other threads work. The twins take the same steps with one
+//! Loom models of registering while other threads work. The mutants take the same steps with one
 //! mistake: both sides of a pair miss what the other did.
 
 use std::sync::Arc;

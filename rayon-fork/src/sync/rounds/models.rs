@@ -1,5 +1,5 @@
-//! Loom models of shared heavy fences, and twins with one mistake planted. In a twin, a heavy side
-//! that relies on another's fence, and the light side, both miss what the other did.
+//! Loom models of shared heavy fences, and mutants with one mistake planted. In a mutant, a heavy
+//! side that relies on another's fence, and the light side, both miss what the other did.
 
 use std::sync::Arc;
 

@@ -9,7 +9,7 @@ use loom::thread;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// The steps in which a twin differs. By default there are none.
+/// The steps in which a mutant differs. By default there are none.
 pub(super) trait Twin: Send + Sync + 'static {
     const TURNS_AWAY_BEFORE_SEARCHING: bool = true;
     const TURNS_AWAY_FOR_OTHER_JOBS: bool = true;
@@ -64,7 +64,7 @@ pub(super) struct Scope<T> {
     /// Read where the scope is used and written where it is freed, so that loom finds uses that are
     /// not ordered before the end.
     is_freed: UnsafeCell<bool>,
-    twin: PhantomData<T>,
+    mutant: PhantomData<T>,
 }
 
 impl<T: Twin> Counted for Scope<T> {
@@ -120,7 +120,7 @@ impl<T: Twin> Scope<T> {
             has_ended: (Mutex::new(false), Condvar::new()),
             marks: (0..marks).map(|_| UnsafeCell::new(false)).collect(),
             is_freed: UnsafeCell::new(false),
-            twin: PhantomData,
+            mutant: PhantomData,
         }
     }
 

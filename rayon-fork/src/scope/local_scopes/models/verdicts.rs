@@ -1,4 +1,4 @@
-//! The claims that must hold, and the scenarios in which each twin must be caught.
+//! The claims that must hold, and the scenarios in which each mutant must be caught.
 
 use super::play::{self, Twin};
 use crate::latch::Count;

@@ -9,7 +9,7 @@ use crate::sleep::parking::{ParkingSlot, Slot, State};
 use crate::sync::modelled::{Ordering, fence, fence_for_loom};
 use std::marker::PhantomData;
 
-/// The steps in which a twin differs from the counters `C`. By default there are none.
+/// The steps in which a mutant differs from the counters `C`. By default there are none.
 pub(super) trait Change<C: SleepCounters>: Send + Sync + 'static {
     fn end_search(real: &C, worker: usize) -> usize {
         real.end_search(worker)
@@ -220,7 +220,7 @@ macro_rules! slot_twin {
     };
 }
 
-/// The steps of a slot that twins get wrong. The defaults are right.
+/// The steps of a slot that mutants get wrong. The defaults are right.
 trait Handover {
     fn real(&self) -> &Slot;
 
