@@ -360,7 +360,7 @@ EFFECTS = [
         failure="crash",
     ),
     Case(
-        "5 % slower on one, the twin crashes there",
+        "5 % slower on one, the A/A control crashes there",
         effect=LOSS_ELSEWHERE,
         crash=(TWIN,),
         failure="crash",

@@ -42,7 +42,7 @@ def change_line(folder: Path, number: int, change: Callable[[dict[str, Any]], ob
 def test_every_trial_and_iteration_becomes_a_row(folder: Path) -> None:
     sweep = read_sweep(folder)
     trials, iterations = sweep.trials.collect(), sweep.iterations.collect()
-    # 2 trials of: the sequential program, and 2 thread counts times 2 branches and the twin
+    # 2 trials of: the sequential program, and 2 thread counts times 2 branches and the A/A control
     assert trials.height == 2 * (1 + 2 * 3)
     assert iterations.height == 3 * trials.height
     assert trials.schema == TRIALS
@@ -264,7 +264,7 @@ def test_a_manifest_without_baseline_is_noted(folder: Path) -> None:
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["branches"] = []
     (folder / "manifest.json").write_text(json.dumps(manifest))
-    assert read_sweep(folder).baseline == "master"  # its twin gives it away
+    assert read_sweep(folder).baseline == "master"  # its A/A control gives it away
     file = folder / "trials.jsonl"
     lines = [
         line for line in file.read_text().splitlines() if '"branch": "master-again"' not in line

@@ -133,7 +133,7 @@ def test_the_page_says_what_differs(report: Path) -> None:
                 "speed-up against the sequential program or against the baseline on one thread",
             ],
         ),
-        ({"twin": False}, ["no A/A twin"]),
+        ({"twin": False}, ["no A/A control"]),
         ({"trials": 3}, ["This sweep cannot say: each branch was measured in 3 builds"]),
         ({"branches": ["master", "<b>odd</b>"], "trials": 2}, ["<b>odd</b>"]),
     ],
@@ -180,7 +180,7 @@ def test_an_unfinished_sweep_is_said() -> None:
 
 def test_cautions_follow_the_host_and_what_was_compared() -> None:
     found = told(small(cpus=64), lambda record: record.update(freq_state="fixed-verified"))
-    for absent in ("frequency", "2022 study", "threads crowd"):
+    for absent in ("frequency", "2022 study", "behave when oversubscribed"):
         assert absent not in found
     assert "2022 study" in told(small(cpus=4))
     own = made_up.with_manifest(made_up.swept(small(cpus=4)), is_ad_hoc=True)

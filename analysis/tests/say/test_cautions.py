@@ -119,4 +119,4 @@ def test_a_clock_is_coarse_in_the_cells_that_show_it_and_in_no_others() -> None:
         for text in cautions(analyse(made_up.swept(SMALL, coarse)))
         if "wall time is coarse: in 3 cells" in text
     ]
-    assert told, "master, its twin and packed on two threads, among seven cells"
+    assert told, "master, its A/A control and packed on two threads, among seven cells"

@@ -137,7 +137,7 @@ def test_drift_and_block_noise_leave_the_ratio_alone() -> None:
 
 
 def test_a_large_twin_difference_silences_claims_of_its_size() -> None:
-    """A twin that differs by as much as the branch shows that the host, not the branch, made the difference."""
+    """An A/A control that differs by as much as the branch shows that the host, not the branch, made the difference."""
     effects = {("packed", "tsp"): 1.1}
     truth = made_up.Truth(
         branches=["master", "packed"], workloads={"tsp": 0.1}, effects=effects, cpus=8

@@ -53,7 +53,7 @@ def test_ratios_are_those_that_are_true_and_the_miss_is_named() -> None:
     simulated, measured = pair()
     found = validation(simulated, measured)
     rows = {(row["workload"], row["branch"], row["threads"]): row for row in found.cells.to_dicts()}
-    assert len(rows) == 2 * 2 * 2  # neither the twin nor the sequential program
+    assert len(rows) == 2 * 2 * 2  # neither the A/A control nor the sequential program
     assert rows["quicksort", "packed", 2]["ratio"] == pytest.approx(1.0)
     assert rows["tsp", "packed", 2]["ratio"] == pytest.approx(1.1)
     assert rows["tsp", "packed", 2]["is_near"]

@@ -99,7 +99,7 @@ def gains_figure(wall: pl.DataFrame, cpu: pl.DataFrame, style: ChartStyle) -> al
 def map_figure(comparisons: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
     """Time, or CPU time, relative to the baseline, a map for each branch.
 
-    The twin is the baseline against itself.
+    The A/A control is the baseline against itself.
 
     Workloads down, threads across; thread counts in brackets exceed the CPUs. Cells inside the A/A
     band are grey, bold numbers are claims. In: rows of `frames.COMPARISONS`; only level `cell` is
@@ -175,7 +175,7 @@ def _per_cent(change: float) -> str:
 
 
 def _order(shown: pl.DataFrame, style: ChartStyle) -> list[str]:
-    """The branches that are drawn in their order, those that are no branch of the style, as the twin, last."""
+    """The branches that are drawn in their order, those that are no branch of the style, as the A/A control, last."""
     present = shown["branch"].unique(maintain_order=True).to_list()
     known = [branch for branch in style.branches if branch in present]
     return known + [branch for branch in present if branch not in known]

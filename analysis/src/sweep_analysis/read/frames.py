@@ -60,7 +60,7 @@ MEDIANS = pl.Schema(
         "threads": pl.Int64,
         "oversubscribed": pl.Boolean,
         "paced": pl.Boolean,  # a clock sets the program's time, so that CPU time comes first
-        "branch": pl.String,  # or the baseline's A/A control
+        "branch": pl.String,  # or the A/A control of the baseline
         "trials": pl.Int64,  # good ones
         "failed": pl.Int64,
         "median_ns": pl.Float64,  # median over trials of the median time of an iteration
@@ -125,7 +125,7 @@ COMPARISONS = pl.Schema(
             "build_median": pl.Float64,  # the median over builds
             "build_high": pl.Float64,  # the most; null if no build has all cells
             "cpu_ratio": pl.Float64,  # `time_ratio` of the row that is this one by CPU time; null without it
-            "band": pl.Float64,  # A/A band: ratios from 1/band to band are what equal builds show
+            "band": pl.Float64,  # noise floor: ratios from 1/band to band are what equal builds show
             "detectable": pl.Float64,  # smallest ratio above 1 that the verdict finds about four times in five
             "ratio_drift": pl.Float64,  # ratio in the last replicate over that in the first; null for cells, and if few
             "p_drift": pl.Float64,  # t-test that it has no trend over replicates
@@ -144,7 +144,7 @@ FAILURES = _of(
     failed=pl.Int64,  # trials of the pool's program
     trials=pl.Int64,  # of them
     outcomes=pl.String,  # joined by commas
-    is_beyond_baseline=pl.Boolean,  # a larger share than of the baseline, or of its twin
+    is_beyond_baseline=pl.Boolean,  # a larger share than of the baseline, or of its A/A control
 )
 """One row per branch and panel that has failed trials, the baseline's own left out: see `judgement`."""
 

@@ -29,7 +29,7 @@ class Sweep:
         study's layout. host: `host.json` as it is; empty for the study's layout. trials: rows of
         `schema.TRIALS`, failed trials included; all that may have times, and nothing else.
         iterations: rows of `schema.ITERATIONS`, good trials only. branches: names in the order of
-        the manifest, the A/A twin excluded. baseline: the branch that others are compared with, or
+        the manifest, the A/A control excluded. baseline: the branch that others are compared with, or
         None if the sweep names none. counted: rows of `schema.TRIALS`, the trials of instrumented
         builds, which have no times; `branch` is the branch
             that was built so.
@@ -56,7 +56,7 @@ class Sweep:
 
     @property
     def twin(self) -> str | None:
-        """Name that the baseline's A/A twin has, whether or not it was run."""
+        """Name that the A/A control of the baseline has, whether or not it was run."""
         return None if self.baseline is None else self.baseline + TWIN_SUFFIX
 
     @property
@@ -246,8 +246,8 @@ def _hosts(folder: Path, manifest: dict[str, Any], host: dict[str, Any]) -> list
         return []
     merged = (
         f"Trials of {len(machines)} machines ({', '.join(machines)}) were merged. Branches are compared inside blocks, "
-        "each on one machine; speed-ups, fits and drift compare blocks, so they mix machines. What is said of the host "
-        "is said of the first."
+        "each on one machine; speed-ups, fits and drift compare blocks, so they mix machines. The page describes "
+        "the host of the first."
     )
     notes = [merged]
     cpus = {
@@ -279,7 +279,7 @@ def _read_object(file: Path, fields: type[Host | Manifest]) -> dict[str, Any]:
 
 
 def _branches(manifest: dict[str, Any], records: Records) -> tuple[list[str], str | None]:
-    """Names in the order of the manifest (else of appearance), without the twin.
+    """Names in the order of the manifest (else of appearance), without the A/A control.
 
     And the baseline.
     """

@@ -22,7 +22,7 @@ PARALLEL = "parallel"
 """Value of `program` for the program on the pool under test."""
 
 TWIN_SUFFIX = "-again"
-"""Suffix of the name of the baseline's A/A control."""
+"""Suffix of the name of the A/A control of the baseline."""
 
 FREE = "free"
 """Value of `placement` where the kernel decides which CPU a worker runs on."""

@@ -46,7 +46,7 @@ def gains(analysis: Analysis, style: ChartStyle) -> Figure:
         "the band may be chance. A program paced by a clock takes its time whatever the pool does: there CPU time is "
         "what counts."
         + (
-            f" {twin} is {style.baseline} itself, run a second time: what it shows is noise."
+            f" {twin} is {style.baseline} itself, run a second time: its changes are noise."
             if twin
             else ""
         ),
@@ -170,7 +170,7 @@ def spent(analysis: Analysis, style: ChartStyle) -> Figure:
     )
     return Figure(
         "Where the time went",
-        "What all cores together did with their time, by threads, a bar for each branch. Work is the program's own; "
+        "The time of all cores together by activity and threads, a bar for each branch. Work is the program's own; "
         "push and pop is what jobs cost on their own core; a core that searches has no job and looks for one; a core "
         "that waits for a line of memory waits for another core; system is calls to the kernel. The thread that calls "
         "the pool has a core, too, and sleeps on it: with one thread, that is up to half of all time.",
@@ -216,8 +216,8 @@ def latency(analysis: Analysis, style: ChartStyle) -> Figure:
         "How long work waits",
         "Quantiles of the waits that a trial tells of itself, median over trials, on a logarithmic axis: half of the "
         "waits are shorter than p50, one in a thousand is longer than p99.9. The grey band reaches from the least to "
-        f"the most of the trials of {style.baseline or 'the baseline'}. What is waited before the pool is asked is the "
-        "host's timer and no branch's doing; it is part of the wait until the work was done.",
+        f"the most of the trials of {style.baseline or 'the baseline'}. The wait before the call of the pool comes "
+        "from the host's timer, not from a branch; it is part of the wait until the work was done.",
         missing=None
         if waits.height
         else "No workload of this sweep tells how long its work waited; ticks, idle, burst, inject and others do.",
@@ -233,7 +233,7 @@ def placement(analysis: Analysis, _style: ChartStyle) -> Figure:
     """The effect of pinning workers. A table."""
     placed = analysis.placements
     return Figure(
-        "What changes when workers are pinned",
+        "Effect of pinning workers",
         "Worker i of the pool kept on the i-th CPU, against wherever the kernel puts it: the change of each quantity "
         "per unit of work, of all branches together with its 95 % interval. Where it is, a quantity of free workers "
         "tells of the kernel's choice, too. A program paced by a clock shows it in the wait, not in wall time.",
@@ -257,8 +257,8 @@ def events(analysis: Analysis, style: ChartStyle) -> Figure:
         style,
     )
     return Figure(
-        "Who writes which line how often",
-        "What the scheduler did for each unit of work, over all threads: counted by instrumented builds in trials of "
+        "Writes of each cache line by the scheduler",
+        "Events of the scheduler for each unit of work, over all threads: counted by instrumented builds in trials of "
         "their own, which are never timed. A write is a read-modify-write of a counter word, whether or not it "
         "succeeded: it takes the word's cache line away from all other CPUs. Bars reach from the least to the most of "
         "the trials. Only what happened inside the timed regions counts, so the way to sleep after the last job is "
@@ -298,7 +298,7 @@ def _changing(speedups: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
 
 
 def _others(analysis: Analysis) -> pl.DataFrame:
-    """Cells of the comparison with branches other than the A/A twin."""
+    """Cells of the comparison with branches other than the A/A control."""
     rows = analysis.comparisons.filter(pl.col("level") == "cell")
     return rows.filter(pl.col("branch") != (analysis.sweep.twin or ""))
 

@@ -55,7 +55,7 @@ def ledger(analysis: Analysis, _style: ChartStyle) -> Figure:
     A table, because a list of reasons has no useful picture.
     """
     return Figure(
-        "What was left out of which figure",
+        "Data left out of figures",
         "Everything that a figure leaves out, why, and how much of it.",
         numbers={"what was left out": tables.for_people(analysis, "ledger", analysis.ledger)},
     )

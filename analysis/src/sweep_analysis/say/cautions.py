@@ -29,7 +29,7 @@ MOST_LOST = 0.1
 the changes that are looked for are a few hundredths."""
 FAR = 1.3
 """How many times as far from each other as mostly CPUs must be, or as near, for a trial to count as one at another
-distance. Where nobody moves them, nearly all trials are within a few per cent."""
+distance. Where the CPUs stay in place, nearly all trials are within a few per cent."""
 FEWEST_MOVED = 0.02
 """Share of such trials from which the reader is warned: an interrupt may spoil a measurement now and then."""
 DRIFT_ALPHA = 0.01
@@ -113,8 +113,8 @@ def cautions(analysis: Analysis) -> list[str]:
 def simulated_caution(machine: str) -> str:
     """The caution that every simulated sweep has."""
     return (
-        f"Simulated: nothing here was measured on such a machine. What an access costs is said in "
-        f"`machines/{machine}.toml`, with its source. Prices are not exact: no "
+        f"Simulated: nothing here was measured on such a machine. The cost of each access is in "
+        f"`machines/{machine}.toml`, with its source. Costs are not exact: no "
         f"difference under {LEAST_SIMULATED * 100:.0f} % is called one. Trust ranks and crossovers before magnitudes."
     )
 
@@ -139,13 +139,13 @@ def _host_cautions(analysis: Analysis) -> list[str]:
     if cpus is not None and threads and max(threads) > cpus:
         found.append(
             f"The host has {count(cpus, 'CPU')}. Points with more threads (shaded) show how branches behave when "
-            "threads crowd, not how they scale."
+            "oversubscribed, not how they scale."
         )
     # A user who compares their own tree asks about that tree and not about the study.
     is_of_study = not analysis.sweep.manifest.get("is_ad_hoc", False)
     if is_of_study and cpus is not None and cpus < STUDY_THREADS:
         found.append(
-            f"The 2022 study had a core for each of {STUDY_THREADS} threads. What it found at many threads can be "
+            f"The 2022 study had a core for each of {STUDY_THREADS} threads. Its results at many threads can be "
             f"neither confirmed nor falsified on {count(cpus, 'CPU')}."
         )
     share = _cpu_share(analysis.sweep)
@@ -188,7 +188,7 @@ def _moved_cpus(sweep: Sweep) -> list[str]:
     told = (
         f"The CPUs were not always equally far from each other: a cache line took {mostly:.0f} ns to get from one to "
         f"another, but in {100 * share:.0f} % of the trials more or less ({least:.0f} to {most:.0f} ns), as happens "
-        "where a hypervisor moves them. Whatever threads share costs that much more or less: loads that share much "
+        "where a hypervisor moves them. Shared data costs that much more or less: loads that share much "
         "have several typical times, and a branch can be ahead at one distance and behind at another."
     )
     return [told]
@@ -223,7 +223,7 @@ def _design_cautions(analysis: Analysis) -> list[str]:
     found += [] if analysis.sweep.machine else _coarse_clocks(analysis.sweep)
     if analysis.comparisons.height and not analysis.judgement.has_twin:
         found.append(
-            "The baseline did not run a second time (no A/A twin), so the noise is unknown and no verdict is given."
+            "The baseline did not run a second time (no A/A control), so the noise is unknown and no verdict is given."
         )
     absent = [
         text

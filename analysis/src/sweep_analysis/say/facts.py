@@ -32,7 +32,7 @@ def facts(analysis: Analysis) -> dict[str, str]:
         "CPU frequency": ", ".join(states),
         "Threads": ranges(pool["threads"].to_list()) or "none",
         "Branches": count(len(set(pool["branch"]) - {sweep.twin}), "branch", "branches")
-        + (f" and the A/A twin {sweep.twin}" if sweep.twin in pool["branch"] else "")
+        + (f" and the A/A control {sweep.twin}" if sweep.twin in pool["branch"] else "")
         + (f", in {sweep.layouts} {sweep.replicates.unit}s each" if sweep.layouts > 1 else ""),
         "Trials": f"{analysis.times.height} good, {analysis.failures.height} failed" + counted,
         "Recorded": str(sweep.manifest.get("created_at", "unknown"))[:19].replace("T", " ")

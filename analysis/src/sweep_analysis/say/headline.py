@@ -102,7 +102,7 @@ def why_unjudged(judgement: Judgement) -> str:
     if judgement.baseline is None or rows.is_empty():
         return "no baseline was measured beside another branch"
     if not judgement.has_twin:
-        return "the baseline did not run a second time (no A/A twin), so the noise is unknown"
+        return "the baseline did not run a second time (no A/A control), so the noise is unknown"
     most = int(rows.select(pl.col("units").max()).item())
     if most < FEWEST_UNITS and judgement.sweep.machine:
         return (

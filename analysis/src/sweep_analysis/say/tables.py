@@ -38,7 +38,7 @@ MANY_NAMES = 6
 
 
 MOST_ROWS = 5000
-"""Rows of a Markdown file: nobody reads more, and CSV and Parquet have them all."""
+"""Most rows of a table in Markdown. CSV and Parquet have all rows."""
 
 POOL = "rayon-fork/src/"
 """Where nearly all lines of source lie that wait; people are spared it."""

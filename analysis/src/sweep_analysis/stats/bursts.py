@@ -26,7 +26,7 @@ MOST_FAR = 0.2
 """Share of far trials above which a cell has modes, and not bursts. Else builds of two modes, whose bursts are chance,
 made half as many false claims again (`cargo xtask truth`)."""
 FEWEST_FAR, FEWEST_TRIALS = 2, 3
-"""Far trials of a burst, and trials of its block: of two nobody can say which is far."""
+"""Far trials of a burst, and trials of its block: of two, either may be the far one."""
 
 
 def bursts(times: pl.LazyFrame, column: str) -> pl.DataFrame:

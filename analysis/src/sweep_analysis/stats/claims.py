@@ -308,7 +308,7 @@ def _told(sweep: Sweep, found: dict[str, Any]) -> dict[str, Any]:
             "reason": f"{units} of each branch are too few, {FEWEST_UNITS} are needed",
         }
     if found["band"] is None:
-        return row | {"verdict": UNTESTED, "reason": "no A/A twin ran, so the noise is unknown"}
+        return row | {"verdict": UNTESTED, "reason": "no A/A control ran, so the noise is unknown"}
     return row
 
 

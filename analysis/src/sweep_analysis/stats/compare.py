@@ -68,7 +68,7 @@ SLOWER = "slower"
 UNCLEAR = "inconclusive"
 UNJUDGED = "not judged"
 VERDICTS = (FASTER, SLOWER, UNCLEAR, UNJUDGED)
-"""`not judged`: no A/A twin to know the noise from, fewer than `FEWEST_UNITS` layouts, a drifting ratio, bimodal."""
+"""`not judged`: no A/A control to know the noise from, fewer than `FEWEST_UNITS` layouts, a drifting ratio, bimodal."""
 
 QUANTITIES = {
     "time": "ns_per_unit",
@@ -97,7 +97,7 @@ LEAST_SIMULATED = 0.1
 """No smaller simulated change is called a difference, and no noise floor of a simulation is smaller. A guess of how
 exact the cost parameters are."""
 MANY_BIMODAL = 2
-"""Bimodal names in a simulated cell from which on nobody is judged there."""
+"""From this many bimodal branches on, no branch of a simulated cell is tested."""
 DRIFT_ALPHA = 0.01
 """P-value of the slope over replicates below which a ratio has a trend."""
 FEWEST_TO_DRIFT = 5
@@ -116,7 +116,7 @@ def judge(
 
     In:  rows of `frames.TIMES`, time-outs among them at their limit (`speedup.with_time_outs`);
          `also` has further baselines, and the branches that are compared with each.
-    Out: rows of `frames.COMPARISONS`: one per branch, baseline, quantity and level, the A/A twin
+    Out: rows of `frames.COMPARISONS`: one per branch, baseline, quantity and level, the A/A control
          included (never judged). The noise is that of the branch that was run twice, whether or not
          it is the baseline. Cells without the baseline have no rows.
     """
@@ -171,7 +171,7 @@ def in_quantity(times: pl.LazyFrame, quantity: str) -> pl.LazyFrame:
 
 
 def twin_of(times: pl.LazyFrame, baseline: str | None) -> str | None:
-    """The A/A twin that was run: the baseline's, or the only one that there is."""
+    """The A/A control that was run: the baseline's, or the only one that there is."""
     names = (
         times.filter(pl.col("program") == PARALLEL)
         .select(pl.col("branch").unique())
@@ -209,7 +209,7 @@ class Group:
 class Comparison:
     """Every cell of every branch beside the baseline's, to be pooled in any way.
 
-    In: rows of `frames.TIMES`; `noise` is the comparison that has the A/A twin, if this one does
+    In: rows of `frames.TIMES`; `noise` is the comparison that has the A/A control, if this one does
     not.
     """
 
@@ -421,9 +421,9 @@ class Comparison:
         return np.zeros((len(groups), len(self.branches)), dtype=bool)
 
     def _bands(self, groups: list[Group]) -> Floats:
-        """The A/A band of each group, as a ratio; NaN where the twin does not have its cells.
+        """The noise floor of each group, as a ratio; NaN where the A/A control does not have its cells.
 
-        It holds 95 % of what equal builds show, as the twin's layouts vary. If the twin itself
+        It holds 95 % of what equal builds show, as the A/A control's layouts vary. If the A/A control itself
         shows more, something else than chance told the two apart, and a branch is believed only
         beyond that.
         """
@@ -502,7 +502,7 @@ def holm(p_values: Floats) -> Floats:
 def _judged(rows: pl.DataFrame, twin: str | None, *, simulated: bool) -> pl.DataFrame:
     """Fill in corrected p-values, what could have been found, and verdicts.
 
-    The twin is outside the family of tests.
+    The A/A control is outside the family of tests.
     """
     own = pl.col("branch") == (twin or "")
     is_known = (
@@ -585,7 +585,7 @@ def detectable_ratio(rows: pl.DataFrame, alpha: float) -> Floats:
 def differs(corrected: str = "p_corrected", *, simulated: bool = False) -> pl.Expr:
     """Whether a row of `frames.COMPARISONS` shows a difference.
 
-    Certain after correction, and outside the A/A band.
+    Certain after correction, and outside the noise floor.
     """
     # The band is even in logarithms: one of ±10 % ends at a gain of 9.1 %.
     is_large = (pl.col("time_ratio") - 1).abs() >= (LEAST_SIMULATED if simulated else 0.0)

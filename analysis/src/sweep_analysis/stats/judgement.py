@@ -41,12 +41,12 @@ class Judgement:
     zeros: pl.DataFrame
 
     def of(self, quantity: str) -> pl.DataFrame:
-        """The comparisons with the baseline in one of `compare.JUDGED`, the twin's among them."""
+        """The comparisons with the baseline in one of `compare.JUDGED`, the A/A control's among them."""
         return self.comparisons.filter(quantity=quantity, baseline=self.baseline)
 
     @property
     def twin(self) -> str:
-        """Name of the A/A twin, whether or not it was run."""
+        """Name of the A/A control, whether or not it was run."""
         return f"{self.baseline}{TWIN_SUFFIX}"
 
     @property
@@ -56,7 +56,7 @@ class Judgement:
 
     @cached_property
     def rows(self) -> pl.DataFrame:
-        """The comparisons with the baseline without the twin's, with `panel`, which is null overall."""
+        """The comparisons with the baseline without the A/A control's, with `panel`, which is null overall."""
         # A sweep without a baseline has no comparisons: then the literal is null.
         rows = self.comparisons.filter(pl.col("baseline") == pl.lit(self.baseline, pl.String))
         return with_panel(rows.filter(pl.col("branch") != self.twin))

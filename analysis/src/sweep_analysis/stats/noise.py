@@ -51,7 +51,7 @@ def second_look(first: Analysis, second: Analysis) -> pl.DataFrame:
         pl.col("panel").alias("workload"),
         "branch",
         change("time_ratio").alias("first"),
-        change("twin").alias("twin of the first"),
+        change("twin").alias("A/A control of the first"),
         change("time_ratio_again").alias("second"),
         change("ratio_low").alias("from"),
         change("ratio_high").alias("to"),
@@ -60,6 +60,6 @@ def second_look(first: Analysis, second: Analysis) -> pl.DataFrame:
 
 
 def _pooled(analysis: Analysis) -> pl.DataFrame:
-    """Rows by workload of all branches but the twin, with `panel`."""
+    """Rows by workload of all branches but the A/A control, with `panel`."""
     rows = analysis.comparisons.filter(pl.col("level") == "workload")
     return with_panel(rows.filter(pl.col("branch") != (analysis.sweep.twin or "")))

@@ -95,7 +95,7 @@ def validation(simulated: Sweep, measured: Sweep) -> Validation:
 def _times(sweep: Sweep, name: str) -> pl.DataFrame:
     """The median time of each cell of the pool's program, in ms.
 
-    The A/A twin is no cell of its own.
+    The A/A control is no cell of its own.
     """
     is_twin = pl.col("branch").cast(pl.String).str.ends_with(TWIN_SUFFIX)
     times = trial_times(sweep).filter(pl.col("program") == PARALLEL, ~is_twin)
