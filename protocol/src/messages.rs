@@ -133,7 +133,7 @@ impl Request {
 pub struct MachineRequest {
     /// Its file, as `machines/zen4-64.toml`.
     pub file: PathBuf,
-    /// Whether all its cores have one frequency, or that which the number of running cores allows.
+    /// Whether all its cores run at one frequency; otherwise the number of running cores sets it.
     pub is_fixed: bool,
     /// Seed of the pool's random numbers and of the jitter of wake-ups.
     pub seed: u64,

@@ -800,7 +800,7 @@ fn features_on(branch: &Branch, metadata: &Metadata, package: &Package) -> Resul
         .unwrap_or_default();
     let asked = branch.source.features();
     let is_as_asked = match &branch.source {
-        // Here every feature is a variant, so one too many is another branch.
+        // Each feature changes the scheduler, so a build with one more feature is another branch.
         Source::Fork { .. } => on == with_implied(&asked, package),
         _ => on.is_superset(&asked),
     };

@@ -377,7 +377,7 @@ impl Work<'_> {
             let compared = validate::compare(self.project, &predicted, &sweep)?;
             if compared != Exit::Good {
                 bail!(Stop::HostNotFit(format!(
-                    "the analysis ended with {}; see above. What was measured is kept",
+                    "the analysis ended with {}; see above. The measurements are kept",
                     compared.code()
                 )));
             }

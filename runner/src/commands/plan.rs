@@ -54,7 +54,7 @@ pub(crate) fn run(project: &Project, arguments: &PlanArgs) -> Result<Exit> {
     }
     facts.push(("branches", asked.branches.join("\n")));
     if let Some(twin) = asked.twin_name() {
-        facts.push(("twin", format!("{twin} (A/A: the baseline once more)")));
+        facts.push(("A/A control", format!("{twin} (the baseline once more)")));
     }
     if let Some(experiment) = &asked.experiment {
         let shows = format!("{}: {}", experiment.name, experiment.shows);

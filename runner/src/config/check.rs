@@ -204,7 +204,7 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
         ));
     }
     for (suffix, owner) in [
-        (TWIN_SUFFIX, "the baseline's A/A twin"),
+        (TWIN_SUFFIX, "the A/A control of the baseline"),
         (INSTRUMENTED_SUFFIX, "instrumented builds"),
         (RECORDED_SUFFIX, "recorded builds"),
     ] {

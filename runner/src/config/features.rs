@@ -107,7 +107,7 @@ impl Features {
             return Some(says(
                 one,
                 other,
-                "both are packings of the counters, of which there is one",
+                "both are layouts of the counters, of which there is one",
             ));
         }
         let both = |(one, other, _): &&(String, String, String)| {

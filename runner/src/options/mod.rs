@@ -106,7 +106,7 @@ pub(crate) struct Selection {
     /// Run one part of the plan, such as 2/4; identical machines run the others; see `merge`
     #[arg(long, value_name = "NUMBER/COUNT")]
     pub(crate) shard: Option<Shard>,
-    /// Omit the baseline's A/A control; without it the noise floor is unknown
+    /// Omit the A/A control of the baseline; without it the noise floor is unknown
     #[arg(long)]
     pub(crate) no_twin: bool,
     /// Also run instrumented builds of the fork's branches: TRIALS trials per cell that count what

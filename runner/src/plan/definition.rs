@@ -89,7 +89,7 @@ pub struct Definition {
     #[arg(skip)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warmup_iterations: Option<u32>,
-    /// Whether the baseline's A/A twin runs.
+    /// Whether the A/A control of the baseline runs.
     #[arg(skip)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub twin: Option<bool>,
@@ -341,7 +341,7 @@ pub struct SweepRequest {
     /// Experiment that the rest started from, in place of a preset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub experiment: Option<Definition>,
-    /// Names of the branches, the baseline among them, without the twin.
+    /// Names of the branches, the baseline among them, without the A/A control.
     pub branches: Vec<String>,
     /// The branch that the others are compared with.
     pub baseline: String,
@@ -449,13 +449,15 @@ impl SweepRequest {
             let of = [
                 count(names, "name", "names"),
                 count(kinds, "program", "programs"),
-                count(regimes, "regime", "regimes"),
+                count(
+                    regimes,
+                    "pair of frequency mode and placement",
+                    "pairs of frequency mode and placement",
+                ),
                 count(rounds as usize, "round", "rounds"),
             ];
             let of = of.join(", ");
-            Some(format!(
-                "{of}: more than {MOST_TRIALS} trials, for which nobody waits"
-            ))
+            Some(format!("{of}: more than the limit of {MOST_TRIALS} trials"))
         } else if !self.branches.contains(&self.baseline) {
             Some(format!(
                 "`baseline` is `{}`, which is none of `branches`",
@@ -484,7 +486,7 @@ impl SweepRequest {
             .map_or_else(Host::usable_cpus, MachineSpec::cpus)
     }
 
-    /// The name of the baseline's A/A twin, if it runs.
+    /// The name of the A/A control of the baseline, if it runs.
     pub(crate) fn twin_name(&self) -> Option<String> {
         self.twin.then(|| format!("{}{TWIN_SUFFIX}", self.baseline))
     }
@@ -506,8 +508,8 @@ impl SweepRequest {
             .is_some_and(|it| it.branches.iter().any(|known| known == name))
     }
 
-    /// The first of [`SweepRequest::workloads`] with the same sequential program as the given one: the
-    /// same instance, apart from parameters that mean nothing to that program.
+    /// The first of [`SweepRequest::workloads`] with the same sequential program as the given one:
+    /// the same instance, apart from parameters that mean nothing to that program.
     pub(crate) fn sequential_load(&self, load: usize) -> usize {
         let wanted = &self.workloads[load];
         let kept = |(name, _): &(&String, &String)| !self.is_ignored_by_sequential(name);
@@ -564,7 +566,7 @@ impl SweepRequest {
             .collect()
     }
 
-    /// The branch whose binary runs under `name`: the baseline for its twin.
+    /// The branch whose binary runs under `name`: the baseline for its A/A control.
     pub(crate) fn binary_of<'a>(&'a self, name: &'a str) -> &'a str {
         if self.twin_name().as_deref() == Some(name) {
             &self.baseline

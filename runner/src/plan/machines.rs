@@ -31,7 +31,7 @@ const CHARGES_HERE: &str = "workloads/charges-here.toml";
 /// those of a checkout.
 pub const HERE_FOLDER: &str = "WORK_STEALING_HERE";
 
-/// The branch by which units of work are measured: the published crate's twin in the fork.
+/// The branch by which units of work are measured: the published crate's counterpart in the fork.
 pub(crate) const BASELINE: &str = "packed";
 
 /// Its value where none is.
@@ -300,8 +300,8 @@ pub(crate) fn request(
     Some(MachineRequest {
         file: file(root, &machine.name),
         is_fixed: trial.regime.mode == Mode::Fixed,
-        // Branches share a replicate's seed; the twin has seeds of its own, or it would be the same
-        // to the last byte.
+        // Branches share a replicate's seed; the A/A control has seeds of its own, or it would be
+        // the same to the last byte.
         seed: asked.seed * 1_000_000 + u64::from(trial.replicate) * 2 + u64::from(is_twin),
         charge_ns: machine.charges_ns[&load.workload] * work,
         scaled: scaled.filter(|it| it.key != WORK),

@@ -38,7 +38,7 @@ pub struct Trial<'a> {
     pub block: usize,
     /// 0-based place within the block.
     pub position: usize,
-    /// Branch, or the baseline's twin.
+    /// Branch, or the A/A control of the baseline.
     pub branch: &'a str,
     /// Program, load and threads.
     pub kind: Kind,
@@ -139,8 +139,8 @@ impl Plan {
             is_twin,
             is_counted,
         } = &self.names[name];
-        // A block has the same layout for all, but for the twin: the same binary twice would hide
-        // from the noise floor how far two layouts of one program lie apart.
+        // A block has the same layout for all, but for the A/A control: the same binary twice would
+        // hide from the noise floor how far two layouts of one program lie apart.
         let layout = (block.replicate + u32::from(*is_twin)) % self.layouts;
         Trial {
             id: Id::of(&(cell, block.replicate)),
@@ -234,8 +234,8 @@ struct Cell<'a> {
 /// depend on the identities.
 ///
 /// # Panics
-/// If `identities` lacks one of [`SweepRequest::branches`] or of the instrumented ones, if the baseline is
-/// not among the branches, or with more than 2^32 trials.
+/// If `identities` lacks one of [`SweepRequest::branches`] or of the instrumented ones, if the
+/// baseline is not among the branches, or with more than 2^32 trials.
 #[must_use]
 pub fn order(asked: &SweepRequest, identities: &BTreeMap<String, String>) -> Plan {
     let plan = unordered(asked, identities);
@@ -249,7 +249,8 @@ pub fn order(asked: &SweepRequest, identities: &BTreeMap<String, String>) -> Pla
     let timed = small(asked.branches.len() + usize::from(asked.twin));
     let (pooled, counted): (Vec<u16>, Vec<u16>) =
         (0..small(plan.names.len())).partition(|name| *name < timed);
-    // Where the pool is idle, all branches are one program: the baseline runs it, and its twin.
+    // Where the pool is idle, all branches are one program: the baseline runs it, and its A/A
+    // control.
     let twin = asked.twin.then(|| timed - 1);
     let idle: Vec<u16> = baseline.into_iter().chain(twin).collect();
     let uses_pool: Vec<bool> = asked.workloads.iter().map(Load::uses_pool).collect();
@@ -351,7 +352,7 @@ fn small(index: usize) -> u16 {
 fn unordered(asked: &SweepRequest, identities: &BTreeMap<String, String>) -> Plan {
     let mut kinds = Vec::new();
     for load in 0..asked.workloads.len() {
-        // A program of the user has no sequential twin.
+        // A program of the user has no sequential version.
         if asked.sequential_load(load) == load && asked.program.is_none() {
             kinds.push(Kind {
                 load,

@@ -43,7 +43,7 @@ pub struct Manifest {
     /// no say in them; left out if not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_ad_hoc: bool,
-    /// Name of the baseline's A/A twin, if it runs.
+    /// Name of the A/A control of the baseline, if it runs.
     pub twin: Option<String>,
     /// The part of the plan that this sweep is; left out if it is all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -239,7 +239,7 @@ impl Manifest {
         self.branches.iter().chain(&self.instrumented)
     }
 
-    /// The entry of a branch or an instrumented build, the baseline's for its twin.
+    /// The entry of a branch or an instrumented build, the baseline's for its A/A control.
     pub fn branch(&self, name: &str) -> Option<&MeasuredBranch> {
         let name = self.asked.binary_of(name);
         self.builds().find(|branch| branch.name == name)

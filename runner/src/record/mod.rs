@@ -67,7 +67,7 @@ pub struct Record {
     pub block: usize,
     /// Place within the block, from 0.
     pub position: usize,
-    /// Name in `branches.toml`. `<baseline>-again` is the A/A twin, `<branch>-instrumented` an
+    /// Name in `branches.toml`. `<baseline>-again` is the A/A control, `<branch>-instrumented` an
     /// instrumented build.
     pub branch: String,
     /// `sequential` is the program without a pool: its branch is the baseline, its threads are 1.

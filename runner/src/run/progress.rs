@@ -237,7 +237,7 @@ pub(crate) fn headline(asked: &SweepRequest, trials: usize) -> String {
         asked.heading(),
         count(asked.branches.len(), "branch", "branches"),
         if asked.twin {
-            " and the baseline's twin"
+            " and the A/A control of the baseline"
         } else {
             ""
         },

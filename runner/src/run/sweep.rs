@@ -171,7 +171,7 @@ fn side_by_side(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
                     let started_at = SystemTime::now();
                     let branch = job.asked.binary_of(trial.branch);
                     let ended = runner.run_trial(branch, trial.layout, &request(job, &trial));
-                    // Nobody receives after an error; the rest is not wanted then.
+                    // After an error no thread receives, and the remaining records are dropped.
                     let _ = sender.send((trial, started_at, ended));
                 }
             });

@@ -51,7 +51,7 @@ fn plans_count_and_name_what_would_be_done() {
     let experiment = |name, more: &[&'static str]| [&["plan", "--experiment", name], more].concat();
     let elsewhere = "packed,mine=path:rayon-fork,group:rivals";
     for (words, told) in [
-        // 2 thread counts × (master, its twin, packed) + 1 sequential.
+        // 2 thread counts × (master, its A/A control, packed) + 1 sequential.
         (
             plan(&["--trials", "3"]),
             &["7 cells, 9 blocks, 21 trials", "placement     free\n"][..],
@@ -95,7 +95,7 @@ fn plans_count_and_name_what_would_be_done() {
             vec!["plan", "--branches", elsewhere],
             &[
                 "branches    packed\n            mine\n            chili\n",
-                "twin        packed-again",
+                "A/A control packed-again",
             ],
         ),
         (

@@ -56,7 +56,7 @@ fn a_comparison_prints_medians_ratios_what_the_analysis_says_and_how_to_repeat_i
     assert_eq!(
         rows.len(),
         4,
-        "the sequential program, master, its twin, same: {page}"
+        "the sequential program, master, its A/A control, same: {page}"
     );
     assert!(
         rows[3]["ratio"].is_number() && rows[3]["cpu_ratio"].is_number(),
@@ -196,7 +196,7 @@ fn a_program_of_the_user_is_built_with_each_branch_and_runs_in_its_folder_which_
     assert_eq!(
         rows.len(),
         3,
-        "master, its twin, same, and nothing sequential: {page}"
+        "master, its A/A control, same, and nothing sequential: {page}"
     );
     assert!(
         rows[2]["ratio"].is_number() && rows[2]["cpu_ratio"].is_number(),

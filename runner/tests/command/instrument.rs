@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::common::{self, records, text};
 
-/// 1 thread count × (master, its twin, packed) + 1 sequential, 2 trials each.
+/// 1 thread count × (master, its A/A control, packed) + 1 sequential, 2 trials each.
 const TIMED: usize = 8;
 /// 1 thread count, 2 trials.
 const COUNTED: usize = 2;

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::common::{self, records, run};
 
-/// 1 workload × (2 thread counts × (master, twin) + sequential) × 4 trials.
+/// 1 workload × (2 thread counts × (master, A/A control) + sequential) × 4 trials.
 const PLANNED: usize = 20;
 
 const ASKED: [&str; 7] = [

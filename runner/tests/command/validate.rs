@@ -67,7 +67,7 @@ fn what_validate_decides_by_itself_is_refused() {
 fn arguments_are_looked_at_before_the_host_is_measured() {
     let folder = tempfile::tempdir().unwrap();
     for (option, told) in [
-        (["--trials", "1000000000"], "nobody waits"),
+        (["--trials", "1000000000"], "more than the limit of"),
         (["--threads", "-1"], "no thread count"),
     ] {
         let refused = runner(folder.path()).arg("validate").args(option).assert();

@@ -120,7 +120,7 @@ fn virtual_machine(host: &Host, diagnosis: &mut Diagnosis) {
         seen,
         "the hypervisor decides when a CPU runs, on which core, beside whom and at what clock; waking a \
          sleeping CPU costs an exit to it, unlike on the machine itself",
-        "repeat on the machine itself what is to be claimed of it; here, trust only what leaves the A/A band",
+        "repeat on the machine itself what is to be claimed of it; here, trust only changes beyond the noise floor",
     );
 }
 

@@ -79,8 +79,8 @@ impl Entry {
         }
     }
 
-    /// Whether the system has booted since the fix, which undid it. Where a start is unknown, it has
-    /// not: what is put back twice does no harm.
+    /// Whether the system has booted since the fix, which undid it. Where a start is unknown, it
+    /// has not: what is put back twice does no harm.
     pub(crate) fn is_of_earlier_boot(&self) -> bool {
         is_other_boot(&self.boot, &boot())
     }
@@ -146,7 +146,7 @@ impl Journal {
             |error| Stop::HostNotFit(format!("{shown}: the journal cannot be read: {error}"));
         let damaged = |reason: String| {
             Stop::BadInput(format!(
-                "{shown}: no journal of this runner: {reason}. What was there before the fix is not known: \
+                "{shown}: no journal of this runner: {reason}. The settings before the fix are not known: \
                  look at `cargo runner frequency status`, set what you want by hand, and delete the file"
             ))
         };

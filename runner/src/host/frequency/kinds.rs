@@ -8,7 +8,7 @@ use crate::host::{Fact, cpu_list, start_of};
 /// CPUs that are equally strong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Alike {
-    /// The evidence that they differ from others: a file and what it says.
+    /// The evidence that they differ from other CPUs: a file of the kernel and its content.
     pub(crate) sign: String,
     /// Their numbers, ascending.
     pub(crate) cpus: Vec<usize>,
@@ -27,8 +27,8 @@ const HIGHEST: &str = "cpufreq/cpuinfo_max_freq";
 /// has one for each kind that is there.
 const MONITORS: [&str; 3] = ["cpu_lowpower", "cpu_atom", "cpu_core"];
 
-/// Highest frequencies that differ by less are of one kind of CPU: firmware lets the best cores of a
-/// processor go somewhat higher. A guess.
+/// Highest frequencies that differ by less are of one kind of CPU: firmware lets the best cores of
+/// a processor go somewhat higher. A guess.
 const FAVOURED: f64 = 0.85;
 
 /// The kinds of `cpus`, the strongest first; one if they are all alike. They are unequal if one

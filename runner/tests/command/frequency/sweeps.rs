@@ -60,7 +60,7 @@ impl Case {
         command
     }
 
-    /// A sweep of the baseline and its twin alone: one build, shared by all tests.
+    /// A sweep of the baseline and its A/A control alone: one build, shared by all tests.
     fn new_sweep(&self, mode: &str, trials: &str) -> Command {
         let what = "--preset smoke --branches master --workloads quicksort --threads 1 --mode";
         let mut words: Vec<&str> = what.split(' ').collect();
@@ -116,7 +116,7 @@ fn both_modes_are_labelled_measured_and_put_back() {
     let ended = case.new_sweep("both", "3").output().unwrap();
     ended.assert().success();
     let records = case.records();
-    // 3 trials of master, its twin and the sequential program, in each mode.
+    // 3 trials of master, its A/A control and the sequential program, in each mode.
     assert_eq!(states(&records, "fixed"), ["fixed-verified"; 9]);
     assert_eq!(states(&records, "dynamic"), ["dynamic"; 9]);
     if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {

@@ -23,13 +23,13 @@ use tempfile::TempDir;
 
 use crate::common;
 
-/// 1 workload × (2 thread counts × (master, twin) + sequential).
+/// 1 workload × (2 thread counts × (master, A/A control) + sequential).
 const CELLS: usize = 5;
 /// Trials per cell, but where a test says otherwise.
 const TRIALS: usize = 15;
 const PLANNED: usize = CELLS * TRIALS;
 
-/// Starts a sweep of the baseline and its twin: one build, shared by all tests.
+/// Starts a sweep of the baseline and its A/A control: one build, shared by all tests.
 fn start(folder: &TempDir, trials: usize) -> Child {
     let sweeps = folder.path().join("sweeps");
     common::runner(folder.path())
