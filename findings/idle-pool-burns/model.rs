@@ -36,7 +36,7 @@ fn is_sleepy(word: usize) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Mistake {
     None,
-    /// The last thread that stops searching wakes nobody.
+    /// The last thread that stops searching wakes no thread.
     LastWakesNobody,
     /// A thread that leaves a job trusts counters that it read before.
     TrustsOldCounters,

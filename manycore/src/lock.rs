@@ -99,7 +99,7 @@ impl<T: ?Sized> Mutex<T> {
         while state == WAITED_FOR || self.state.swap_at(WAITED_FOR, at) != FREE {
             assert!(
                 !engine::running().is_null(),
-                "a lock of a simulation is taken, and nobody runs who frees it"
+                "a lock of a simulation is taken, and no thread runs that could free it"
             );
             let is_taken = || self.state.load_at(at) == WAITED_FOR;
             engine::block_for_a_lock(self.address(), is_taken, at);

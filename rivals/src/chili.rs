@@ -19,7 +19,7 @@ use crate::pool::global;
 /// The name of the rival in messages.
 pub(crate) const NAME: &str = "chili";
 
-/// Chili names no limit; this is a guess at what nobody asks for by intent.
+/// Chili names no limit; this guess is beyond any sensible request.
 pub(crate) const MAX_THREADS: usize = 1 << 16;
 
 /// The facts about its pool that a job must know wherever it runs. They live as long as the

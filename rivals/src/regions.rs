@@ -11,7 +11,7 @@ use crate::missing::missing;
 pub(crate) use crate::threads::NAME;
 use crate::threads::Threads;
 
-/// None of them names a limit; this is a guess at what nobody asks for by intent.
+/// None of them names a limit; this guess is beyond any sensible request.
 pub(crate) const MAX_THREADS: usize = 1 << 16;
 
 thread_local! {

@@ -1,4 +1,4 @@
-//! Programs that load a work-stealing pool, each with a sequential twin and a checked answer.
+//! Programs that load a work-stealing pool, each with a sequential version and a checked answer.
 //!
 //! The catalogue is [`CATALOGUE`]; one trial is [`measure::run`]; [`main`] is a whole program
 //! around it, which a build of any rayon-core calls with the name of its variant.

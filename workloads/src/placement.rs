@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(
             usable_cpus().unwrap(),
             cpus,
-            "whoever builds the pool stays free"
+            "the thread that builds the pool is not pinned"
         );
     }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use protocol::{Description, Metric, Refusal, Values};
 use rayon::ThreadPool;
 
-/// A program with a sequential twin and a known answer.
+/// A program with a sequential version and a known answer.
 pub trait Workload: Send + Sync {
     /// Everything there is to know without running it.
     fn description(&self) -> &Description;

@@ -44,7 +44,7 @@ impl fmt::Display for Counts {
     }
 }
 
-/// Builds tests, so that nobody takes a compile error for a failed test.
+/// Builds tests first, so that a compile error is not reported as a failed test.
 ///
 /// # Errors
 /// [`Stop::BuildFailed`], after cargo's words on stderr.

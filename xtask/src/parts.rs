@@ -25,7 +25,8 @@ pub(crate) enum Part {
     Simulated,
     /// The measured programs, on `packed` and `champion`.
     Workloads,
-    /// The services among them, which are many: only if they changed, or if asked for, as the next two.
+    /// The services among them, which are many: only if they changed, or if asked for, as the next
+    /// two.
     Services,
     /// Other crates' pools under programs written for rayon.
     Rivals,
@@ -113,8 +114,8 @@ impl Part {
     }
 }
 
-/// Whether a file at `places` differs from where the branch left the clone's own one, or on that
-/// one itself from the commit before; also if nobody knows.
+/// Whether a file at `places` differs from the point where the branch left `origin/HEAD`. On that
+/// branch itself, compares with the commit before. True if Git does not tell.
 fn is_changed(sh: &Shell, places: &[&str]) -> bool {
     let read = |command: xshell::Cmd<'_>| command.quiet().ignore_stderr().read().ok();
     let head = read(cmd!(sh, "git rev-parse HEAD"));

@@ -21,7 +21,7 @@ const TSAN_TARGET: &str = "x86_64-unknown-linux-gnu";
 const MIRI_FLAGS: [&str; 3] = [
     // Stacked Borrows rejects the intrusive list of crossbeam-epoch, below every deque.
     "-Zmiri-tree-borrows",
-    // Nobody ends the global pool, adopted threads never leave their pool, and the epochs of
+    // No code ends the global pool, adopted threads never leave their pool, and the epochs of
     // crossbeam keep garbage of threads that have ended.
     "-Zmiri-ignore-leaks",
     // crossbeam-epoch keeps tags in the low bits of pointers by way of integers. This silences the

@@ -102,7 +102,7 @@ impl Variant {
 
     /// As Cargo's `--features` wants it; may be empty.
     pub(crate) fn features(&self) -> String {
-        // Nobody asks `record` to record, so that it changes no more than `instrument` does.
+        // The tests never start a recording, so `record` changes no more than `instrument` does.
         let instrument = self.is_instrumented.then_some("instrument,record");
         self.features
             .iter()
@@ -192,8 +192,8 @@ pub(crate) fn of_ci() -> Vec<Variant> {
     named().into_iter().chain(rest()).collect()
 }
 
-/// Every modifier that is not in `champion`, in two sets that can be compiled, which count; and in
-/// each one of the two parts of `champion` that ask the counters most, without the other.
+/// Two instrumented builds, which together have every feature that is not in `champion`. Each also
+/// has one of the two features of `champion` that read the counters most, without the other.
 fn rest() -> [Variant; 2] {
     let features = Features::of_the_fork();
     let left = modifiers()

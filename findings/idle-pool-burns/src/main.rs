@@ -146,7 +146,7 @@ fn main() -> ExitCode {
         println!("\nNot seen: at most {woken:.2} wake-ups for a job that one thread can run.");
         return ExitCode::SUCCESS;
     }
-    println!("\nWoken in vain: up to {woken:.2} wake-ups for a job that one thread can run.");
+    println!("\nSpurious wake-ups: up to {woken:.2} for a job that one thread can run.");
     println!("The one that finds it stops searching, and so wakes two more, who find nothing.");
     ExitCode::from(10)
 }

@@ -33,7 +33,7 @@ struct Said {
 }
 
 fn is_said(word: &AtomicBool) -> bool {
-    // ORDERING: Acquire, pairs with the stores of whoever says it.
+    // ORDERING: Acquire, pairs with the store in `say`.
     word.load(Acquire)
 }
 

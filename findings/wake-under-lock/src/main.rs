@@ -47,8 +47,8 @@ impl Made {
     fn work(&self, unlocks_first: bool) {
         let mut last = 0;
         loop {
-            // ORDERING: Acquire, pairs with the stores of whoever asks: what it wrote before is for
-            // the worker.
+            // ORDERING: Acquire, pairs with the stores of the thread that asks: the worker sees
+            // what that thread wrote before.
             match self.asked.load(Acquire) {
                 STOP => return,
                 asked if asked == last => thread::yield_now(),
@@ -160,7 +160,9 @@ fn main() -> ExitCode {
         println!("\nNot seen: the thread that waits sleeps {of_pool:.2} times per `install`.");
         return ExitCode::SUCCESS;
     }
-    println!("\nWoken in vain: who waits for one `install` goes to sleep {of_pool:.2} times,");
+    println!(
+        "\nSpurious wake-ups: the thread that waits for an `install` sleeps {of_pool:.2} times,"
+    );
     println!("the second time for the lock that its waker still holds.");
     ExitCode::from(10)
 }

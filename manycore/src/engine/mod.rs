@@ -177,7 +177,7 @@ pub(crate) struct Engine {
     /// The thread whose code runs, its core, and its clock.
     current: usize,
     core: usize,
-    /// Whose cache that core uses: siblings have one.
+    /// The core whose cache that core uses: siblings share one.
     cache: usize,
     clock: Picoseconds,
     prices: CorePrices,

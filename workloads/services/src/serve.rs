@@ -49,8 +49,8 @@ impl Stop {
     }
 }
 
-/// Serves until it is stopped, with these `settings`, each once. `ready` gets the address and the means to stop. Returns what
-/// happened, for people, in lines.
+/// Serves until it is stopped, with these `settings`, each once. `ready` gets the address and the
+/// means to stop. Returns what happened, for people, in lines.
 ///
 /// # Errors
 /// If something is asked for that does not exist, or the port or the threads cannot be had.
@@ -85,7 +85,7 @@ pub fn serve(
     }
     if serve.connections == 0 {
         return Err(Refusal::new(
-            "connections = 0: nobody could be served; allow 1 or more",
+            "connections = 0 would serve no client; allow 1 or more",
         ));
     }
     let values = description.resolve(Size::Tiny, parameters, false)?;

@@ -107,7 +107,7 @@ impl Workload for Mock {
     }
 }
 
-/// Whose answer is right until a given run, and different each time if it `wavers`.
+/// A workload whose answer is right until a given run, and different each time if it `wavers`.
 #[derive(Default)]
 struct Liar {
     lies_from: u32,

@@ -29,7 +29,7 @@ pub(crate) struct KeyValue {
 #[derive(Default)]
 struct Record {
     measured: Measured,
-    /// Each of them, if that is wanted.
+    /// Each answered request, if the service keeps them.
     noted: Vec<Noted>,
 }
 

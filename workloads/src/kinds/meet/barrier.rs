@@ -101,7 +101,7 @@ struct ColdMemory {
 impl ColdMemory {
     /// Words in a page.
     const PAGE: usize = 4096 / size_of::<u64>();
-    /// Pages: larger than what a core has of the caches.
+    /// 64 MiB of pages: more than the caches of a core hold.
     const PAGES: usize = (64 << 20) / 4096;
 
     /// For `writes` words at a time; takes no memory for none.

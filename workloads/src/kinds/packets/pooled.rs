@@ -166,7 +166,7 @@ mod tests {
             Pooled::batched(3, 5, 2),
         ] {
             let fills = || pooled.counters.waiting.iter().map(|it| it.load(Relaxed));
-            // The dispatcher, who alone adds, works on another thread.
+            // Only the dispatcher adds packets, and it works on another thread.
             threads.install(|| {
                 rayon::scope(|scope| {
                     scope.spawn(|_| {
