@@ -1,10 +1,10 @@
-"""Blocks that met a burst of other work, which hits trials of one moment, of whatever branch.
+"""Blocks during a burst of other work, which slows trials of one moment, whatever their branch.
 
 A mode belongs to a branch, a build or a share of all trials, and is about as frequent in each
-block. So a block is asked, never a trial: has it more far trials than chance allows, for what the
-other blocks of its cell have (Fisher's exact test)? One branch alone makes no burst, and a block is
-left out for all branches alike: none of equal branches gains by it. A moment at which branches of
-one kind alone are slow looks the same; the ledger counts what is left out.
+block. So whole blocks are tested, not trials. Fisher's exact test compares the block's share of far
+trials with that of the other blocks of its cell. One branch alone makes no burst. A block is left out
+for all branches alike, so none of equal branches gains by it. A moment at which branches of one kind
+alone are slow looks the same; the ledger counts the trials that are left out.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Checks what `branches.toml` claimed before the sweep against what the sweep shows.
+"""Tests the claims of `branches.toml`, written before the sweep, against the sweep.
 
 `faster` and `slower` pool the cells that they name and the sweep has (`compare.POOLED`). They are
 held if the comparison finds just that, after correction for the number of claims, and falsified if
 it finds the opposite.
 
-`equal`, `no-slower` and `no-faster` are claims about each workload, and about each of its thread
-counts: a mean would let a gain here pay for a loss there. Each is held where the whole interval
+`equal`, `no-slower` and `no-faster` are claims about each workload and each of its thread counts. In
+a mean, a gain on one could hide a loss on another. Each is held where the whole interval
 lies within the margin on the sides that the claim names: an inconclusive comparison proves nothing.
 Each is falsified where the interval lies beyond and the comparison finds a difference. The claim is
 held if all of them are, and falsified if one is. A claim about wall time covers waits as well, where

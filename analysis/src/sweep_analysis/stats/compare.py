@@ -2,15 +2,15 @@
 
 It tests time, CPU time and waits, per cell, per workload and overall.
 
-Each trial is set beside the baseline's of its block, so that a host that drifts does no harm, and
-blocks that met other work are left out (`bursts`). The log-ratios are averaged within each layout,
+Each trial is paired with the baseline's of its block, so drift of the host cancels. Blocks that ran
+beside other work are left out (`bursts`). The log-ratios are averaged within each layout,
 and a cell's estimate is their mean over layouts, with outliers of single trials trimmed
 (`location`). A pooled ratio is the geometric mean of the ratios of its cells. Beside each ratio
 stand the least, the median and the most of its builds, because users run one build, and not the
 mean.
 
-A quantity that is zero in a trial has no ratio in that cell, and no row there: leaving out the
-trials that show it would choose among trials by their result.
+If a quantity is zero in one trial of a cell, it has no ratio and no row in that cell. To leave out
+only those trials would select trials by their result.
 
 Rows of all workloads, and of one at all thread counts, pool cells of several workers within the
 CPUs. One worker shares nothing, and workers beyond the CPUs wait for the kernel. Both behave unlike
@@ -21,12 +21,12 @@ Each branch pools the cells that it, the baseline and the A/A control have. A br
 workload loses that workload in its own rows alone.
 
 A difference is significant if its corrected p-value is below 5 %, and its ratio is outside the noise
-floor. The correction (Holm 1979) covers everything that a page, a terminal or a README may quote of
-a sweep: all quantities and branches, both baselines where there are two, and all levels. `SHARES`
+floor. The correction (Holm 1979) covers every result of a sweep that a page, a terminal or a README
+may quote. That is all quantities, branches and levels, and both baselines if there are two. `SHARES`
 divides the 5 % among levels; the share of a level without a row to test goes to the cells. So the
 chance that a sweep of equal branches has any significant difference is at most 5 %. A ratio that
 drifts over the sweep by more than it differs from 1 is not judged. A row that pools one cell is
-tested as that cell at every level: else one cell would be significant at one level, and not at
+tested as that cell at every level. Otherwise one cell could be significant at one level and not at
 another.
 
 On simulated machines cost parameters are known to some ten per cent, so no smaller change is called
@@ -333,10 +333,10 @@ class Comparison:
     def rows(self, level: str, groups: list[Group]) -> pl.DataFrame:
         """A row per group and branch of it.
 
-        The columns of `frames.COMPARISONS` but for correction and verdict.
+        The columns of `frames.COMPARISONS` without those of the correction and the test.
 
-        And `half_width`, of the log-ratio's 95 % interval; `error`, its standard error; `degrees`,
-        of freedom; and `only_cell`, the place in `units` of the cell that a row is about alone.
+        Four more: `half_width` of the log-ratio's 95 % interval, its standard `error`, and its
+        `degrees` of freedom. `only_cell` is the place in `units` of the single cell of a row.
         """
         if not groups or not self.branches:
             return pl.DataFrame(schema=_ROWS)

@@ -1,10 +1,10 @@
-"""All that is judged of a sweep, once.
+"""All tests of a sweep, made once.
 
 Terminal, page, tables, README and findings are drawn from this one result.
 
-Every branch is compared with the baseline and, where the fork with the baseline's counters was
-measured too, every other branch of the fork with that one: what the fork's scheduler gains is no
-merit of how a branch counts.
+Every branch is compared with the baseline. Where the fork with the baseline's counters was measured
+too, every other branch of the fork is also compared with that one. So gains of the fork's scheduler
+are told apart from gains of the counters.
 """
 
 from __future__ import annotations

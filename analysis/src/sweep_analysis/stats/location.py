@@ -3,10 +3,10 @@
 A mean of logarithms, one value a unit, without what single trials add to it.
 
 A *unit* is what repeats independently: a build of a branch (see `units`). Users run builds, so each
-build counts, however slow: what a build shows in all cells of its program (`units.of_builds`) is
-averaged as it is. Of the rest, which trials of one cell show, the mean leaves out the same number
-of values at either end (a fifth of them, rounded down: one of 5 to 9), so that a trial that met
-another program does not decide. A program with one cell does not tell a slow build from a slow
+build counts, however slow: its mean over all cells of its program (`units.of_builds`) is averaged
+untrimmed. The rest is the difference of a cell from that mean. Its mean is trimmed: it leaves out
+20 % of the values at either end, rounded down (one of 5 to 9). So a trial that ran beside another
+program does not decide. A program with one cell does not tell a slow build from a slow
 trial, so there nothing is left out.
 
 The standard error is that of both parts, of the rest by its winsorised spread (Yuen 1974,
@@ -14,8 +14,8 @@ doi:10.1093/biomet/61.1.165). A mean over several cells keeps it unit by unit: w
 to luck in all its cells is one piece of luck.
 
 Seven values say little about their own spread. Branches of one program on one host are about
-equally noisy, so each row borrows from the others of its group, as far as the spreads of the whole
-sweep agree (Smyth 2004, doi:10.2202/1544-6115.1027). Where they do not, little is borrowed.
+equally noisy, so each row borrows from the others of its group (Smyth 2004,
+doi:10.2202/1544-6115.1027). The less the spreads of the sweep agree, the less is borrowed.
 """
 
 from __future__ import annotations
@@ -148,20 +148,20 @@ def own_spread(found: Location) -> Spread:
 def shared_spread(found: Location, *, exact: bool = False) -> Spread:
     """Standard errors of a table of groups by branches, each group's branches borrowing from each other.
 
-    A row's prior is the geometric mean of the variances of the others of its group; how much it
-    weighs follows from how well variances within groups agree over the whole table, and from how
-    many there are. A row none of whose values differ (the clock is too coarse) has the prior alone;
-    without one it has no standard error, unless it is known to be `exact`.
+    A row's prior is the geometric mean of the variances of the others of its group. Its weight
+    follows from their number, and from the agreement of variances within groups over the whole
+    table. If the values of a row do not differ (the clock is too coarse), it has the prior alone.
+    Without a prior it has no standard error, unless it is known to be `exact`.
 
     Borrowed variance may raise an error. It may not lower the error below the row's own, nor below
-    that of half of the prior's variance: rows that are bimodal, or noisier than their neighbours,
-    are not rare enough to be averaged away (by simulation, 15 to 24 % of sweeps of equal branches
-    with far modes had a claim otherwise).
+    that of half of the prior's variance. Bimodal rows, and rows noisier than their neighbours, are
+    not rare enough to be averaged away. Without this floor, 15 to 24 % of simulated sweeps of equal
+    branches with far modes had a significant result.
 
-    The prior is geometric, and no floor is arithmetic. A floor of the arithmetic mean leaves no
-    claim at all where far modes are, but one noisy branch then hides what its quiet neighbours
-    show. Since a build that is slow in all cells counts, far modes have a claim in about 4 sweeps
-    of 100, as promised, without one.
+    The prior is geometric, and no floor is arithmetic. With a floor of the arithmetic mean, far
+    modes lead to no false result at all, but one noisy branch then hides the effects of its quiet
+    neighbours. Without that floor, far modes have a false result in about 4 sweeps of 100. That is
+    within the 5 %, because a build that is slow in all cells counts.
     """
     alone = own_spread(found)
     known = alone.degrees > 0

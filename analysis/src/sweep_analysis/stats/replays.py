@@ -1,8 +1,8 @@
 """Sets replays of recorded programs beside the programs themselves.
 
-A recording lacks what a program does before it first uses a pool, and after the last time. That is
-of one thread: predicted on two is the program's own time on one, less what the replay on two takes
-less than the replay on one.
+A recording lacks the work of a program before it first uses a pool, and after the last time. One
+thread does that work. So the prediction for two threads is the program's own time on one, less the
+time that the replay saves by the second thread.
 """
 
 from __future__ import annotations

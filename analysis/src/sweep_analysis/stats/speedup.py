@@ -1,8 +1,8 @@
 """Speed-ups by three definitions that are never mixed, with efficiency and serial fraction beside them.
 
-The definitions (`measurement` rule A3): against the same branch on one thread (`own`), against the
-baseline on one thread (`baseline`), and against the program without a pool (`sequential`, the 2022
-study's and the default).
+The references (`measurement` rule A3): the same branch on one thread (`own`), the baseline on one
+thread (`baseline`), and the program without a pool (`sequential`, the default, as in the 2022
+study).
 """
 
 from __future__ import annotations
@@ -91,9 +91,9 @@ def with_time_outs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
     It took at least that.
 
     Its time, and its CPU time, is the limit over the work that good trials of its cells do in an
-    iteration; what waits where good trials tell waits, waited for the limit. Without the limit in
-    the manifest, or without a good trial to know the work from, nothing is added; nor on a
-    simulated machine, as the limit is in the host's time.
+    iteration. If good trials report waits, its wait is the limit. Nothing is added without a limit
+    in the manifest, or without a good trial that tells the work. Nor is it on a simulated machine,
+    because the limit is in the host's time.
     """
     asked = sweep.manifest.get("asked")
     limit = asked.get("timeout_s") if isinstance(asked, dict) else None
@@ -236,9 +236,9 @@ def _sequential(
 ) -> int | None:
     """The cell of the sequential program on the same input, of the same placement if there are several.
 
-    Parameters that only the pool's program has may differ, so without a cell of the very same
-    parameters the only one of the workload and size is taken; with several, none, since any choice
-    would be a guess.
+    Parameters that only the pool's program has may differ. So without a cell of the same parameters,
+    the only one of the workload and size is taken. With several, none is, since any choice would be
+    a guess.
     """
     placed = [it for it in candidates if it[0]["placement"] == row["placement"]] or candidates
     wanted = without(row["parameters"], ignored)

@@ -4,16 +4,16 @@ The interval includes the variance between sweeps, by build, hour and day.
 
 Link-order randomised builds do not cover a recompilation, or another day: changes of the same
 branches in two sweeps differ by more than their intervals say. The extra variance is estimated from
-all rows of a level that the sweeps share, and has four parts: a day may move all ratios alike (the
+all rows of a level that the sweeps share. It has four parts: a day may move all ratios alike (the
 baseline was lucky), those of one branch, those of one place, or one ratio. A day is drawn once for
-all of them, so of two sweeps the first part has one degree of freedom, whatever the number of
-branches and workloads. Each part has its own t quantile, and the half-widths are added in squares
-(the MOVER of Zou and Donner 2008, doi:10.1002/sim.3095), the sweeps' own intervals among them.
-Degrees that counted rows made intervals that hold the truth 65 times in a hundred where a day moves
-all, and 87 times where it moves branches (`cargo xtask truth`).
+all of them. So with two sweeps the first part has one degree of freedom, for any number of branches
+and workloads. Each part has its own t quantile. The half-widths, the sweeps' own among them, are
+added in squares (the MOVER of Zou and Donner 2008, doi:10.1002/sim.3095). With one degree of freedom
+for each row instead, coverage was 65 % where a day moves all, and 87 % where it moves branches
+(`cargo xtask truth`).
 
-A significant change must pass the same two tests as in a single sweep: its corrected p-value is
-below the level, and its ratio is outside the noise floor, here the wider one. The correction counts
+A significant change must pass the same two tests as in a single sweep. Its corrected p-value is
+below the level, and its ratio is outside the wider of the sweeps' noise floors. The correction counts
 independent draws. The day's part is one draw for all rows, that of branches one for each branch,
 that of places one for each place. The part of single rows is corrected for all rows of the level
 and the level's share (`compare.SHARES`).

@@ -65,8 +65,8 @@ def log_ratios(times: pl.LazyFrame, baseline: str, column: str) -> pl.LazyFrame:
     """Every good trial of the pool's program beside the baseline's of its block.
 
     In:  rows of `frames.TIMES`. Out: their cell, branch, layout, replicate and block, with `log`,
-    the log of the ratio of `column`; the
-         baseline's own and those without a partner are left out, and cells with a zero (`has_ratio`).
+         the log of the ratio of `column`. Left out are the baseline's own rows, rows without a
+         partner, and cells with a zero (`has_ratio`).
     """
     kept = [*CELL_SET, "branch", "layout", "replicate", "block", "oversubscribed", column]
     usable = times.filter((pl.col("program") == PARALLEL) & has_ratio(column)).select(kept)
