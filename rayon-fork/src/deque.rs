@@ -14,7 +14,7 @@ pub(crate) mod on_demand;
 mod terms;
 
 pub(crate) use crossbeam_deque::{Injector, Steal, Stealer, Worker as Deque};
-pub(crate) use lazy::{JobDeque, JobStealer, MODIFIER, Place};
+pub(crate) use lazy::{JobDeque, JobStealer, NAME_PART, Place};
 pub(crate) use terms::{Answer, TwoWords};
 
 /// Repeats `attempt` for as long as it is contended.

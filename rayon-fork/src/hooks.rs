@@ -64,7 +64,7 @@ events! {
     /// A thread woke a worker that slept.
     WakeSent = "wakes_sent",
     /// A worker that was woken became sleepy again without having run a job.
-    WakeInVain = "wakes_in_vain",
+    SpuriousWake = "wakes_in_vain",
 }
 
 /// Defines [`Word`], and the names under which accesses to its values are reported.

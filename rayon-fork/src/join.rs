@@ -19,7 +19,7 @@ use crate::unwind::{self, Payload};
 const IN_PLACE_JOIN: bool = cfg!(feature = "in-place-join");
 
 /// This file's part of the variant's name.
-pub(crate) const MODIFIER: &str = if IN_PLACE_JOIN { "+in-place-join" } else { "" };
+pub(crate) const NAME_PART: &str = if IN_PLACE_JOIN { "+in-place-join" } else { "" };
 
 /// The context of a closure of [`join_context`]: it says whether the closure migrated to another
 /// thread.

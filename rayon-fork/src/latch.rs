@@ -11,7 +11,7 @@ use crate::registry::{Registry, Worker};
 use crate::scope::local_scopes::Awaited;
 use crate::sync::modelled::{AtomicUsize, Ordering};
 
-pub(crate) use outside::{LockLatch, MODIFIER, Outlook};
+pub(crate) use outside::{LockLatch, NAME_PART, SpinHistory};
 
 /// A flag that is set once, and that a thread waits for.
 pub(crate) trait Latch {

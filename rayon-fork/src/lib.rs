@@ -114,10 +114,10 @@ pub fn rayon_fork_variant() -> &'static str {
     const NAME: Name = Name::join(
         sleep::VARIANT,
         &[
-            join::MODIFIER,
-            latch::MODIFIER,
-            scope::local_scopes::MODIFIER,
-            deque::MODIFIER,
+            join::NAME_PART,
+            latch::NAME_PART,
+            scope::local_scopes::NAME_PART,
+            deque::NAME_PART,
         ],
     );
     NAME.as_str()

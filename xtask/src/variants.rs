@@ -78,7 +78,7 @@ impl Variant {
     }
 
     fn parse(asked: &str) -> Result<Self> {
-        let known = modifiers();
+        let known = single_features();
         let features: Vec<String> = asked
             .split([',', '+'])
             .filter(|&name| name != default_layout())
@@ -156,7 +156,7 @@ fn default_layout() -> &'static str {
 }
 
 /// All features but the one without effect.
-fn modifiers() -> Vec<&'static str> {
+fn single_features() -> Vec<&'static str> {
     let names = Features::of_the_fork().names.iter().map(String::as_str);
     names.filter(|&name| name != default_layout()).collect()
 }
@@ -177,7 +177,7 @@ fn tested() -> Vec<Variant> {
         }
     }
     sets.retain(|set| features.refusal(set).is_none());
-    let further = modifiers()
+    let further = single_features()
         .into_iter()
         .filter(|&name| !features.study.contains(name));
     sets.extend(further.map(|name| [name.to_owned()].into()));
@@ -196,7 +196,7 @@ pub(crate) fn of_ci() -> Vec<Variant> {
 /// has one of the two features of `champion` that read the counters most, without the other.
 fn rest() -> [Variant; 2] {
     let features = Features::of_the_fork();
-    let left = modifiers()
+    let left = single_features()
         .into_iter()
         .filter(|&name| !features.champion.contains(name));
     let mut sets = ["wake-where-work-is", "demand"].map(|name| BTreeSet::from([name.to_owned()]));
@@ -219,7 +219,9 @@ mod build_script;
 mod tests {
     use runner::config::Features;
 
-    use super::{Variant, Variants, build_script, default_layout, modifiers, named, of_ci, tested};
+    use super::{
+        Variant, Variants, build_script, default_layout, named, of_ci, single_features, tested,
+    };
 
     #[test]
     fn the_long_form_has_the_builds_of_ci_each_combination_of_the_study_and_each_further_feature() {
@@ -234,7 +236,11 @@ mod tests {
             .filter(|variant| variant.name() != "champion")
             .partition(|variant| variant.features.iter().all(|name| study.contains(name)));
         assert_eq!(of_study.len(), 1 << study.len(), "{tested:?}");
-        assert_eq!(further.len(), modifiers().len() - study.len(), "{tested:?}");
+        assert_eq!(
+            further.len(),
+            single_features().len() - study.len(),
+            "{tested:?}"
+        );
         assert!(
             further.iter().all(|variant| variant.features.len() == 1),
             "{further:?}"
@@ -260,7 +266,7 @@ mod tests {
     #[test]
     fn every_modifier_is_on_in_one_build_of_ci_and_off_in_another() {
         let builds = of_ci();
-        for name in modifiers() {
+        for name in single_features() {
             let has = |build: &&Variant| build.features.iter().any(|it| it == name);
             let on = builds.iter().filter(has).count();
             assert!((1..builds.len()).contains(&on), "{name}: {builds:?}");
@@ -305,7 +311,7 @@ mod tests {
     fn every_feature_of_variants_has_a_row_of_the_forks_readme_and_a_branch() {
         let readme = include_str!("../../rayon-fork/README.md");
         let branches = include_str!("../../branches.toml");
-        for name in modifiers() {
+        for name in single_features() {
             let row = format!("| `{name}` |");
             assert!(readme.lines().any(|line| line.starts_with(&row)), "{row}");
             let word = format!("\"{name}\"");

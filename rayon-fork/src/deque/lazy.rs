@@ -6,7 +6,7 @@ use super::{Deque, Steal, Stealer, on_demand};
 use crate::sync::modelled::Fences;
 
 /// This file's part of the variant's name.
-pub(crate) const MODIFIER: &str = "+demand";
+pub(crate) const NAME_PART: &str = "+demand";
 
 /// A worker's jobs: the owner's end.
 pub(crate) enum JobDeque<T> {

@@ -6,7 +6,7 @@ use super::{Deque, Steal, Stealer};
 use crate::sync::modelled::Fences;
 
 /// This file's part of the variant's name. The target may lack atomics of 64 bits.
-pub(crate) const MODIFIER: &str = if cfg!(feature = "demand") {
+pub(crate) const NAME_PART: &str = if cfg!(feature = "demand") {
     "+demand-is-missing-here"
 } else {
     ""

@@ -72,7 +72,7 @@ pub(crate) fn end_search() {
 pub(crate) fn become_sleepy() {
     with_record(|record| {
         if record.set_woken(false) {
-            record.add_one(Event::WakeInVain as usize);
+            record.add_one(Event::SpuriousWake as usize);
         }
     });
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::Latch;
 
-pub(crate) use warm_install::{LockLatch, MODIFIER, Outlook};
+pub(crate) use warm_install::{LockLatch, NAME_PART, SpinHistory};
 
 impl Latch for Arc<LockLatch> {
     unsafe fn set(this: *const Self) {

@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn a_pool_whose_jobs_are_shared_lazily_shows_that_an_idle_worker_asks_and_who_fences() {
-        if crate::deque::MODIFIER == "+demand" {
+        if crate::deque::NAME_PART == "+demand" {
             let by_kernel = cfg!(all(target_os = "linux", not(miri)));
             let fences = if by_kernel { "membarrier" } else { "full" };
             await_description(&pool(2), &[&format!("demand: true, fences: {fences}")]);

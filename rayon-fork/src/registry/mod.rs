@@ -15,7 +15,7 @@ use crate::deque::{Deque, Injector, JobDeque, JobStealer};
 use crate::error::ThreadPoolBuildError;
 use crate::hooks::{self, Records};
 use crate::job::{JobRef, StackJob};
-use crate::latch::{CountLatch, LockLatch, Outlook, SpinLatch};
+use crate::latch::{CountLatch, LockLatch, SpinHistory, SpinLatch};
 use crate::scope::local_scopes::{self, Awaited};
 use crate::sleep::Sleep;
 use crate::sync::{AtomicUsize, Mutex, Ordering};
@@ -49,13 +49,13 @@ pub(crate) struct Registry {
     /// counters nor stealers.
     reasons_to_live: CachePadded<AtomicUsize>,
     /// The record that says whether jobs from outside end soon.
-    outlook: Outlook,
+    spin_history: SpinHistory,
 }
 
 // The injector, the count of reasons to live, and the rest, each on lines of its own.
 assert_size!(Registry: size_of::<Injector<JobRef>>()
     + size_of::<CachePadded<AtomicUsize>>()
-    + (size_of::<Sleep>() + size_of::<Outlook>() + 136).next_multiple_of(align_of::<CachePadded<AtomicUsize>>()));
+    + (size_of::<Sleep>() + size_of::<SpinHistory>() + 136).next_multiple_of(align_of::<CachePadded<AtomicUsize>>()));
 
 impl Registry {
     /// Builds the shared state and starts a thread for each worker through `spawn`.
@@ -103,7 +103,7 @@ impl Registry {
             injector: Injector::new(),
             records: Records::new(workers),
             reasons_to_live: CachePadded::new(AtomicUsize::new(1)),
-            outlook: Outlook::new(),
+            spin_history: SpinHistory::new(),
         });
 
         let unfinished = TerminateOnDrop(&registry);
@@ -223,8 +223,8 @@ impl Registry {
         let reference = unsafe { job.as_job_ref() };
         let _frame = hooks::open_install(reference.place());
         self.inject(reference);
-        let may_be_soon = Outlook::IS_LEARNED && self.sleep.somebody_is_idle();
-        latch.wait(may_be_soon.then_some(&self.outlook));
+        let may_be_soon = SpinHistory::IS_LEARNED && self.sleep.somebody_is_idle();
+        latch.wait(may_be_soon.then_some(&self.spin_history));
         job.into_result()
     }
 

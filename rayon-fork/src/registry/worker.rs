@@ -274,19 +274,19 @@ impl Worker {
         if !sleep.are_pushes_silent() || !idle.wants_closer_look() {
             return None;
         }
-        let in_vain = idle.searches_in_vain();
+        let unsuccessful = idle.unsuccessful_searches();
         let is_costly = self.history.shares_cpus();
         let doublings = if is_costly {
             MOST_DOUBLINGS
         } else if self.history.finds_long_jobs() {
-            in_vain.saturating_sub(2).min(MOST_DOUBLINGS)
+            unsuccessful.saturating_sub(2).min(MOST_DOUBLINGS)
         } else {
             0
         };
         // A victim with jobs first gets a moment in which it may expose some by itself. It gets a
         // second one, unless that costs a time slice or the victim has not pushed or popped.
         for victim in self.victims().take(LOOKED_AT << doublings) {
-            let is_due = match in_vain {
+            let is_due = match unsuccessful {
                 0 => false,
                 1 => is_costly || !victim.has_stirred(),
                 _ => true,

@@ -13,7 +13,7 @@ use crate::latch::{CountLatch, Latch};
 use crate::registry::{Registry, Worker};
 
 /// This file's part of the variant's name.
-pub(crate) const MODIFIER: &str = "+local-scopes";
+pub(crate) const NAME_PART: &str = "+local-scopes";
 
 /// The units that a worker holds.
 pub(crate) type Held = Reserve<CountLatch>;

@@ -13,7 +13,7 @@ use crate::latch::{CountLatch, Latch};
 use crate::registry::{Registry, Worker};
 
 /// This file's part of the variant's name.
-pub(crate) const MODIFIER: &str = "";
+pub(crate) const NAME_PART: &str = "";
 
 /// The units that a worker holds: none.
 pub(crate) struct Held;

@@ -42,7 +42,7 @@ pub(super) const LINGERS: bool = LeaveRuleOf::<Selected>::LINGERS;
 const LINGERERS: usize = 3;
 
 /// The longest back-off skips 2^N − 1 attempts.
-const MOST_IN_VAIN: usize = 8;
+const MOST_UNSUCCESSFUL: usize = 8;
 
 /// The pauses in which a pushing worker can respond to a steal request. A guess: some hundred
 /// nanoseconds.
@@ -77,8 +77,8 @@ impl LeftOut {
 /// to 0.
 #[derive(Default)]
 pub(crate) struct Backoff {
-    /// The failures since the last success, up to [`MOST_IN_VAIN`].
-    in_vain: AtomicUsize,
+    /// The failures since the last success, up to [`MOST_UNSUCCESSFUL`].
+    unsuccessful: AtomicUsize,
     left_out: LeftOut,
 }
 
@@ -89,16 +89,16 @@ impl Backoff {
     }
 
     /// The attempt was unsuccessful.
-    pub(crate) fn was_in_vain(&self) {
-        let in_vain = (self.in_vain.load(Ordering::Relaxed) + 1).min(MOST_IN_VAIN);
-        self.in_vain.store(in_vain, Ordering::Relaxed);
-        self.left_out.set((1 << in_vain) - 1);
+    pub(crate) fn was_unsuccessful(&self) {
+        let unsuccessful = (self.unsuccessful.load(Ordering::Relaxed) + 1).min(MOST_UNSUCCESSFUL);
+        self.unsuccessful.store(unsuccessful, Ordering::Relaxed);
+        self.left_out.set((1 << unsuccessful) - 1);
     }
 
     /// The attempt was successful.
     pub(crate) fn was_worth_it(&self) {
-        if self.in_vain.load(Ordering::Relaxed) > 0 {
-            self.in_vain.store(0, Ordering::Relaxed);
+        if self.unsuccessful.load(Ordering::Relaxed) > 0 {
+            self.unsuccessful.store(0, Ordering::Relaxed);
         }
     }
 }
@@ -137,7 +137,7 @@ impl Yielding {
         self.cheap_in_a_row
             .store(in_a_row % CHEAP_AGAIN, Ordering::Relaxed);
         if !is_cheap {
-            self.expensive.was_in_vain();
+            self.expensive.was_unsuccessful();
         } else if in_a_row == CHEAP_AGAIN {
             self.expensive.was_worth_it();
         }
@@ -263,7 +263,7 @@ impl SearchHistory {
         }
         let goes_on = self.until.get().is_some_and(|until| Instant::now() < until);
         if !goes_on {
-            self.lingering.was_in_vain();
+            self.lingering.was_unsuccessful();
         }
         goes_on
     }
@@ -284,34 +284,37 @@ mod tests {
     use super::*;
 
     /// Returns how many of `times` calls in a row were attempts, if each attempt fails.
-    fn in_vain(backoff: &Backoff, times: usize) -> usize {
+    fn unsuccessful(backoff: &Backoff, times: usize) -> usize {
         (0..times)
             .filter(|_| backoff.try_begin())
-            .inspect(|_| backoff.was_in_vain())
+            .inspect(|_| backoff.was_unsuccessful())
             .count()
     }
 
     #[test]
     fn who_never_succeeds_tries_one_time_in_256() {
         let backoff = Backoff::default();
-        in_vain(&backoff, 1_000);
-        assert_eq!(in_vain(&backoff, 2_560), 10);
+        unsuccessful(&backoff, 1_000);
+        assert_eq!(unsuccessful(&backoff, 2_560), 10);
     }
 
     #[test]
     fn after_a_success_it_is_tried_again_at_once() {
         let backoff = Backoff::default();
-        in_vain(&backoff, 1_000);
+        unsuccessful(&backoff, 1_000);
         while !backoff.try_begin() {}
         backoff.was_worth_it();
         assert!(backoff.try_begin());
     }
 
     #[test]
-    fn each_time_in_vain_leaves_out_more() {
+    fn each_unsuccessful_time_leaves_out_more() {
         let backoff = Backoff::default();
         // The first attempt, and then one attempt each after 1, 3 and 7 skipped ones.
-        assert_eq!([1, 2, 4, 8].map(|times| in_vain(&backoff, times)), [1; 4]);
+        assert_eq!(
+            [1, 2, 4, 8].map(|times| unsuccessful(&backoff, times)),
+            [1; 4]
+        );
     }
 
     #[test]
@@ -344,12 +347,12 @@ mod tests {
         // Yields of an oversubscribed pool are never expensive, so no yield of this loop is
         // expensive by chance.
         let yielding = SearchHistory::new(2, 1).yielding;
-        yielding.expensive.was_in_vain();
+        yielding.expensive.was_unsuccessful();
         let forgotten_after = 1
             + (0..100)
                 .take_while(|_| {
                     yielding.yield_now();
-                    yielding.expensive.in_vain.load(Ordering::Relaxed) > 0
+                    yielding.expensive.unsuccessful.load(Ordering::Relaxed) > 0
                 })
                 .count();
         assert_eq!(forgotten_after, CHEAP_AGAIN);

@@ -111,7 +111,7 @@ impl IdlePeriod<'_> {
     }
 
     /// Returns how many searches before this one were unsuccessful, as far as they are counted.
-    pub(crate) fn searches_in_vain(&self) -> u32 {
+    pub(crate) fn unsuccessful_searches(&self) -> u32 {
         match self.phase {
             Phase::Searching { rounds_left } => ROUNDS_UNTIL_SLEEPY - rounds_left,
             Phase::Lingering { .. } | Phase::Sleepy(_) => ROUNDS_UNTIL_SLEEPY,

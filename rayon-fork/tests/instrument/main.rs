@@ -45,8 +45,8 @@ fn rest(pool: &ThreadPool) {
     });
 }
 
-fn variant_has(modifier: &str) -> bool {
-    rayon_fork_variant().split('+').any(|part| part == modifier)
+fn variant_has(feature: &str) -> bool {
+    rayon_fork_variant().split('+').any(|part| part == feature)
 }
 
 #[test]
@@ -169,20 +169,20 @@ fn workers_without_a_job_search_and_sleep() {
 }
 
 #[test]
-fn a_sleeper_that_comes_for_a_job_another_has_got_was_woken_in_vain() {
+fn a_sleeper_that_comes_for_a_job_another_has_got_was_woken_spuriously() {
     let pool = pool(2);
     rest(&pool);
     // The injection wakes one worker. When that has the job, it wakes the other to search for more,
     // unless it looks first.
-    let woken_in_vain = u64::from(!variant_has("wake-where-work-is"));
+    let spurious_wakes = u64::from(!variant_has("wake-where-work-is"));
     let counts = during(&pool, || {
         pool.install(|| ());
         rest(&pool);
     })
     .total();
-    assert_eq!(count(&counts, "wakes_sent"), 1 + woken_in_vain);
-    assert_eq!(count(&counts, "sleeps"), 1 + woken_in_vain);
-    assert_eq!(count(&counts, "wakes_in_vain"), woken_in_vain);
+    assert_eq!(count(&counts, "wakes_sent"), 1 + spurious_wakes);
+    assert_eq!(count(&counts, "sleeps"), 1 + spurious_wakes);
+    assert_eq!(count(&counts, "wakes_in_vain"), spurious_wakes);
 }
 
 #[test]

@@ -16,26 +16,26 @@ use crate::sync::Instant;
 use crate::sync::modelled::{AtomicUsize, Condvar, Mutex, Ordering};
 
 /// This file's part of the variant's name.
-pub(crate) const MODIFIER: &str = "+warm-install";
+pub(crate) const NAME_PART: &str = "+warm-install";
 
 /// The record of how spinning before blocking worked for threads outside a pool.
-pub(crate) struct Outlook {
-    looks: Backoff,
+pub(crate) struct SpinHistory {
+    spins: Backoff,
     yielding: Yielding,
     /// 1 while a thread spins. One is enough: others would take CPUs from the workers.
-    is_looking: AtomicUsize,
+    is_spinning: AtomicUsize,
 }
 
-impl Outlook {
+impl SpinHistory {
     /// Whether this build keeps such a record.
     pub(crate) const IS_LEARNED: bool = true;
 
     pub(crate) fn new() -> Self {
-        let is_looking = AtomicUsize::new(0);
+        let is_spinning = AtomicUsize::new(0);
         Self {
-            looks: Backoff::default(),
+            spins: Backoff::default(),
             yielding: Yielding::default(),
-            is_looking,
+            is_spinning,
         }
     }
 }
@@ -65,35 +65,35 @@ impl LockLatch {
         })
     }
 
-    /// Waits until the latch is set. If `outlook` is given, the thread may spin first.
+    /// Waits until the latch is set. If `spin_history` is given, the thread may spin first.
     // Not inlined: a waiting worker does not need this, and runs other jobs, which may nest.
     #[inline(never)]
-    pub(crate) fn wait(&self, outlook: Option<&Outlook>) {
-        if !outlook.is_some_and(|outlook| self.look(outlook)) {
+    pub(crate) fn wait(&self, spin_history: Option<&SpinHistory>) {
+        if !spin_history.is_some_and(|spin_history| self.spin(spin_history)) {
             self.block();
         }
     }
 
     /// Spins for a while. Returns `true` if the latch was set.
-    fn look(&self, outlook: &Outlook) -> bool {
+    fn spin(&self, spin_history: &SpinHistory) -> bool {
         // A browser's `Instant` panics.
-        if cfg!(target_family = "wasm") || !outlook.looks.try_begin() {
+        if cfg!(target_family = "wasm") || !spin_history.spins.try_begin() {
             return false;
         }
         // Relaxed, here and below: no other data depends on this word.
-        if outlook.is_looking.swap(1, Ordering::Relaxed) == 1 {
+        if spin_history.is_spinning.swap(1, Ordering::Relaxed) == 1 {
             return false;
         }
-        let is_set = self.look_until_late(outlook);
-        outlook.is_looking.store(0, Ordering::Relaxed);
+        let is_set = self.spin_until_late(spin_history);
+        spin_history.is_spinning.store(0, Ordering::Relaxed);
         is_set
     }
 
-    fn look_until_late(
+    fn spin_until_late(
         &self,
-        Outlook {
-            looks, yielding, ..
-        }: &Outlook,
+        SpinHistory {
+            spins, yielding, ..
+        }: &SpinHistory,
     ) -> bool {
         let start = Instant::now();
         let mut yields = yielding.try_begin();
@@ -104,13 +104,13 @@ impl LockLatch {
                 pause();
             }
             let is_set = self.is_set();
-            // A model has no time, and one look covers every case.
+            // A model has no time, and one check covers every case.
             if cfg!(fork_loom) || start.elapsed() >= A_WAKE_UP {
-                looks.was_in_vain();
+                spins.was_unsuccessful();
                 return is_set;
             }
             if is_set {
-                looks.was_worth_it();
+                spins.was_worth_it();
                 return true;
             }
         }

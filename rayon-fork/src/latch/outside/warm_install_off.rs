@@ -6,12 +6,12 @@ use std::sync::Arc;
 use crate::sync::{Condvar, Mutex};
 
 /// This file's part of the variant's name.
-pub(crate) const MODIFIER: &str = "";
+pub(crate) const NAME_PART: &str = "";
 
 /// The record of how spinning before blocking worked: this build keeps none.
-pub(crate) struct Outlook;
+pub(crate) struct SpinHistory;
 
-impl Outlook {
+impl SpinHistory {
     /// Whether this build keeps such a record.
     pub(crate) const IS_LEARNED: bool = false;
 
@@ -40,7 +40,7 @@ impl LockLatch {
 
     // Not inlined: a waiting worker does not need this, and runs other jobs, which may nest.
     #[inline(never)]
-    pub(crate) fn wait(&self, _outlook: Option<&Outlook>) {
+    pub(crate) fn wait(&self, _outlook: Option<&SpinHistory>) {
         let mut is_set = self.is_set.lock();
         while !*is_set {
             is_set = self.changed.wait(is_set);

@@ -29,11 +29,11 @@ impl<E: Events, F: Fence, W: WakeRule, P: Padding, L: LeaveRule> Axes for (E, F,
             "without events nothing tells a sleeper of a job, so it must scan"
         );
         &[
-            E::MODIFIER,
-            F::MODIFIER,
-            W::MODIFIER,
-            P::MODIFIER,
-            L::MODIFIER,
+            E::NAME_PART,
+            F::NAME_PART,
+            W::NAME_PART,
+            P::NAME_PART,
+            L::NAME_PART,
         ]
     };
 }
@@ -55,7 +55,7 @@ pub(crate) type Line<A, T> = <<A as Axes>::Padding as Padding>::Line<T>;
 /// The placement of a counter word.
 pub(crate) trait Padding: Send + Sync + 'static {
     /// Part of the variant's name.
-    const MODIFIER: &'static str;
+    const NAME_PART: &'static str;
     /// One word, placed.
     type Line<T: Send + Sync + 'static>: Deref<Target = T> + From<T> + Send + Sync + 'static;
 }
@@ -86,19 +86,19 @@ impl<T> Deref for Unpadded<T> {
 }
 
 impl Padding for Inline {
-    const MODIFIER: &'static str = "";
+    const NAME_PART: &'static str = "";
     type Line<T: Send + Sync + 'static> = Unpadded<T>;
 }
 
 impl Padding for CachePadded {
-    const MODIFIER: &'static str = "+cache-padded";
+    const NAME_PART: &'static str = "+cache-padded";
     type Line<T: Send + Sync + 'static> = crossbeam_utils::CachePadded<T>;
 }
 
 /// Whether announcements of jobs are counted.
 pub(crate) trait Events: Send + Sync + 'static {
     /// Part of the variant's name.
-    const MODIFIER: &'static str;
+    const NAME_PART: &'static str;
     /// A jobs event counter (JEC) tells sleepy workers that there is news.
     const COUNTED: bool;
 }
@@ -111,12 +111,12 @@ pub(crate) enum Jec {}
 pub(crate) enum NoJec {}
 
 impl Events for Jec {
-    const MODIFIER: &'static str = "";
+    const NAME_PART: &'static str = "";
     const COUNTED: bool = true;
 }
 
 impl Events for NoJec {
-    const MODIFIER: &'static str = "+no-jec";
+    const NAME_PART: &'static str = "+no-jec";
     const COUNTED: bool = false;
 }
 
@@ -128,7 +128,7 @@ impl Events for NoJec {
 /// enough.
 pub(crate) trait Fence: Send + Sync + 'static {
     /// Part of the variant's name.
-    const MODIFIER: &'static str;
+    const NAME_PART: &'static str;
     /// Whether a worker scans every queue after it registered as a sleeper. If not, it looks only
     /// at the queues that other threads than workers fill.
     const SCANS_BEFORE_SLEEP: bool;
@@ -163,7 +163,7 @@ pub(crate) enum PushFence {}
 pub(crate) enum ScanFence {}
 
 impl Fence for NoFence {
-    const MODIFIER: &'static str = "";
+    const NAME_PART: &'static str = "";
     const SCANS_BEFORE_SLEEP: bool = false;
 
     #[inline]
@@ -171,7 +171,7 @@ impl Fence for NoFence {
 }
 
 impl Fence for PushFence {
-    const MODIFIER: &'static str = "+push-fence";
+    const NAME_PART: &'static str = "+push-fence";
     const SCANS_BEFORE_SLEEP: bool = false;
 
     #[inline]
@@ -193,7 +193,7 @@ impl Fence for PushFence {
 
 impl Fence for ScanFence {
     // Only a variant with events can do without scans, so `no-jec` selects this fence.
-    const MODIFIER: &'static str = "";
+    const NAME_PART: &'static str = "";
     const SCANS_BEFORE_SLEEP: bool = true;
 
     #[inline]
@@ -208,7 +208,7 @@ impl Fence for ScanFence {
 /// The rule for how many sleepers a new job wakes.
 pub(crate) trait WakeRule: Send + Sync + 'static {
     /// Part of the variant's name.
-    const MODIFIER: &'static str;
+    const NAME_PART: &'static str;
     /// Whether the rule ever reads how many workers search.
     const COUNTS_SEARCHERS: bool;
 
@@ -229,7 +229,7 @@ pub(crate) enum IdleFirst {}
 pub(crate) enum SleepersOnly {}
 
 impl WakeRule for IdleFirst {
-    const MODIFIER: &'static str = "";
+    const NAME_PART: &'static str = "";
     const COUNTS_SEARCHERS: bool = true;
 
     #[inline]
@@ -246,7 +246,7 @@ impl WakeRule for IdleFirst {
 }
 
 impl WakeRule for SleepersOnly {
-    const MODIFIER: &'static str = "+sleepers-only";
+    const NAME_PART: &'static str = "+sleepers-only";
     const COUNTS_SEARCHERS: bool = false;
 
     #[inline]
@@ -264,7 +264,7 @@ impl WakeRule for SleepersOnly {
 /// (README, section 6).
 pub(crate) trait LeaveRule: Send + Sync + 'static {
     /// Part of the variant's name.
-    const MODIFIER: &'static str;
+    const NAME_PART: &'static str;
     /// Whether the rule wakes a sleeper only if a worker sees work for it.
     const LOOKS_FIRST: bool;
     /// Whether workers measure what their searches cost, and the last searching workers
@@ -283,7 +283,7 @@ pub(crate) enum WakeTwo {}
 pub(crate) enum WakeWhereWorkIs {}
 
 impl LeaveRule for WakeTwo {
-    const MODIFIER: &'static str = "";
+    const NAME_PART: &'static str = "";
     const LOOKS_FIRST: bool = false;
     const LINGERS: bool = false;
 
@@ -294,7 +294,7 @@ impl LeaveRule for WakeTwo {
 }
 
 impl LeaveRule for WakeWhereWorkIs {
-    const MODIFIER: &'static str = "+wake-where-work-is";
+    const NAME_PART: &'static str = "+wake-where-work-is";
     const LOOKS_FIRST: bool = true;
     // In a model one more round changes nothing, and a browser's `Instant` panics.
     const LINGERS: bool = !cfg!(any(fork_loom, target_family = "wasm"));

@@ -155,7 +155,7 @@ macro_rules! fence_twin {
         pub(super) struct $name<F>(PhantomData<F>);
 
         impl<F: Fence> Fence for $name<F> {
-            const MODIFIER: &'static str = F::MODIFIER;
+            const NAME_PART: &'static str = F::NAME_PART;
             const SCANS_BEFORE_SLEEP: bool = F::SCANS_BEFORE_SLEEP;
 
             fn after_push() {

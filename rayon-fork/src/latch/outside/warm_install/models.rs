@@ -4,7 +4,7 @@ use loom::cell::UnsafeCell;
 use loom::thread;
 use std::sync::Arc;
 
-use super::{BLOCKED, LockLatch, Outlook, SET};
+use super::{BLOCKED, LockLatch, SET, SpinHistory};
 use crate::sleep::models::{Bounds, LOST, UNORDERED, holds, is_caught};
 use crate::sync::modelled::Ordering;
 
@@ -26,7 +26,7 @@ fn wait_for_a_result(set: fn(&LockLatch)) {
             set(&latch);
         })
     };
-    latch.wait(Some(&Outlook::new()));
+    latch.wait(Some(&SpinHistory::new()));
     // SAFETY: as above.
     assert_eq!(result.with(|result| unsafe { *result }), 7);
     setter.join().expect("a failed thread has failed the model");
