@@ -1,4 +1,4 @@
-//! Simulated machines of many cores: threads as coroutines on one thread of the host, every access
+//! Simulated machines of many cores. Threads are coroutines on one thread of the host. Every access
 //! to shared memory has a price, and time is the sum of the prices.
 //!
 //! A program takes its atomics, locks and threads from here in place of the standard library's, and

@@ -32,8 +32,8 @@ pub struct Mutex<T: ?Sized> {
     value: UnsafeCell<T>,
 }
 
-// SAFETY: as of `std::sync::Mutex`: at most one guard exists at a time, so a value that can be sent
-// can be lent to one thread after another.
+// SAFETY: as for `std::sync::Mutex`, at most one guard exists at a time. So a value that can be
+// sent can be lent to one thread after another.
 unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
 // SAFETY: as above.
 unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}

@@ -1,5 +1,5 @@
-//! Measures what accesses, fences, sleeps and wakes cost on the machine that runs it: the prices
-//! that a simulated machine of `manycore` charges, by the keys of its file.
+//! Measures the cost of accesses, fences, sleeps and wake-ups on the machine that runs it. The
+//! names of these prices are the keys in the file of a simulated machine of `manycore`.
 //!
 //! A crate of its own, so that it is optimized where the program that asks is not.
 

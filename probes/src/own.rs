@@ -26,8 +26,8 @@ struct Word(AtomicU64);
 pub(crate) fn prices() -> Vec<Price> {
     let ring: Vec<AtomicU64> = (0..PLACES).map(AtomicU64::new).collect();
     let (begin, end, other) = (Word::default(), Word::default(), Word::default());
-    // Relaxed, here and below: no other thread reaches these words, and the time of a load or store
-    // does not depend on it where the processor orders both anyway; elsewhere a pool's accesses
+    // Relaxed, here and below: no other thread reaches these words. On processors that order loads
+    // and stores anyway, the time does not depend on the ordering. On others, a pool's accesses
     // cost a little more.
     let (load, store) = (
         |word: &AtomicU64| word.load(Ordering::Relaxed),

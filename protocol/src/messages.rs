@@ -88,9 +88,9 @@ pub struct Request {
     pub warmup_iterations: u32,
     /// Timed iterations (at least 1).
     pub iterations: u32,
-    /// A timed region that takes longer than so many milliseconds is a hang: the process reports
-    /// its threads and its pool on standard error, and ends with [`Failure::Hang`]. Without it, the
-    /// parent process has to notice.
+    /// A timed region that takes longer than so many milliseconds is a hang. The process then
+    /// reports its threads and its pool on standard error, and ends with [`Failure::Hang`]. Without
+    /// this limit, the parent process has to notice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hang_after_ms: Option<u64>,
     /// Prepare the input, and answer without a run: so that an unusable file is reported
@@ -104,8 +104,8 @@ pub struct Request {
 }
 
 impl Request {
-    /// The smallest request for a workload, to be changed where it matters: its parallel program at
-    /// size `tiny` on one thread, one timed iteration, no warm-up, seed 1.
+    /// The smallest request for a workload; callers change the fields that matter. It runs the
+    /// parallel program at size `tiny` on one thread: one timed iteration, no warm-up, seed 1.
     #[must_use]
     pub fn tiny(workload: &str) -> Self {
         Self {

@@ -161,8 +161,8 @@ where
     let guard = AbortOnUnwind;
     // SAFETY: the pointer is that of the scope which `enter` opened further up on this stack, or of
     // the one which chili gave to the closure that runs now. No other code uses it before that
-    // closure goes on, and code in the closures below gets the scope that chili gives to them,
-    // which is borrowed from this one.
+    // closure goes on. Code in the closures below uses the scope that chili gives to them, which is
+    // borrowed from this one.
     let scope = unsafe { &mut *home };
     // Chili calls the second closure here and offers the first; rayon does it the other way round.
     let (b, a) = scope.join(

@@ -240,8 +240,8 @@ fn move_tests(sh: &Shell, published: &Path, place: &str) -> Result<()> {
     package.write()
 }
 
-/// Unit tests but those that look at a private field of a pool, to see that its workers end: the
-/// fork's own tests of how pools end show that.
+/// Unit tests without those that check by a private field of a pool that its workers end. The
+/// fork's own tests of how pools end check that.
 fn without_tests_of_fields(text: &str) -> String {
     let mut items: Vec<&str> = text.split_inclusive("\n}\n").collect();
     items.retain(|item| !item.contains("pool.registry"));

@@ -81,12 +81,12 @@ enum Task {
     Conformance(conformance::Options),
     /// Apply our proposals to rayon-core, run its own tests with each, and write them as patches.
     ///
-    /// A proposal is `findings/NAME/edits.toml`: lines of upstream's files, and our text. The patch is
-    /// target/upstream/NAME.patch, with a commit's message, for `git apply` in the tree; the edited
-    /// copy stays in target/upstream/NAME. Needs the registry.
+    /// A proposal is `findings/NAME/edits.toml`: lines of upstream's files, and our text. The patch
+    /// is target/upstream/NAME.patch, with a commit's message, for `git apply` in the tree; the
+    /// edited copy stays in target/upstream/NAME. Needs the registry.
     ///
-    /// Ends with 2 if a file of the tree is not the one that the edits were written for, with 3 if the
-    /// result does not compile, and with 1 if one of upstream's tests fails.
+    /// Ends with 1 if one of upstream's tests fails, and with 3 if the result does not compile.
+    /// Ends with 2 if a file of the tree is not the one that the edits were written for.
     Upstream(upstream::Options),
     /// Run the deep set of model checks of the sleep protocol.
     Models,
@@ -156,8 +156,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// An error that knows its cause ends as in the runner: 2 for bad input, 3 for a failed build, 4
-/// for a host that is not fit, 130 for an interrupt. Any other is a check that failed.
+/// The exit codes are the runner's: 2 for bad input, 3 for a failed build, 4 for a host that is not
+/// fit, 130 for an interrupt. Any other error is a check that failed.
 fn exit_code(error: &anyhow::Error) -> u8 {
     let is_classified = error.is::<Stop>() || error.is::<ConfigError>();
     if is_classified {

@@ -1,6 +1,6 @@
-//! Walks are short and go one way: no files of a crate import each other in a circle, except two
-//! files of one folder, or a file and one in the folder of its name, and the largest crate shows
-//! few entries.
+//! Imports go one way, and paths through them are short. No files of a crate import each other in a
+//! circle, except two files of one folder, or a file and one in the folder of its name. The largest
+//! crate has few public entries.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

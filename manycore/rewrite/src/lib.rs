@@ -1,4 +1,4 @@
-//! Rewrites a source file so that it runs on a simulated machine: its paths to `std`, `core` and
+//! Rewrites a source file so that it runs on a simulated machine. Its paths to `std`, `core` and
 //! `alloc` begin with `cores_std` instead, which has the same names. Paths to `rustix` lead to the
 //! part of it that `cores_std` has.
 //!

@@ -22,8 +22,9 @@ fn on_engine<R>(step: impl FnOnce(&mut Engine) -> R) -> Option<R> {
     }
     let was_thread = IS_THREAD.replace(false);
     // SAFETY: `running` is the engine of this thread of the host while it is alive. This thread
-    // runs the code of one core at a time, and `step` neither suspends nor comes back here: what it
-    // allocates is the system's, since `IS_THREAD` is false. So this is the only reference.
+    // runs the code of one core at a time, and `step` neither suspends nor calls this function. Its
+    // allocations use the system's allocator, since `IS_THREAD` is false. So this is the only
+    // reference.
     let result = step(unsafe { &mut *engine });
     IS_THREAD.set(was_thread);
     Some(result)

@@ -28,9 +28,9 @@ pub(super) struct Price {
 }
 
 /// Declares [`Prices`] and the table `[price]` of a machine's file from one list. A row has the
-/// price's documentation, its name and type, its key (with the unit), the method of [`Reader`] that
-/// reads a written value, and its value where nothing costs anything. `system` says that the price
-/// is one of those for which [`SYSTEM`] stands.
+/// price's documentation, its name and type, and its key (with the unit). Then come the method of
+/// [`Reader`] that reads a written value, and the value on a machine where nothing has a cost.
+/// `system` says that the price is one of those for which [`SYSTEM`] stands.
 macro_rules! prices {
     ($(
         $(#[doc = $doc:literal])*

@@ -380,8 +380,8 @@ impl Builder {
         wait.after_ns = after_ns;
     }
 
-    /// The jobs of a thread that ended in a stretch in which it waited, and its work after the last
-    /// of them; none if it must have waited for something else.
+    /// The jobs of a thread that ended while it waited in `stretch`, and its work after the last of
+    /// them. None if the thread must have waited for something else.
     fn let_go_by(
         &self,
         ended: &[(u32, u64)],

@@ -114,9 +114,9 @@ const NOT_INHERITED: [&str; 10] = [
 /// Starts `binary`, sends it `request`, and reads its answer; `None` after an interrupt. `limit` is
 /// wall time, and CPU time of what runs on a simulated machine.
 ///
-/// A request that does not say when an iteration hangs gets half the limit: as there are two
-/// iterations or more, counting the untimed ones, one that takes so long would exceed it; and so
-/// the process reports what its threads do before it is killed.
+/// A request that does not say when an iteration hangs gets half the limit. There are two
+/// iterations or more, counting the untimed ones, so one that takes so long would exceed the limit.
+/// Thus the process reports what its threads do before it is killed.
 ///
 /// # Panics
 /// Never: a request always has a JSON form.

@@ -45,8 +45,8 @@ const MOST_AT_ONCE: usize = 4;
 /// A binary that has proved what it is.
 #[derive(Clone, Debug)]
 pub struct BranchBuild {
-    /// Copies that later builds do not touch: in the linker's own layout if no other was asked for,
-    /// else in each of the shuffled ones, by seed from 1 on.
+    /// Copies that later builds do not touch. One has the linker's own layout if no other was
+    /// requested; otherwise there is one for each shuffled layout, by seed from 1 on.
     pub binaries: Vec<PathBuf>,
     /// The proof.
     pub receipt: Provenance,
@@ -64,8 +64,8 @@ pub struct BuildPlan {
 /// Builds branches in shared target folders, so that what they have in common is compiled once in
 /// each.
 ///
-/// Cargo locks a target folder while it builds there, and the largest part of a build is one crate
-/// in one codegen unit: a second folder lets a second CPU work.
+/// Cargo locks a target folder while it builds there. The largest part of a build is one crate in
+/// one codegen unit, so a second folder lets a second CPU work.
 #[derive(Debug)]
 pub struct Builder<'a> {
     recipe: Recipe<'a>,

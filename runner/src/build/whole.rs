@@ -1,4 +1,4 @@
-//! Whole programs, of the registry or of the user, each built with one branch's rayon-core and
+//! Whole programs, of the registry or of the user. Each is built with one branch's rayon-core, and
 //! otherwise as its package says: with its own lock file and release profile.
 
 use std::ffi::OsStr;
@@ -121,15 +121,16 @@ impl Builder<'_> {
         Ok(serde_json::to_string(&built)?)
     }
 
-    /// Where the linker of a program with so many layouts is, and then the shuffled binaries by
-    /// their seeds: by their number, since cargo links again where the linker has another path.
+    /// The folder of the linker that makes so many layouts of a program, and of the shuffled
+    /// binaries by their seeds. The number is in its name: cargo links again if the linker's path
+    /// changes.
     fn folder_of_layouts(&self, branch: &Branch, program: &WholeProgram, layouts: u32) -> PathBuf {
         let folder = self.folder.join(&branch.name).join(&program.name);
         folder.with_extension(format!("{layouts}-layouts"))
     }
 }
 
-/// Writes a linker into `folder` that links what was compiled once in each layout as well: to
+/// Writes a linker into `folder` that links the compiled program once more for each layout. To
 /// compile a program again for each, optimized as a whole, took most of the time.
 fn write_linker(folder: &Path, layouts: u32) -> Result<()> {
     let link = |seed| format!("cc \"$@\" {} -o \"$folder/{seed}\"", shuffling(seed));

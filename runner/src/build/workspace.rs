@@ -1,8 +1,8 @@
 //! The tiny Cargo workspace that links the workloads to one branch's rayon-core.
 //!
-//! Two rayon-cores cannot share a binary, and a patch is a property of a workspace; so each branch
-//! has its own, written anew from `branches.toml`, the checkout's release profile and its lock
-//! file.
+//! Two rayon-cores cannot share a binary, and a patch is a property of a workspace. So each branch
+//! has its own workspace. The runner writes it anew from `branches.toml`, the checkout's release
+//! profile and its lock file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

@@ -29,7 +29,7 @@ pub(crate) struct Page<'a> {
     pub as_typed: bool,
 }
 
-/// Returns what a page has below a sweep's table, or all of it where the table is data;
+/// Returns the part of a page below a sweep's table, or the whole page where the table is data.
 /// `is_begun_here` says whether this command line began the sweep.
 pub(super) fn below(
     sweep: &SweepDir,

@@ -75,8 +75,8 @@ impl Host {
             .ok_or_else(|| format!("no control group has {}", names[0]))
     }
 
-    /// A file of a group under its newer or its older name, with its text; `None` where there is
-    /// neither, as in the outermost group, and in one without the controller.
+    /// A file of a group under its newer or its older name, with its text. `None` if the group has
+    /// neither, as the outermost group, or a group without the controller.
     fn one_of(&self, group: &str, names: [&str; 2]) -> Fact<Option<(String, String)>> {
         for name in names {
             let file = format!("{group}/{name}");
@@ -92,8 +92,8 @@ impl Host {
     /// process's group; `None` if there is no such setting.
     pub(crate) fn unbalanced_group(&self) -> Fact<Option<String>> {
         let groups = self.groups("cpuset")?;
-        // Only the innermost partition counts: a root partition may lie in an isolated one. One that
-        // is `root invalid (…)` or `isolated invalid (…)` is a member of the one around it.
+        // Only the innermost partition counts: a root partition may lie in an isolated one. One
+        // that is `root invalid (…)` or `isolated invalid (…)` is a member of the one around it.
         for folder in &groups {
             let file = format!("{folder}/cpuset.cpus.partition");
             // The outermost group has none, nor has one without the controller.

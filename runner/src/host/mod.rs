@@ -6,9 +6,9 @@ pub mod cgroup;
 pub mod doctor;
 mod facts;
 pub mod frequency;
-pub mod gauges;
 pub(crate) mod here;
 mod kernel_options;
+pub mod sensors;
 pub(crate) mod stacking;
 
 use std::collections::BTreeSet;

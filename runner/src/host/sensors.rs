@@ -7,7 +7,7 @@ use crate::affinity::allowed_cpus;
 
 /// The files that are read beside every trial, found once: a reading must not take long.
 #[derive(Clone, Debug)]
-pub struct Gauges {
+pub struct Sensors {
     host: Host,
     /// Temperatures, in thousandths of a degree Celsius.
     temperatures: Vec<String>,
@@ -35,7 +35,7 @@ pub struct Readings {
     pub quota_throttled_ns: Option<u64>,
 }
 
-impl Gauges {
+impl Sensors {
     /// Finds what this host shows.
     #[must_use]
     pub fn of(host: &Host) -> Self {
@@ -167,7 +167,7 @@ mod tests {
     use crate::system::testing::MadeUp;
 
     fn look(files: &[(&str, &str)]) -> Readings {
-        Gauges::of(&MadeUp::new(files).host()).look()
+        Sensors::of(&MadeUp::new(files).host()).look()
     }
 
     #[test]
@@ -204,12 +204,12 @@ mod tests {
             ("proc/self/cgroup", "0::/"),
             ("sys/fs/cgroup/cpu.stat", "nr_throttled 1\nthrottled_usec 5"),
         ]);
-        let gauges = Gauges::of(&root.host());
-        let before = gauges.look();
+        let sensors = Sensors::of(&root.host());
+        let before = sensors.look();
         assert_eq!(before.throttles, Some(7));
         assert_eq!(before.quota_throttled_ns, Some(5000));
         root.write(&cpu(0, "core"), "3");
-        assert_eq!(since(before.throttles, gauges.look().throttles), Some(2));
+        assert_eq!(since(before.throttles, sensors.look().throttles), Some(2));
     }
 
     #[test]

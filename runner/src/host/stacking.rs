@@ -41,8 +41,8 @@ pub struct Stacking {
     pub pinned_us: f64,
 }
 
-/// Lets two threads work in ticks, where the kernel puts them and then on the first two of `cpus`;
-/// `None` if there are not two, or they may not be used.
+/// Lets two threads work in ticks, first on the CPUs that the kernel chooses, then on the first two
+/// of `cpus`. `None` if there are not two, or they may not be used.
 pub(crate) fn measure(cpus: &[usize]) -> Option<Stacking> {
     let [first, second, ..] = *cpus else {
         return None;

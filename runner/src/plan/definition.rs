@@ -1,5 +1,5 @@
-//! The definition of a sweep in words, as a row of `experiments.toml` and the options of
-//! the command line have it, and the request that they become on a host, which the manifest keeps.
+//! The definition of a sweep, as a row of `experiments.toml` and the options of the command line
+//! have it. On a host it becomes a request, which the manifest keeps.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

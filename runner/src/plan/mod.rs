@@ -227,11 +227,11 @@ struct Cell<'a> {
 
 /// Orders a sweep.
 ///
-/// Replicates are rounds: every block is visited once before any is visited again, so that a sweep
-/// cut short has whole replicates and slow drift falls on all cells alike. Within a round the modes
-/// take turns (setting a frequency is slow) and the blocks of a mode are shuffled, whatever their
-/// placement; within a block the branches are. All shuffles come from the sweep's seed and do not
-/// depend on the identities.
+/// Replicates are rounds: every block is visited once before any is visited again. So a sweep cut
+/// short has whole replicates, and slow drift falls on all cells alike. Within a round the modes
+/// take turns, because setting a frequency is slow. The blocks of a mode are shuffled, whatever
+/// their placement, and so are the branches within a block. All shuffles come from the sweep's seed
+/// and do not depend on the identities.
 ///
 /// # Panics
 /// If `identities` lacks one of [`SweepRequest::branches`] or of the instrumented ones, if the

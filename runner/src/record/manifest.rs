@@ -109,9 +109,9 @@ pub struct Provenance {
     pub features: Vec<String>,
     /// Commit of the source, where it is a work tree or a git source.
     pub commit: Commit,
-    /// SHA-256 of the names and contents of a working tree's files, since a commit says little of a
-    /// tree that is being worked on; of a release with edits, that of the file of edits. Left out
-    /// of other sources.
+    /// For a working tree, SHA-256 of the names and contents of its files, since a commit does not
+    /// identify a modified tree. For a release with edits, that of the file of edits. Left out of
+    /// other sources.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree_sha256: Option<String>,
     /// The variant that the binary itself reports.

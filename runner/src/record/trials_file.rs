@@ -1,8 +1,8 @@
 //! The records of a sweep, one a line: read line by line, whatever their number, and only ever
 //! appended to.
 //!
-//! A sweep that has trials left to run has them in `trials.jsonl`, a finished one compressed in
-//! `trials.jsonl.zst` (as runners before did, in `trials.jsonl.gz`). Each of the two is made whole
+//! An unfinished sweep has its records in `trials.jsonl`, a finished one compressed in
+//! `trials.jsonl.zst` (earlier runners: in `trials.jsonl.gz`). Each of the two is made whole
 //! before the other is removed, and records are appended only when `trials.jsonl` is alone. So
 //! where a killed run left both, `trials.jsonl` holds every record, and is the one that is read.
 

@@ -14,7 +14,7 @@ use crate::build;
 use crate::build::binary::{RunTrial, TrialExit};
 use crate::build::rewriting::places;
 use crate::host::frequency::{ClockReading, ControlFrequency};
-use crate::host::gauges::{self, Gauges};
+use crate::host::sensors::{self, Sensors};
 use crate::plan::machines;
 use crate::plan::{Load, Mode, Plan, SweepRequest, Trial};
 use crate::record::{Ending, FreqState, Record};
@@ -41,7 +41,7 @@ pub struct Job<'a> {
 }
 
 /// Everything outside that a sweep acts on.
-pub struct Surroundings<'a> {
+pub struct SweepContext<'a> {
     /// Run trials: the first alone, but on simulated machines all side by side.
     pub trials: &'a mut [&'a mut (dyn RunTrial + Send)],
     /// Sets the CPU frequency.
@@ -53,7 +53,7 @@ pub struct Surroundings<'a> {
     /// Whether somebody asked to stop.
     pub is_interrupted: &'a dyn Fn() -> bool,
     /// The sensors, which are read beside every trial.
-    pub gauges: &'a Gauges,
+    pub sensors: &'a Sensors,
 }
 
 /// An observer of the sweep, which is silent while a trial runs.
@@ -91,7 +91,7 @@ pub struct Tally {
 /// # Errors
 /// If a record cannot be kept, or the frequency not be set or put back; all earlier records are
 /// kept.
-pub fn run(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
+pub fn run(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
     if job.asked.machine.is_some() {
         return side_by_side(job, around);
     }
@@ -103,7 +103,7 @@ pub fn run(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
     Ok(tally)
 }
 
-fn run_trials(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
+fn run_trials(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
     let started = Instant::now();
     let mut tally = Tally::default();
     for trial in job.plan.trials() {
@@ -123,12 +123,12 @@ fn run_trials(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
                 .frequency
                 .before(trial.regime.mode, trial.kind.threads)
         })?;
-        let core_to_core_ns = timed(&mut tally.clocking, || around.gauges.core_to_core_ns());
+        let core_to_core_ns = timed(&mut tally.clocking, || around.sensors.core_to_core_ns());
         timed(&mut tally.settling, || std::thread::sleep(job.settle));
         let before = TrialStart {
             started_at: SystemTime::now(),
             core_to_core_ns,
-            seen: around.gauges.look(),
+            seen: around.sensors.look(),
         };
         let request = request(job, &trial);
         let Some(ended) =
@@ -139,7 +139,7 @@ fn run_trials(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
         };
         let seen = timed(&mut tally.clocking, || around.frequency.after());
         let process = ended.process;
-        let record = record(job, &trial, seen, before, ended, around.gauges.look());
+        let record = record(job, &trial, seen, before, ended, around.sensors.look());
         note(&record, process, &mut tally, around.keep, around.watch)?;
     }
     tally.wall = started.elapsed();
@@ -149,7 +149,7 @@ fn run_trials(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
 /// Runs the trials of a simulated machine side by side, one on each of `around.trials`, since
 /// nothing else that runs on the host changes them. Records are kept in the order in which trials
 /// end.
-fn side_by_side(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
+fn side_by_side(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
     let started = Instant::now();
     let mut tally = Tally::default();
     let left = Mutex::new(
@@ -192,7 +192,7 @@ fn side_by_side(job: &Job<'_>, around: &mut Surroundings<'_>) -> Result<Tally> {
                 ghz_before: None,
                 ghz_after: None,
             };
-            let nothing = gauges::Readings::default();
+            let nothing = sensors::Readings::default();
             let before = TrialStart {
                 started_at,
                 core_to_core_ns: None,
@@ -251,7 +251,7 @@ fn timed<T>(sum: &mut Duration, work: impl FnOnce() -> T) -> T {
 struct TrialStart {
     started_at: SystemTime,
     core_to_core_ns: Option<f64>,
-    seen: gauges::Readings,
+    seen: sensors::Readings,
 }
 
 fn request(job: &Job<'_>, trial: &Trial<'_>) -> Request {
@@ -277,7 +277,7 @@ fn record(
     seen: ClockReading,
     before: TrialStart,
     ended: TrialExit,
-    after: gauges::Readings,
+    after: sensors::Readings,
 ) -> Record {
     let load = &job.asked.workloads[trial.kind.load];
     let TrialStart {
@@ -308,10 +308,10 @@ fn record(
         process_ns: nanoseconds(ended.process),
         load_before: before.load,
         core_to_core_ns,
-        steal_ns: gauges::since(before.steal_ns, after.steal_ns),
+        steal_ns: sensors::since(before.steal_ns, after.steal_ns),
         celsius_after: after.celsius,
-        throttles: gauges::since(before.throttles, after.throttles),
-        quota_throttled_ns: gauges::since(before.quota_throttled_ns, after.quota_throttled_ns),
+        throttles: sensors::since(before.throttles, after.throttles),
+        quota_throttled_ns: sensors::since(before.quota_throttled_ns, after.quota_throttled_ns),
         layout: (job.asked.layouts > 1 && !job.asked.is_instrumented(trial.branch)).then(|| {
             u32::try_from(trial.layout + 1).expect("below `SweepRequest::layouts`, a u32")
         }),

@@ -48,8 +48,8 @@ pub struct ProcessExit {
     pub is_interrupted: bool,
 }
 
-/// Starts `command` in a process group of its own, gives it `input`, waits, and kills the whole
-/// group when the time is up, on an interrupt, and in any case at the end.
+/// Starts `command` in a process group of its own, gives it `input`, and waits. Kills the whole
+/// group when the time is up, on an interrupt, and always at the end.
 ///
 /// # Errors
 /// If the process cannot be started or waited for.

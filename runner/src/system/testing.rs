@@ -5,8 +5,8 @@ use std::process::Command;
 
 /// An executable script in `folder`, to stand in the place of a workload binary.
 ///
-/// It is copied by another process: a file that this process wrote could still be open for writing
-/// in a child that another test is just starting, and the kernel refuses to run such a file.
+/// Another process copies it. A file that this process wrote could still be open for writing in a
+/// child that another test is just starting. The kernel refuses to run such a file.
 pub(crate) fn script(folder: &Path, text: &str) -> PathBuf {
     let (written, script) = (folder.join("written"), folder.join("workload"));
     std::fs::write(&written, format!("#!/bin/sh\n{text}\n")).unwrap();

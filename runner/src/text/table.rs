@@ -41,12 +41,12 @@ pub fn json(value: &impl Serialize) -> Result<String> {
     Ok(format!("{}\n", serde_json::to_string_pretty(value)?))
 }
 
-/// Columns of what people read in lines of one width wherever it is printed: a terminal of 80 columns
-/// shows it.
+/// Columns of what people read in lines of one width wherever it is printed: a terminal of 80
+/// columns shows it.
 pub(crate) const PAGE: usize = 79;
 
-/// Columns of the terminal that standard output is; `None` if it is no terminal, and lines may be as
-/// long as they are.
+/// Columns of the terminal that standard output is; `None` if it is no terminal, and lines may be
+/// as long as they are.
 pub(crate) fn columns_of_stdout() -> Option<usize> {
     let size = Term::stdout().size_checked();
     size.filter(|_| std::io::stdout().is_terminal())
@@ -170,9 +170,8 @@ impl TextTable {
         lines.join("\n") + "\n"
     }
 
-    /// Widths of the columns: as wide as what stands in them, but no wider together than the
-    /// terminal, for which the widest columns of words are narrowed; their cells are then broken as
-    /// [`CELLS`] says.
+    /// Widths of the columns: as wide as their content. If the table is wider than the terminal,
+    /// the widest columns of words are narrowed, and their cells are broken as [`CELLS`] says.
     fn widths(&self, columns: Option<usize>) -> Vec<usize> {
         /// Narrower, a syllable a line would be left.
         const LEAST: usize = 8;

@@ -18,8 +18,8 @@ pub(crate) fn root() -> PathBuf {
         .to_owned()
 }
 
-/// `cargo runner`, with temporary files and the lock that keeps two sweeps off one host in a folder
-/// of its own, so that tests that run at once do not meet there.
+/// `cargo runner` with a folder of its own for temporary files and for the lock that keeps two
+/// sweeps off one host. So tests that run at once do not block each other.
 pub(crate) fn runner(temporary: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_runner"));
     command

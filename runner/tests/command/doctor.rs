@@ -1,5 +1,5 @@
-//! The doctor on mock hosts: a table of hosts, each with one thing that is not in order or cannot be
-//! read, and of what the doctor says of it.
+//! The doctor on mock hosts. A table has hosts, each with one fault or one unreadable file, and the
+//! doctor's findings on each.
 
 use std::fs;
 use std::path::Path;

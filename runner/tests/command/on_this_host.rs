@@ -136,8 +136,8 @@ fn interrupted_it_continues_and_what_it_packs_is_taken_once_elsewhere() {
         .stderr(contains("of 6]").not());
 }
 
-/// The bundle of the host that is committed with the sweeps of these steps, as a runner before
-/// 2026-12 made it: checksums first, and records compressed by gzip. `change` gets a file's path and
+/// The bundle of the committed host with the sweeps of these steps, in the format of runners before
+/// 2026-12: checksums first, and records compressed by gzip. `change` gets a file's path and
 /// content.
 fn old_bundle(folder: &Path, steps: &[&str], change: impl Fn(&str, &mut Vec<u8>)) -> PathBuf {
     let results = common::root().join("results");

@@ -8,10 +8,10 @@ use protocol::{Events, Iteration, Outcome, Placement, Program, Request, SCHEMA, 
 use runner::build::binary::{RunTrial, TrialExit, TrialFailure};
 use runner::host::Host;
 use runner::host::frequency::{ClockReading, ControlFrequency};
-use runner::host::gauges::Gauges;
+use runner::host::sensors::Sensors;
 use runner::plan::{self, Instrument, Load, Mode, Plan, SweepRequest, Trial};
 use runner::record::{Ending, FreqState, Record};
-use runner::run::sweep::{self, Job, Surroundings, Tally, Watch};
+use runner::run::sweep::{self, Job, SweepContext, Tally, Watch};
 use runner::system::id::Id;
 
 fn asked() -> SweepRequest {
@@ -164,7 +164,7 @@ fn run(
     let mut modes = Modes::default();
     let tally = sweep::run(
         &job,
-        &mut Surroundings {
+        &mut SweepContext {
             trials: &mut [fake],
             frequency: &mut modes,
             keep: &mut |record| {
@@ -173,7 +173,7 @@ fn run(
             },
             watch: &mut Nobody,
             is_interrupted: &|| false,
-            gauges: &Gauges::of(&Host::default()),
+            sensors: &Sensors::of(&Host::default()),
         },
     )
     .unwrap();
@@ -309,13 +309,13 @@ fn a_record_that_cannot_be_kept_stops_the_sweep() {
     let mut modes = Modes::default();
     let result = sweep::run(
         &job,
-        &mut Surroundings {
+        &mut SweepContext {
             trials: &mut [&mut fake],
             frequency: &mut modes,
             keep: &mut |_| anyhow::bail!("disk full"),
             watch: &mut Nobody,
             is_interrupted: &|| false,
-            gauges: &Gauges::of(&Host::default()),
+            sensors: &Sensors::of(&Host::default()),
         },
     );
     assert_eq!(result.unwrap_err().to_string(), "disk full");

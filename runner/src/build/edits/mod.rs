@@ -171,7 +171,8 @@ impl Edits {
         Ok(edits)
     }
 
-    /// Refuses a tree that some files have no script for, or two: half of a change would be applied.
+    /// Refuses a tree that some files have no script for, or two: half of a change would be
+    /// applied.
     fn check_complete(&self) -> Result<(), Stop> {
         for path in self.files.iter().map(|script| &script.path) {
             for tree in self.trees() {
@@ -254,8 +255,8 @@ impl Edits {
         })
     }
 
-    /// Copies the workspace in `root`, or a crate that is none, to `to`, and applies the edits to the
-    /// copy of the crate in `krate`, which is `root` or lies in it. The copy is a workspace by itself.
+    /// Copies `root`, a workspace or a single crate, to `to`, and applies the edits to the copy of
+    /// the crate in `krate`, which is `root` or lies in it. The copy is a workspace by itself.
     /// Files that are right already keep their time stamps.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
-//! A new sweep, made ready for its first trial: the host is looked at, each branch built, the trials
-//! put in order, the folder made.
+//! A new sweep, made ready for its first trial: the host is looked at, each branch built, the
+//! trials put in order, the folder made.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -198,8 +198,8 @@ pub(super) fn begin(
     })
 }
 
-/// Runs a program of the user once, so that what it cannot do is told before anything is measured,
-/// and what it reads is in memory; how long that took.
+/// Runs a program of the user once, and returns how long that took. A program that fails is
+/// reported before any measurement, and the files that it reads are in memory then.
 fn try_program(asked: &SweepRequest, binary: &Path) -> Result<Option<Duration>> {
     let Some(program) = &asked.program else {
         return Ok(None);

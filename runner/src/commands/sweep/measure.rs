@@ -14,7 +14,7 @@ use crate::commands::analysis;
 use crate::commands::page::{self, Page};
 use crate::host::Host;
 use crate::host::frequency::control::Controller;
-use crate::host::gauges::Gauges;
+use crate::host::sensors::Sensors;
 use crate::options::Project;
 use crate::plan::estimate::SETTLE;
 use crate::record::Record;
@@ -23,7 +23,7 @@ use crate::record::summary::{BrokenLines, Summary};
 use crate::record::sweep_dir::SweepDir;
 use crate::record::trials_file::Appender;
 use crate::run::progress::{Progress, headline};
-use crate::run::sweep::{self, Job, Surroundings, Tally, nanoseconds};
+use crate::run::sweep::{self, Job, SweepContext, Tally, nanoseconds};
 use crate::stop::{Exit, Stop, is_broken_pipe};
 use crate::system::interrupt;
 use crate::text::table::{Format, print};
@@ -147,13 +147,13 @@ fn run_trials(
     };
     let tally = sweep::run(
         job,
-        &mut Surroundings {
+        &mut SweepContext {
             trials: &mut runners,
             frequency,
             keep: &mut keep,
             watch: &mut progress,
             is_interrupted: &interrupt::is_requested,
-            gauges: &Gauges::of(&Host::default()),
+            sensors: &Sensors::of(&Host::default()),
         },
     );
     progress.finish();

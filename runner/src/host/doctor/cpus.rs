@@ -10,9 +10,9 @@ use crate::text::words::count;
 /// Below so many CPUs a sweep shows that the tool works and little of how a pool scales. A guess.
 const FEW: usize = 4;
 
-/// Above this share of ticks it is no chance that both threads were on one CPU, and from this gain
-/// on pins are worth their while: where all CPUs are busy, sharing one may be the best that can be
-/// had. Guesses.
+/// Above this share of ticks with both threads on one CPU, the kernel stacks threads. From this
+/// gain on, the doctor recommends pinning: where all CPUs are busy, sharing one may be the best
+/// choice. Both values are guesses.
 const STACKED: f64 = 0.1;
 const GAIN: f64 = 1.1;
 

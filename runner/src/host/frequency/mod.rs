@@ -164,8 +164,8 @@ impl Setup {
         }
     }
 
-    /// The frequency that a fix would set and what would set it, or why one frequency cannot be set
-    /// and held here, as far as that is known without doing it.
+    /// The frequency that a fix would set, and the backend that would set it. If the host cannot
+    /// hold one frequency, the reason, as far as it is known without a try.
     pub(crate) fn fixable(&self) -> Result<String, String> {
         match self.prepare() {
             Ok((recipe, backend)) => Ok(format!("{} kHz, by {}", recipe.khz, backend.name())),

@@ -1,8 +1,8 @@
 //! The files and values that a fix writes, so that all CPUs run at one frequency.
 //!
-//! The kernel's files decide, and not the name of the driver: whichever file names the highest
-//! frequency without boost is believed, and the clock that is measured after a fix shows whether it
-//! told the truth.
+//! The kernel's files decide, not the name of the driver. The runner takes the highest frequency
+//! without boost from the file that has it. The clock that is measured after a fix shows whether
+//! the file is right.
 
 use anyhow::{Result, bail};
 
@@ -18,8 +18,8 @@ pub struct Recipe {
     pub khz: u64,
     /// The policies whose CPUs are fixed.
     pub policies: Vec<Policy>,
-    /// The files and values that make the fix hold, in the order in which they are written:
-    /// governors, what forbids boost (setting a governor can allow it again), limits.
+    /// The files and values of the fix, in the order in which they are written: governors, switches
+    /// that forbid boost (setting a governor can allow it again), limits.
     pub settings: Vec<(Knob, String)>,
 }
 
@@ -125,8 +125,8 @@ fn most_without_boost(tree: &Tree, policy: &Policy) -> Result<u64> {
     }
     let nominal = format!("cpu{}/acpi_cppc/nominal_freq", policy.cpus[0]); // in MHz
     let khz = number(&nominal)?.and_then(|mhz| mhz.checked_mul(1000));
-    // Where turbo is forbidden, by firmware for good, no CPU can do more than its base. A kernel may
-    // still name the turbo frequency, so the nominal one is asked, too.
+    // Where turbo is forbidden, by firmware for good, no CPU can do more than its base. A kernel
+    // may still name the turbo frequency, so the nominal one is asked, too.
     let no_turbo = tree.fact(&Knob::of_host(Kind::NoTurbo).to_string());
     let highest = match no_turbo.as_deref() {
         Ok("1") => number(&policy.file("cpuinfo_max_freq"))?,
@@ -185,8 +185,8 @@ fn check_governor(tree: &Tree, policy: &Policy) -> Result<()> {
     )))
 }
 
-/// The limits that keep CPUs of `policies` below what they can hold without boost: the first, with
-/// its file, and how many policies have one; `None` if there is none.
+/// The limits that keep CPUs of `policies` below the frequency that they can hold without boost.
+/// Returns the first, with its file, and how many policies have one. `None` if there is none.
 pub(crate) fn cap(tree: &Tree, policies: &[Policy]) -> Fact<Option<String>> {
     let mut capped = Vec::new();
     for policy in policies {

@@ -17,9 +17,9 @@ use crate::stop::Stop;
 /// Where the kernel shows its CPUs.
 const SYSTEM: &str = "/sys/devices/system/cpu";
 
-/// The setting that a file decides, in the order in which settings are put back: boost after the
-/// governor, since setting a governor may allow it again; limits after boost, since without it the
-/// kernel cuts the upper ones; requests at the end.
+/// The setting that a file decides, in the order in which settings are put back. Boost follows the
+/// governor, because setting a governor may allow boost again. Limits follow boost, because the
+/// kernel cuts upper limits while boost is forbidden. Requests come last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The governor, which chooses the frequency.
@@ -229,8 +229,8 @@ impl Tree {
         policies
     }
 
-    /// The policies that have a CPU among `used`, the CPUs that trials may run on. Those of other CPUs
-    /// are left alone: other containers may run there.
+    /// The policies that have a CPU among `used`, the CPUs that trials may run on. Those of other
+    /// CPUs are left alone: other containers may run there.
     #[must_use]
     pub fn policies_of(&self, used: &[usize]) -> Vec<Policy> {
         let mut policies = self.policies();

@@ -182,9 +182,9 @@ pub(crate) enum Quirk {
     Overwrites(Kind, &'static str),
 }
 
-/// Answers to writes as the kernel does: refuses what contradicts itself, cuts limits without
-/// boost, lets a governor allow turbo again and force a preference, and shows every value as a line
-/// of its own.
+/// Responds to writes as the kernel does. It refuses contradictory values, and cuts limits without
+/// boost. A governor may allow turbo again and force a preference. Every value is a line of its
+/// own.
 #[derive(Clone, Default)]
 pub(crate) struct Kernel {
     pub(crate) quirk: Option<Quirk>,

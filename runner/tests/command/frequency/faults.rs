@@ -1,6 +1,6 @@
-//! A runner that ends at every single step between the journal and the last restored byte, in every
-//! way in which processes end: afterwards, or after `frequency restore`, the host is byte for byte
-//! as it was.
+//! The runner ends at each step between the journal and the last restored byte, in every way in
+//! which processes end. Afterwards, or after `frequency restore`, every file of the host has its
+//! old content.
 //!
 //! `cargo xtask faults` does this on every kind of host; plain `cargo test` on one.
 
