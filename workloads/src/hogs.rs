@@ -86,7 +86,7 @@ fn start(shell: &str) -> io::Result<Child> {
             Err(Errno::ESRCH.into())
         }
     };
-    // SAFETY: between fork and exec only async-signal-safe calls are allowed; the closure makes two
+    // SAFETY: between fork and exec only async-signal-safe calls are allowed. The closure makes two
     // system calls, allocates nothing, takes no lock, and captures a plain number.
     unsafe {
         command.pre_exec(die_with_parent);

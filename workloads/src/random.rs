@@ -1,7 +1,7 @@
 //! Seeded random numbers whose sequence belongs to this crate.
 //!
-//! Written out (`SplitMix64`, Steele, Lea and Flood 2014) rather than taken from a library, because
-//! an input must stay the same for ever: results of different years are compared under one seed.
+//! `SplitMix64` (Steele, Lea and Flood 2014) is written out here, not taken from a library. Inputs
+//! must never change, because results of different years are compared under one seed.
 
 /// Golden-ratio increment of `SplitMix64`.
 const INCREMENT: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -59,8 +59,8 @@ impl Random {
     /// Input of a stable sort: a random key in the upper half of each word, its position in the
     /// lower.
     ///
-    /// There are a quarter as many keys as words, so four equal ones on average, and stability
-    /// shows: a stable sort by key leaves the whole words ascending.
+    /// There are a quarter as many keys as words, so each occurs four times on average. The result
+    /// shows whether the sort is stable: only then are whole words ascending.
     pub fn keys_with_positions(mut self, words: u64) -> impl Iterator<Item = u64> {
         let keys = words.div_ceil(4);
         (0..words).map(move |position| self.below(keys) << 32 | position)

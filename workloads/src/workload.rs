@@ -21,8 +21,8 @@ pub trait Workload: Send + Sync {
 
 /// One input, ready to be worked on again and again.
 ///
-/// The parallel program is [`Instance::run_parallel`] or, if it is about how work gets into a pool,
-/// [`Instance::run_on`]: a workload has one of the two.
+/// A workload has one of two parallel programs. [`Instance::run_on`] is for workloads about how
+/// work gets into a pool, [`Instance::run_parallel`] for all others.
 pub trait Instance: Send {
     /// Puts the input back as it was and makes room for the answer. Not timed.
     fn reset(&mut self);

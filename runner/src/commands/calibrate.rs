@@ -46,7 +46,7 @@ Example:
   cargo runner calibrate";
 
 const HEADER: &str = "\
-# What a unit takes that workloads charge to a simulated machine: nanoseconds of one core at the machine's reference
+# The cost of each unit of work on a simulated machine: nanoseconds of one core at the machine's reference
 # frequency. `cargo runner calibrate` writes such files; `cargo runner list workloads` tells which unit each workload
 # charges.
 ";
@@ -90,8 +90,8 @@ impl Precision {
 /// Which of its iterations stands for a workload.
 #[derive(Clone, Copy)]
 enum Of {
-    /// The fastest: what else the host does only slows it down. For machines that are not this
-    /// host.
+    /// The fastest run: other work of the host only slows a run down. For machines that are not
+    /// this host.
     Fastest,
     /// The one in the middle: trials of this host, whose time is a median too, meet what else it
     /// does.

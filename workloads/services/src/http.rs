@@ -1,5 +1,5 @@
-//! The parts of HTTP/1.1 (RFC 9110, 9112) that the HTTP servers here share: the head of a request,
-//! with bounds on everything that a client can make long, and statuses.
+//! The parts of HTTP/1.1 (RFC 9110, 9112) that the HTTP servers of this crate share: statuses and
+//! the head of a request. Every part that a client can make long has a limit.
 
 use crate::net::TurnedAway;
 

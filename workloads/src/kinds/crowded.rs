@@ -1,9 +1,8 @@
 //! `crowded`: the loads of other workloads, on a host where endless loops of other processes want
 //! the same CPUs.
 //!
-//! There a thread that gives up its CPU gets it back when its turn comes, milliseconds later, and a
-//! thread that spins may take it from the thread for which it waits. Waiting should cost what
-//! blocking would have cost.
+//! There a thread that gives up its CPU gets it back some milliseconds later. A thread that spins
+//! may take the CPU from the thread for which it waits. A wait should cost no more than blocking.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
 //! `decode`: the matrix products by which a language model finds one token after the other.
 //!
-//! Each layer multiplies a vector by seven matrices of bytes, one after the other, and each product
-//! is one flat parallel loop over rows: some 200 small regions a token. The shapes are those of a
-//! model of 0.6 billion parameters; what lies between the products (attention, norms) is left out.
-//! All layers read the same few matrices, as many as `layers-kept`.
+//! Each layer multiplies a vector by seven matrices of bytes, one after the other. Each product is
+//! one flat parallel loop over rows, so a token takes about 200 small parallel regions. The shapes
+//! are those of a model of 0.6 billion parameters; what lies between the products (attention,
+//! norms) is left out. All layers read the same few matrices, as many as `layers-kept`.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -17,8 +17,9 @@ use crate::kinds::latency::Latencies;
 use crate::random::Random;
 use crate::workload::{Instance, Mismatch, Setup};
 
-/// Rows and columns of the seven matrices of a layer, in widths: queries, keys, values, the output
-/// of attention, and the two ways up and the one down of the net behind it.
+/// Rows and columns of the seven matrices of a layer, in widths of the model. They are those of
+/// queries, keys, values and the output of attention, then of the feed-forward net: two up, one
+/// down.
 const SHAPES: [(usize, usize); 7] = [(2, 1), (1, 1), (1, 1), (1, 2), (3, 1), (3, 1), (1, 3)];
 
 /// The input of each matrix: the number of the product that made it, or 0 for the layer's own

@@ -1,9 +1,8 @@
 //! `grain`: a fixed amount of work, cut into tasks of 100 ns, then of 300 ns, … up to 1 ms.
 //!
-//! The metric `metg50` counts: the smallest grain at which the pool still works at half of the
-//! speed that its threads allow (minimum effective task granularity, after the Task Bench study of
-//! 2020). Efficiency is the time of the work in one piece, over the time of the cut work times the
-//! threads that have a CPU.
+//! The metric `metg50` counts: the smallest grain at which efficiency is still 50 %. It is the
+//! minimum effective task granularity of the Task Bench study of 2020. Efficiency is the time of
+//! the work in one piece, over the time of the cut work times the threads that have a CPU.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;

@@ -1,7 +1,7 @@
 //! `matmul`: product of two square matrices by recursive quartering, tiles in Z-order.
 //!
-//! Eight products of a quarter each, four at a time: a tree of joins with much arithmetic per byte,
-//! so that it scales as far as there are tiles. In Z-order each quarter is one contiguous slice.
+//! Eight products of a quarter each, four at a time, are a tree of joins with much arithmetic per
+//! byte. So it scales with the number of tiles. In Z-order each quarter is one contiguous slice.
 
 use std::array;
 

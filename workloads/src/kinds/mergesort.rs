@@ -1,7 +1,7 @@
 //! `mergesort`: a stable sort that joins both in the halves and in the merge.
 //!
-//! Work is n log2 n comparisons, the span O(log^3 n): ample parallelism in tasks of very different
-//! sizes, with memory traffic that quicksort does not have.
+//! Work is n log2 n comparisons, the span O(log^3 n). So there is ample parallelism, in tasks of
+//! very different sizes. Quicksort has less memory traffic.
 
 use protocol::Refusal;
 

@@ -2,8 +2,9 @@
 //!
 //! Each step is a flat parallel map over all bodies, a parallel reduction that fixes the length of
 //! the step, and a short parallel update. These are three loops with a barrier after each, and only
-//! the first is long. With steps of one length there are two loops, and few bodies make them small
-//! regions: so other pools are compared, `fork_union`'s 128 bodies for example.
+//! the first is long. With steps of one length there are two loops, and with few bodies they are
+//! small parallel regions. Other pools are compared that way, for example by `fork_union`'s 128
+//! bodies.
 
 use std::array;
 use std::ops::{Add, Mul, Sub};

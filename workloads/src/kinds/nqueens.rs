@@ -1,7 +1,7 @@
 //! `nqueens`: in how many ways n queens stand on a board without attacking each other.
 //!
-//! A search tree without pruning by shared state: no branch of it knows of another, subtrees differ
-//! a lot in size, and nothing but counts comes back.
+//! A search tree without pruning by shared state. Its branches are independent, its subtrees differ
+//! a lot in size, and they return only counts.
 
 use protocol::Refusal;
 use rayon::prelude::*;

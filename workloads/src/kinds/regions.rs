@@ -5,7 +5,7 @@
 //! second, and leave a pool because of this price.
 //!
 //! A region is a parallel loop, a tree of joins, a scope, or a broadcast of which each worker takes
-//! its share. `barrier` is the control, and uses no operation of the pool: the workers stay in one
+//! its share. `barrier` is the control, and uses no operation of the pool. The workers stay in one
 //! broadcast, spin on the number of the region, and count themselves out of it. On cores of their
 //! own it is about the quickest way to notify and collect workers; on shared cores it is the
 //! slowest.

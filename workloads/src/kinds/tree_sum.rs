@@ -1,9 +1,9 @@
 //! `tree-sum`: the sum of a binary tree's numbers, one join per node, no cutoff.
 //!
 //! The benchmark of the heartbeat schedulers (Spice, chili, Forte). A node costs two nanoseconds
-//! and a join ten times that, so on the tree of 1000 nodes the pool can only lose: the benchmark
-//! measures how much. The big tree shows the same with memory traffic and enough work for all
-//! threads.
+//! and a join ten times that, so on the tree of 1000 nodes the pool can only lose time. The
+//! benchmark measures how much. The big tree shows the same with memory traffic and enough work for
+//! all threads.
 
 use protocol::Refusal;
 

@@ -29,8 +29,8 @@ pub enum Link {
     Unknown(u32),
 }
 
-/// The part of a pcap file's link number that says what frames begin with; the rest says how long a
-/// check sequence is at their end, where nothing is read.
+/// The part of a pcap file's link number that gives the header of frames. The rest gives the length
+/// of a check sequence at their end, which is not read.
 const LINK_NUMBER: u32 = 0x03ff_ffff;
 
 impl Link {

@@ -102,8 +102,8 @@ pub fn frame(kind: usize, content: &[u8]) -> (Vec<u8>, usize) {
     (bytes, checksum)
 }
 
-/// A capture of so many packets, and their tally: most are sound; some have a flipped bit, a
-/// checksum left to the network card, a cut end, or are of an unknown protocol.
+/// A capture of so many packets, and their tally. Most are sound. Some have a flipped bit, a
+/// checksum left to the network card, or a cut end, or are of an unknown protocol.
 ///
 /// # Panics
 /// Never: its contents are short.

@@ -172,7 +172,7 @@ def _whole(parts: list[pl.DataFrame]) -> pl.LazyFrame:
 def _whole_lines(file: Path, notes: list[str]) -> Iterator[tuple[int, bytes]]:
     """Lines that are not empty, with their numbers.
 
-    A last one without an end is noted and left out.
+    A last line without a newline is noted and left out.
     """
     number = 0
     with io.BufferedReader(_OPEN.get(file.suffix, io.FileIO)(file), BUFFER) as stream:

@@ -239,7 +239,7 @@ LINE_WAITS = pl.Schema(
     {
         "trial": pl.Categorical(),
         "at": pl.String(),  # the access: `file:line:column`
-        "written_at": pl.String(),  # the write before it, or in brackets what else; null if there was none
+        "written_at": pl.String(),  # the write before it, or in brackets another cause; null if there was none
         "transfers": pl.Int64(),  # how often a line of memory came from elsewhere
         "waited_ns": pl.Int64(),  # of all cores together
     }

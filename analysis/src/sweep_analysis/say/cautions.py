@@ -23,7 +23,7 @@ FEWEST_READINGS = 10
 """Readings of one cell from which on their steps say something about the clock."""
 QUIET_CPU_SHARE = 0.97
 """CPU time over wall time of a single busy thread below which others must have had the CPU. On a quiet host it is 0.99
-and more; a load average would not tell, because trials with more threads than CPUs raise it themselves."""
+and more. A load average would not tell, because trials with more threads than CPUs raise it themselves."""
 MOST_LOST = 0.1
 """Share of CPU time that others took from which on a sweep is void. A guess: on quiet hosts a hundredth is lost, and
 the changes that are looked for are a few hundredths."""

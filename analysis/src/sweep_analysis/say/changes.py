@@ -1,8 +1,8 @@
 """Improvements and regressions of a branch, as pull requests of compilers report them.
 
 Its table stands below that of a sweep of one or two branches. It has a row for each result of a
-test, with the mean, the range and the count of configurations. Inconclusive ones have the detectable
-change.
+test, with the mean, the range and the count of configurations. Inconclusive ones have the
+detectable change.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 A mode belongs to a branch, a build or a share of all trials, and is about as frequent in each
 block. So whole blocks are tested, not trials. Fisher's exact test compares the block's share of far
-trials with that of the other blocks of its cell. One branch alone makes no burst. A block is left out
-for all branches alike, so none of equal branches gains by it. A moment at which branches of one kind
-alone are slow looks the same; the ledger counts the trials that are left out.
+trials with that of the other blocks of its cell. One branch alone makes no burst. A block is left
+out for all branches alike, so none of equal branches gains by it. A moment at which branches of one
+kind alone are slow looks the same; the ledger counts the trials that are left out.
 """
 
 from __future__ import annotations

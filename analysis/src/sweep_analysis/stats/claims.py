@@ -4,12 +4,12 @@
 held if the comparison finds just that, after correction for the number of claims, and falsified if
 it finds the opposite.
 
-`equal`, `no-slower` and `no-faster` are claims about each workload and each of its thread counts. In
-a mean, a gain on one could hide a loss on another. Each is held where the whole interval
-lies within the margin on the sides that the claim names: an inconclusive comparison proves nothing.
-Each is falsified where the interval lies beyond and the comparison finds a difference. The claim is
-held if all of them are, and falsified if one is. A claim about wall time covers waits as well, where
-a workload reports them.
+`equal`, `no-slower` and `no-faster` are claims about each workload and each of its thread counts.
+In a mean, a gain on one could hide a loss on another. Each is held where the whole interval lies
+within the margin on the sides that the claim names: an inconclusive comparison proves nothing. Each
+is falsified where the interval lies beyond and the comparison finds a difference. The claim is held
+if all of them are, and falsified if one is. A claim about wall time covers waits as well, where a
+workload reports them.
 
 Claims were written down before the sweep, so they are a family of tests of their own, corrected for
 their number.

@@ -20,14 +20,14 @@ level of its own.
 Each branch pools the cells that it, the baseline and the A/A control have. A branch that fails on a
 workload loses that workload in its own rows alone.
 
-A difference is significant if its corrected p-value is below 5 %, and its ratio is outside the noise
-floor. The correction (Holm 1979) covers every result of a sweep that a page, a terminal or a README
-may quote. That is all quantities, branches and levels, and both baselines if there are two. `SHARES`
-divides the 5 % among levels; the share of a level without a row to test goes to the cells. So the
-chance that a sweep of equal branches has any significant difference is at most 5 %. A ratio that
-drifts over the sweep by more than it differs from 1 is not judged. A row that pools one cell is
-tested as that cell at every level. Otherwise one cell could be significant at one level and not at
-another.
+A difference is significant if its corrected p-value is below 5 %, and its ratio is outside the
+noise floor. The correction (Holm 1979) covers every result of a sweep that a page, a terminal or a
+README may quote. That is all quantities, branches and levels, and both baselines if there are two.
+`SHARES` divides the 5 % among levels; the share of a level without a row to test goes to the cells.
+So the chance that a sweep of equal branches has any significant difference is at most 5 %. A ratio
+that drifts over the sweep by more than it differs from 1 is not judged. A row that pools one cell
+is tested as that cell at every level. Otherwise one cell could be significant at one level and not
+at another.
 
 On simulated machines cost parameters are known to some ten per cent, so no smaller change is called
 a difference. Nothing there drifts, because trials have seeds and no moment. And if all seeds agree,

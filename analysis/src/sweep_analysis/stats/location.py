@@ -3,11 +3,11 @@
 A mean of logarithms, one value a unit, without what single trials add to it.
 
 A *unit* is what repeats independently: a build of a branch (see `units`). Users run builds, so each
-build counts, however slow: its mean over all cells of its program (`units.of_builds`) is averaged
-untrimmed. The rest is the difference of a cell from that mean. Its mean is trimmed: it leaves out
-20 % of the values at either end, rounded down (one of 5 to 9). So a trial that ran beside another
-program does not decide. A program with one cell does not tell a slow build from a slow
-trial, so there nothing is left out.
+build counts, however slow: its shift in all cells of its program (`units.of_builds`) is averaged
+untrimmed. The rest of a cell's value is averaged with trimming, which leaves out 20 % of the values
+at either end, rounded down (one of 5 to 9). So a trial that ran beside another program does not
+decide. A program with one cell does not tell a slow build from a slow trial, so there nothing is
+left out.
 
 The standard error is that of both parts, of the rest by its winsorised spread (Yuen 1974,
 doi:10.1093/biomet/61.1.165). A mean over several cells keeps it unit by unit: what one build owes

@@ -8,15 +8,15 @@ all rows of a level that the sweeps share. It has four parts: a day may move all
 baseline was lucky), those of one branch, those of one place, or one ratio. A day is drawn once for
 all of them. So with two sweeps the first part has one degree of freedom, for any number of branches
 and workloads. Each part has its own t quantile. The half-widths, the sweeps' own among them, are
-added in squares (the MOVER of Zou and Donner 2008, doi:10.1002/sim.3095). With one degree of freedom
-for each row instead, coverage was 65 % where a day moves all, and 87 % where it moves branches
-(`cargo xtask truth`).
+added in squares (the MOVER of Zou and Donner 2008, doi:10.1002/sim.3095). With one degree of
+freedom for each row instead, coverage was 65 % where a day moves all, and 87 % where it moves
+branches (`cargo xtask truth`).
 
 A significant change must pass the same two tests as in a single sweep. Its corrected p-value is
-below the level, and its ratio is outside the wider of the sweeps' noise floors. The correction counts
-independent draws. The day's part is one draw for all rows, that of branches one for each branch,
-that of places one for each place. The part of single rows is corrected for all rows of the level
-and the level's share (`compare.SHARES`).
+below the level, and its ratio is outside the wider of the sweeps' noise floors. The correction
+counts independent draws. The day's part is one draw for all rows, that of branches one for each
+branch, that of places one for each place. The part of single rows is corrected for all rows of the
+level and the level's share (`compare.SHARES`).
 """
 
 from __future__ import annotations

@@ -170,7 +170,7 @@ fn measured(around: &Circumstances, diagnosis: &mut Diagnosis) {
             "a chain of additions and one of multiplications, run on all CPUs at once, do not agree within 2 %",
             "the clock beside the trials will be missing: CPUs change it, or are taken away, within a \
              millisecond",
-            "end what else runs (`top`), then `cargo runner frequency status`",
+            "end other programs (`top`), then `cargo runner frequency status`",
         ),
         None => {
             let reason = "it is measured on the running system only".to_owned();

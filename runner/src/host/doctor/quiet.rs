@@ -53,7 +53,7 @@ fn load(host: &Host, diagnosis: &mut Diagnosis) {
             "/proc/loadavg = {load:.2} over the last minute, on {}",
             count(cpus, "CPU", "CPUs")
         ),
-        "what else runs takes CPUs away from trials, and from some branches more than from others",
+        "other programs take CPUs away from trials, and from some branches more than from others",
         "end it (`top -o %CPU` shows it) and wait a minute, since the number is an average",
     );
 }

@@ -14,8 +14,8 @@ use crate::net::{Parsed, Protocol, Service, Then, Times, TurnedAway};
 /// Parts with a lock of their own; more than there are threads, so that two topics rarely meet.
 const SHARDS: usize = 64;
 
-/// Bytes of messages and topics that a board takes, and the cost of one of each beside its own
-/// bytes: an allocation and its share of a list that doubles.
+/// Bytes of messages and topics that a board takes. Each message or topic also counts these bytes
+/// for an allocation and its share of a list that doubles.
 const MAX_BYTES: usize = 1 << 30;
 const OF_MESSAGE: usize = 96;
 const OF_TOPIC: usize = 320;

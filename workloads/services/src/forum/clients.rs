@@ -26,8 +26,8 @@ impl Words {
         Self::of_bytes(1, 1)
     }
 
-    /// The longest topics, and messages as people write them: the texts of the study's second
-    /// harness are not known, and this shows how much texts can matter.
+    /// The longest topics, and messages as people write them. The texts of the study's second
+    /// harness are unknown, and this shows how much texts can matter.
     pub(crate) fn long() -> Self {
         Self::of_bytes(MAX_TOPIC, 200)
     }

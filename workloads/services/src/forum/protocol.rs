@@ -1,9 +1,9 @@
 //! The protocol of the board: one line each way, of limited length.
 //!
-//! `POST topic message` is answered by `OK index`, the message's place in its topic; `READ topic
-//! index` by `OK message`, or `NONE` if there is no such message yet. Anything else is answered by
-//! `ERROR` and why; after a line that is too long the connection ends, since the start of the next
-//! line is unknown.
+//! The response to `POST topic message` is `OK index`, the message's place in its topic. That to
+//! `READ topic index` is `OK message`, or `NONE` if there is no such message yet. For all else it
+//! is `ERROR` and the reason. After a line that is too long the connection ends, since the start of
+//! the next line is unknown.
 
 use std::io::Write as _;
 

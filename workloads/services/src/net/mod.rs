@@ -1,7 +1,7 @@
 //! A server on TCP as the service workloads need it: one loop accepts connections, one serves each.
 //!
-//! A thread waits for each client, so a slow client keeps no worker of a pool: the thread reads a
-//! request, has it answered, and sends the answer. `server.rs` says where answers are worked out.
+//! A thread waits for each client, so a slow client keeps no worker of a pool. The thread reads a
+//! request, hands it on, and sends the answer. `server.rs` says where answers are worked out.
 //! A client beyond the limit of connections waits in the kernel's queue. Both loops ([`accept`] and
 //! `conversation.rs`) also run on user-level threads: `crate::file_server`.
 

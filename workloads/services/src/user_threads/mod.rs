@@ -1,9 +1,10 @@
 //! User-level threads: many stacks on one OS thread, in turn, each for a quantum at a time.
 //!
-//! A thread gives up the OS thread when it waits ([`Mutex`], [`Condvar`]), when it asks to
-//! ([`Current::yield_now`]), and at a [`Current::safepoint`] if its quantum is used up. There is no
-//! interrupt, so work without safepoints is never preempted. Nothing here is shared between OS
-//! threads, hence cells instead of atomics. Stacks and the switch between them are `corosensei`'s.
+//! A thread gives up the OS thread when it waits ([`Mutex`], [`Condvar`]) or yields
+//! ([`Current::yield_now`]). It also does so at a [`Current::safepoint`] if its quantum is used up.
+//! There is no interrupt, so work without safepoints is never preempted. Nothing here is shared
+//! between OS threads, hence cells instead of atomics. Stacks and the switch between them are
+//! `corosensei`'s.
 
 mod condvar;
 mod files;

@@ -1,8 +1,9 @@
 //! `arrivals`: requests from outside a pool. The parameter `how` is the kind of request. Rows of
 //! `workloads.toml` set it: `inject`, `install`, `idle`, `burst` and `ticks`.
 //!
-//! Latency from when a request was due counts, and CPU time: a pool that goes on searching between
-//! requests answers quickly and burns CPU, one that sleeps must be woken.
+//! Two results count: CPU time, and latency from the moment when a request was due. A pool that
+//! goes on searching between requests responds quickly and burns CPU time. One that sleeps must be
+//! woken.
 
 mod burst;
 mod busy;
@@ -48,7 +49,7 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
             Box::new(Requests::by_threads(series, calls))
         }
         // Into an idle pool, an install is a wake-up there and one back; gaps let the workers fall
-        // asleep. Into a busy one, it waits for a worker that finds nothing of its own any more.
+        // asleep. Into a busy pool, it waits for a worker whose own deque is empty.
         // With an open load they are requests to a server.
         "install" => {
             let (installs, steps) = (values.whole("installs"), values.whole("job-steps"));

@@ -2,8 +2,8 @@
 //! parameter `how`, which rows of `workloads.toml` set: `barrier-join`, `two-long-tasks`,
 //! `injection-ping-pong` and `broadcast-dozing`.
 //!
-//! As the gap lets a worker be anywhere between searching and sleep, a wake-up that gets lost or
-//! comes late shows in the latencies of meetings.
+//! During the gap a worker may be anywhere between searching and sleep. A lost or late wake-up
+//! shows in the latencies of meetings.
 
 mod barrier;
 mod broadcast;

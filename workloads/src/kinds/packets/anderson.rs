@@ -2,9 +2,9 @@
 //! that number. Each place is on a cache line of its own. A thread that leaves opens the next
 //! place.
 //!
-//! There are at least as many places as threads, so no two threads wait at the same one. As tickets
-//! are served in turn, `t` and `t + places` can only be out together with all tickets between them,
-//! and those are more than there are threads.
+//! There are at least as many places as threads, so no two threads wait at the same one. Tickets
+//! are served in turn. So `t` and `t + places` could only be out together with all tickets between
+//! them, and there are fewer threads than that.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
@@ -38,10 +38,9 @@ impl<T> Anderson<T> {
 
     /// Waits for the lock and works on the value; lets go even if `work` panics.
     pub(super) fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
-        // ORDERING: AcqRel. Since the ticket one round before ours, some thread has drawn twice,
-        // and between the two it was inside, hence after the shutting of our place in that round.
-        // Through the chain of drawings we see that, and cannot mistake the earlier opening for
-        // ours.
+        // ORDERING: AcqRel. Since the ticket one round before ours, some thread has drawn twice.
+        // Between the two it was inside, so our place had been shut in that round. The chain of
+        // draws makes that visible here, so we cannot mistake the earlier opening for ours.
         let ticket = self.next_ticket.fetch_add(1, AcqRel);
         // ORDERING: Acquire, pairs with the Release in `Held::drop`: we see what the holder before
         // us wrote inside.
@@ -101,8 +100,8 @@ impl<'a, T> Held<'a, T> {
 
     fn work<R>(self, work: impl FnOnce(&mut T) -> R) -> R {
         self.lock.value.with_mut(|value| {
-            // SAFETY: there is one `Held` at a time (see there), and each sees what the one before
-            // wrote; nothing else reaches the value, so this is the only reference to it.
+            // SAFETY: there is one `Held` at a time (see there), and each sees the writes of the
+            // one before. No other code reaches the value, so this is the only reference to it.
             work(unsafe { &mut *value })
         })
     }

@@ -10,8 +10,8 @@ use super::anderson::Anderson;
 /// Test-and-set: one word, which every waiting thread watches, and writes when it seems free.
 pub(super) type Tas<T> = spin::mutex::SpinMutex<T, spin::Yield>;
 
-/// The queue lock of Mellor-Crummey and Scott (1991): each thread that waits spins on a word of its
-/// own, and threads are served in the order in which they came.
+/// The queue lock of Mellor-Crummey and Scott (1991). Each waiting thread spins on a word of its
+/// own. Threads are served in the order in which they came.
 pub(super) type Mcs<T> = mcslock::raw::yields::backoff::Mutex<T>;
 
 /// A value that one thread at a time can reach, for at most so many threads.

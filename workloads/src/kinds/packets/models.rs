@@ -121,8 +121,8 @@ impl Entries for Unordered {
     }
 }
 
-/// While the lock is held, a second thread comes, and a third that looks whether the second is
-/// there before it comes itself: if it was, it enters after it.
+/// While the lock is held, a second thread comes. A third checks whether the second is there before
+/// it comes itself. If the second was there first, the third enters after it.
 fn ordered<L: Entries>() {
     let entered = Arc::new(L::new());
     let comers = entered.with(|_| {

@@ -187,7 +187,7 @@ struct CloseOnDrop<'a>(&'a AtomicBool);
 impl Drop for CloseOnDrop<'_> {
     fn drop(&mut self) {
         // ORDERING: Release, pairs with the Acquire in `work_until_closed`: a worker that sees the
-        // queues closed also sees every packet in them; otherwise it could leave some behind.
+        // queues closed also sees every packet in them. Otherwise it could leave some behind.
         self.0.store(true, Release);
     }
 }

@@ -3,8 +3,8 @@
 //! Every round trip enters and leaves each city once. So a penalty on all roads at a city makes all
 //! round trips longer by twice that penalty, and the shortest stays the same. But it does change
 //! the cheapest *tree*, from which a lower bound is made. Held and Karp (1970, 1971) choose
-//! penalties that drive the cheapest tree towards two roads at each city, where the bound comes
-//! within about one per cent of the optimum. The search works in the adjusted prices alone.
+//! penalties that drive the cheapest tree towards two roads at each city. The bound then comes
+//! within about 1 % of the optimum. The search works in the adjusted prices alone.
 
 use super::cities::Cities;
 
@@ -85,8 +85,9 @@ impl Prices {
         best
     }
 
-    /// The cheapest one-tree at `start` (a spanning tree of the others and two roads to `start`):
-    /// its price less the surcharge, which no round trip undercuts, and the roads at each city.
+    /// The cheapest one-tree at `start`: a spanning tree of the others, and two roads to `start`.
+    /// Returns its price less the surcharge, a lower bound for round trips, and the number of roads
+    /// at each city.
     fn one_tree(&self, start: usize) -> (i64, Vec<u32>) {
         let mut degrees = vec![0; self.count];
         let mut outside: Vec<usize> = (0..self.count).filter(|&city| city != start).collect();

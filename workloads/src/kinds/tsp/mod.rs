@@ -1,9 +1,11 @@
 //! `tsp`: the shortest round trip through a set of cities, exact, by branch and bound.
 //!
 //! Irregular tasks, spawned in bulk down to a depth, which one shared bound prunes. Files:
-//! `tsplib.rs` reads instances, `cities.rs` holds distances, `bound.rs` makes lower bounds,
-//! `first_tour.rs` finds a tour to begin with, `search.rs` searches over the paths of `partial.rs`,
-//! `subsets.rs` proves small answers by another method.
+//!
+//! * `tsplib.rs` reads instances, and `cities.rs` holds distances
+//! * `bound.rs` makes lower bounds, and `first_tour.rs` finds a tour to begin with
+//! * `search.rs` searches over the paths of `partial.rs`
+//! * `subsets.rs` proves small answers by another method
 
 mod bound;
 mod cities;
@@ -115,7 +117,7 @@ struct RoundTrip {
 }
 
 impl RoundTrip {
-    /// One tour is one unit of work, however many nodes the schedule made the search visit: a time
+    /// One tour is one unit of work, whatever the number of nodes that the search visits. A time
     /// per node would hide the wasted work of a parallel search.
     fn keep(&mut self, result: Found) -> u64 {
         self.found = result.best;

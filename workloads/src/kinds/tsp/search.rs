@@ -132,9 +132,9 @@ impl Search {
         true
     }
 
-    /// A price that no completion undercuts: the cheapest spanning tree over the cities to come,
-    /// and the cheapest road to each of the two ends of the partial tour. A path through those
-    /// cities is such a tree.
+    /// A lower bound for the price of completions: that of the cheapest spanning tree over the
+    /// cities to come, and of the cheapest road to each end of the partial tour. A path through
+    /// those cities is such a tree.
     fn cheapest_completion(&self, partial: &Partial) -> i64 {
         let mut cities = [0_u8; MAX_CITIES];
         let mut nearest = [i64::MAX; MAX_CITIES];
@@ -203,8 +203,8 @@ impl<'a> Best<'a> {
 
     /// The highest price of a round trip that is shorter than the best.
     fn highest_useful_price(&self) -> i64 {
-        // Relaxed: the value only falls, so a stale one is too high; then a task looks at a few
-        // useless nodes, or offers a tour that `offer` turns down under the lock.
+        // Relaxed: the value only falls, so a stale one is too high. Then a task visits a few
+        // useless nodes, or offers a tour that `offer` rejects under the lock.
         self.highest_useful_price.load(Relaxed)
     }
 
