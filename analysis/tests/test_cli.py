@@ -68,7 +68,7 @@ def test_the_table_of_comparisons_has_verdicts_and_takes_another_baseline(
     assert "| faster | −" in capsys.readouterr().out
     other = printed(capsys, *table, "--baseline", "packed")
     assert "packed" not in other["branch"]
-    assert "not judged" not in other.filter(branch="master")["verdict"]
+    assert "not tested" not in other.filter(branch="master")["verdict"]
 
 
 def test_what_cannot_be_compared_is_refused_with_what_can(

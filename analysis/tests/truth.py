@@ -533,7 +533,7 @@ class Result:
             share.
         advised: the branch that the analysis recommends to merge.
         fails: whether a trial of `TRIED` failed.
-        is_judged: whether any row was judged.
+        is_judged: whether any row was tested.
         detectable: the ratio that the analysis says it could have found overall.
         held: the claims of the case that the analysis holds.
         drifts: share of pooled rows that drift by `compare.DRIFT_ALPHA`; NaN without that test.
@@ -634,7 +634,7 @@ def results(case: Case, sweeps: int, workers: ProcessPoolExecutor | None = None)
 
 
 def rates(found: list[Result]) -> dict[str, float]:
-    """Rates over sweeps of one case, in per cent; NaN where nothing was judged."""
+    """Rates over sweeps of one case, in per cent; NaN where nothing was tested."""
 
     def mean(values: list[float]) -> float:
         known = [value for value in values if not np.isnan(value)]
@@ -868,7 +868,7 @@ def main(arguments: list[str] | None = None) -> int:
             print(
                 "| sweeps that differ by | one covers | two cover | two claim |\n|---|---:|---:|---:|"
             )
-            for moves in SHIFTS:  # Two sweeps are judged for each.
+            for moves in SHIFTS:  # Two sweeps are tested for each.
                 of_days = list(
                     workers.map(
                         of_sweeps, repeat(moves), repeat(2), range(asked.sweeps // 2), chunksize=10

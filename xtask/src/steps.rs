@@ -45,8 +45,9 @@ pub(crate) fn run(sh: &Shell, part: Part, variants: &[Variant]) -> Result<()> {
         Part::Rivals => rivals(sh),
         Part::Findings => findings::test(sh),
         Part::Runner => {
-            // Branches are built to be run for a moment, and sweeps of a moment judged in a moment,
-            // where more threads would mostly wait for each other.
+            // The tests' builds run for a moment, so optimization would cost more than it saves.
+            // Their sweeps are small, so more threads of the analysis would mostly wait for each
+            // other.
             let _level = sh.push_env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0");
             let _threads = sh.push_env("POLARS_MAX_THREADS", "1");
             let packages = ["recording", "runner", "xtask"].map(|it| format!("--package={it}"));
@@ -70,8 +71,8 @@ fn simulated(sh: &Shell, variants: &[Variant]) -> Result<()> {
     simulated::test(sh, variants)
 }
 
-/// Each rival alone, as a program has one: that programs written for rayon build and are right on
-/// it. A workspace of its own, so its format and lints are checked here.
+/// Tests each rival alone, as a program has only one: programs written for rayon must build with it
+/// and give right answers. It is a workspace of its own, so its format and lints are checked here.
 fn rivals(sh: &Shell) -> Result<()> {
     let _folder = sh.push_dir("rivals");
     step("format, rivals", cmd!(sh, "cargo fmt --check"))?;

@@ -67,7 +67,7 @@ def test_a_notebook_shows_another_sweep_on_request(
 
 
 def test_a_line_in_a_key_keeps_its_colour_in_a_notebook() -> None:
-    """A thin line of each colour beside shades of many others, as letters have them."""
+    """A picture has thin lines of each colour, and beside them shades of many others, as letters have."""
     colours = [
         tuple(bytes.fromhex(style.colour[1:])) for style in styles(KEY, None, LIGHT).values()
     ]

@@ -118,7 +118,7 @@ def test_the_page_says_what_differs(report: Path) -> None:
         (
             {"branches": ["master"], "twin": False},
             [
-                "No branch is judged: no baseline was measured beside another branch.",
+                "No branch is tested: no baseline was measured beside another branch.",
                 '<h2 id="speedup">Speed-up</h2>',
                 "there is nothing to compare it with",
             ],

@@ -167,7 +167,7 @@ def test_a_cell_that_a_price_brings_into_another_state_is_not_judged() -> None:
     )
     assert turned.select("quantity", "two_states").rows() == [("cpu", False), ("time", True)]
     shown = dict(tables.sensitivity_table(turned).select("quantity", "turned by").rows())
-    assert shown == {"time": "not judged: bimodal", "CPU time": "none"}
+    assert shown == {"time": "not tested: bimodal", "CPU time": "none"}
     # A price that is doubled cannot more than double a sum of prices, and other prices are not
     # looked at.
     for factors in (

@@ -96,7 +96,7 @@ def test_a_cell_of_two_states_is_not_judged_and_pooled_nowhere() -> None:
         True,
         None,
     )
-    assert verdict(turned, analysis.sweep) == "not judged: bimodal"
+    assert verdict(turned, analysis.sweep) == "not tested: bimodal"
     judged = [
         cells["turning", "quicksort", 4],
         cells["turning", "tsp", 8],
@@ -151,4 +151,4 @@ def test_a_prediction_of_two_states_is_neither_right_nor_wrong() -> None:
     assert (turned["is_certain"], turned["is_right"], turned["is_near"]) == (False, None, None)
     said = difference_sentence(rows, "packed")
     assert said.startswith("**Validation passed**: of 7 cells")
-    assert said.endswith(" 1 more cell that is bimodal: not judged.")
+    assert said.endswith(" 1 more cell that is bimodal: not tested.")

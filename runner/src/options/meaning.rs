@@ -278,8 +278,8 @@ pub(crate) fn builds(asked: &SweepRequest, branches: &[Branch]) -> Vec<Branch> {
     branches.iter().cloned().chain(asked_for).collect()
 }
 
-/// Returns the row that holds where the command line says nothing: of an experiment, or of a
-/// preset, with the preset's name.
+/// Returns the row whose values apply where the command line has none: that of the experiment, or
+/// that of a preset, with the preset's name.
 fn start(project: &Project, selection: &Selection) -> Result<(Option<String>, Definition)> {
     let rows = selection::read(project.checkout.root())?;
     if let Some(name) = &selection.experiment {

@@ -53,8 +53,8 @@ pub fn wait(path: &Path, does: &str) -> Result<File> {
 /// measure each other.
 pub const HOST_LOCK: &str = "WORK_STEALING_SWEEP_LOCK";
 
-/// Keeps a second sweep off this host while it lives, as two at once would measure each other.
-/// Simulated sweeps share it: their figures do not mind what else runs.
+/// Keeps a second sweep off this host while it lives, because two at once would disturb each other.
+/// Simulated sweeps share it: other programs do not change their virtual time.
 #[derive(Debug)]
 pub struct HostLock {
     _file: File,
@@ -64,8 +64,8 @@ impl HostLock {
     /// Takes the lock, for a sweep whose trials measure this host, or for one that `is_simulated`.
     ///
     /// # Errors
-    /// [`Stop::HostNotFit`](crate::stop::Stop) if another sweep runs on this host; for a simulated one, if that
-    /// measures.
+    /// [`Stop::HostNotFit`](crate::stop::Stop) if another sweep runs on this host; for a simulated
+    /// one, if that measures.
     pub fn take(is_simulated: bool) -> Result<Self> {
         let path = Self::path();
         // Opened without `create` first: in a shared temporary folder the kernel may refuse to

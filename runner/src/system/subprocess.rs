@@ -163,7 +163,7 @@ fn die_with_parent(command: &mut Command) {
             Err(rustix::io::Errno::SRCH.into())
         }
     };
-    // SAFETY: between fork and exec only async-signal-safe calls are allowed; `set` makes two
+    // SAFETY: between fork and exec only async-signal-safe calls are allowed. `set` makes two
     // system calls, allocates nothing, takes no lock, and captures a plain number.
     unsafe {
         command.pre_exec(set);

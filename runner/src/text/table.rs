@@ -173,7 +173,7 @@ impl TextTable {
     /// Widths of the columns: as wide as their content. If the table is wider than the terminal,
     /// the widest columns of words are narrowed, and their cells are broken as [`CELLS`] says.
     fn widths(&self, columns: Option<usize>) -> Vec<usize> {
-        /// Narrower, a syllable a line would be left.
+        /// In narrower columns, a line would hold only a syllable.
         const LEAST: usize = 8;
         let widest = |index: usize| {
             let cells = self.rows.iter().map(|row| row[index].chars().count());

@@ -36,7 +36,7 @@ class Experiment:
 
     @property
     def has_own_figure(self) -> bool:
-        """Whether its figure, or table, takes the place of the figures of branches, which are not judged then."""
+        """Whether its figure, or table, takes the place of the figures of branches, which are not tested then."""
         return self.figure != SPEEDUP_BY_BRANCH
 
 

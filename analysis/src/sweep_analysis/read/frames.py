@@ -132,7 +132,7 @@ COMPARISONS = pl.Schema(
             "p_value": pl.Float64,  # t-test of the mean of log-ratios; null where there is no interval
             "degrees": pl.Float64,  # of freedom of that test
             "two_states": pl.Boolean,  # of a simulated cell: one of the two, or two others, are bimodal, see `states`
-            "p_corrected": pl.Float64,  # the same after correction over all that is judged; null where nothing is
+            "p_corrected": pl.Float64,  # the same after correction over all that is tested; null where nothing is
             "verdict": pl.String,  # one of `compare.VERDICTS`
         }
     )

@@ -108,7 +108,7 @@ def parse(file: Path, *, leaves_out: bool = False) -> Records:
     parts: dict[str, list[pl.DataFrame]] = {name: [] for name in Records.frames()}
     lines = _whole_lines(file, notes)
     decoder = msgspec.json.Decoder(Trial)
-    name = str(file)  # Once, and not for each line.
+    name = str(file)  # Made once, not for each line.
     seen: set[str] = set()
     broken = 0
     for batch in _batches(lines):

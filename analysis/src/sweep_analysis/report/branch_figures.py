@@ -185,11 +185,11 @@ def spent(analysis: Analysis, style: ChartStyle) -> Figure:
 
 @figure("line-waits", "line-waits")
 def line_waits(analysis: Analysis, style: ChartStyle) -> Figure:
-    """Which source lines waited. A table: names of lines are what one looks for."""
+    """Waits by source line. A table: names of lines are what one looks for."""
     rates = largest_threads(analysis.line_waits.filter(pl.col("branch").is_in(style.branches)))
     rates = rates.group_by(POOL_CELL, maintain_order=True).head(MOST_LINES)
     return Figure(
-        "Which source lines waited",
+        "Waits by source line",
         f"The {MOST_LINES} pairs of lines of source that waited longest for lines of memory, of each workload and "
         "branch with the most threads. A line waits because another core has written to the same line of memory, or "
         "holds it: `written by` is the last write before. Shares are of all the time that cores waited for lines, "

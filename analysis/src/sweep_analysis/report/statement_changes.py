@@ -1,4 +1,4 @@
-"""Statements on what branches change, as the judge says it, and on what a sweep could have found."""
+"""Statements on what branches change, as the decision rule finds them, and on what a sweep could have found."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _of_days(asked: Statement, row: dict[str, Any]) -> tuple[dict[str, Any], str
     sweep = asked.sweep.sweep
     pooled = Pooled(comparisons, simulated=sweep.machine is not None).row(row)
     if pooled is None:
-        raise asked.refused("a sweep does not judge that", "name sweeps that all do")
+        raise asked.refused("a sweep does not test that", "name sweeps that all do")
     each = listed([_alone(ratio, said) for ratio, said in pooled["each"]])
     on = {str(it.sweep.manifest.get("created_at"))[:10] for it in asked.sweeps}
     number = count(len(asked.sweeps), "sweep")

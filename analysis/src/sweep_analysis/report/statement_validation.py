@@ -66,7 +66,7 @@ def _published(asked: Statement) -> str:
     gains = int(seen["is_right"].sum())
     passes = met / of >= told.mark.share and pairs == right and gains == seen.height
     states, untold = rows.height - of, rows.filter(~pl.col("is_known")).height
-    rest = f"{states} bimodal ones are not judged" if states else "None is seen to be bimodal"
+    rest = f"{states} bimodal ones are not tested" if states else "None is seen to be bimodal"
     few = f"; {untold} have too few seeds to tell" if untold else ""
     sentence = (
         f"**Validation {'passed' if passes else 'failed'}**: {met} of {of} figures, simulated, are within a factor of "
@@ -87,7 +87,7 @@ def _published(asked: Statement) -> str:
         pl.format("{} {}", pl.col("simulated").list.join(" or "), "unit").alias("simulated"),
         pl.col("ratio").round(2).alias("simulated over published"),
         pl.when(pl.col("is_met").is_null())
-        .then(pl.lit("not judged: bimodal"))
+        .then(pl.lit("not tested: bimodal"))
         .otherwise(mark)
         .alias("mark"),
         pl.format("`{}`", "machine").alias("machine"),
@@ -170,7 +170,7 @@ def _sensitivity(asked: Statement) -> str:
     ]
     states = rows.filter("two_states")
     rest = (
-        f" Not judged, as it is bimodal: {listed(states['workload'].to_list())}."
+        f" Not tested, as it is bimodal: {listed(states['workload'].to_list())}."
         if states.height
         else ""
     )

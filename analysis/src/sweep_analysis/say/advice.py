@@ -8,7 +8,7 @@ A branch is worth merging if it is faster somewhere and non-inferior everywhere.
 * Non-inferior: nothing is slower, and no trial of it fails where the baseline's succeeds. Every
   workload at every thread count that the sweep ran has an interval, of every quantity, that ends
   below the margin. The margin is `claims.MARGIN` for workloads and thread counts, and
-  `claims.CELL_MARGIN` for one workload at one thread count. A row that is not judged excludes no
+  `claims.CELL_MARGIN` for one workload at one thread count. A row that is not tested excludes no
   loss.
 
 If a branch gains but a loss is not excluded, the answer says how large the loss may be, and
@@ -201,7 +201,7 @@ def _not_excluded(judgement: Judgement, branch: str) -> str | None:
         row = with_panel(missing).row(0, named=True)
         threads, quantity = count(row["threads"], "thread"), QUANTITY_NAMES[row["quantity"]]
         others = f", and in {count(missing.height - 1, 'other cell')}" if missing.height > 1 else ""
-        return f"losses of any size are not excluded ({quantity} on {row['panel']}, {threads}: not judged{others})"
+        return f"losses of any size are not excluded ({quantity} on {row['panel']}, {threads}: not tested{others})"
     margin = pl.when(pl.col("level") == "cell").then(CELL_MARGIN).otherwise(MARGIN)
     beyond = judged.with_columns(beyond=pl.col("ratio_high") / margin).filter(pl.col("beyond") >= 1)
     if beyond.is_empty():

@@ -48,7 +48,7 @@ def rest_of_the_mean(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str
 class Parts:
     """The configurations that a mean is over: how many of them differ, and the median ratio.
 
-    A configuration that is not judged counts as inconclusive.
+    A configuration that is not tested counts as inconclusive.
     """
 
     faster: int

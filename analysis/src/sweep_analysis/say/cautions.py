@@ -39,7 +39,7 @@ DRIFT_ALPHA = 0.01
 def voids(sweep: Sweep) -> list[str]:
     """The cautions that void a sweep, whatever its verdicts are, a sentence or two each.
 
-    Empty if it may be judged.
+    Empty if it may be tested.
     """
     if sweep.machine:
         return []  # what else the host does changes no virtual time
@@ -247,11 +247,11 @@ def _design_cautions(analysis: Analysis) -> list[str]:
             f"The baseline {analysis.sweep.baseline} has no good trial, so nothing is compared."
         )
     if analysis.times.height and analysis.sweep.layouts == 1 and analysis.sweep.machine:
-        found.append("Each cell ran with one seed, so chance is unknown and no branch is judged.")
+        found.append("Each cell ran with one seed, so chance is unknown and no branch is tested.")
     elif analysis.times.height and analysis.sweep.layouts == 1:
         found.append(
             "Each branch was built once. A branch may owe a few per cent to where its code happens to lie in memory, "
-            "so no branch is judged; intervals of speed-ups and costs hold for these very builds."
+            "so no branch is tested; intervals of speed-ups and costs hold for these very builds."
         )
     return found
 

@@ -25,11 +25,11 @@ KINDS = {
     "inconclusive": (UNCLEAR,),
     "all": (FASTER, SLOWER, UNCLEAR),
 }
-"""Rows of the table, by the verdicts that they are of. Rows that are not judged are in none."""
+"""Rows of the table, by the verdicts that they are of. Rows that are not tested are in none."""
 
 
 def changes(judgement: Judgement, look: Look) -> str:
-    """The tables, a heading each; empty if no branch is judged, or more than `MOST_BRANCHES` are."""
+    """The tables, a heading each; empty if no branch is tested, or more than `MOST_BRANCHES` are."""
     cells = judgement.rows.filter(pl.col("level") == "cell", pl.col("verdict") != UNJUDGED)
     branches = cells["branch"].unique(maintain_order=True).to_list()
     if not 0 < len(branches) <= MOST_BRANCHES:

@@ -38,12 +38,12 @@ def headline_lines(judgement: Judgement) -> list[str]:
     rows = counted_once(judgement.rows)
     tested = rows.filter(pl.col("verdict") != UNJUDGED)
     if tested.is_empty():
-        return [f"No branch is judged: {why_unjudged(judgement)}."]
+        return [f"No branch is tested: {why_unjudged(judgement)}."]
     baseline = judgement.baseline
     claims = tested.filter(pl.col("verdict") != UNCLEAR)
     unjudged = rows.height - tested.height
     verb = "is" if unjudged == 1 else "are"
-    rest = f" {unjudged} of {rows.height} comparisons {verb} not judged." if unjudged else ""
+    rest = f" {unjudged} of {rows.height} comparisons {verb} not tested." if unjudged else ""
     asked = f"{count(tested.height, 'comparison')}, corrected together"
     if claims.is_empty():
         none = (
@@ -97,7 +97,7 @@ def verdict(row: dict[str, Any], sweep: Sweep, units: str = "") -> str:
 
 
 def why_unjudged(judgement: Judgement) -> str:
-    """Why no branch of this sweep is judged, as the end of a sentence."""
+    """Why no branch of this sweep is tested, as the end of a sentence."""
     rows = judgement.rows
     if judgement.baseline is None or rows.is_empty():
         return "no baseline was measured beside another branch"

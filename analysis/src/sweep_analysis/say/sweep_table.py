@@ -129,7 +129,7 @@ def _judgement(sweep: Sweep, judgement: Judgement) -> list[str]:
     if experiment is not None and experiment.has_own_figure:
         return [
             *lines,
-            f"Branches are not judged: this sweep is the experiment {experiment.name}, about {experiment.shows}.",
+            f"Branches are not tested: this sweep is the experiment {experiment.name}, about {experiment.shows}.",
         ]
     found = advice(judgement)
     lines += headline_lines(judgement)

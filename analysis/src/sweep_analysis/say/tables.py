@@ -352,7 +352,7 @@ def sensitivity_table(rows: pl.DataFrame) -> pl.DataFrame:
         with_price("least", "least_price").alias("least"),
         with_price("most", "most_price").alias("most"),
         pl.when("two_states")
-        .then(pl.lit("not judged: bimodal"))
+        .then(pl.lit("not tested: bimodal"))
         .otherwise(pl.when(flips == "").then(pl.lit("none")).otherwise(flips))
         .alias("turned by"),
     )

@@ -48,7 +48,7 @@ def difference_sentence(rows: pl.DataFrame, baseline: str) -> str:
     right, near = int(certain["is_right"].sum()), int(judged["is_near"].sum())
     passes = right == certain.height and near / judged.height >= MARK
     rest = rows.height - judged.height
-    left_out = f" {count(rest, 'more cell')} that is bimodal: not judged." if rest else ""
+    left_out = f" {count(rest, 'more cell')} that is bimodal: not tested." if rest else ""
     return (
         f"**Validation {'passed' if passes else 'failed'}**: of {count(certain.height, 'cell')} in which a branch certainly "
         f"differs from `{baseline}`, the simulation has the sign right in {right} (the threshold is all), and in {near} of "

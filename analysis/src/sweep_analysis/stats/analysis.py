@@ -178,7 +178,7 @@ class Analysis:
 
     @cached_property
     def judgement(self) -> Judgement:
-        """All that is judged of this sweep."""
+        """All that is tested of this sweep."""
         return judged_of(self.sweep, self.times, self.baseline)
 
     @cached_property

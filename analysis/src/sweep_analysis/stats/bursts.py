@@ -30,9 +30,9 @@ FEWEST_FAR, FEWEST_TRIALS = 2, 3
 
 
 def bursts(times: pl.LazyFrame, column: str) -> pl.DataFrame:
-    """Blocks that met a burst, as `column` shows it.
+    """Blocks during a burst, as `column` shows it.
 
-    None of a cell that would keep too few layouts to be judged.
+    None of a cell that would keep too few layouts to be tested.
 
     In:  rows of `frames.TIMES`.
     Out: `block`.

@@ -25,7 +25,7 @@ noise floor. The correction (Holm 1979) covers every result of a sweep that a pa
 README may quote. That is all quantities, branches and levels, and both baselines if there are two.
 `SHARES` divides the 5 % among levels; the share of a level without a row to test goes to the cells.
 So the chance that a sweep of equal branches has any significant difference is at most 5 %. A ratio
-that drifts over the sweep by more than it differs from 1 is not judged. A row that pools one cell
+that drifts over the sweep by more than it differs from 1 is not tested. A row that pools one cell
 is tested as that cell at every level. Otherwise one cell could be significant at one level and not
 at another.
 
@@ -66,9 +66,9 @@ from sweep_analysis.stats.units import by_layout, by_replicate, has_ratio, log_r
 FASTER = "faster"
 SLOWER = "slower"
 UNCLEAR = "inconclusive"
-UNJUDGED = "not judged"
+UNJUDGED = "not tested"
 VERDICTS = (FASTER, SLOWER, UNCLEAR, UNJUDGED)
-"""`not judged`: no A/A control to know the noise from, fewer than `FEWEST_UNITS` layouts, a drifting ratio, bimodal."""
+"""`not tested`: no A/A control to know the noise from, fewer than `FEWEST_UNITS` layouts, a drifting ratio, bimodal."""
 
 QUANTITIES = {
     "time": "ns_per_unit",
@@ -154,7 +154,7 @@ def compare(
 ) -> pl.DataFrame:
     """The rows of `judge` in one of `QUANTITIES`.
 
-    Wall and CPU time are judged together whichever is asked for.
+    Wall and CPU time are tested together whichever is asked for.
     """
     quantities = JUDGED if quantity in JUDGED else (quantity,)
     return judge(times, baseline, quantities, simulated=simulated).filter(quantity=quantity)
@@ -237,10 +237,10 @@ class Comparison:
         twin = self._noise.baseline + TWIN_SUFFIX
         self._twin = self._noise.branches.index(twin) if twin in self._noise.branches else None
         self._in_noise = self._noise.places_of(self.units.cells)
-        # With fewer units a cell is not judged, and would keep the rows that hold it from being so.
+        # With fewer units a cell is not tested, and would keep the rows that hold it from being so.
         enough = min(FEWEST_UNITS, int(self._cells.units.max(initial=0)))
-        self._has_two_states = self._two_states(times)
-        self._has: npt.NDArray[np.bool_] = (self._cells.units >= enough) & ~self._has_two_states
+        self._is_bimodal = self._bimodal(times)
+        self._has: npt.NDArray[np.bool_] = (self._cells.units >= enough) & ~self._is_bimodal
 
     @property
     def is_empty(self) -> bool:
@@ -258,7 +258,7 @@ class Comparison:
         )
         return found["at"].cast(pl.Int64).fill_null(-1).to_numpy()
 
-    def _two_states(self, times: pl.LazyFrame) -> npt.NDArray[np.bool_]:
+    def _bimodal(self, times: pl.LazyFrame) -> npt.NDArray[np.bool_]:
         """Cells by branches: whether the branch or the baseline is bimodal there.
 
         If two names are bimodal in a cell, all names count as bimodal there. Seven seeds miss half of
@@ -271,7 +271,7 @@ class Comparison:
             several = self.places_of(of_all)
             has[several[several >= 0]] = True
             if self._noise is not self:  # It has all names of the sweep.
-                of_noise = self._noise._has_two_states[self._in_noise].all(axis=1)  # noqa: SLF001 - another of us
+                of_noise = self._noise._is_bimodal[self._in_noise].all(axis=1)  # noqa: SLF001 - another of us
                 has[(self._in_noise >= 0) & of_noise] = True
             for branch in (self.baseline, *self.branches):
                 places = self.places_of(found.filter(branch=branch))
@@ -417,7 +417,7 @@ class Comparison:
         False for all other groups, because these pool no bimodal cell.
         """
         if level == "cell":
-            return np.stack([self._has_two_states[group.cells[0]] for group in groups])
+            return np.stack([self._is_bimodal[group.cells[0]] for group in groups])
         return np.zeros((len(groups), len(self.branches)), dtype=bool)
 
     def _bands(self, groups: list[Group]) -> Floats:
@@ -483,7 +483,7 @@ _ROWS = pl.Schema(
     | dict.fromkeys(("half_width", "error"), pl.Float64)
     | {"only_cell": pl.Int64}
 )
-"""Columns of a row before it is judged."""
+"""Columns of a row before it is tested."""
 
 
 def _at(cells: Location, places: npt.NDArray[np.int64]) -> Location:

@@ -26,7 +26,7 @@ KINDS = {
 """The kinds of waits, by the beginning of the metric's name. The host's timer causes `lateness`, not the pool."""
 
 JUDGED = ("latency", "last_job", "first_job", "post", "read", "service")
-"""The kinds that are judged. The first that a trial reports becomes `p50` and `p99` of `compare.QUANTITIES`."""
+"""The kinds that are tested. The first that a trial reports becomes `p50` and `p99` of `compare.QUANTITIES`."""
 
 QUANTILES = ("p50", "p90", "p99", "p99.9", "max")
 """Endings of the metrics' names, from the middle to the tail."""

@@ -33,7 +33,7 @@ CONFIDENCE = 0.95
 TRIMMED = 0.2
 """Share of the trials of a cell that is left out at either end."""
 FEWEST_UNITS = 4
-"""With fewer units nothing is judged, and there is no interval: two or three values that happen to agree look sure."""
+"""With fewer units nothing is tested, and there is no interval: two or three values that happen to agree look sure."""
 SHARED = 0.2
 """Correlation of two branches' estimated variances: both hold the baseline's noise (0.12 to 0.25 by simulation, for 4
 to 20 units)."""

@@ -20,7 +20,7 @@ def second_look(first: Analysis, second: Analysis) -> pl.DataFrame:
 
     Out: one row per branch and workload whose change in `first` is larger than the A/A control's:
          both changes, and the change in `second` with its interval and verdict; null where it was
-         not measured or is not judged.
+         not measured or is not tested.
 
     Raises:
         InputError: one was measured and the other simulated, or on another machine.

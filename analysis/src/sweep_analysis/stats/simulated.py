@@ -103,7 +103,7 @@ TURNED = 2.0
 def sensitivity(times: pl.LazyFrame, baseline: str | None) -> pl.DataFrame:
     """Sensitivity of each comparison to the machine's cost parameters, changed singly or together.
 
-    A cell is not judged if the branch or the baseline is bimodal there (`states`), by seeds or
+    A cell is not tested if the branch or the baseline is bimodal there (`states`), by seeds or
     over `TURNING`.
 
     In:  rows of `frames.TIMES` of a sweep whose loads have the parameter `price`. Out: rows of

@@ -4,7 +4,7 @@ Each seed of such a cell is in one mode or the other, and none is between.
 
 A pool may settle into a storm of wake-ups or stay awake. Chance decides which, and so do cost
 parameters that are guesses. The median of such a cell describes neither mode, and its change means
-nothing. So the cell is *not judged*, and counts nowhere.
+nothing. So the cell is *not tested*, and counts nowhere.
 
 The rule: sorted by size, the values of a cell have a gap. Those above are at least 1.5 times those
 below (`APART`). The gap is at least `CLEAR` times as wide as the wider of the two groups, in

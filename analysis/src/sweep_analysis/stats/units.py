@@ -4,7 +4,7 @@ Layouts of a branch differ only in where the linker put their functions.
 
 All trials of one layout run the same binary. A lucky binary is lucky in each of them, so trials are
 averaged, and every test, chart and interval rests on layouts. A sweep with one build of each branch
-has one unit: its verdicts are `not judged`. Figures that describe such a sweep (speed-ups, costs)
+has one unit: its verdicts are `not tested`. Figures that describe such a sweep (speed-ups, costs)
 take trials as units, and so hold for that build alone.
 """
 

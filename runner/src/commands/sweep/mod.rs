@@ -44,7 +44,7 @@ pub(crate) fn run_for(
     arguments: &SweepArgs,
     command: &SweepCommand,
 ) -> Result<Exit> {
-    // Before the lock: what is wrong with the command line does not depend on what else runs.
+    // Before the lock, so that a wrong command line is reported while another sweep runs.
     let start = match arguments.resume.as_deref() {
         None => Start::New(Box::new(begin::wanted(project, arguments, command)?)),
         Some(which) => Start::Resume(to_resume(project, arguments, which)?),

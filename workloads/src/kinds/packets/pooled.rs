@@ -39,11 +39,11 @@ impl PoolCounters {
         checksums.fetch_add(own.checksums, Relaxed);
     }
 
-    /// Waits until so few packets of the source wait, and works off jobs meanwhile, as a thread of
-    /// a pool should rather than spin.
+    /// Waits until fewer than `limit` packets of the source wait. Meanwhile the thread runs jobs of
+    /// the pool instead of spinning.
     fn wait_until_below(&self, source: usize, limit: usize) {
-        // Relaxed: only the dispatcher counts up, so a stale value is too high: it waits a moment
-        // more.
+        // Relaxed: only the dispatcher counts up, so a stale value is too high, and it waits a
+        // moment more.
         while self.waiting[source].load(Relaxed) >= limit {
             if rayon::yield_now() != Some(rayon::Yield::Executed) {
                 // All jobs have been taken up, and the count will fall at once.

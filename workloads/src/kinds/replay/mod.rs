@@ -88,7 +88,8 @@ struct Program {
     ran: Runs,
     /// Jobs that no scope waits for.
     detached: Awaited,
-    /// By their stretches, the jobs that threads outside wait for without a call of the pool.
+    /// The jobs for which external threads wait without a call of the pool, by the stretch that
+    /// waits.
     awaited: HashMap<u32, Awaited>,
     /// By these jobs, the stretch in which a thread waits for each.
     awaited_in: HashMap<u32, u32>,
