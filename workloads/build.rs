@@ -1,5 +1,5 @@
-//! Declares the module of each program that `workloads.toml` names: a new workload is a file in
-//! `src/kinds/` and a row, and no list has to know of it.
+//! Declares the module of each program that `workloads.toml` names. A new workload is a file in
+//! `src/kinds/` and a row, and needs no other list.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -14,8 +14,8 @@ impl Number {
     }
 
     pub(crate) fn get(&self) -> usize {
-        // Relaxed, here and below: nothing but the number itself passes from one thread of the host
-        // to another, and the exchange lets only one of them give it.
+        // Relaxed, here and below: only the number itself passes from one thread of the host to
+        // another. The exchange lets only one of them give it.
         let number = self.0.load(Ordering::Relaxed);
         if number != 0 {
             return number;

@@ -233,8 +233,8 @@ pub struct Simulated {
 pub struct LineWait {
     /// The access: `file:line:column`.
     pub at: String,
-    /// The write before it, likewise, left out if there was none; or `(a lock)` if it blocked for
-    /// one, `(waking others)` if it called to wake.
+    /// The write before it, likewise; left out if there was none. It is `(a lock)` if the access
+    /// blocked for one, `(waking others)` if it was a wake-up call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written_at: Option<String>,
     /// How often a line came from elsewhere, it blocked, or called.

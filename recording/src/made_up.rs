@@ -43,8 +43,8 @@ impl Recording {
     }
 }
 
-/// One of a thread that spawns three jobs of 1 ms, waits for something until `goes_on_ns`, and
-/// works for 0.5 ms more, as its clocks tell. The only worker's last job ends after 3.03 ms.
+/// A recording of a thread that spawns three jobs of 1 ms and waits until `goes_on_ns`. Then it
+/// works for 0.5 ms more, by its clocks. The only worker's last job ends after 3.03 ms.
 #[cfg(test)]
 pub(crate) fn waiting_for_jobs(goes_on_ns: u64) -> Recording {
     use Event::{Begin, Cpu, Delay, End, Into, Spawn, Wall, Worker};

@@ -103,7 +103,7 @@ impl Watch for Observing<'_> {
 }
 
 /// Adds to each name's sum the count between two moments. A count is read while other threads write
-/// it, so it may seem to fall by the events then under way; that is no reason to panic.
+/// it, so it may seem to fall by a few events. That is no reason to panic.
 fn add_difference(sum: &mut BTreeMap<String, u64>, before: &NamedCounts, after: &NamedCounts) {
     for ((name, earlier), (_, later)) in before.iter().zip(after) {
         *sum.entry((*name).to_owned()).or_default() += later.saturating_sub(*earlier);

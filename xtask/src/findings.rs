@@ -1,5 +1,5 @@
-//! The programs in `findings/`, which stand outside the workspace: that each builds, has no lint,
-//! and runs to its end; and that each proposal there fits upstream.
+//! Tests of the programs in `findings/`, which stand outside the workspace. Each must build without
+//! lints and run to its end. Each proposal there must fit upstream.
 
 use std::path::PathBuf;
 

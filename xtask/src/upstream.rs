@@ -1,5 +1,5 @@
-//! Proposals to upstream: what `findings/*/edits.toml` make of the published rayon-core or of a
-//! checkout of rayon, whether its own tests pass, and the patch.
+//! Proposals to upstream. Applies `findings/*/edits.toml` to the published rayon-core or to a
+//! checkout of rayon, runs its own tests, and writes the patch.
 //!
 //! Nothing of upstream is in this repository: the sources are those that Cargo keeps, or the
 //! user's, and are copied below `target/`.

@@ -1,6 +1,6 @@
-//! Imports go one way, and paths through them are short. No files of a crate import each other in a
-//! circle, except two files of one folder, or a file and one in the folder of its name. The largest
-//! crate has few public entries.
+//! Imports go one way, and paths through them are short. Files of a crate do not import each other
+//! in a circle. The exceptions are two files of one folder, or a file and one in the folder of its
+//! name. The largest crate has few public entries.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

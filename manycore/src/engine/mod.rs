@@ -447,8 +447,8 @@ impl Engine {
 }
 
 impl Drop for Engine {
-    /// Threads that are still there end with the program, as those of a process do: without running
-    /// on, and without unwinding, which would run code of theirs.
+    /// Threads that are still there end with the program, as those of a process do. They neither
+    /// run on nor unwind, because unwinding would run their code.
     fn drop(&mut self) {
         for coroutine in self.coroutines.iter_mut().flatten() {
             // SAFETY: what lies on these stacks is never reached again: only code on them knows

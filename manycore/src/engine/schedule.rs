@@ -254,8 +254,8 @@ impl Engine {
         self.release();
     }
 
-    /// The current thread goes behind those that wait for its core, if there are any and, unless
-    /// `yields`, it has had its slice; returns whether it does.
+    /// The current thread goes behind those that wait for its core, if there are any. Unless it
+    /// `yields`, it must also have used its slice. Returns whether it does so.
     pub(super) fn make_way(&mut self, yields: bool) -> bool {
         let core = &self.cores[self.core];
         let is_over = self.clock.saturating_sub(core.since) >= self.machine.prices.slice;

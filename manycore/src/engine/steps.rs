@@ -30,8 +30,8 @@ fn on_engine<R>(step: impl FnOnce(&mut Engine) -> R) -> Option<R> {
     Some(result)
 }
 
-/// Lets every thread go first whose clock is earlier, or equal with a smaller number, and a thread
-/// that waits for the core, if its turn has come.
+/// Lets every thread go first whose clock is earlier, or equal with a smaller number. A thread that
+/// waits for the core also goes first, if its turn has come.
 #[inline]
 pub(crate) fn turn() {
     let is_late = |engine: &mut Engine| {

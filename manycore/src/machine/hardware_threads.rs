@@ -130,8 +130,8 @@ fn beside(path: &Path, name: &str) -> PathBuf {
 }
 
 impl Machine {
-    /// The file with the topology and the prices of the machine whose file is at `path`: that one,
-    /// or that of the machine that it is like.
+    /// The file with the topology and the prices of the machine at `path`. It is that file, or the
+    /// file of the machine on which it is based.
     #[must_use]
     pub fn priced_in(path: &Path) -> PathBuf {
         let name = std::fs::read_to_string(path)

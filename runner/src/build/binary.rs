@@ -40,8 +40,8 @@ pub struct TrialFailure {
 
 /// A runner of trials: a subprocess in a sweep, a fake in tests of the order.
 pub trait RunTrial {
-    /// Runs `request` on one of the binaries of `branch` (never an A/A control's name); `None` if
-    /// the runner was asked to stop meanwhile, so that nothing is known.
+    /// Runs `request` on one of the binaries of `branch` (never an A/A control's name). `None` if
+    /// the runner was asked to stop meanwhile, so that the outcome is unknown.
     fn run_trial(&mut self, branch: &str, layout: usize, request: &Request) -> Option<TrialExit>;
 }
 

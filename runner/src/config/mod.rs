@@ -339,8 +339,8 @@ pub(crate) fn folder_of(file: &Path) -> io::Result<PathBuf> {
     absolute.parent().unwrap_or(Path::new("/")).canonicalize()
 }
 
-/// The recorded form of a path that was typed in the folder `here`: relative to `folder`, so that
-/// results reveal as few paths of a machine as possible. Both folders are absolute.
+/// The recorded form of a path that was typed in the folder `here`. It is relative to `folder`, so
+/// that results reveal as few paths of a machine as possible. Both folders are absolute.
 pub(crate) fn seen_from(folder: &Path, here: &Path, typed: &Path) -> PathBuf {
     if typed.is_relative() && here == folder {
         return typed.to_owned();

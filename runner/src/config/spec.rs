@@ -13,8 +13,8 @@ use crate::config::pick::{GROUP, hint};
 pub const SPECS: &str = "a branch of branches.toml, group:NAME, published:1.13.0, path:DIR, git:URL#COMMIT, \
                          git:DIR#COMMIT or fork:FEATURE,FEATURE; NAME= before it gives it a name";
 
-/// Where specs are read: relative paths start from `here`, and all are kept as seen from
-/// `config_folder`, where a row of branches.toml would have them.
+/// The folders for paths in specs. Relative paths start from `here`. All are kept relative to
+/// `config_folder`, as in a row of branches.toml.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
     /// The branches that can be named.

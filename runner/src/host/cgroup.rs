@@ -188,8 +188,8 @@ impl Host {
             let mounts = mounts.iter().map(|it| format!("{base}/{it}"));
             folders.extend(mounts.flat_map(|mount| up_from(&mount, path)));
         }
-        // A path may be one that this process cannot see, as in a container; and a folder is no
-        // group because it has the name of one.
+        // In a container, this process may not see the folder of a path. And a folder may have the
+        // name of a group without being one.
         let is_group = |folder: &String| {
             let files = ["cgroup.", "cpu.", "cpuset.", "memory."];
             let names = self.names_in(folder);

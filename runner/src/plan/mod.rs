@@ -139,8 +139,8 @@ impl Plan {
             is_twin,
             is_counted,
         } = &self.names[name];
-        // A block has the same layout for all, but for the A/A control: the same binary twice would
-        // hide from the noise floor how far two layouts of one program lie apart.
+        // A block has the same layout for all, except the A/A control. With the same binary twice,
+        // the noise floor would lack the difference of two layouts of one program.
         let layout = (block.replicate + u32::from(*is_twin)) % self.layouts;
         Trial {
             id: Id::of(&(cell, block.replicate)),
@@ -436,8 +436,8 @@ fn identity_of_cell(
     })
 }
 
-/// Fisher–Yates, spelt out: an interrupted sweep must find the same order again after an upgrade of
-/// any library, and libraries do not promise that of their shuffles. The stream of `ChaCha8` is
+/// Fisher–Yates, written out. An interrupted sweep must find the same order again after an upgrade
+/// of any library. Libraries do not promise that of their shuffles. The stream of `ChaCha8` is
 /// fixed.
 fn shuffle<T>(items: &mut [T], random: &mut ChaCha8Rng) {
     for last in (1..items.len()).rev() {

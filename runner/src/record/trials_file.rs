@@ -265,8 +265,8 @@ impl Records {
 impl Iterator for Records {
     type Item = Result<Record>;
 
-    /// The next record; a [`BrokenLine`] for a line that is none, or of a trial that is there
-    /// twice, after which the others can still be read.
+    /// The next record. A [`BrokenLine`] for a line that is no record, or a second one of a trial;
+    /// the lines after it can still be read.
     fn next(&mut self) -> Option<Self::Item> {
         self.read().transpose()
     }

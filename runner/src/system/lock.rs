@@ -1,5 +1,5 @@
-//! Locks: one that commands at once wait for, since one would destroy what the other makes, and the
-//! host's, which keeps a second sweep from measuring the first.
+//! Two locks. For one, commands wait for each other, since one would destroy the files of another.
+//! The host's keeps a second sweep from disturbing the first.
 
 use std::fs::{self, File, OpenOptions, TryLockError, create_dir_all};
 use std::io;

@@ -1,5 +1,5 @@
-//! The loop of workloads that give a pool requests again and again: the threads that submit them,
-//! when, how many, and the threads that wait for them.
+//! The loop of workloads that give a pool requests again and again. It has the threads that submit
+//! requests, their times and number, and the threads that wait.
 
 use std::collections::BTreeMap;
 use std::thread;

@@ -249,8 +249,8 @@ const WITHOUT_PACKETS: [u32; 7] = [4, 5, 9, 10, 0x0bad, 0x4000_0bad, 0x8000_0001
 const READ: [u32; 4] = [SECTION, 1, 3, 6];
 const SECTION: u32 = 0x0a0d_0d0a;
 
-/// The block at the beginning of `rest` by its kind and its own length, which the library does not
-/// check in every block; or the fault, as a clause that goes on after the block's name.
+/// The kind of the block at the beginning of `rest`, and its bytes by its own length. The library
+/// does not check that length in every block. A fault is a clause that follows the block's name.
 fn block_of(rest: &[u8], is_big_endian: bool) -> Result<(u32, &[u8]), String> {
     let word = |at: usize, is_big_endian: bool| {
         let bytes = rest.get(at..)?.first_chunk()?;

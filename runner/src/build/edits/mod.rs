@@ -255,9 +255,9 @@ impl Edits {
         })
     }
 
-    /// Copies `root`, a workspace or a single crate, to `to`, and applies the edits to the copy of
-    /// the crate in `krate`, which is `root` or lies in it. The copy is a workspace by itself.
-    /// Files that are right already keep their time stamps.
+    /// Copies `root`, a workspace or a single crate, to `to`. Applies the edits to the copy of the
+    /// crate in `krate`, which is `root` or lies in it. The copy is a workspace by itself. Files
+    /// that are right already keep their time stamps.
     ///
     /// # Errors
     /// As [`Self::apply`]; and if a file cannot be read or written.

@@ -73,7 +73,7 @@ impl Rewritten {
     }
 }
 
-/// Copies and rewrites the crates of `metadata` that a pool is made of; `below` is the folder for
+/// Copies and rewrites the crates of `metadata` that a pool consists of. `below` is the folder for
 /// all such copies, and `facade` that of their standard library.
 ///
 /// # Errors

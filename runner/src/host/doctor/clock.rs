@@ -75,8 +75,8 @@ fn frequency(host: &Host, around: &Circumstances, diagnosis: &mut Diagnosis) {
         "load the CPU's frequency driver (`modprobe acpi-cpufreq`; intel_pstate and amd_pstate are chosen on \
          the kernel's command line and in the firmware's setup)"
     };
-    let why = "no mode `fixed`: the clock may change between trials and with the number of busy CPUs, and \
-               nothing here can forbid it; trials are labelled `uncontrolled`, or `dynamic` where there is a \
+    let why = "no mode `fixed`: the clock may change between trials and with the number of busy \
+               CPUs, and the runner cannot prevent that. Trials are labelled `uncontrolled`, or `dynamic` where there is a \
                driver";
     diagnosis.add(Unfit, "frequency-control", reason, why, remedy);
 }
@@ -96,8 +96,8 @@ fn governors(host: &Host, policies: &[Policy], diagnosis: &mut Diagnosis) {
             Warning,
             "governor",
             format!("/{file} = {governor} ({} of {} policies)", others.len(), policies.len()),
-            "in mode `dynamic` the clock rises only some time after work begins, and that time is measured \
-             with the work; a design that sleeps more is then charged for it twice",
+            "in mode `dynamic` the clock rises some time after work begins, and trials measure \
+             that time, too. A design that sleeps more pays for it twice",
             "sudo cpupower frequency-set -g performance, or measure with `--mode fixed`, which sets it and \
              puts it back",
         );

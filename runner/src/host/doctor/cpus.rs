@@ -77,9 +77,9 @@ pub(super) fn check_stacking(around: &Circumstances, diagnosis: &mut Diagnosis) 
         Warning,
         "stacked-wake-ups",
         seen,
-        "the kernel puts a worker that wakes up beside one that runs and leaves another CPU idle: loads that \
-         sleep between their ticks then measure the kernel's choice more than the pool, and gain little or \
-         nothing from more threads",
+        "the kernel puts a worker that wakes up on the CPU of a running one, and leaves another \
+         CPU idle. Loads that sleep between their ticks then measure the kernel's choice, and \
+         gain little from more threads",
         "for such loads `--placement pinned`, which keeps worker i on the i-th CPU, or `both`, to see what it \
          moves",
     );
@@ -118,8 +118,8 @@ fn virtual_machine(host: &Host, diagnosis: &mut Diagnosis) {
         Warning,
         "virtual-machine",
         seen,
-        "the hypervisor decides when a CPU runs, on which core, beside whom and at what clock; waking a \
-         sleeping CPU costs an exit to it, unlike on the machine itself",
+        "the hypervisor decides when a CPU runs, on which core, beside which others and at what \
+         clock. To wake a sleeping CPU costs a VM exit, unlike on the machine itself",
         "repeat on the machine itself what is to be claimed of it; here, trust only changes beyond the noise floor",
     );
 }
@@ -148,8 +148,8 @@ fn siblings(host: &Host, diagnosis: &mut Diagnosis) {
         Warning,
         "smt",
         format!("/{file} = {}{cpus}", u8::from(active)),
-        "two threads may share a core although another is free, and a searching one slows its neighbour; \
-         beyond the number of cores a curve shows the cores' sharing, too",
+        "two threads may share a core although another is free, and a searching one slows its \
+         neighbour. Beyond the number of cores, curves also show that sharing",
         if active {
             format!("echo off | sudo tee /{CPUS}/smt/control, or `--threads 1..=cores`")
         } else {
@@ -216,9 +216,12 @@ fn quota(host: &Host, diagnosis: &mut Diagnosis) {
     diagnosis.add(
         severity,
         "quota",
-        format!("/{} = {} ({:.2} CPUs' time for {cpus}){so_far}", quota.file, quota.printed, quota.cpus),
-        "when it is used up, all threads stand still for the rest of a period, commonly 100 ms: a spinning \
-         design then looks slower than it is, and times measure the quota",
+        format!(
+            "/{} = {} ({:.2} CPUs' time for {cpus}){so_far}",
+            quota.file, quota.printed, quota.cpus
+        ),
+        "when it is used up, all threads stand still for the rest of a period, commonly 100 ms. \
+         Times then measure the quota, and a spinning design looks slower than it is",
         "run outside of it: `docker run` without --cpus, a pod without a CPU limit, or \
          `systemctl set-property UNIT CPUQuota=`",
     );
@@ -418,7 +421,7 @@ fn options(host: &Host, diagnosis: &mut Diagnosis) {
             "/proc/cmdline: not an option of mainline Linux that this doctor knows: {}",
             foreign.join(" ")
         ),
-        "the kernel may choose in a way of its own when and where a woken thread runs; what is measured of \
+        "the kernel may have its own policy for when and where a woken thread runs. Results on \
          sleeping and waking may hold on such kernels only",
         "repeat on a mainline kernel what is to be claimed of Linux; host.json keeps these options",
     );
@@ -450,8 +453,8 @@ fn facts(host: &Host, diagnosis: &mut Diagnosis) {
         Note,
         "settings",
         seen.join("; "),
-        "huge pages change the cost of memory, timer slack how late a sleeper with a time limit wakes, \
-         mitigations the cost of every system call, and so of sleeping and waking",
+        "huge pages change the cost of memory. Timer slack delays wake-ups with a time limit. \
+         Mitigations raise the cost of system calls, and so of sleeping and waking",
         "nothing to do; compare only hosts on which they are alike (host.json has them)",
     );
 }

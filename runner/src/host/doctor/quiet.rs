@@ -72,8 +72,8 @@ fn steal(host: &Host, diagnosis: &mut Diagnosis) {
         if share < STOLEN[1] { Warning } else { Unfit },
         "steal",
         format!("/proc/stat: {percent:.1} % of CPU time was stolen since the system started"),
-        "the hypervisor gives these CPUs to its other guests for part of the time; a trial that it falls into \
-         takes longer for no reason of its own",
+        "the hypervisor gives these CPUs to its other guests for part of the time, which makes \
+         some trials longer",
         "a host of your own or a quieter hour; `steal_ns` in trials.jsonl tells the trials",
     );
 }

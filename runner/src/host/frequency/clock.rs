@@ -18,8 +18,8 @@ pub const TOLERANCE: f64 = 0.02;
 /// one down. A guess that makes a measurement take some 3 ms at 3 GHz.
 const WINDOWS: usize = 10;
 
-/// How often a measurement is made again if the chains do not agree: a CPU that changes its clock,
-/// or loses it to a neighbour, in the middle of one. A guess.
+/// How often a measurement is repeated if the chains do not agree. That happens if a CPU changes
+/// its clock, or a neighbour takes cycles from it, during one. A guess.
 const ATTEMPTS: usize = 3;
 
 /// The clock that CPUs delivered at the same time.
@@ -54,8 +54,8 @@ impl std::fmt::Display for Clock {
     }
 }
 
-/// Measures all of `cpus` at once; `None` if the chains do not agree, a CPU may not be used, or
-/// this architecture has no chains written for it.
+/// Measures all of `cpus` at once. `None` if the chains do not agree, a CPU may not be used, or
+/// there are no chains for this architecture.
 pub(crate) fn measure(cpus: &[usize]) -> Option<Clock> {
     (0..ATTEMPTS).find_map(|_| measure_once(cpus))
 }
@@ -143,8 +143,8 @@ mod chains {
         ($name:ident, $rounds:ident, $x86_64:literal, $aarch64:literal) => {
             pub(super) fn $name() -> Option<()> {
                 #[cfg(target_arch = "x86_64")]
-                // SAFETY: works on the named registers and the flags alone, touches no memory, and
-                // ends when the count, which is above 0, has come down to 0.
+                // SAFETY: works on the named registers and the flags alone, and touches no memory.
+                // It ends when the count, which is above 0, reaches 0.
                 unsafe {
                     std::arch::asm!(
                         "2:", ".rept 64", $x86_64, ".endr", "dec {rounds}", "jnz 2b",

@@ -1,5 +1,5 @@
-//! The kernel's files of the CPU frequency, below `/sys/devices/system/cpu`: which there are, what
-//! is in them, and the two ways to write them.
+//! The kernel's files of the CPU frequency, below `/sys/devices/system/cpu`: their names and
+//! contents, and the two ways to write them.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;

@@ -1,5 +1,5 @@
-//! The CPU frequency on mock hosts: fixed and put back, with faults at every step, with the
-//! tools that users have, and around the trials of a sweep.
+//! The CPU frequency on mock hosts is fixed and put back. Tests have faults at every step, users'
+//! tools, and the trials of a sweep.
 
 mod cpus;
 mod faults;

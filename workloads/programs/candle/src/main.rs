@@ -2,8 +2,8 @@
 //! parameters (28 layers of seven products, Q8_0). It makes them one after another, as a model that
 //! answers does, and prints a digest of the result.
 //!
-//! The layers take turns with the weights of four, which no cache of the second level holds, so
-//! that a run does not spend its time on making weights.
+//! The layers share the weights of four, so that a run does not spend its time on making weights.
+//! Four are more than a second-level cache holds.
 
 use candle_core::quantized::{GgmlDType, QMatMul, QTensor, ggml_file::qtensor_from_ggml};
 use candle_core::{D, Device, Error, Module as _, Result, Tensor};

@@ -1,5 +1,5 @@
-//! `exr-blocks LINES SEED`: writes a synthetic picture of so many lines into memory in the format
-//! OpenEXR, compressed, reads it again, and prints the size and a digest of both.
+//! `exr-blocks LINES SEED`: writes a synthetic picture of so many lines into memory, as compressed
+//! OpenEXR. Reads it again, and prints the size and a digest of both.
 
 use std::io::Cursor;
 

@@ -64,8 +64,8 @@ impl Folder {
         })
     }
 
-    /// Opens a name that the kernel itself confines: it refuses every name that leads out of the
-    /// root, be it by `..`, an absolute name or a symbolic link, and however they are changed
+    /// Opens a name that the kernel itself confines. It refuses every name that leads out of the
+    /// root by `..`, an absolute name or a symbolic link. That holds even if files change
     /// meanwhile.
     fn file(&self, name: &[u8]) -> io::Result<File> {
         // Without O_NONBLOCK, opening a pipe would wait for its other end.

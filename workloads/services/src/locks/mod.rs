@@ -1,8 +1,8 @@
 //! `locks`: threads contend for one lock, after a student project on user-level threads.
 //!
 //! Each contender alternates between work of its own and a critical section. They are jobs on the
-//! pool, user-level threads on one OS thread, or OS threads on few CPUs; they wait in the lock's
-//! queue or spin. Files: `contender.rs` says what each of them does, `user.rs` and `system.rs` run
+//! pool, user-level threads on one OS thread, or OS threads on few CPUs. They wait in the lock's
+//! queue, or spin. Files: `contender.rs` says what each of them does, `user.rs` and `system.rs` run
 //! them.
 
 mod contender;

@@ -80,7 +80,7 @@ impl<T> Anderson<T> {
 /// The right to reach the value. Lets go when it is dropped, by a panic too.
 ///
 /// At first the place of ticket 0 is open and no other. A thread enters at its own open place,
-/// which it shuts, and opens the next when it leaves: so at most one place is open, and none while
+/// which it shuts, and opens the next when it leaves. So at most one place is open, and none while
 /// a thread is inside. Two threads never have the same place (file header), if no more threads use
 /// the lock than it was made for. An open place cannot be a stale sight of an earlier round: see
 /// the orderings in `with`.

@@ -388,8 +388,8 @@ impl<'a> Place<'a> {
             })
     }
 
-    /// Both halves of a join; if they are pieces of an iterator, in parallel only if it would split
-    /// on this pool, and never farther than recorded.
+    /// Both halves of a join. Pieces of an iterator run in parallel only if it would split on this
+    /// pool, and never split farther than recorded.
     fn join(self, first: u32, second: u32, splits: Option<Splits>) {
         let Some(splits) = splits else {
             rayon::join(|| self.run(first, None), || self.run(second, None));
