@@ -1,7 +1,6 @@
 //! The part of the workloads that has models, and the model of a proposal to upstream: `cargo xtask
 //! models` compiles them with `--cfg locks_loom`.
 #![cfg(all(test, locks_loom))]
-#![expect(dead_code, reason = "models use a part of it")]
 
 #[path = "../src/kinds/packets/anderson.rs"]
 mod anderson;
