@@ -605,7 +605,7 @@ def test_the_table_of_hangs_leaves_no_run_out_in_silence(tmp_path: Path) -> None
         == "hung in 1 of 3 runs, in 0.0 million elements"
     )
     text = stated("hangs", [analysis])
-    assert "| packed | nobody | 1 of 3 runs, 0.0 million elements |" in text
+    assert "| packed | no thread | 1 of 3 runs, 0.0 million elements |" in text
     assert text.endswith("\n1 other run ran out of time or failed: their work is unknown.\n")
 
 

@@ -136,7 +136,8 @@ impl Run {
         self.amount
     }
 
-    /// Whether an answer is that of the first run ever, which this may be.
+    /// Returns `answer` if it equals that of the first run, which is stored in a file. The first
+    /// run writes the file.
     fn known(&self, answer: String) -> Result<String, Mismatch> {
         let wrong = |why: String| Mismatch {
             expected: format!("what a branch gave before, by {}", self.known.display()),

@@ -151,7 +151,7 @@ FAILURES = _of(
 HANGS = pl.Schema(
     {
         "branch": pl.String,
-        "fenced_by": pl.String,  # who fences for a push: `hangs.NOBODY`, `hangs.PUSHER` or `hangs.SLEEPER`
+        "fenced_by": pl.String,  # fences for a push: `hangs.NO_THREAD`, `hangs.PUSHER` or `hangs.SLEEPER`
         "runs": pl.Int64,  # trials of the pool's program that were good or hung
         "hung": pl.Int64,  # of them
         "set_aside": pl.Int64,  # other trials of it: they failed otherwise, and their work is unknown

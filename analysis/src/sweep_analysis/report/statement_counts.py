@@ -14,7 +14,7 @@ from sweep_analysis.stats.hangs import hangs
 
 
 def _hangs(asked: Statement) -> str:
-    """A row a branch: who fences for a push, how many runs hung, and in how much finished work, for each sweep.
+    """A row a branch: the thread that fences for a push, how many runs hung, and in how much finished work, for each sweep.
 
     Words: the branches; none: all. With `brief` the one branch in all sweeps together, for a cell of
     a table.
@@ -31,7 +31,7 @@ def _hangs(asked: Statement) -> str:
         for row in rows.join(every, on="branch", how="semi", maintain_order="left").rows(
             named=True
         ):
-            of_branch = {"branch": row["branch"], "who fences": row["fenced_by"]}
+            of_branch = {"branch": row["branch"], "fence by": row["fenced_by"]}
             of_branch = made.setdefault(row["branch"], of_branch)
             runs, units = row["runs"], f"{row['units'] / 1e6:.1f} million {row['unit']}"
             of_branch[f"hung, `{name}`"] = f"{row['hung']} of {runs} runs, {units}"

@@ -116,7 +116,7 @@ def _analysis(folder: Path) -> Analysis:
 def typed_numbers(text: str) -> list[str]:
     """Lines that hold a result outside statements, code and addresses.
 
-    Counts, sizes and numbers of threads may be typed: nobody measured them.
+    Counts, sizes and numbers of threads may be typed: they are no measurements.
     """
     prose = _STATEMENT.sub("", text)
     prose = _NAMES.sub("", _NO_PROSE.sub("", prose))

@@ -255,7 +255,7 @@ def line_wait_table(rates: pl.DataFrame) -> pl.DataFrame:
         _whole_percent("share").alias("of waiting"),
         _whole_percent("core_share").alias("of all time"),
         pl.col("at").str.strip_prefix(POOL).alias("source line"),
-        pl.col("written_at").str.strip_prefix(POOL).fill_null("nobody").alias("written by"),
+        pl.col("written_at").str.strip_prefix(POOL).fill_null("no thread").alias("written by"),
         pl.col("ns_per_unit").alias("waited ns per unit"),
         pl.col("transfers_per_unit").alias("transfers per unit"),
         pl.col("transfers_per_iteration").round(1).alias("per iteration"),

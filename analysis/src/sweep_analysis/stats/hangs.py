@@ -14,7 +14,7 @@ from sweep_analysis.read.frames import HANGS
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import PARALLEL, PLACE, WORDS
 
-NOBODY, PUSHER, SLEEPER = "nobody", "the thread that pushes", "the thread that goes to sleep"
+NO_THREAD, PUSHER, SLEEPER = "no thread", "the thread that pushes", "the thread that goes to sleep"
 """The thread that fences, so that no sleeper misses a job on a worker's own deque.
 
 See the sleep protocol's README, section 9.
@@ -72,4 +72,4 @@ def _fenced_by(sweep: Sweep, branch: str) -> str:
         if entry["name"] == branch
     ]
     features = {feature for source in sources for feature in source.get("features", [])}
-    return next((who for feature, who in _FENCED_BY.items() if feature in features), NOBODY)
+    return next((who for feature, who in _FENCED_BY.items() if feature in features), NO_THREAD)

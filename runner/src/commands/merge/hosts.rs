@@ -1,4 +1,5 @@
-//! Takes what other hosts sent: unpacks, checks every sweep as any sweep is read, and says what it is.
+//! Takes what other hosts sent: unpacks, checks every sweep as any sweep is read, and says what it
+//! is.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -63,7 +64,8 @@ pub(super) fn run(project: &Project, bundles: &[PathBuf], output: Option<&Path>)
     Ok(Exit::Good)
 }
 
-/// Checks what was unpacked: as text, as what its names say, and each sweep as `show` reads it.
+/// Checks the unpacked files: that they are text, that each has the format of its name, and that
+/// `show` can read each sweep.
 fn check(folder: &Path, record: &Record, files: &[BundleFile]) -> Result<()> {
     for (file, _) in files {
         let bad = |why: String| Stop::BadInput(format!("{}: {why}", file.display()));

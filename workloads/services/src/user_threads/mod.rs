@@ -33,7 +33,8 @@ pub use waits::UserSocket;
 /// that a panic's report fits.
 const STACK_BYTES: usize = 256 * 1024;
 
-/// Turns after which sockets are looked at although some threads can go on, which might never end.
+/// Turns after which sockets are polled even if some threads can run. Otherwise busy threads could
+/// keep sockets waiting for ever.
 const TURNS_BETWEEN_LOOKS: u64 = 32;
 
 /// Threads that are to run, and their order.
