@@ -20,7 +20,7 @@ from sweep_analysis.report.statement_kinds import KINDS
 from sweep_analysis.report.statements import FILES, asked_by, made, typed_numbers, words
 from sweep_analysis.say.detectable import detectable
 from sweep_analysis.stats.analysis import Analysis, analyse
-from sweep_analysis.stats.hangs import NOBODY, PUSHER, hangs
+from sweep_analysis.stats.hangs import NO_THREAD, PUSHER, hangs
 
 MOST_WORDS = {"README.md": 600, "results/METHOD.md": 2400, "results/PUBLISHED.md": 600}
 """Most words of prose that a reader is asked to read: those of tables are looked up, not read."""
@@ -595,7 +595,7 @@ def test_hangs_are_told_by_runs_and_by_the_work_that_was_finished(tmp_path: Path
     assert told["packed"]["units"] == 2 * 3000 + 2000
     assert told["fenced"]["units"] == 4 * 3000
     assert told["fenced"]["fenced_by"] == PUSHER
-    assert told["master"]["fenced_by"] == NOBODY
+    assert told["master"]["fenced_by"] == NO_THREAD
 
 
 def test_the_table_of_hangs_leaves_no_run_out_in_silence(tmp_path: Path) -> None:
