@@ -13,7 +13,7 @@ use toml::{Table, Value};
 
 use crate::build::edits::copy_folder;
 use crate::build::workspace::{Recipe, freed};
-use crate::config::{Branch, catalogue};
+use crate::config::{Branch, Features, catalogue};
 use crate::stop::Stop;
 use crate::system::{digest, subprocess};
 
@@ -241,7 +241,8 @@ pub(super) fn copy(
 }
 
 /// Lets a package depend on the rayon-core of `ours`, the manifest of a branch, with its features;
-/// whether it did so before.
+/// whether it did so before. Of the package's own features for rayon-core those leave that choose
+/// a variant of the fork: a program that already uses `champion` is compared with other pools, too.
 fn depend(ours: &Table, manifest: &mut Table) -> bool {
     let ours = &ours["dependencies"]["rayon-core"];
     let dependencies = manifest
@@ -257,7 +258,13 @@ fn depend(ours: &Table, manifest: &mut Table) -> bool {
             let listed = it.get("features").and_then(Value::as_array).cloned();
             listed.unwrap_or_default()
         };
-        let all = [features(&merged), features(own)].concat();
+        let variants = &Features::of_the_fork().names;
+        let is_variant = |it: &Value| {
+            let name = it.as_str();
+            name.is_some_and(|it| it == "champion" || variants.contains(it))
+        };
+        let mut all = features(&merged);
+        all.extend(features(own).into_iter().filter(|it| !is_variant(it)));
         merged.insert("features".to_owned(), all.into());
         let kept = own.iter().filter(|(key, _)| *key == "optional");
         merged.extend(kept.map(|(key, it)| (key.clone(), it.clone())));

@@ -201,6 +201,9 @@ fn a_manifest_takes_the_branchs_rayon_core_in_the_place_of_its_own() {
         },
     );
     assert!(depend(&of(&published), &mut own));
+    // The program already asked for `champion`, which the published crate does not have.
+    let features = own["dependencies"]["rayon-core"]["features"].to_string();
+    assert_eq!(features, "[\"web_spin_lock\"]");
     super::patch(&of(&published), &mut own);
     assert!(
         own["patch"]["crates-io"].get("rayon-core").is_none(),

@@ -207,7 +207,7 @@ fn options_that_cannot_be_meant_are_refused_in_the_words_that_were_typed() {
         (
             vec!["plan", "--trials", "1000000000"],
             2,
-            &["more than 10000000 trials"],
+            &["more than the limit of 10000000 trials"],
         ),
         (
             vec!["plan", "--trials", "-1"],

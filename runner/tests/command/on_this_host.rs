@@ -251,7 +251,7 @@ fn a_sweep_that_is_not_what_its_manifest_says_is_refused_and_nothing_is_taken() 
         (
             "manifest.json",
             &|it| replace(it, "\"trials\": ", "\"trials\": 42949672"),
-            "more than 10000000 trials",
+            "more than the limit of 10000000 trials",
         ),
         (
             "manifest.json",
