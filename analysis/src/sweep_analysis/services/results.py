@@ -183,6 +183,8 @@ def costs(sweep: Sweep) -> pl.DataFrame:
         first.max().alias("most"),
     )
     wide = long.pivot("metric", index=place, values="value", aggregate_function="median")
+    # The order of rows, and so that of new columns, differs from run to run.
+    wide = wide.select(*place, *(it for it, _ in named.values() if it in wide.columns))
     program = pl.when(program=PARALLEL).then(pl.lit("")).otherwise(pl.lit("no hand-off"))
     found = wide.join(ranges, on=place).with_columns(program.alias("program"))
     return pl.concat([_without_common(part) for part in found.partition_by("workload")]).sort(place)
