@@ -4,11 +4,12 @@
 use std::any::Any;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::{Child, ExitStatus};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Barrier, Condvar, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
 
@@ -16,6 +17,22 @@ use rayon_core::{ThreadPool, ThreadPoolBuilder};
 /// is no bug. A variant with an events counter may notice an internal job late: it promises
 /// to run the job, not to wake a worker for it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(if cfg!(miri) { 100_000 } else { 60 });
+
+/// Waits until `child` ends, at most for [`PATIENCE`]; ends one that hangs, and returns nothing.
+pub(crate) fn ended(child: &mut Child) -> Option<ExitStatus> {
+    let start = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return Some(status);
+        }
+        if start.elapsed() > PATIENCE {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            return None;
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+}
 
 /// Long enough for idle workers to fall asleep, in practice.
 pub(crate) const UNTIL_ASLEEP: Duration = Duration::from_millis(30);

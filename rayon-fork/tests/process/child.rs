@@ -6,10 +6,8 @@ use std::env;
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 
-use crate::common::PATIENCE;
+use crate::common;
 
 /// Set in a child, to the name of the test it is for.
 const MARK: &str = "RAYON_FORK_TEST_CHILD";
@@ -68,20 +66,12 @@ fn run(name: &str, variables: &[(&str, &str)]) -> Ending {
         .stderr(File::create(&output.stderr).unwrap())
         .spawn()
         .unwrap();
-    let start = Instant::now();
-    let status = loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            break status;
-        }
-        if start.elapsed() > PATIENCE {
-            child.kill().unwrap();
-            child.wait().unwrap();
-            panic!(
-                "hung: the child of `{name}` with {variables:?} has not ended; it wrote:\n{}",
-                output.both()
-            );
-        }
-        thread::sleep(Duration::from_millis(2));
+    let Some(status) = common::ended(&mut child) else {
+        panic!(
+            "hung: the child of `{name}` with {variables:?} has not ended; it wrote:
+{}",
+            output.both()
+        );
     };
     let ending = Ending {
         status,

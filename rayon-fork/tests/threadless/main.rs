@@ -11,6 +11,10 @@ fn main() {
 }
 
 #[cfg(all(not(miri), target_os = "linux"))]
+#[path = "../common/mod.rs"]
+mod common;
+
+#[cfg(all(not(miri), target_os = "linux"))]
 fn main() {
     linux::main();
 }
@@ -24,12 +28,13 @@ mod linux {
     use std::process::Command;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread;
-    use std::time::{Duration, Instant};
 
     use rayon_core::{
         ThreadPoolBuildError, ThreadPoolBuilder, Yield, current_num_threads, current_thread_index,
         yield_now,
     };
+
+    use crate::common;
 
     /// The errno of a system call that is not there.
     const ENOSYS: c_int = 38;
@@ -137,7 +142,6 @@ mod linux {
 
     const EXPLICIT: &str = "explicit builders";
     const CASE: &str = "RAYON_FORK_TEST_CASE";
-    const PATIENCE: Duration = Duration::from_mins(1);
 
     pub(super) fn main() {
         if let Ok(case) = env::var(CASE) {
@@ -146,17 +150,8 @@ mod linux {
         for case in FIRST_USES.iter().map(|(name, _)| *name).chain([EXPLICIT]) {
             let program = env::current_exe().unwrap();
             let mut child = Command::new(program).env(CASE, case).spawn().unwrap();
-            let start = Instant::now();
-            let status = loop {
-                if let Some(status) = child.try_wait().unwrap() {
-                    break status;
-                }
-                if start.elapsed() > PATIENCE {
-                    child.kill().unwrap();
-                    panic!("hung: first use by {case}");
-                }
-                thread::sleep(Duration::from_millis(1));
-            };
+            let status = common::ended(&mut child);
+            let status = status.unwrap_or_else(|| panic!("hung: first use by {case}"));
             assert!(status.success(), "first use by {case}: {status}");
         }
         println!(

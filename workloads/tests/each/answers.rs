@@ -4,21 +4,11 @@ use protocol::{Outcome, Program, Request, SCHEMA};
 use workloads::measure::run;
 
 use crate::CATALOGUE;
+use crate::common::request;
 
 /// Pools of one thread, of as many as small hosts have, of an odd number, and of more than there
 /// are CPUs.
 const THREADS: [usize; 4] = [1, 2, 3, 8];
-
-fn request(workload: &str, program: Program, threads: usize, seed: u64) -> Request {
-    Request {
-        program,
-        threads,
-        seed,
-        warmup_iterations: 1,
-        iterations: 2,
-        ..Request::tiny(workload)
-    }
-}
 
 fn names() -> impl Iterator<Item = &'static str> {
     CATALOGUE

@@ -3,6 +3,8 @@
 mod agreement;
 mod answers;
 mod catalogue;
+#[path = "../common/mod.rs"]
+mod common;
 
 use protocol::Part;
 use workloads::CATALOGUE;

@@ -8,16 +8,7 @@ use workloads::CATALOGUE;
 use workloads::measure::{run, run_workload};
 use workloads::workload::{Instance, Mismatch, Setup, Workload};
 
-fn request(workload: &str, program: Program, threads: usize, seed: u64) -> Request {
-    Request {
-        program,
-        threads,
-        seed,
-        warmup_iterations: 1,
-        iterations: 2,
-        ..Request::tiny(workload)
-    }
-}
+use crate::common::request;
 
 fn with(mut request: Request, parameters: &[(&str, &str)]) -> Request {
     for (name, value) in parameters {
