@@ -92,8 +92,7 @@ impl Part {
     pub(crate) fn is_left_out(self, sh: &Shell) -> Option<String> {
         let places = match self {
             Self::Services => &["workloads"][..],
-            Self::Rivals => &["protocol", "rivals", "workloads"],
-            Self::Findings => &["findings", "runner/src/build/edits"],
+            Self::Rivals | Self::Findings => self.reads(),
             _ => return None,
         };
         let name = self.name();
