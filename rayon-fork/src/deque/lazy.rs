@@ -157,6 +157,15 @@ impl<T: TwoWords> JobStealer<T> {
         }
     }
 
+    /// Returns the number of public jobs of a deque whose jobs are private at first, or 0.
+    #[inline]
+    pub(crate) fn exposed(&self) -> u64 {
+        match self {
+            Self::Private(stealer) => stealer.public_jobs(),
+            Self::Public(_) => 0,
+        }
+    }
+
     /// Returns the number of jobs, public and private.
     pub(crate) fn len(&self) -> usize {
         match self {

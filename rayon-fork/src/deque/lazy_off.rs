@@ -98,6 +98,11 @@ impl<T: TwoWords> JobStealer<T> {
         !self.0.is_empty()
     }
 
+    #[inline]
+    pub(crate) fn exposed(&self) -> u64 {
+        0
+    }
+
     /// Returns the number of jobs.
     pub(crate) fn len(&self) -> usize {
         self.0.len()

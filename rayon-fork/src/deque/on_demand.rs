@@ -111,7 +111,7 @@ const EMPTY_UNTIL_SMALL: u32 = 1024;
 /// After this many pushes in a row, the owner believes that no worker wants jobs. At each of them a
 /// request was set, the deque had public jobs, and no thief came. Pushes that expose all jobs are
 /// not counted. A guess.
-const PUSHES_UNTIL_UNWANTED: u32 = 64;
+const PUSHES_UNTIL_UNWANTED: u32 = 32;
 
 /// After others exposed jobs for an owner, its next responses, this many, expose all of its jobs. A
 /// guess.
@@ -792,8 +792,13 @@ impl<T: TwoWords> Stealer<T> {
 
     /// Returns whether there is a public job.
     pub(crate) fn has_public(&self) -> bool {
+        self.public_jobs() > 0
+    }
+
+    /// Returns the number of public jobs.
+    pub(crate) fn public_jobs(&self) -> u64 {
         // Relaxed: only a hint.
-        Public(self.shared.thieves.public.load(Ordering::Relaxed)).count() > 0
+        Public(self.shared.thieves.public.load(Ordering::Relaxed)).count()
     }
 }
 

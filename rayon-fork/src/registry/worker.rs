@@ -1,5 +1,6 @@
 //! One worker: how it finds work, runs it, and waits.
 
+use std::cell::Cell;
 use std::ptr;
 use std::sync::Arc;
 
@@ -23,6 +24,13 @@ use crate::unwind::{A_WAIT, Fatal, THE_MAIN_LOOP};
 /// looks at all workers, because another search would cost time slices of the others.
 const LOOKED_AT: usize = 1;
 
+/// A thief takes further jobs of a victim that shows this many, one for each such number. A guess:
+/// joins leave fewer jobs behind, and of those each may be large.
+const SHOWN_PER_THEFT: u64 = 16;
+
+/// The most further jobs that a thief takes at once. A guess.
+const MOST_THEFTS: u64 = 32;
+
 /// A pool has at most 2 to this power workers.
 const MOST_DOUBLINGS: u32 = 16;
 
@@ -38,6 +46,8 @@ pub(crate) struct Worker {
     pub(super) rng: XorShift64Star,
     /// The units that the worker holds of a scope's count.
     held: local_scopes::Held,
+    /// The worker from which this search stole its job, or before that this worker.
+    victim: Cell<usize>,
     pub(super) history: SearchHistory,
     pub(super) registry: Arc<Registry>,
 }
@@ -48,7 +58,7 @@ assert_size!(Worker: size_of::<JobFifo>()
         + size_of::<Stealer<JobRef>>()
         + size_of::<local_scopes::Held>()
         + size_of::<SearchHistory>()
-        + 24)
+        + 32)
     .next_multiple_of(align_of::<JobFifo>()));
 
 cell_of_thread! {
@@ -65,6 +75,7 @@ impl Worker {
             index: thread.index,
             rng: XorShift64Star::new(),
             held: local_scopes::Held::new(),
+            victim: Cell::new(thread.index),
             history: thread.registry.sleep.history(),
             registry: thread.registry,
         }
@@ -214,7 +225,7 @@ impl Worker {
         let private = || {
             let mut victims = self.victims();
             let is_asked = self.registry.sleep.are_pushes_silent();
-            is_asked.then(|| victims.find_map(Self::steal_private))?
+            is_asked.then(|| victims.find_map(|(_, victim)| Self::steal_private(victim)))?
         };
         let job = self.take_local().or_else(|| self.steal()).or_else(private);
         job.or_else(|| self.take_injected())
@@ -224,9 +235,9 @@ impl Worker {
         settle(|| self.registry.injector.steal())
     }
 
-    /// Returns the deques of all other workers, starting at a random one.
+    /// Returns all other workers and their deques, starting at a random one.
     #[inline]
-    pub(super) fn victims(&self) -> impl Iterator<Item = &JobStealer<JobRef>> + '_ {
+    pub(super) fn victims(&self) -> impl Iterator<Item = (usize, &JobStealer<JobRef>)> + '_ {
         let stealers = &*self.registry.stealers;
         let first = self.rng.below(stealers.len());
         let (before, from) = stealers.split_at(first);
@@ -236,7 +247,6 @@ impl Worker {
             .map(move |(i, victim)| (first + i, victim));
         let all = from.chain(before.iter().enumerate());
         all.filter(|(index, _)| *index != self.index)
-            .map(|(_, victim)| victim)
     }
 
     /// Tries to steal from every other worker once, starting at a random one. Repeats this while an
@@ -248,11 +258,12 @@ impl Worker {
         }
         loop {
             let mut was_contended = false;
-            for victim in self.victims() {
+            for (index, victim) in self.victims() {
                 hooks::count(Event::StealTried);
                 match victim.steal() {
                     Steal::Success(job) => {
                         hooks::count(Event::StealWon);
+                        self.victim.set(index);
                         return Some(job);
                     }
                     Steal::Retry => was_contended = true,
@@ -262,6 +273,34 @@ impl Worker {
             if !was_contended {
                 return None;
             }
+        }
+    }
+
+    /// The worker found a job, and is no longer counted as idle. If its last victim shows many
+    /// jobs, takes some of them along, so that it need not search again after each small job.
+    /// Otherwise an owner that pushes such jobs outruns its thieves, and the jobs fill the memory.
+    #[inline]
+    fn steal_more(&self) {
+        let victim = &self.registry.stealers[self.victim.get()];
+        let more = victim.exposed() / SHOWN_PER_THEFT;
+        if more > 0 {
+            self.move_jobs(victim, more.min(MOST_THEFTS));
+        }
+    }
+
+    #[cold]
+    fn move_jobs(&self, victim: &JobStealer<JobRef>, most: u64) {
+        for _ in 0..most {
+            hooks::count(Event::StealTried);
+            let Steal::Success(job) = victim.steal() else {
+                break;
+            };
+            hooks::count(Event::StealWon);
+            self.deque.push(job);
+        }
+        // The light fence of the last push stands before this look, so one look is for all jobs.
+        if self.registry.sleep.wants_jobs() {
+            self.answer();
         }
     }
 
@@ -285,7 +324,7 @@ impl Worker {
         };
         // A victim with jobs first gets a moment in which it may expose some by itself. It gets a
         // second one, unless that costs a time slice or the victim has not pushed or popped.
-        for victim in self.victims().take(LOOKED_AT << doublings) {
+        for (_, victim) in self.victims().take(LOOKED_AT << doublings) {
             let is_due = match unsuccessful {
                 0 => false,
                 1 => is_costly || !victim.has_stirred(),
@@ -373,6 +412,7 @@ impl Worker {
     fn search(&self, latch: &CoreLatch) -> Option<JobRef> {
         let sleep = &self.registry.sleep;
         let mut registers = false;
+        self.victim.set(self.index);
         let mut idle = sleep.begin_search(self.index, Some(&self.history));
         let job = loop {
             if latch.probe() {
@@ -396,6 +436,7 @@ impl Worker {
         // "Coverage").
         sleep.end_search(idle, self);
         if job.is_some() {
+            self.steal_more();
             job_found(&self.history);
         }
         if registers {

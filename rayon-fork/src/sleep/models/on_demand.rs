@@ -39,6 +39,8 @@ pub(super) struct OnDemand {
     leaves_it_at_one: bool,
     /// Mistake: the worker that pushes reads the count of searching workers without a fence.
     offers_without_fence: bool,
+    /// Mistake: a worker that adds several jobs looks for a request before the last one.
+    looks_early: bool,
 }
 
 struct OwnersEnd(Deque<Numbered>);
@@ -58,6 +60,7 @@ impl OnDemand {
             before_scan: None,
             leaves_it_at_one: false,
             offers_without_fence: false,
+            looks_early: false,
         }
     }
 
@@ -122,11 +125,37 @@ impl OnDemand {
         }
     }
 
+    fn that_looks_early() -> Self {
+        Self {
+            looks_early: true,
+            ..Self::right()
+        }
+    }
+
+    fn add(&self) {
+        let number = self.pushed.fetch_add(1, Ordering::Relaxed);
+        self.deque.0.push(Numbered(number));
+    }
+
     /// As `Worker::push`.
     pub(super) fn push<C: SleepCounters, S: ParkingSlot>(&self, sleep: &Sleep<C, S>) {
-        self.deque
-            .0
-            .push(Numbered(self.pushed.fetch_add(1, Ordering::Relaxed)));
+        self.add();
+        self.respond(sleep);
+    }
+
+    /// As `Worker::move_jobs`, which adds jobs that the worker has stolen.
+    fn push_two<C: SleepCounters, S: ParkingSlot>(&self, sleep: &Sleep<C, S>) {
+        self.add();
+        if self.looks_early {
+            self.respond(sleep);
+            self.add();
+        } else {
+            self.add();
+            self.respond(sleep);
+        }
+    }
+
+    fn respond<C: SleepCounters, S: ParkingSlot>(&self, sleep: &Sleep<C, S>) {
         if !sleep.wants_jobs() {
             return;
         }
@@ -295,6 +324,29 @@ fn push_two_dependent_jobs<C: SleepCounters>() {
     });
 }
 
+/// A busy worker adds two jobs, looks for a request once, and waits for the second outside the pool
+/// while the only other worker falls asleep.
+fn push_two_by<C: SleepCounters>(make: fn() -> OnDemand) {
+    let setup = Setup {
+        pushed: vec![Job::Tick, Job::OpenGate],
+        ..one_job(make)
+    };
+    play::<C, Slot>(setup, |pool| {
+        let on_demand = pool.on_demand.as_ref().expect("jobs are private");
+        on_demand.push_two(&pool.sleep);
+        pool.await_gate();
+    });
+}
+
+fn push_two<C: SleepCounters>() {
+    push_two_by::<C>(OnDemand::right);
+}
+
+/// The same, but the worker looks before it adds the second job.
+fn push_two_and_look_early<C: SleepCounters>() {
+    push_two_by::<C>(OnDemand::that_looks_early);
+}
+
 /// The failure if a job is left when two threads have ended and the third sleeps.
 const LEFT: &str = "a job is left to a sleeper that nobody called";
 
@@ -423,6 +475,7 @@ macro_rules! with {
                 a_private_job_finds_a_sleeper_or_is_found: PAIR, push::<$counters>;
                 a_job_that_is_shown_finds_a_sleeper: PAIR, push_after_demand::<$counters>;
                 a_private_job_is_not_lost_while_another_worker_clears_the_demand: TRIO_WITH_STEPS, clear_while_another_pushes::<$counters>;
+                jobs_that_were_moved_find_a_sleeper_or_are_found: PAIR, push_two::<$counters>;
                 a_job_pushed_after_a_search_finds_a_sleeper_or_is_found: TWO_SLEEPERS, push_after_search::<$counters>;
                 a_private_job_that_waits_for_the_next_one_gets_it: LARGE, push_two_dependent_jobs::<$counters>;
                 the_second_of_two_jobs_is_not_left_to_a_sleeper: PAIR, last_searcher_leaves::<$counters>;
@@ -445,6 +498,7 @@ holds! {
 
 is_caught! {
     a_sleeper_that_fences_for_itself_alone_is_caught: PAIR, LOST, push_without_heavy_fences::<PackedJec>;
+    a_look_for_requests_before_the_last_job_is_caught: PAIR, LOST, push_two_and_look_early::<PackedJec>;
     a_sleeper_that_does_not_look_for_private_jobs_is_caught: PAIR, LOST, push_unseen::<PackedJec>;
     a_sleeper_that_fences_for_nobody_is_caught: PAIR, LOST, push_fenced_for_nobody::<PackedJec>;
     // If searching workers are counted, a worker that clears the request sees them.
