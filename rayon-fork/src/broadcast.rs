@@ -125,6 +125,7 @@ where
         .map(|_| StackJob::new(&latch, &share))
         .collect();
     let _frame = hooks::open_broadcast(jobs.as_ptr() as usize);
+    let may_be_soon = registry.may_answer_soon();
     registry.submit_to_each(jobs.iter().map(|job| {
         // SAFETY: we wait until every job has set the latch, so they and what they borrow stay.
         let job = unsafe { job.as_job_ref() };
@@ -132,7 +133,7 @@ where
         job
     }));
     hooks::await_others();
-    latch.wait(caller, Awaited::NONE);
+    latch.wait(caller, Awaited::NONE, may_be_soon);
     let mut first = None;
     let mut keep_if_first = |payload| match &first {
         None => first = Some(payload),

@@ -172,16 +172,20 @@ impl CountLatch {
     }
 
     /// Waits until the count is zero, or until the owner holds all that is left. `owner` is the one
-    /// that `new` got.
-    pub(crate) fn wait(&self, owner: Option<&Worker>, awaited: Awaited) {
+    /// that `new` got. A thread that is no worker may spin first if `spin_history` is given.
+    pub(crate) fn wait(
+        &self,
+        owner: Option<&Worker>,
+        awaited: Awaited,
+        spin_history: Option<&SpinHistory>,
+    ) {
         match &self.waiter {
             Waiter::Worker { core, .. } => {
                 let owner = owner.expect("the latch was made for a worker");
                 debug_assert!(self.is_awaited_by(owner));
                 owner.wait_until(core, awaited);
             }
-            // The wait for a scope or for the start of a pool is assumed to be long.
-            Waiter::OtherThread(latch) => latch.wait(None),
+            Waiter::OtherThread(latch) => latch.wait(spin_history),
         }
     }
 

@@ -103,7 +103,7 @@ impl Registry {
             injector: Injector::new(),
             records: Records::new(workers),
             reasons_to_live: CachePadded::new(AtomicUsize::new(1)),
-            spin_history: SpinHistory::new(),
+            spin_history: SpinHistory::new(workers),
         });
 
         let unfinished = TerminateOnDrop(&registry);
@@ -155,7 +155,7 @@ impl Registry {
 
     /// Blocks until every worker runs.
     pub(crate) fn wait_until_up(&self) {
-        self.all_up.wait(None, Awaited::NONE);
+        self.all_up.wait(None, Awaited::NONE, None);
     }
 
     /// Injects a job from outside the pool: any worker may take it.
@@ -222,10 +222,17 @@ impl Registry {
         // SAFETY: we wait below, so the job stays in place until its latch is set.
         let reference = unsafe { job.as_job_ref() };
         let _frame = hooks::open_install(reference.place());
+        let may_be_soon = self.may_answer_soon();
         self.inject(reference);
-        let may_be_soon = SpinHistory::IS_LEARNED && self.sleep.somebody_is_idle();
-        latch.wait(may_be_soon.then_some(&self.spin_history));
+        latch.wait(may_be_soon.or_else(|| self.may_answer_soon()));
         job.into_result()
+    }
+
+    /// Returns the record of spinning threads if some worker is idle, so that it may soon run what a
+    /// thread outside waits for.
+    pub(crate) fn may_answer_soon(&self) -> Option<&SpinHistory> {
+        let may_be_soon = SpinHistory::IS_LEARNED && self.sleep.somebody_is_idle();
+        may_be_soon.then_some(&self.spin_history)
     }
 
     #[cold]

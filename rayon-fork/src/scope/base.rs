@@ -56,7 +56,8 @@ impl<'scope> ScopeBase<'scope> {
         };
         hooks::await_others();
         let awaited = local_scopes::end_closure(&self.unfinished, &self.registry, owner);
-        self.unfinished.wait(owner, awaited);
+        // The wait for a scope is assumed to be long.
+        self.unfinished.wait(owner, awaited, None);
         local_scopes::assert_ended(&self.unfinished);
         // If there is a result, the unwinding drops it, as in the published crate.
         self.resume_first_panic();

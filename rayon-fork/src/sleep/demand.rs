@@ -207,11 +207,13 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     /// The calling worker has pushed a job, and a request is set. `answer` is the response of its
     /// deque to that request.
     pub(crate) fn answer(&self, answer: Answer) {
+        let is_unwanted = answer == Answer::Unwanted;
         if answer == Answer::Exposed || self.somebody_sleeps() {
-            self.job_offered();
+            // No thief has taken a public job for a while. So workers that are counted as searching
+            // may have no CPU, as where the kernel put a woken worker behind its waker.
+            self.job_offered(!is_unwanted);
         }
-        // No thief has taken a public job for a while.
-        if answer == Answer::Unwanted && !self.somebody_is_idle() {
+        if is_unwanted && !self.somebody_is_idle() {
             self.clear_demand();
         }
     }
@@ -249,8 +251,8 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     }
 
     /// A request is set, a worker may sleep, and the caller has pushed a public or a private job.
-    /// Wakes a worker that searches for it, unless one searches already.
-    fn job_offered(&self) {
+    /// Wakes a worker that searches for it, unless one searches already and `is_news`.
+    fn job_offered(&self, is_news: bool) {
         // ORDERING: SeqCst fence, pairs with the one in `work_in_sight`. For counters that are not
         // one word, it also pairs with the fences that their README names. The job is stored before
         // the fence, and the count of searching workers is read after it. If that count still shows
@@ -258,9 +260,9 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         // own fence, and sees the job. Without this fence, a job pushed beside a public one would
         // be left to a searching worker that has taken the public one and gone.
         fence(Ordering::SeqCst);
-        // A thief may have taken the public jobs, so to other workers the queue may have been
+        // Thieves may have taken the public jobs, so to other workers the queue may have been
         // empty.
-        self.announce_job(true);
+        self.announce_job(is_news);
     }
 
     /// Returns whether no worker runs a job or other user code, if searching workers are counted.

@@ -41,12 +41,22 @@ pub(super) const LINGERS: bool = LeaveRuleOf::<Selected>::LINGERS;
 /// as long.
 const LINGERERS: usize = 3;
 
+/// The failures that one success pays for. With more, jobs that come at random moments cost more
+/// CPU time and come no sooner; with none, attempts end where one in two succeeds.
+const A_SUCCESS: usize = 2;
+
+/// The most failures that are paid for.
+const MOST_CREDIT: usize = 16;
+
 /// The longest back-off skips 2^N − 1 attempts.
 const MOST_UNSUCCESSFUL: usize = 8;
 
 /// The pauses in which a pushing worker can respond to a steal request. A guess: some hundred
 /// nanoseconds.
 const PAUSES: usize = 16;
+
+/// After a short job, this many are not timed. A guess.
+const UNTIMED: u32 = 7;
 
 /// The searches of a worker that does not yield. A guess: together some ten microseconds.
 const SEARCHES: u32 = 24;
@@ -72,12 +82,16 @@ impl LeftOut {
     }
 }
 
-/// Decides whether to attempt something that often fails. Each failure doubles the number of
-/// attempts that are skipped, as a sender backs off after collisions. A success resets that number
-/// to 0.
+/// Decides whether to attempt something that often fails. A success earns credit, and pays for
+/// some failures. Without credit, each failure doubles the number of attempts that are skipped, as
+/// a sender backs off after collisions.
+///
+/// So attempts go on for as long as one in three succeeds.
 #[derive(Default)]
 pub(crate) struct Backoff {
-    /// The failures since the last success, up to [`MOST_UNSUCCESSFUL`].
+    /// The failures that earlier successes pay for, up to [`MOST_CREDIT`].
+    credit: AtomicUsize,
+    /// The failures since credit ran out, up to [`MOST_UNSUCCESSFUL`].
     unsuccessful: AtomicUsize,
     left_out: LeftOut,
 }
@@ -90,6 +104,11 @@ impl Backoff {
 
     /// The attempt was unsuccessful.
     pub(crate) fn was_unsuccessful(&self) {
+        let credit = self.credit.load(Ordering::Relaxed);
+        if credit > 0 {
+            self.credit.store(credit - 1, Ordering::Relaxed);
+            return;
+        }
         let unsuccessful = (self.unsuccessful.load(Ordering::Relaxed) + 1).min(MOST_UNSUCCESSFUL);
         self.unsuccessful.store(unsuccessful, Ordering::Relaxed);
         self.left_out.set((1 << unsuccessful) - 1);
@@ -97,6 +116,11 @@ impl Backoff {
 
     /// The attempt was successful.
     pub(crate) fn was_worth_it(&self) {
+        let credit = self.credit.load(Ordering::Relaxed);
+        if credit < MOST_CREDIT {
+            self.credit
+                .store((credit + A_SUCCESS).min(MOST_CREDIT), Ordering::Relaxed);
+        }
         if self.unsuccessful.load(Ordering::Relaxed) > 0 {
             self.unsuccessful.store(0, Ordering::Relaxed);
         }
@@ -153,11 +177,17 @@ pub(crate) struct SearchHistory {
     /// The time at which the worker found its last job. The next search takes it out.
     found: Cell<Option<Instant>>,
     finds_long_jobs: Cell<bool>,
+    /// The number of next jobs that are not timed.
+    untimed: Cell<u32>,
     yielding: Yielding,
     /// The number of rounds that remain in this search if it does not yield. `None` if it yields.
     without_yields: Cell<Option<u32>>,
     /// Whether each CPU has several workers of the pool.
     shares_cpus: bool,
+    /// For how long the worker lingers. In a pool of more workers than CPUs a wake-up takes longer,
+    /// because the kernel often puts the woken thread behind a running one. And lingering there
+    /// yields the CPU to others.
+    lingers_for: Duration,
 }
 
 impl SearchHistory {
@@ -170,6 +200,11 @@ impl SearchHistory {
         Self {
             yielding,
             shares_cpus: workers >= 2 * cpus,
+            lingers_for: if workers > cpus {
+                4 * A_WAKE_UP
+            } else {
+                A_WAKE_UP
+            },
             ..Self::default()
         }
     }
@@ -185,6 +220,12 @@ impl SearchHistory {
 
     /// The worker found a job, and runs it next.
     pub(super) fn job_found(&self) {
+        // Reading a clock twice takes about as long as a small job.
+        let untimed = self.untimed.get();
+        if untimed > 0 {
+            self.untimed.set(untimed - 1);
+            return;
+        }
         let now = Instant::now();
         if let Some(found) = self.found.replace(Some(now)) {
             self.learn(now.duration_since(found));
@@ -200,7 +241,9 @@ impl SearchHistory {
 
     /// Records for how long the result of the last search kept the worker busy.
     fn learn(&self, busy: Duration) {
-        self.finds_long_jobs.set(busy > A_WAKE_UP);
+        let is_long = busy > A_WAKE_UP;
+        self.finds_long_jobs.set(is_long);
+        self.untimed.set(if is_long { 0 } else { UNTIMED });
     }
 
     /// Returns whether the last job that the worker found was long. A job is long if it, and all
@@ -249,7 +292,7 @@ impl SearchHistory {
         let begins =
             searching <= LINGERERS && !self.yields_are_expensive() && self.lingering.try_begin();
         if begins {
-            self.until.set(Some(Instant::now() + A_WAKE_UP));
+            self.until.set(Some(Instant::now() + self.lingers_for));
         }
         begins
     }
@@ -305,6 +348,22 @@ mod tests {
         while !backoff.try_begin() {}
         backoff.was_worth_it();
         assert!(backoff.try_begin());
+    }
+
+    #[test]
+    fn attempts_go_on_for_as_long_as_one_in_three_succeeds() {
+        let backoff = Backoff::default();
+        unsuccessful(&backoff, 1_000);
+        let attempts = (0..3_000)
+            .filter(|_| backoff.try_begin())
+            .zip(0..)
+            .inspect(|(_, number)| match number % 3 {
+                0 => backoff.was_worth_it(),
+                _ => backoff.was_unsuccessful(),
+            })
+            .count();
+        // The first one had to wait.
+        assert!(attempts > 2_700, "{attempts}");
     }
 
     #[test]

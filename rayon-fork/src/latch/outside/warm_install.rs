@@ -10,10 +10,12 @@
 mod models;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::sleep::{A_WAKE_UP, Backoff, Yielding, pause};
 use crate::sync::Instant;
 use crate::sync::modelled::{AtomicUsize, Condvar, Mutex, Ordering};
+use crate::thread_count;
 
 /// This file's part of the variant's name.
 pub(crate) const NAME_PART: &str = "+warm-install";
@@ -24,18 +26,26 @@ pub(crate) struct SpinHistory {
     yielding: Yielding,
     /// 1 while a thread spins. One is enough: others would take CPUs from the workers.
     is_spinning: AtomicUsize,
+    /// For how long a thread spins.
+    limit: Duration,
 }
 
 impl SpinHistory {
     /// Whether this build keeps such a record.
     pub(crate) const IS_LEARNED: bool = true;
 
-    pub(crate) fn new() -> Self {
-        let is_spinning = AtomicUsize::new(0);
+    /// Creates the record for a pool of `workers` workers.
+    pub(crate) fn new(workers: usize) -> Self {
+        let leaves_a_cpu = workers < thread_count::cpus_at_first();
         Self {
             spins: Backoff::default(),
             yielding: Yielding::default(),
-            is_spinning,
+            is_spinning: AtomicUsize::new(0),
+            limit: if leaves_a_cpu {
+                4 * A_WAKE_UP
+            } else {
+                A_WAKE_UP
+            },
         }
     }
 }
@@ -92,7 +102,10 @@ impl LockLatch {
     fn spin_until_late(
         &self,
         SpinHistory {
-            spins, yielding, ..
+            spins,
+            yielding,
+            limit,
+            ..
         }: &SpinHistory,
     ) -> bool {
         let start = Instant::now();
@@ -105,7 +118,7 @@ impl LockLatch {
             }
             let is_set = self.is_set();
             // A model has no time, and one check covers every case.
-            if cfg!(fork_loom) || start.elapsed() >= A_WAKE_UP {
+            if cfg!(fork_loom) || start.elapsed() >= *limit {
                 spins.was_unsuccessful();
                 return is_set;
             }

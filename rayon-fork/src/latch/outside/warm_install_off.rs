@@ -15,7 +15,7 @@ impl SpinHistory {
     /// Whether this build keeps such a record.
     pub(crate) const IS_LEARNED: bool = false;
 
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(_workers: usize) -> Self {
         Self
     }
 }

@@ -26,7 +26,7 @@ fn wait_for_a_result(set: fn(&LockLatch)) {
             set(&latch);
         })
     };
-    latch.wait(Some(&SpinHistory::new()));
+    latch.wait(Some(&SpinHistory::new(1)));
     // SAFETY: as above.
     assert_eq!(result.with(|result| unsafe { *result }), 7);
     setter.join().expect("a failed thread has failed the model");
