@@ -1,9 +1,9 @@
 //! Adaptive spin-then-park: how long an idle worker spins before it blocks.
 //!
 //! A worker that falls asleep just before the next job arrives pays for a wake-up. If the gaps
-//! between jobs are shorter than a wake-up takes, it is cheaper to go on searching. If the gaps are
+//! between jobs are shorter than a wake-up costs, it is cheaper to go on searching. If the gaps are
 //! long, the search only burns CPU time. So the last searching workers *linger*: they search for
-//! about as long as a wake-up takes. Each of them remembers whether a job came.
+//! as long as a wake-up costs, which each of them measures. Each remembers whether a job came.
 //!
 //! A spinning worker yields between two searches, so that another thread on its CPU may produce the
 //! job. If more threads are runnable than there are CPUs, a yield costs a time slice of each of
@@ -16,6 +16,7 @@
 //! it.
 
 use std::cell::Cell;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use super::counters::axes::LeaveRule as _;
@@ -23,10 +24,13 @@ use super::counters::{LeaveRuleOf, Selected};
 use crate::sync::modelled::yield_now;
 use crate::sync::{AtomicUsize, Instant, Ordering, hint};
 
-/// The approximate cost of blocking a thread and waking it, which is also how long that takes.
-/// Measured on a virtual machine of two CPUs, where a halted CPU is slow to come back; less
-/// elsewhere.
-pub(crate) const A_WAKE_UP: Duration = Duration::from_micros(50);
+/// How long it takes to wake a thread, until that was measured. From a virtual machine of two CPUs,
+/// where a halted CPU is slow to come back.
+const A_WAKE_UP: Duration = Duration::from_micros(25);
+
+/// Bounds of the wake-ups that count. A guess: a shorter one says that the thread had hardly
+/// blocked, and a longer one that other threads had the CPU.
+const WAKE_UPS: RangeInclusive<Duration> = Duration::from_micros(3)..=Duration::from_micros(50);
 
 /// A yield that takes longer gave the CPU to a thread that kept it for its time slice. On Linux
 /// with two CPUs or more, a time slice lasts some milliseconds.
@@ -48,6 +52,10 @@ const A_SUCCESS: usize = 2;
 /// The most failures that are paid for.
 const MOST_CREDIT: usize = 16;
 
+/// In a pool of more workers than CPUs, workers linger this many times as long. There the kernel
+/// often puts a woken thread behind a running one, and lingering yields the CPU to others.
+const WIDE_POOLS_LINGER: u32 = 4;
+
 /// The longest back-off skips 2^N − 1 attempts.
 const MOST_UNSUCCESSFUL: usize = 8;
 
@@ -60,6 +68,43 @@ const UNTIMED: u32 = 7;
 
 /// The searches of a worker that does not yield. A guess: together some ten microseconds.
 const SEARCHES: u32 = 24;
+
+/// What it costs to wake a thread that has blocked, from the last wake-ups.
+pub(crate) struct WakeUpCost {
+    /// The average time from the waker's call until the thread runs, in nanoseconds.
+    average: AtomicUsize,
+}
+
+impl Default for WakeUpCost {
+    fn default() -> Self {
+        Self {
+            average: AtomicUsize::new(nanoseconds(A_WAKE_UP)),
+        }
+    }
+}
+
+impl WakeUpCost {
+    /// Returns the time for which a thread may spin in place of a wake-up. The woken thread loses
+    /// the measured time. Its waker, and the kernel, are busy for about as long.
+    pub(crate) fn get(&self) -> Duration {
+        // Relaxed, here and below: it only steers a heuristic, as does `LeftOut`.
+        2 * Duration::from_nanos(self.average.load(Ordering::Relaxed) as u64)
+    }
+
+    /// A wake-up took that long.
+    pub(crate) fn took(&self, time: Duration) {
+        let time = nanoseconds(time.clamp(*WAKE_UPS.start(), *WAKE_UPS.end()));
+        let average = self.average.load(Ordering::Relaxed);
+        self.average
+            .store(average - average / 8 + time / 8, Ordering::Relaxed);
+    }
+}
+
+/// `time` is at most a second.
+#[allow(clippy::cast_possible_truncation)]
+fn nanoseconds(time: Duration) -> usize {
+    time.as_nanos() as usize
+}
 
 /// The number of next attempts to skip.
 #[derive(Default)]
@@ -184,10 +229,9 @@ pub(crate) struct SearchHistory {
     without_yields: Cell<Option<u32>>,
     /// Whether each CPU has several workers of the pool.
     shares_cpus: bool,
-    /// For how long the worker lingers. In a pool of more workers than CPUs a wake-up takes longer,
-    /// because the kernel often puts the woken thread behind a running one. And lingering there
-    /// yields the CPU to others.
-    lingers_for: Duration,
+    wake_up: WakeUpCost,
+    /// For how many times the cost of a wake-up the worker lingers.
+    lingers_for: u32,
 }
 
 impl SearchHistory {
@@ -200,11 +244,7 @@ impl SearchHistory {
         Self {
             yielding,
             shares_cpus: workers >= 2 * cpus,
-            lingers_for: if workers > cpus {
-                4 * A_WAKE_UP
-            } else {
-                A_WAKE_UP
-            },
+            lingers_for: if workers > cpus { WIDE_POOLS_LINGER } else { 1 },
             ..Self::default()
         }
     }
@@ -216,6 +256,11 @@ impl SearchHistory {
             finds_long_jobs: Cell::new(true),
             ..Self::default()
         }
+    }
+
+    /// The worker has slept, and waking it took that long.
+    pub(super) fn was_woken(&self, took: Duration) {
+        self.wake_up.took(took);
     }
 
     /// The worker found a job, and runs it next.
@@ -241,13 +286,13 @@ impl SearchHistory {
 
     /// Records for how long the result of the last search kept the worker busy.
     fn learn(&self, busy: Duration) {
-        let is_long = busy > A_WAKE_UP;
+        let is_long = busy > self.wake_up.get();
         self.finds_long_jobs.set(is_long);
         self.untimed.set(if is_long { 0 } else { UNTIMED });
     }
 
     /// Returns whether the last job that the worker found was long. A job is long if it, and all
-    /// the work it led to, kept the worker busy for longer than a wake-up takes.
+    /// the work it led to, kept the worker busy for longer than a wake-up costs.
     pub(crate) fn finds_long_jobs(&self) -> bool {
         self.finds_long_jobs.get()
     }
@@ -292,7 +337,8 @@ impl SearchHistory {
         let begins =
             searching <= LINGERERS && !self.yields_are_expensive() && self.lingering.try_begin();
         if begins {
-            self.until.set(Some(Instant::now() + self.lingers_for));
+            self.until
+                .set(Some(Instant::now() + self.lingers_for * self.wake_up.get()));
         }
         begins
     }
@@ -377,10 +423,36 @@ mod tests {
     }
 
     #[test]
+    fn a_wake_up_costs_twice_what_the_last_ones_took_on_average() {
+        let cost = WakeUpCost::default();
+        let microseconds = |times, took| {
+            (0..times).for_each(|_| cost.took(Duration::from_micros(took)));
+            cost.get().as_micros()
+        };
+        assert!((9..=11).contains(&microseconds(100, 5)));
+        let after_one = microseconds(1, 45);
+        assert!(
+            (18..=22).contains(&after_one),
+            "one wake-up counts for an eighth"
+        );
+        assert!((88..=91).contains(&microseconds(100, 45)));
+    }
+
+    #[test]
+    fn a_wake_up_that_took_milliseconds_or_nothing_counts_as_the_longest_or_shortest() {
+        let cost = WakeUpCost::default();
+        for (took, bound) in [(1_000_000_000, WAKE_UPS.end()), (0, WAKE_UPS.start())] {
+            (0..200).for_each(|_| cost.took(Duration::from_nanos(took)));
+            let is_near = cost.get().abs_diff(2 * *bound) < Duration::from_micros(1);
+            assert!(is_near, "{:?} after {took} ns", cost.get());
+        }
+    }
+
+    #[test]
     fn jobs_are_long_if_the_last_one_that_was_found_took_longer_than_a_wake_up() {
         let history = SearchHistory::default();
         history.job_found();
-        std::thread::sleep(2 * A_WAKE_UP);
+        std::thread::sleep(2 * history.wake_up.get());
         history.begin_rests();
         assert!(history.finds_long_jobs());
         history.begin_rests();

@@ -25,7 +25,7 @@ pub(crate) use history::SearchHistory;
 pub(crate) use history::pause;
 // For threads outside, if they spin at all.
 #[allow(unused_imports)]
-pub(crate) use history::{A_WAKE_UP, Backoff, Yielding};
+pub(crate) use history::{Backoff, WakeUpCost, Yielding};
 
 use self::counters::axes::{Events, Fence, LeaveRule};
 use self::counters::{EventsOf, FenceOf, LeaveRuleOf, Selected, SleepCounters, SleepyTicket};
@@ -37,6 +37,7 @@ use crate::sync::modelled::{Ordering, fence, yield_now};
 use crate::thread_count;
 use crossbeam_utils::CachePadded;
 use std::fmt;
+use std::time::Duration;
 
 /// The unsuccessful searches, each followed by a yield, before a worker becomes sleepy. Inherited
 /// from rayon-core. A model needs none, as an early search that finds nothing changes nothing.
@@ -380,12 +381,15 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         if !latch.try_get_sleepy() {
             return;
         }
-        if FenceOf::<C>::SCANS_BEFORE_SLEEP || self.scans_for_pushes() {
-            self.scan_and_park(idle, ticket, latch, queues);
+        let wake_up = if FenceOf::<C>::SCANS_BEFORE_SLEEP || self.scans_for_pushes() {
+            self.scan_and_park(idle, ticket, latch, queues)
         } else {
-            self.check_and_park(idle, ticket, latch, queues);
-        }
+            self.check_and_park(idle, ticket, latch, queues)
+        };
         latch.wake_up();
+        if let (Some(took), Some(history)) = (wake_up, idle.history) {
+            history.was_woken(took);
+        }
     }
 
     /// Says "sleeping" on the latch, and counts the worker as asleep. If the latch is set or a job
@@ -415,7 +419,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         ticket: SleepyTicket,
         latch: &CoreLatch,
         queues: &impl Queues,
-    ) {
+    ) -> Option<Duration> {
         let worker = idle.worker;
         idle.restart();
         self.slots[worker].park_if(|| {
@@ -428,7 +432,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
                 self.counters.end_sleep(worker);
             }
             !has_work
-        });
+        })
     }
 
     /// For fences with a scan. The worker registers unless a job was announced, scans every queue
@@ -442,21 +446,22 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
         ticket: SleepyTicket,
         latch: &CoreLatch,
         queues: &impl Queues,
-    ) {
+    ) -> Option<Duration> {
         let worker = idle.worker;
         let slot = &self.slots[worker];
         idle.restart();
         // The latch says "sleeping" and the slot says "armed" in one critical section. If a thread
         // sets the latch in between, it must find the slot armed when it comes to wake this worker.
         if !slot.try_arm(|| self.try_register(idle, ticket, latch)) {
-            return;
+            return None;
         }
         FenceOf::<C>::after_registering();
         self.before_scan();
         if queues.has_broadcasts() || queues.has_stealable() || queues.has_injected() {
             slot.disarm(|| self.counters.end_sleep(worker));
+            None
         } else {
-            slot.park_unless_claimed();
+            slot.park_unless_claimed()
         }
     }
 }

@@ -5,20 +5,26 @@
 //! | awake  | runs                                  | no           | leaves it alone             |
 //! | armed  | registered, looks at the queues again | yes          | claims it: it may not block |
 //! | parked | is blocked                            | yes          | claims it and notifies it   |
+//! | woken  | is about to run                       | no           | leaves it alone             |
 //!
-//! The state changes only under the slot's lock. Every change between "awake" and the other two
+//! The state changes only under the slot's lock. Every change between "awake" or "woken" and the other two
 //! changes S with it, so S is exact whenever no lock is held. "Armed" exists only in variants that
 //! scan the queues without holding the lock (README, section 7).
 
+use super::history::LINGERS;
 use crate::hooks;
+use crate::sync::Instant;
 use crate::sync::modelled::{Condvar, Mutex, MutexGuard};
 use std::fmt;
+use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Awake,
     Armed,
     Parked,
+    /// Awake as soon as its thread runs: a waker found it parked at that moment.
+    Woken(Instant),
 }
 
 /// How a worker blocks and is woken.
@@ -30,10 +36,10 @@ pub(crate) trait ParkingSlot: Send + Sync {
     fn new() -> Self;
 
     /// Under the lock: runs `commit`, and if that returns `true`, blocks the worker until it is
-    /// woken.
+    /// woken. Returns how long the wake-up took, if that is measured.
     ///
     /// `commit` registers the worker as a sleeper, or returns `false` with nothing registered.
-    fn park_if(&self, commit: impl FnOnce() -> bool);
+    fn park_if(&self, commit: impl FnOnce() -> bool) -> Option<Duration>;
 
     /// Under the lock: runs `commit`, and if that returns `true`, arms the slot. Returns `true` if
     /// it is armed.
@@ -42,8 +48,8 @@ pub(crate) trait ParkingSlot: Send + Sync {
     fn try_arm(&self, commit: impl FnOnce() -> bool) -> bool;
 
     /// Ends a successful [`try_arm`](Self::try_arm): blocks until woken, unless a waker claimed the
-    /// worker meanwhile.
-    fn park_unless_claimed(&self);
+    /// worker meanwhile. Returns as [`park_if`](Self::park_if).
+    fn park_unless_claimed(&self) -> Option<Duration>;
 
     /// Ends a successful [`try_arm`](Self::try_arm) without blocking, because there is a job to
     /// run. Under the lock: runs `unregister`, unless a waker did so already.
@@ -65,15 +71,22 @@ assert_size!(
 );
 
 impl Slot {
-    /// Blocks with `state` released until another thread makes it [`State::Awake`].
-    pub(super) fn block(&self, mut state: MutexGuard<'_, State>) {
+    /// Blocks with `state` released until another thread wakes the worker. Returns how long the
+    /// wake-up took, if that is measured.
+    pub(super) fn block(&self, mut state: MutexGuard<'_, State>) -> Option<Duration> {
         *state = State::Parked;
         hooks::begin_sleep();
         while *state == State::Parked {
             state = self.unparked.wait(state);
         }
+        let took = match *state {
+            State::Woken(at) => Some(at.elapsed()),
+            _ => None,
+        };
+        *state = State::Awake;
         drop(state);
         hooks::end_sleep();
+        took
     }
 }
 
@@ -85,11 +98,9 @@ impl ParkingSlot for Slot {
         }
     }
 
-    fn park_if(&self, commit: impl FnOnce() -> bool) {
+    fn park_if(&self, commit: impl FnOnce() -> bool) -> Option<Duration> {
         let state = self.state.lock();
-        if commit() {
-            self.block(state);
-        }
+        commit().then(|| self.block(state))?
     }
 
     fn try_arm(&self, commit: impl FnOnce() -> bool) -> bool {
@@ -101,13 +112,13 @@ impl ParkingSlot for Slot {
         is_committed
     }
 
-    fn park_unless_claimed(&self) {
+    fn park_unless_claimed(&self) -> Option<Duration> {
         let state = self.state.lock();
         if *state == State::Armed {
-            self.block(state);
-        } else {
-            hooks::claimed();
+            return self.block(state);
         }
+        hooks::claimed();
+        None
     }
 
     fn disarm(&self, unregister: impl FnOnce()) {
@@ -120,13 +131,17 @@ impl ParkingSlot for Slot {
 
     fn wake(&self, unregister: impl FnOnce()) -> bool {
         let mut state = self.state.lock();
-        let found = *state;
-        if found == State::Awake {
-            return false;
-        }
-        *state = State::Awake;
-        if found == State::Parked {
-            self.unparked.notify_all();
+        match *state {
+            State::Awake | State::Woken(_) => return false,
+            State::Armed => *state = State::Awake,
+            State::Parked => {
+                *state = if LINGERS {
+                    State::Woken(Instant::now())
+                } else {
+                    State::Awake
+                };
+                self.unparked.notify_all();
+            }
         }
         // The waker unregisters the worker. The sleeper's thread may take long to run, and other
         // threads must at once stop counting it as a sleeper. This happens under the lock, so that

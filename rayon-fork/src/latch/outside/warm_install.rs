@@ -2,7 +2,8 @@
 //! a blocked thread would run again. Then the thread that sets the latch need not call the kernel
 //! either.
 //!
-//! The waiting thread spins for as long as a wake-up takes, if a worker was idle when the job came.
+//! The waiting thread spins for as long as a wake-up costs, if a worker was idle when the job came.
+//! If the pool leaves a CPU free, it spins twice as long.
 //! It backs off where spinning is unsuccessful. That is where jobs are long, or where CPUs are
 //! scarce, so that a single yield takes longer.
 
@@ -10,9 +11,8 @@
 mod models;
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use crate::sleep::{A_WAKE_UP, Backoff, Yielding, pause};
+use crate::sleep::{Backoff, WakeUpCost, Yielding, pause};
 use crate::sync::Instant;
 use crate::sync::modelled::{AtomicUsize, Condvar, Mutex, Ordering};
 use crate::thread_count;
@@ -26,8 +26,9 @@ pub(crate) struct SpinHistory {
     yielding: Yielding,
     /// 1 while a thread spins. One is enough: others would take CPUs from the workers.
     is_spinning: AtomicUsize,
-    /// For how long a thread spins.
-    limit: Duration,
+    wake_up: WakeUpCost,
+    /// For how many wake-ups a thread spins.
+    wake_ups: u32,
 }
 
 impl SpinHistory {
@@ -41,11 +42,8 @@ impl SpinHistory {
             spins: Backoff::default(),
             yielding: Yielding::default(),
             is_spinning: AtomicUsize::new(0),
-            limit: if leaves_a_cpu {
-                4 * A_WAKE_UP
-            } else {
-                A_WAKE_UP
-            },
+            wake_up: WakeUpCost::default(),
+            wake_ups: if leaves_a_cpu { 2 } else { 1 },
         }
     }
 }
@@ -59,7 +57,8 @@ const SET: usize = 2;
 /// A latch for a thread that is no worker. The thread blocks if need be.
 pub(crate) struct LockLatch {
     state: AtomicUsize,
-    lock: Mutex<()>,
+    /// When the thread was woken.
+    lock: Mutex<Option<Instant>>,
     changed: Condvar,
 }
 
@@ -70,7 +69,7 @@ impl LockLatch {
         let state = AtomicUsize::new(UNSET);
         Arc::new(Self {
             state,
-            lock: Mutex::new(()),
+            lock: Mutex::new(None),
             changed: Condvar::new(),
         })
     }
@@ -79,8 +78,11 @@ impl LockLatch {
     // Not inlined: a waiting worker does not need this, and runs other jobs, which may nest.
     #[inline(never)]
     pub(crate) fn wait(&self, spin_history: Option<&SpinHistory>) {
-        if !spin_history.is_some_and(|spin_history| self.spin(spin_history)) {
-            self.block();
+        if spin_history.is_some_and(|spin_history| self.spin(spin_history)) {
+            return;
+        }
+        if let (Some(at), Some(spin_history)) = (self.block(), spin_history) {
+            spin_history.wake_up.took(at.elapsed());
         }
     }
 
@@ -104,10 +106,12 @@ impl LockLatch {
         SpinHistory {
             spins,
             yielding,
-            limit,
+            wake_up,
+            wake_ups,
             ..
         }: &SpinHistory,
     ) -> bool {
+        let limit = wake_up.get() * *wake_ups;
         let start = Instant::now();
         let mut yields = yielding.try_begin();
         loop {
@@ -118,7 +122,7 @@ impl LockLatch {
             }
             let is_set = self.is_set();
             // A model has no time, and one check covers every case.
-            if cfg!(fork_loom) || start.elapsed() >= *limit {
+            if cfg!(fork_loom) || start.elapsed() >= limit {
                 spins.was_unsuccessful();
                 return is_set;
             }
@@ -135,7 +139,8 @@ impl LockLatch {
         self.state.load(Ordering::Acquire) == SET
     }
 
-    fn block(&self) {
+    /// Returns when the latch was set, if that woke this thread.
+    fn block(&self) -> Option<Instant> {
         let mut lock = self.lock.lock();
         // Relaxed: if the exchange fails, the latch is set, and `is_set` acquires that. If it
         // succeeds, only the setter reads the value.
@@ -145,13 +150,14 @@ impl LockLatch {
         while !self.is_set() {
             lock = self.changed.wait(lock);
         }
+        *lock
     }
 
     pub(crate) fn set_and_notify(&self) {
         // ORDERING: Release, pairs with the load in `is_set`.
         if self.state.swap(SET, Ordering::Release) == BLOCKED {
             // The thread that wrote `BLOCKED` holds the lock until it can be notified.
-            drop(self.lock.lock());
+            *self.lock.lock() = (!cfg!(target_family = "wasm")).then(Instant::now);
             self.changed.notify_all();
         }
     }

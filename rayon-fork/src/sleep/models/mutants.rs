@@ -8,6 +8,7 @@ use crate::sleep::counters::{Packed, SleepCounters, SleepyTicket, Split};
 use crate::sleep::parking::{ParkingSlot, Slot, State};
 use crate::sync::modelled::{Ordering, fence, fence_for_loom};
 use std::marker::PhantomData;
+use std::time::Duration;
 
 /// The steps in which a mutant differs from the counters `C`. By default there are none.
 pub(super) trait Change<C: SleepCounters>: Send + Sync + 'static {
@@ -197,16 +198,16 @@ macro_rules! slot_twin {
                 Self(Slot::new())
             }
 
-            fn park_if(&self, commit: impl FnOnce() -> bool) {
-                self.commit_and_park(commit);
+            fn park_if(&self, commit: impl FnOnce() -> bool) -> Option<Duration> {
+                self.commit_and_park(commit)
             }
 
             fn try_arm(&self, commit: impl FnOnce() -> bool) -> bool {
                 self.arm(commit)
             }
 
-            fn park_unless_claimed(&self) {
-                self.park();
+            fn park_unless_claimed(&self) -> Option<Duration> {
+                self.park()
             }
 
             fn disarm(&self, unregister: impl FnOnce()) {
@@ -228,16 +229,16 @@ trait Handover {
         self.real().try_arm(commit)
     }
 
-    fn park(&self) {
-        self.real().park_unless_claimed();
+    fn park(&self) -> Option<Duration> {
+        self.real().park_unless_claimed()
     }
 
     fn back_out(&self, unregister: impl FnOnce()) {
         self.real().disarm(unregister);
     }
 
-    fn commit_and_park(&self, commit: impl FnOnce() -> bool) {
-        self.real().park_if(commit);
+    fn commit_and_park(&self, commit: impl FnOnce() -> bool) -> Option<Duration> {
+        self.real().park_if(commit)
     }
 
     fn rouse(&self, unregister: impl FnOnce()) -> bool {
@@ -248,8 +249,8 @@ trait Handover {
 slot_twin! {
     /// Blocks even if a waker claimed the worker while it scanned.
     BlocksThoughClaimed,
-    fn park(&self) {
-        self.0.block(self.0.state.lock());
+    fn park(&self) -> Option<Duration> {
+        self.0.block(self.0.state.lock())
     }
 }
 
@@ -279,10 +280,8 @@ slot_twin! {
 slot_twin! {
     /// Decides to block, and only then takes the lock.
     CommitsWithoutTheLock,
-    fn commit_and_park(&self, commit: impl FnOnce() -> bool) {
-        if commit() {
-            self.0.block(self.0.state.lock());
-        }
+    fn commit_and_park(&self, commit: impl FnOnce() -> bool) -> Option<Duration> {
+        commit().then(|| self.0.block(self.0.state.lock()))?
     }
 }
 
