@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -177,6 +178,17 @@ def test_a_damaged_compressed_file_is_refused_with_the_remedy(
 def test_a_missing_file_is_named(folder: Path, name: str) -> None:
     (folder / name).unlink()
     with pytest.raises(InputError, match=f"{name}: cannot be read"):
+        read_sweep(folder)
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "host.json", "trials.jsonl"])
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_a_folder_or_a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_for(
+    folder: Path, make: Callable[[Path], None], name: str
+) -> None:
+    (folder / name).unlink()
+    make(folder / name)
+    with pytest.raises(InputError, match=rf"{re.escape(name)}: it is no regular file"):
         read_sweep(folder)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import stat
 from pathlib import Path
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -11,6 +12,17 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 def plain(text: str) -> str:
     """A text that changes nothing on a terminal but its lines: it may quote what others wrote."""
     return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+def check_regular(file: Path) -> None:
+    """Refuse what is no file with an end: a pipe would be waited for, a device may give zeros for ever.
+
+    Raises:
+        OSError: it is not there.
+        InputError: it is a pipe, a folder or a device.
+    """
+    if not stat.S_ISREG(file.stat().st_mode):
+        raise InputError(file, "it is no regular file", "rename or remove it, or put back a copy")
 
 
 class InputError(Exception):

@@ -21,7 +21,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from sweep_analysis.read.errors import InputError
+from sweep_analysis.read.errors import InputError, check_regular
 from sweep_analysis.read.labels import count
 from sweep_analysis.read.schema import (
     EVENTS,
@@ -174,6 +174,7 @@ def _whole_lines(file: Path, notes: list[str]) -> Iterator[tuple[int, bytes]]:
 
     A last line without a newline is noted and left out.
     """
+    check_regular(file)
     number = 0
     with io.BufferedReader(_OPEN.get(file.suffix, io.FileIO)(file), BUFFER) as stream:
         try:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from sweep_analysis.read.errors import InputError
+from sweep_analysis.read.errors import InputError, check_regular
 
 _Cpus = Annotated[int, msgspec.Meta(ge=1, le=1 << 24)]
 _Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
@@ -127,6 +127,7 @@ def read_fields(file: Path, fields: type[Host | Manifest]) -> dict[str, Any]:
         InputError: it is no object of JSON, or a field is of another type.
     """
     remedy = "restore the file as the runner wrote it"
+    check_regular(file)
     try:
         written = msgspec.json.decode(file.read_bytes(), type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
