@@ -295,7 +295,7 @@ def _show(asked: argparse.Namespace) -> None:
             has_colour=is_terminal and not os.environ.get("NO_COLOR"),
             is_markdown=asked.format == "markdown",
         )
-        print(table.text(look), end="")
+        print(plain(table.text(look), keeps_colours=look.has_colour), end="")
 
 
 def _table(asked: argparse.Namespace) -> None:
@@ -350,9 +350,9 @@ def _validate(asked: argparse.Namespace) -> None:
     analyses = analyse(simulated), analyse(measured)
     if analyses[0].baseline and found.cells["branch"].n_unique() > 1:
         apart = with_panel(differences(*analyses))
-        print("\n" + tables.markdown(tables.differences_table(apart)), file=beside)
+        print("\n" + plain(tables.markdown(tables.differences_table(apart))), file=beside)
         said.insert(0, difference_sentence(apart, analyses[0].baseline))
-    print("\n" + "\n".join(said), file=beside)
+    print("\n" + plain("\n".join(said)), file=beside)
 
 
 def _write_validation(found: Validation, simulated: Sweep, folder: Path) -> None:
