@@ -14,6 +14,9 @@ use serde::{Deserialize, Serialize};
 use crate::host::{CPUS, Fact, Host, cpu_list, is_there, read_text, start_of};
 use crate::stop::Stop;
 
+/// Longer than the name of a governor or of a preference, in bytes: the kernel has 16 for them.
+const LONGEST_NAME: usize = 32;
+
 /// Where the kernel shows its CPUs.
 const SYSTEM: &str = "/sys/devices/system/cpu";
 
@@ -69,6 +72,29 @@ impl Kind {
     /// Whether the host has one such file; else every policy may have one.
     pub(crate) fn is_of_host(self) -> bool {
         matches!(self, Self::Boost | Self::NoTurbo | Self::HwpDynamicBoost)
+    }
+
+    /// What such a file may say, if this is none of it. Whoever writes a value back asks first.
+    pub(crate) fn misfit(self, content: &str) -> Option<&'static str> {
+        let value = content.strip_suffix('\n').unwrap_or(content);
+        let is_name = |it: &str| {
+            let is_part = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+            !it.is_empty() && it.len() <= LONGEST_NAME && it.chars().all(is_part)
+        };
+        let is_number = value.parse::<u32>().is_ok() && !value.starts_with('+');
+        let (fits, what) = match self {
+            Self::Governor => (is_name(value), "the name of a governor"),
+            Self::Epp => (is_name(value), "the name of a preference, or a number"),
+            Self::NoTurbo | Self::Boost | Self::PolicyBoost | Self::HwpDynamicBoost => {
+                (["0", "1"].contains(&value), "0 or 1")
+            }
+            Self::Max | Self::Min => (is_number, "a number of kHz"),
+            Self::Speed => (
+                is_number || value == "<unsupported>",
+                "a number of kHz, or `<unsupported>`",
+            ),
+        };
+        (!fits).then_some(what)
     }
 
     /// Whether it is a switch for boost, which the upper limits of a fix forbid already.
@@ -263,6 +289,15 @@ impl Tree {
         let mut knobs: Vec<Knob> = of_host.map(Knob::of_host).chain(of_policies).collect();
         knobs.retain(|knob| self.path(*knob).exists());
         knobs
+    }
+
+    /// Whether a knob's file lies in this folder, if there is one: links may lead elsewhere.
+    pub(crate) fn holds(&self, knob: Knob) -> bool {
+        let Ok(file) = self.path(knob).canonicalize() else {
+            return true;
+        };
+        let root = self.root.canonicalize();
+        root.is_ok_and(|root| file.starts_with(root))
     }
 
     /// Reads a knob's file, byte for byte.
