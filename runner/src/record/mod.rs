@@ -157,8 +157,8 @@ pub struct Record {
 /// wrongly.
 const MOST_NS: u64 = 10_u64.pow(16);
 
-/// More work than a signed number counts, in which the analysis has it.
-const MOST_WORK: u64 = 1 << 63;
+/// More than a signed number counts, as the analysis has them.
+const MOST: u64 = 1 << 63;
 
 impl Record {
     /// Why it is no record of a trial although each field has its type. The analysis refuses the
@@ -183,7 +183,29 @@ impl Record {
                 ));
             }
         };
-        check(format_args!("threads"), self.threads as u64, 1..u64::MAX);
+        check(format_args!("threads"), self.threads as u64, 1..MOST);
+        for (field, value) in [
+            ("block", Some(self.block as u64)),
+            ("position", Some(self.position as u64)),
+            ("process_ns", Some(self.process_ns)),
+            ("steal_ns", self.steal_ns),
+            ("throttles", self.throttles),
+            ("quota_throttled_ns", self.quota_throttled_ns),
+            ("simulated_seed", self.simulated_seed),
+        ] {
+            check(format_args!("{field}"), value.unwrap_or(0), 0..MOST);
+        }
+        if let Some(usage) = &self.usage {
+            for (field, value) in [
+                ("max_rss_bytes", usage.max_rss_bytes),
+                ("voluntary_switches", usage.voluntary_switches),
+                ("involuntary_switches", usage.involuntary_switches),
+                ("minor_faults", usage.minor_faults),
+                ("major_faults", usage.major_faults),
+            ] {
+                check(format_args!("usage.{field}"), value, 0..MOST);
+            }
+        }
         for (list, iterations) in [("warmup", &self.warmup), ("iterations", &self.iterations)] {
             for (index, it) in iterations.iter().enumerate() {
                 let place = format_args!("{list}[{index}]");
@@ -194,19 +216,33 @@ impl Record {
                 );
                 check(format_args!("{place}.user_ns"), it.user_ns, 0..MOST_NS);
                 check(format_args!("{place}.system_ns"), it.system_ns, 0..MOST_NS);
-                check(
-                    format_args!("{place}.work_units"),
-                    it.work_units,
-                    1..MOST_WORK,
-                );
+                check(format_args!("{place}.work_units"), it.work_units, 1..MOST);
             }
         }
         if let Some(events) = &self.events {
             check(
                 format_args!("events.work_units"),
                 events.work_units,
-                1..MOST_WORK,
+                1..MOST,
             );
+            for (event, value) in events.workers.iter().chain([&events.outside]).flatten() {
+                check(format_args!("events.{event}"), *value, 0..MOST);
+            }
+        }
+        if let Some(simulated) = &self.simulated {
+            for (field, value) in &simulated.spent_ns {
+                check(format_args!("simulated.spent_ns.{field}"), *value, 0..MOST);
+            }
+            for wait in &simulated.waits {
+                check(format_args!("simulated.waits"), wait.transfers, 0..MOST);
+                check(format_args!("simulated.waits"), wait.waited_ns, 0..MOST);
+            }
+        }
+        if fault.is_none() && humantime::parse_rfc3339(&self.started_at).is_err() {
+            let at = &self.started_at;
+            fault = Some(format!(
+                "field `started_at` is `{at}`: invalid RFC3339 encoded datetime"
+            ));
         }
         fault
     }
@@ -292,8 +328,24 @@ mod tests {
             ("work_units", 0, "is `0`: expected `int` >= 1"),
             ("work_units", huge, "expected `int` < "),
             ("threads", 0, "field `threads` is `0`: expected `int` >= 1"),
+            (
+                "process_ns",
+                huge,
+                "field `process_ns` is `18446744073709551615`: exp",
+            ),
+            ("major_faults", huge, "field `usage.major_faults` is `1844"),
+            (
+                "started_at",
+                7,
+                "field `started_at` is `7`: invalid RFC3339",
+            ),
         ] {
             let old = format!("\"{old}\"");
+            let value = if old.contains("started_at") {
+                format!("\"{value}\"")
+            } else {
+                value.to_string()
+            };
             let fault = committed(&old, &format!("{old}:{value}")).fault().unwrap();
             assert!(fault.contains(says), "{fault}");
         }
