@@ -6,6 +6,7 @@ Messages go to stderr, data to stdout or files.
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import shutil
 import sys
@@ -98,6 +99,10 @@ exit codes: 0 all good, 1 a check failed, 2 bad input, 4 host not fit (the outpu
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns the exit code."""
+    # Names of files may have any bytes, and a terminal any encoding.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     asked = _parser().parse_args(arguments)
     try:
         code = int(asked.run(asked) or 0)

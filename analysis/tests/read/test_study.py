@@ -116,6 +116,8 @@ def test_names_and_times_may_look_different_in_every_file_and_late_in_one(tmp_pa
         "speedup-master.csv",
         "speedup-master-0-threads.csv",
         "speedup-master-99999999999999999999-threads.csv",
+        "speedup-a\udcff-1-threads.csv",  # of bytes that are no text
+        "speedup-a\x1b[2J-1-threads.csv",
     ],
 )
 def test_a_file_whose_name_tells_no_branch_or_threads_is_not_left_out(

@@ -23,7 +23,9 @@ from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import FREE, ITERATIONS, PARALLEL, SEQUENTIAL, TRIALS
 
 FILES = "speedup-*.csv"
-_NAME = re.compile(r"speedup-(?P<branch>.+)-(?P<threads>[1-9][0-9]{0,5})-threads\.csv")
+_NAME = re.compile(
+    r"speedup-(?P<branch>[^\x00-\x1f\x7f-\x9f\ud800-\udfff]+)-(?P<threads>[1-9][0-9]{0,5})-threads\.csv"
+)
 _UNITS = {"time_ns": 1, "time_us": 1_000, "time_ms": 1_000_000, "time_s": 1_000_000_000}
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 """Separators of columns other than the comma. Files that use one of them often have decimal commas, too."""
