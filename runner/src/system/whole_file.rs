@@ -18,14 +18,10 @@ const LONGEST_TEXT: u64 = 1 << 28;
 /// Opens a file that may have been put there by anybody, through links, too.
 ///
 /// # Errors
-/// As the system has them, and if it is no regular file.
+/// As the system has them, and if it is a pipe, a socket or a device.
 pub(crate) fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {
     // Asked before it is opened: a pipe would wait for its other end, a device may have no end.
-    let facts = fs::metadata(path)?;
-    if facts.is_dir() {
-        return Err(ErrorKind::IsADirectory.into());
-    }
-    if !facts.is_file() {
+    if is_special(path) {
         return Err(io::Error::new(ErrorKind::InvalidData, "no regular file"));
     }
     options.open(path)

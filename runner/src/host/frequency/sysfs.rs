@@ -2,7 +2,7 @@
 //! contents, and the two ways to write them.
 
 use std::fs::{self, OpenOptions};
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,8 +11,9 @@ use anyhow::{Context as _, Result, bail};
 use rustix::fs::{Access, access};
 use serde::{Deserialize, Serialize};
 
-use crate::host::{CPUS, Fact, Host, cpu_list, is_there, read_text, start_of};
+use crate::host::{CPUS, Fact, Host, LONGEST, cpu_list, is_there, read_text, start_of};
 use crate::stop::Stop;
+use crate::system::whole_file;
 
 /// Longer than the name of a governor or of a preference, in bytes: the kernel has 16 for them.
 const LONGEST_NAME: usize = 32;
@@ -306,7 +307,10 @@ impl Tree {
     /// [`Stop::HostNotFit`] if it cannot be read.
     pub fn read(&self, knob: Knob) -> Result<Vec<u8>> {
         let path = self.path(knob);
-        fs::read(&path).map_err(|error| {
+        let mut content = Vec::new();
+        let file = whole_file::open(&path, OpenOptions::new().read(true));
+        let read = file.and_then(|file| file.take(LONGEST).read_to_end(&mut content));
+        read.map(|_| content).map_err(|error| {
             Stop::HostNotFit(format!("{}: cannot be read: {error}", path.display())).into()
         })
     }
@@ -438,7 +442,7 @@ impl Backend for Sysfs {
         let describe = || format!("{}: `{}` is refused", path.display(), trimmed(value));
         // Never created: a file that is gone means that its CPU is.
         let mut options = OpenOptions::new();
-        let file = options.write(true).truncate(true).open(&path);
+        let file = whole_file::open(&path, options.write(true).truncate(true));
         // In one call: the kernel takes each write as a value of its own.
         let written = file.and_then(|mut file| file.write(value));
         let written = written.with_context(describe)?;
