@@ -217,6 +217,24 @@ def test_bad_input_and_an_output_that_cannot_be_written_are_told_in_one_line(
     assert captured.err.count("\n") == 1
 
 
+def test_a_folder_whose_name_is_no_text_is_shown_in_any_encoding(
+    ordinary_sweep: Path, tmp_path: Path
+) -> None:
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/sweep-\xff"))
+    folder.symlink_to(ordinary_sweep)
+    source = {"PYTHONPATH": str(Path(made_up.__file__).parents[1] / "src")}
+    for words in (["table", folder, "speedups", "--format", "md"], ["show", folder]):
+        command = [sys.executable, "-m", "sweep_analysis", *words]
+        done = subprocess.run(  # noqa: S603
+            command,
+            capture_output=True,
+            env=os.environ | source | {"PYTHONIOENCODING": "ascii"},
+            check=False,
+        )
+        assert (done.returncode, done.stdout.isascii()) == (0, True)
+        assert b"Traceback" not in done.stderr
+
+
 def test_a_reader_that_has_enough_is_no_failure(ordinary_sweep: Path) -> None:
     command = [sys.executable, "-m", "sweep_analysis", "show", str(ordinary_sweep)]
     source = {"PYTHONPATH": str(Path(made_up.__file__).parents[1] / "src")}

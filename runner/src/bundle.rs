@@ -4,7 +4,7 @@
 //! hand.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 
@@ -134,7 +134,7 @@ impl Record {
     /// [`Stop::BadInput`] if it is damaged or of another version.
     pub fn read(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join(RECORD);
-        let text = match fs::read_to_string(&path) {
+        let text = match whole_file::read_text(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => {
@@ -227,7 +227,8 @@ pub(crate) fn write(output: &Path, results: &Path, files: &[BundleFile]) -> Resu
             let mut header = Header::new_gnu();
             header.set_size(*size);
             header.set_mode(0o644);
-            tar.append_data(&mut header, path, File::open(results.join(path))?)?;
+            let file = whole_file::open(&results.join(path), OpenOptions::new().read(true))?;
+            tar.append_data(&mut header, path, file)?;
         }
         tar.into_inner()?.finish()?.flush()
     };
@@ -246,7 +247,7 @@ pub(crate) fn unpack(bundle: &Path, folder: &Path) -> Result<Record> {
         let why = error.to_string().escape_debug().to_string();
         refused(format!("it is damaged, or no {ENDING} file: {why}"))
     };
-    let file = File::open(bundle)
+    let file = whole_file::open(bundle, OpenOptions::new().read(true))
         .map_err(|error| Stop::BadInput(format!("{name} cannot be read: {error}")))?;
     let text = zstd::Decoder::new(file).map_err(damaged)?;
     let mut tar = Archive::new(text.take(MOST_BYTES + 1));

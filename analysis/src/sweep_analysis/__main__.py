@@ -6,6 +6,7 @@ Messages go to stderr, data to stdout or files.
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import shutil
 import sys
@@ -98,6 +99,10 @@ exit codes: 0 all good, 1 a check failed, 2 bad input, 4 host not fit (the outpu
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns the exit code."""
+    # Names of files may have any bytes, and a terminal any encoding.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     asked = _parser().parse_args(arguments)
     try:
         code = int(asked.run(asked) or 0)
@@ -295,7 +300,7 @@ def _show(asked: argparse.Namespace) -> None:
             has_colour=is_terminal and not os.environ.get("NO_COLOR"),
             is_markdown=asked.format == "markdown",
         )
-        print(table.text(look), end="")
+        print(plain(table.text(look), keeps_colours=look.has_colour), end="")
 
 
 def _table(asked: argparse.Namespace) -> None:
@@ -350,9 +355,9 @@ def _validate(asked: argparse.Namespace) -> None:
     analyses = analyse(simulated), analyse(measured)
     if analyses[0].baseline and found.cells["branch"].n_unique() > 1:
         apart = with_panel(differences(*analyses))
-        print("\n" + tables.markdown(tables.differences_table(apart)), file=beside)
+        print("\n" + plain(tables.markdown(tables.differences_table(apart))), file=beside)
         said.insert(0, difference_sentence(apart, analyses[0].baseline))
-    print("\n" + "\n".join(said), file=beside)
+    print("\n" + plain("\n".join(said)), file=beside)
 
 
 def _write_validation(found: Validation, simulated: Sweep, folder: Path) -> None:

@@ -65,3 +65,10 @@ def test_equal_charts_are_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert [svg.draw(chart(title)) for title in ("one", "one", "two")] == ["<svg/>"] * 3
     assert len(drawn) == len({"one", "two"})
+
+
+def test_characters_that_no_picture_may_have_are_spelt_out() -> None:
+    frame = pl.DataFrame({"branch": ["a\x1bb", "c\ufffe\x07"], "value": [1.5, 2.5]})
+    chart = alt.Chart(frame, title="x\x00y").mark_point().encode(x="value:Q", y="branch:N")
+    drawn = svg.draw(chart)
+    assert all(text in drawn for text in (r"a\x1bb", r"c\xfffe\x07", r"x\x00y"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -20,12 +21,17 @@ from sweep_analysis.read.records import Records, file_of, parse
 from sweep_analysis.read.request import request_of
 from sweep_analysis.read.schema import ITERATIONS, TRIALS
 from sweep_analysis.say.conditions import conditions
+from sweep_analysis.stats.judgement import of_the_fork
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     truth = made_up.Truth(
-        branches=["master", "packed"], workloads={"tsp": 0.1}, threads=[1, 2], trials=2
+        branches=["master", "packed"],
+        workloads={"tsp": 0.1},
+        threads=[1, 2],
+        trials=2,
+        features={"master": [], "packed": []},
     )
     return made_up.write_sweep(tmp_path / "sweep", truth)
 
@@ -108,6 +114,18 @@ def test_a_torn_last_line_is_set_aside_and_reported(folder: Path) -> None:
             lambda record: record["iterations"][0].update(elapsed_ns=2**63),
             r":3: field `iterations\[0\].elapsed_ns` is `9223372036854775808`: expected `int` <",
         ),
+        (
+            lambda record: record.update(process_ns=2**63),
+            r":3: field `process_ns` is `9223372036854775808`: expected `int` <=",
+        ),
+        (
+            lambda record: record["usage"].update(major_faults=10**40),
+            r":3: field `usage\.major_faults` is `1000.*: expected `int`",
+        ),
+        (
+            lambda record: record.update(seed=2**64),
+            r":3: field `seed` is `18446744073709551616`: expected `int` of 64 bits",
+        ),
     ],
 )
 def test_a_bad_field_is_named_with_its_line(
@@ -116,6 +134,17 @@ def test_a_bad_field_is_named_with_its_line(
     change_line(folder, 3, change)
     with pytest.raises(InputError, match=message):
         read_sweep(folder)
+
+
+@pytest.mark.parametrize("damage", [b"\xff\xfe", b"\x83", b"\xc3"])
+def test_bytes_that_are_no_text_are_named_with_their_line(folder: Path, damage: bytes) -> None:
+    file = folder / "trials.jsonl"
+    lines = file.read_bytes().splitlines(keepends=True)
+    lines[2] = lines[2].replace(b"madeup", damage).replace(b'"tsp"', b'"t' + damage + b'"')
+    file.write_bytes(b"".join(lines))
+    with pytest.raises(InputError, match=r"jsonl:3: not a record: .*restore the file"):
+        read_sweep(folder)
+    assert read_sweep(folder, leaves_out=True).trials.collect().height == 13
 
 
 def test_fields_that_the_format_gains_later_do_no_harm(folder: Path) -> None:
@@ -180,13 +209,25 @@ def test_a_missing_file_is_named(folder: Path, name: str) -> None:
         read_sweep(folder)
 
 
+@pytest.mark.parametrize("name", ["manifest.json", "host.json", "trials.jsonl"])
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_a_folder_or_a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_for(
+    folder: Path, make: Callable[[Path], None], name: str
+) -> None:
+    (folder / name).unlink()
+    make(folder / name)
+    with pytest.raises(InputError, match=rf"{re.escape(name)}: it is no regular file"):
+        read_sweep(folder)
+
+
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="nowhere: no such folder"):
         read_sweep(tmp_path / "nowhere")
 
 
-WRONG: tuple[Any, ...] = ([], "x", None)
-"""Values that few fields may have."""
+GONE = object()
+WRONG: tuple[Any, ...] = ([], "x", None, GONE)
+"""Values that few fields may have, and none."""
 
 
 def places(value: object) -> list[tuple[Any, ...]]:
@@ -209,13 +250,17 @@ def test_a_field_of_the_wrong_type_is_named_with_its_value_or_does_no_harm(
             parent = changed
             for step in way:
                 parent = parent[step]
-            parent[last] = wrong
+            if wrong is GONE:
+                del parent[last]
+            else:
+                parent[last] = wrong
             file.write_text(json.dumps(changed))
             try:
                 sweep = read_sweep(folder)
                 conditions(sweep)
                 provenance(sweep)
                 request_of(sweep)
+                of_the_fork(sweep)
             except InputError as error:
                 refused.add(re.split(r"[.\[`]", str(error).partition("field `")[2])[0])
     file.write_text(json.dumps(right))

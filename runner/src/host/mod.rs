@@ -12,7 +12,7 @@ pub mod sensors;
 pub(crate) mod stacking;
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -20,6 +20,7 @@ use rustix::thread::{MembarrierCommand, membarrier_query};
 
 use crate::affinity;
 use crate::system::id::Id;
+use crate::system::whole_file;
 
 /// A fact of the host, or why it is unknown: a clause that names the file. Code that cannot read a
 /// fact passes the reason on, and takes no default for it.
@@ -39,7 +40,7 @@ const STEAL: usize = 7;
 
 /// Longest file that is read as a fact. `/proc/cpuinfo` of a thousand CPUs has about 2 MiB; a
 /// longer file is not from the kernel.
-const LONGEST: u64 = 16 << 20;
+pub(crate) const LONGEST: u64 = 16 << 20;
 
 /// CPU numbers in lists are below this: more than any kernel supports.
 const CPU_NUMBERS: usize = 1 << 16;
@@ -439,7 +440,7 @@ pub(crate) fn read_text(path: &Path) -> Fact<String> {
         _ => format!("cannot be read: {error}"),
     };
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(cannot)?;
+    let file = whole_file::open(path, OpenOptions::new().read(true)).map_err(cannot)?;
     file.take(LONGEST + 1)
         .read_to_end(&mut bytes)
         .map_err(cannot)?;
@@ -602,5 +603,12 @@ mod tests {
         assert_eq!(reason(&[0xff]), "/proc/loadavg is no text");
         let long = vec![b'1'; usize::try_from(LONGEST).unwrap() + 1];
         assert!(reason(&long).contains("too long"));
+        // A pipe is not waited for.
+        let path = root.host().path("proc/loadavg");
+        fs::remove_file(&path).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made.unwrap().success());
+        let reason = root.host().read("proc/loadavg").unwrap_err();
+        assert_eq!(reason, "/proc/loadavg cannot be read: no regular file");
     }
 }

@@ -196,7 +196,7 @@ fn check(asked: &SweepRequest, shard: Option<Shard>) -> Result<()> {
     }
     if let Some(why) = asked.fault() {
         bail!(Stop::BadInput(format!(
-            "{why}; ask for fewer --trials, --threads or --workloads"
+            "{why}; ask for fewer --trials, --threads or --workloads, and no larger --seed"
         )));
     }
     let Some(shard) = shard else {

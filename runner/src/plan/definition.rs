@@ -410,6 +410,9 @@ fn is_one(number: &u32) -> bool {
 /// The most trials of a plan: more would take too long for anyone to wait for.
 const MOST_TRIALS: usize = 10_000_000;
 
+/// The largest seed on a simulated machine: each replicate has one of its own, made from it.
+const MOST_SEED: u64 = 1_000_000_000_000;
+
 /// The most names of branches, with the A/A control and instrumented builds.
 const MOST_NAMES: usize = 1 << 12;
 
@@ -462,6 +465,11 @@ impl SweepRequest {
             Some(format!(
                 "`baseline` is `{}`, which is none of `branches`",
                 self.baseline
+            ))
+        } else if self.machine.is_some() && self.seed > MOST_SEED {
+            Some(format!(
+                "`seed` is {}, and simulated machines take {MOST_SEED} at most",
+                self.seed
             ))
         } else if self.layouts == 0 {
             Some("`layouts` is 0".to_owned())

@@ -8,11 +8,14 @@ pub mod sweep_dir;
 pub mod trials_file;
 
 use std::collections::BTreeMap;
+use std::fmt::Arguments;
+use std::ops::Range;
 
 use anyhow::{Result, bail};
 use protocol::{Events, Iteration, Metric, Placement, Program, SCHEMA, Simulated, Usage};
 use serde::{Deserialize, Serialize};
 
+use crate::config::INSTRUMENTED_SUFFIX;
 pub use crate::host::frequency::FreqState;
 use crate::plan::{Mode, SweepRequest};
 use crate::stop::Stop;
@@ -150,7 +153,123 @@ pub struct Record {
     pub ghz_after: Option<f64>,
 }
 
+/// An iteration of four months: times from here on, such as 2^63, come from a clock that was read
+/// wrongly.
+const MOST_NS: u64 = 10_u64.pow(16);
+
+/// More than a signed number counts, as the analysis has them.
+const MOST: u64 = 1 << 63;
+
 impl Record {
+    /// Why it is no record of a trial although each field has its type. The analysis refuses the
+    /// same in the same words.
+    pub(crate) fn fault(&self) -> Option<String> {
+        self.out_of_range().or_else(|| self.contradiction())
+    }
+
+    /// A value that no trial can have.
+    fn out_of_range(&self) -> Option<String> {
+        let mut fault = None;
+        let mut check = |field: Arguments<'_>, value: u64, allowed: Range<u64>| {
+            if fault.is_none() && !allowed.contains(&value) {
+                let Range { start, end } = allowed;
+                let expected = if value < start {
+                    format!(">= {start}")
+                } else {
+                    format!("< {end}")
+                };
+                fault = Some(format!(
+                    "field `{field}` is `{value}`: expected `int` {expected}"
+                ));
+            }
+        };
+        check(format_args!("threads"), self.threads as u64, 1..MOST);
+        for (field, value) in [
+            ("block", Some(self.block as u64)),
+            ("position", Some(self.position as u64)),
+            ("process_ns", Some(self.process_ns)),
+            ("steal_ns", self.steal_ns),
+            ("throttles", self.throttles),
+            ("quota_throttled_ns", self.quota_throttled_ns),
+            ("simulated_seed", self.simulated_seed),
+        ] {
+            check(format_args!("{field}"), value.unwrap_or(0), 0..MOST);
+        }
+        if let Some(usage) = &self.usage {
+            for (field, value) in [
+                ("max_rss_bytes", usage.max_rss_bytes),
+                ("voluntary_switches", usage.voluntary_switches),
+                ("involuntary_switches", usage.involuntary_switches),
+                ("minor_faults", usage.minor_faults),
+                ("major_faults", usage.major_faults),
+            ] {
+                check(format_args!("usage.{field}"), value, 0..MOST);
+            }
+        }
+        for (list, iterations) in [("warmup", &self.warmup), ("iterations", &self.iterations)] {
+            for (index, it) in iterations.iter().enumerate() {
+                let place = format_args!("{list}[{index}]");
+                check(
+                    format_args!("{place}.elapsed_ns"),
+                    it.elapsed_ns,
+                    1..MOST_NS,
+                );
+                check(format_args!("{place}.user_ns"), it.user_ns, 0..MOST_NS);
+                check(format_args!("{place}.system_ns"), it.system_ns, 0..MOST_NS);
+                check(format_args!("{place}.work_units"), it.work_units, 1..MOST);
+            }
+        }
+        if let Some(events) = &self.events {
+            check(
+                format_args!("events.work_units"),
+                events.work_units,
+                1..MOST,
+            );
+            for (event, value) in events.workers.iter().chain([&events.outside]).flatten() {
+                check(format_args!("events.{event}"), *value, 0..MOST);
+            }
+        }
+        if let Some(simulated) = &self.simulated {
+            for (field, value) in &simulated.spent_ns {
+                check(format_args!("simulated.spent_ns.{field}"), *value, 0..MOST);
+            }
+            for wait in &simulated.waits {
+                check(format_args!("simulated.waits"), wait.transfers, 0..MOST);
+                check(format_args!("simulated.waits"), wait.waited_ns, 0..MOST);
+            }
+        }
+        if fault.is_none() && humantime::parse_rfc3339(&self.started_at).is_err() {
+            let at = &self.started_at;
+            fault = Some(format!(
+                "field `started_at` is `{at}`: invalid RFC3339 encoded datetime"
+            ));
+        }
+        fault
+    }
+
+    /// Fields that have no meaning beside each other.
+    fn contradiction(&self) -> Option<String> {
+        let is_ok = self.outcome == Ending::Ok;
+        let is_instrumented = self.branch.ends_with(INSTRUMENTED_SUFFIX);
+        if is_ok && self.iterations.is_empty() && !is_instrumented {
+            Some("field `iterations` is empty though `outcome` is `ok`".to_owned())
+        } else if is_ok && is_instrumented != self.events.is_some() {
+            let is_there = if is_instrumented {
+                "missing"
+            } else {
+                "present"
+            };
+            let branch = &self.branch;
+            Some(format!(
+                "field `events` is {is_there} in a trial of `{branch}`"
+            ))
+        } else if is_instrumented && !self.iterations.is_empty() {
+            Some("field `iterations` has times of an instrumented build".to_owned())
+        } else {
+            None
+        }
+    }
+
     /// The one of [`SweepRequest::workloads`] that it is of.
     pub(crate) fn load(&self, asked: &SweepRequest) -> Option<usize> {
         asked.workloads.iter().position(|load| {
@@ -186,6 +305,74 @@ mod tests {
     use super::*;
     use crate::record::sweep_dir::SweepDir;
     use crate::record::trials_file::Lines;
+
+    /// A record that was committed, with one text in it replaced by another.
+    fn committed(old: &str, new: &str) -> Record {
+        let sweeps = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/sweeps");
+        let record = SweepDir::all(&sweeps)[0].records().unwrap().next();
+        let text = serde_json::to_string(&record.unwrap().unwrap()).unwrap();
+        let (before, from) = text.split_at(text.find(old).unwrap());
+        let end = from.find([',', '}']).unwrap();
+        serde_json::from_str(&format!("{before}{new}{}", &from[end..])).unwrap()
+    }
+
+    #[test]
+    fn times_that_no_clock_tells_and_fields_that_contradict_each_other_are_no_record() {
+        assert_eq!(committed("\"threads\"", "\"threads\":1").fault(), None);
+        let huge = u64::MAX;
+        for (old, value, says) in [
+            ("elapsed_ns", 0, "is `0`: expected `int` >= 1"),
+            ("elapsed_ns", MOST_NS, "expected `int` < 10000000000000000"),
+            ("user_ns", huge, "expected `int` < "),
+            ("system_ns", huge, "expected `int` < "),
+            ("work_units", 0, "is `0`: expected `int` >= 1"),
+            ("work_units", huge, "expected `int` < "),
+            ("threads", 0, "field `threads` is `0`: expected `int` >= 1"),
+            (
+                "process_ns",
+                huge,
+                "field `process_ns` is `18446744073709551615`: exp",
+            ),
+            ("major_faults", huge, "field `usage.major_faults` is `1844"),
+            (
+                "started_at",
+                7,
+                "field `started_at` is `7`: invalid RFC3339",
+            ),
+        ] {
+            let old = format!("\"{old}\"");
+            let value = if old.contains("started_at") {
+                format!("\"{value}\"")
+            } else {
+                value.to_string()
+            };
+            let fault = committed(&old, &format!("{old}:{value}")).fault().unwrap();
+            assert!(fault.contains(says), "{fault}");
+        }
+        let fault = committed("\"elapsed_ns\"", "\"elapsed_ns\":0")
+            .fault()
+            .unwrap();
+        assert!(
+            fault.starts_with("field `warmup[0].elapsed_ns` is `0`"),
+            "{fault}"
+        );
+        let good = committed("\"threads\"", "\"threads\":1");
+        let empty = Record {
+            iterations: Vec::new(),
+            ..good.clone()
+        };
+        assert!(empty.fault().unwrap().contains("`iterations` is empty"));
+        let failed = Record {
+            outcome: Ending::Crash,
+            ..empty
+        };
+        assert_eq!(failed.fault(), None);
+        let counted = Record {
+            branch: "packed-instrumented".to_owned(),
+            ..good
+        };
+        assert!(counted.fault().unwrap().contains("`events` is missing"));
+    }
 
     #[test]
     fn a_record_of_before_there_was_a_choice_reads_as_free_and_is_written_as_it_was() {

@@ -182,8 +182,8 @@ impl SweepDir {
     /// If it cannot be read, or is not what this version writes.
     pub fn manifest(&self) -> Result<Manifest> {
         let path = self.path.join("manifest.json");
-        let text = fs::read_to_string(&path)
-            .with_context(|| format!("{} cannot be read", path.display()))?;
+        let text = whole_file::read_text(&path)
+            .map_err(|error| trials_file::unopened(&path, "read", &error))?;
         Manifest::parse(&text, &path.display().to_string())
     }
 
@@ -193,7 +193,7 @@ impl SweepDir {
     /// If it cannot be read or is no object of JSON.
     pub fn host(&self) -> Result<Value> {
         let path = self.path.join("host.json");
-        let text = fs::read_to_string(&path)
+        let text = whole_file::read_text(&path)
             .map_err(|error| trials_file::unopened(&path, "read", &error))?;
         let facts: serde_json::Result<Map<String, Value>> = serde_json::from_str(&text);
         facts.map(Value::Object).map_err(|error| {
@@ -237,7 +237,7 @@ impl SweepDir {
 
     /// Checks that trials can be added, before minutes go into builds.
     pub(crate) fn check_writable(&self) -> Result<()> {
-        let opened = OpenOptions::new().append(true).open(self.trials());
+        let opened = whole_file::open(&self.trials(), OpenOptions::new().append(true));
         let probed = opened.and_then(|_| tempfile::NamedTempFile::new_in(&self.path));
         probed.map(drop).map_err(|error| {
             Stop::HostNotFit(format!(

@@ -119,12 +119,7 @@ impl Text {
     /// # Errors
     /// If that cannot be done.
     pub fn open(path: &Path) -> io::Result<Self> {
-        // Asked before it is opened: a pipe would wait for its other end.
-        let facts = fs::metadata(path)?;
-        if !facts.is_file() && !facts.is_dir() {
-            return Err(io::Error::new(ErrorKind::InvalidData, "no regular file"));
-        }
-        unpacked(path, File::open(path)?).map(Self)
+        unpacked(path, whole_file::open(path, OpenOptions::new().read(true))?).map(Self)
     }
 }
 
@@ -137,7 +132,7 @@ impl Read for Text {
 /// A file in which the text of a file of records can be read at any place.
 pub(crate) fn file_of(path: &Path) -> io::Result<File> {
     if !is_packed(path) {
-        return File::open(path);
+        return whole_file::open(path, OpenOptions::new().read(true));
     }
     let mut file = tempfile::tempfile()?;
     io::copy(&mut Text::open(path)?, &mut file)?;
@@ -248,6 +243,12 @@ impl Records {
                 })?
             }
         };
+        if let Some(why) = record.fault() {
+            bail!(BrokenLine {
+                place: place(),
+                why: format!("no trial record: {why}")
+            });
+        }
         match self.seen.entry(record.trial) {
             Entry::Vacant(free) => _ = free.insert(number),
             Entry::Occupied(first) => {
@@ -355,10 +356,7 @@ impl Appender {
         let path = folder.join(PLAIN);
         let describe = || format!("{} cannot be opened for appending", path.display());
         unpack(folder).with_context(describe)?;
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open(&path)
+        let mut file = whole_file::open(&path, OpenOptions::new().read(true).write(true))
             .map_err(|error| unopened(&path, "opened for appending", &error))?;
         let torn = last_line(&mut file).with_context(describe)?;
         let torn = if torn.is_empty() {
@@ -430,7 +428,7 @@ impl Appender {
 /// Keeps everybody else from changing the records of a folder while it lives.
 fn lock(folder: &Path) -> Result<File> {
     let path = folder.join("host.json");
-    let file = OpenOptions::new().append(true).open(&path);
+    let file = whole_file::open(&path, OpenOptions::new().append(true));
     let file = file.map_err(|error| unopened(&path, "locked", &error))?;
     let held = || {
         format!(
@@ -591,6 +589,17 @@ mod tests {
         let mut appender = Appender::open(folder.path()).unwrap();
         assert_eq!(appender.torn, None);
         appender.append(&committed_record()).unwrap();
+    }
+
+    #[test]
+    fn a_good_trial_without_time_is_a_broken_line() {
+        let mut record = committed_record();
+        record.iterations[0].elapsed_ns = 0;
+        let (_folder, path) = file(&[serde_json::to_vec(&record).unwrap(), b"\n".into()].concat());
+        let error = Records::open(path).unwrap().next().unwrap().unwrap_err();
+        assert!(error.is::<BrokenLine>(), "{error:#}");
+        let says = "trials.jsonl:1: no trial record: field `iterations[0].elapsed_ns` is `0`: expected `int` >= 1";
+        assert!(error.to_string().ends_with(says), "{error}");
     }
 
     fn committed_record() -> Record {

@@ -11,7 +11,7 @@ use anyhow::Result;
 use protocol::{Request, SCHEMA};
 
 use crate::build;
-use crate::build::binary::{RunTrial, TrialExit};
+use crate::build::binary::{RunTrial, TrialExit, TrialFailure};
 use crate::build::rewriting::places;
 use crate::host::frequency::{ClockReading, ControlFrequency};
 use crate::host::sensors::{self, Sensors};
@@ -320,8 +320,15 @@ fn record(
         ghz_after: seen.ghz_after,
         ..Record::default()
     };
+    let fail = |record: Record, failure: TrialFailure| Record {
+        outcome: failure.ending,
+        reason: Some(failure.reason),
+        stderr_tail: failure.stderr_tail,
+        ..record
+    };
     match ended.result {
         Ok(outcome) => {
+            let unanswered = record.clone();
             record.parameters.extend(outcome.parameters);
             record.variant = Some(outcome.variant);
             record.answer = Some(outcome.answer);
@@ -337,14 +344,21 @@ fn record(
                 record.usage = Some(outcome.usage);
                 record.metrics = outcome.metrics;
             }
+            // What no reader takes for a good trial is none.
+            match record.fault() {
+                None => record,
+                Some(reason) => fail(
+                    unanswered,
+                    TrialFailure {
+                        ending: Ending::BadOutput,
+                        reason,
+                        stderr_tail: None,
+                    },
+                ),
+            }
         }
-        Err(failure) => {
-            record.outcome = failure.ending;
-            record.reason = Some(failure.reason);
-            record.stderr_tail = failure.stderr_tail;
-        }
+        Err(failure) => fail(record, failure),
     }
-    record
 }
 
 /// A duration as records have it; 584 years fit.

@@ -1,8 +1,8 @@
-//! Files that a crash leaves old or new, never half of one; and files that keep their time stamps
-//! where they are right.
+//! Files that a crash leaves old or new, never half of one; files that keep their time stamps where
+//! they are right; and files of others, which may be anything.
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
-use std::io::{self, BufWriter, Write as _};
+use std::io::{self, BufWriter, ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
@@ -11,6 +11,38 @@ use serde::Serialize;
 use tempfile::NamedTempFile;
 
 use crate::stop::Stop;
+
+/// Much longer than a text that is read as a whole, in bytes.
+const LONGEST_TEXT: u64 = 1 << 28;
+
+/// Opens a file that may have been put there by anybody, through links, too.
+///
+/// # Errors
+/// As the system has them, and if it is a pipe, a socket or a device.
+pub(crate) fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {
+    // Asked before it is opened: a pipe would wait for its other end, a device may have no end.
+    if is_special(path) {
+        return Err(io::Error::new(ErrorKind::InvalidData, "no regular file"));
+    }
+    options.open(path)
+}
+
+/// Reads the text of such a file.
+///
+/// # Errors
+/// As [`open`], and if it is no text, or too long.
+pub(crate) fn read_text(path: &Path) -> io::Result<String> {
+    let file = open(path, OpenOptions::new().read(true))?;
+    let mut text = String::new();
+    // Many zeros take no room on a disk.
+    if file.metadata()?.len() <= LONGEST_TEXT
+        && file.take(LONGEST_TEXT + 1).read_to_string(&mut text)? as u64 <= LONGEST_TEXT
+    {
+        return Ok(text);
+    }
+    let why = format!("it has more than {} MiB", LONGEST_TEXT >> 20);
+    Err(io::Error::new(ErrorKind::InvalidData, why))
+}
 
 /// Replaces the file at `path`, or makes it, with what `fill` writes; it is on the disk when this
 /// returns. A device or a pipe stays what it is and takes what is written.
@@ -61,7 +93,7 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
 /// Checks that [`write`] can write a file, before anything is done for its sake.
 pub(crate) fn check_writable(path: &Path) -> Result<()> {
     let probed = match fs::metadata(path) {
-        Ok(it) if it.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        Ok(it) if it.is_dir() => Err(ErrorKind::IsADirectory.into()),
         _ if is_special(path) => OpenOptions::new().write(true).open(path).map(drop),
         _ => NamedTempFile::new_in(folder_of(path)).map(drop),
     };
@@ -91,7 +123,7 @@ pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> io::Result<()> 
 pub fn write_if_changed(path: &Path, content: impl AsRef<[u8]>) -> Result<bool> {
     match fs::read(path) {
         Ok(present) if present == content.as_ref() => return Ok(false),
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
             return Err(error).with_context(|| format!("{} cannot be read", path.display()));
         }
         _ => {}
@@ -160,6 +192,34 @@ mod tests {
         write(&path, fail).unwrap_err();
         assert_eq!(fs::read(&path).unwrap(), b"before");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_refused_at_once_and_so_is_a_text_without_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let refused = || read_text(&path).unwrap_err();
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        assert!(made.unwrap().success());
+        assert_eq!(refused().to_string(), "no regular file");
+        for device in ["/dev/zero", "/dev/null"] {
+            fs::remove_file(&path).unwrap();
+            std::os::unix::fs::symlink(device, &path).unwrap();
+            assert_eq!(refused().to_string(), "no regular file");
+        }
+        fs::remove_file(&path).unwrap();
+        let socket = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        assert_eq!(refused().to_string(), "no regular file");
+        drop(socket);
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        assert_eq!(refused().kind(), ErrorKind::IsADirectory);
+        fs::remove_dir(&path).unwrap();
+        let file = File::create(&path).unwrap();
+        file.set_len(LONGEST_TEXT + 1).unwrap();
+        assert_eq!(refused().to_string(), "it has more than 256 MiB");
+        fs::write(&path, "text").unwrap();
+        assert_eq!(read_text(&path).unwrap(), "text");
     }
 
     #[test]

@@ -210,6 +210,11 @@ fn options_that_cannot_be_meant_are_refused_in_the_words_that_were_typed() {
             &["more than the limit of 10000000 trials"],
         ),
         (
+            vec!["plan", "--machine", "zen4-64", "--seed", "99999999999999"],
+            2,
+            &["`seed` is 99999999999999, and simulated machines take 1000000000000 at most"],
+        ),
+        (
             vec!["plan", "--trials", "-1"],
             2,
             &["invalid value '-1' for '--trials <N>'"],
@@ -511,6 +516,21 @@ fn a_second_sweep_on_the_same_host_is_refused() {
     nowhere
         .code(4)
         .stderr(contains("/dev/null: no sweep can be written there"));
+}
+
+#[test]
+fn a_place_that_takes_no_merged_sweep_is_the_hosts_fault_and_named_with_the_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    // Of a packed file; it is not looked at before there is room for what is in it.
+    run(
+        &folder,
+        &["merge", "Cargo.toml", "--output", "/dev/null/results"],
+    )
+    .code(4)
+    .stderr(contains(
+        "error: /dev/null/results: no sweep can be written there: ",
+    ))
+    .stderr(contains("mend that, or choose a folder with --output"));
 }
 
 #[test]

@@ -57,6 +57,7 @@ const ITERATION: Iteration = Iteration {
 struct Fake {
     calls: Vec<(String, usize, Request)>,
     fails_at: Option<usize>,
+    tells_no_time_at: Option<usize>,
     interrupted_at: Option<usize>,
 }
 
@@ -84,7 +85,10 @@ impl RunTrial for Fake {
                 answer: "42".to_owned(),
                 work_unit: "elements".to_owned(),
                 warmup: Vec::new(),
-                iterations: vec![ITERATION; 3],
+                iterations: match self.tells_no_time_at {
+                    Some(it) if it == call => Vec::new(),
+                    _ => vec![ITERATION; 3],
+                },
                 usage: Usage::default(),
                 metrics: BTreeMap::new(),
                 events: branch.ends_with("-instrumented").then(|| Events {
@@ -249,6 +253,26 @@ fn requests_say_what_the_record_says() {
         assert_eq!(record.oversubscribed, record.threads > 2);
         assert!(request.program == Program::Parallel || request.threads == 1);
     }
+}
+
+#[test]
+fn an_answer_without_times_is_a_failed_trial_that_can_be_read_again() {
+    let mut fake = Fake {
+        tells_no_time_at: Some(3),
+        ..Fake::default()
+    };
+    let (tally, records, _) = run(&asked(), &plan_of(&asked()), HashSet::new(), &mut fake);
+    assert_eq!(tally.failed, 1);
+    let record = &records[3];
+    let reason = record.reason.as_deref().unwrap();
+    assert_eq!(
+        (record.outcome, reason),
+        (
+            Ending::BadOutput,
+            "field `iterations` is empty though `outcome` is `ok`"
+        )
+    );
+    assert!(record.metrics.is_empty() && record.usage.is_none());
 }
 
 #[test]

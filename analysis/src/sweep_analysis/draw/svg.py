@@ -9,11 +9,13 @@ import hashlib
 import json
 import re
 from html import escape
+from typing import Any
 
 import altair as alt
 import vl_convert
 
 from sweep_analysis.draw.palette import pairs
+from sweep_analysis.read.errors import plain
 
 MOST_KEPT = 128
 """Pictures that are kept in case they are drawn again."""
@@ -29,6 +31,8 @@ _IDLE_PARTS = (
 _IDLE = re.compile("|".join(_IDLE_PARTS))
 _EMPTY = re.compile(r"<g(?: [^>]*)?></g>")
 _PLAIN = re.compile(r"<g>((?:(?!</?g\b).)*)</g>", re.DOTALL)
+_ODD = re.compile(r"\\u00[0189]|\\u007f|\\uff|\\[bfr]|\x7f")
+"""Escapes in JSON that may stand for a character which XML forbids: the library aborts the process."""
 _COLOURS = re.compile("|".join(re.escape(colour) for colour in pairs()))
 
 
@@ -38,13 +42,25 @@ def draw(chart: alt.TopLevelMixin) -> str:
     # drawing it.
     spec = chart.to_dict(validate=False)
     # Many pictures of a report are both a file and a part of the page, and drawn once.
-    key = hashlib.sha256(json.dumps(spec).encode()).digest()
+    text = json.dumps(spec)
+    if _ODD.search(text):
+        spec = _with_plain_texts(spec)
+    key = hashlib.sha256(text.encode()).digest()
     if key not in _KEPT:
         while len(_KEPT) >= MOST_KEPT:
             _KEPT.pop(next(iter(_KEPT)))
         # Not from the text: the library reads its numbers less exactly.
         _KEPT[key] = vl_convert.vegalite_to_svg(spec)
     return _KEPT[key]
+
+
+def _with_plain_texts(value: Any) -> Any:  # noqa: ANN401 - whatever a chart has
+    """A part of a chart in whose texts characters that no picture may have are spelt out."""
+    if isinstance(value, dict):
+        return {plain(name): _with_plain_texts(it) for name, it in value.items()}
+    if isinstance(value, list):
+        return [_with_plain_texts(it) for it in value]
+    return plain(value) if isinstance(value, str) else value
 
 
 def dark(svg: str) -> str:

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import re
+import stat
 from pathlib import Path
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+_CONTROL_BUT_COLOURS = re.compile(rf"(?!\x1b\[[0-9;]*m){_CONTROL.pattern}")
 
 
-def plain(text: str) -> str:
+def plain(text: str, *, keeps_colours: bool = False) -> str:
     """A text that changes nothing on a terminal but its lines: it may quote what others wrote."""
-    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    odd = _CONTROL_BUT_COLOURS if keeps_colours else _CONTROL
+    return odd.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+def check_regular(file: Path) -> None:
+    """Refuse what is no file with an end: a pipe would be waited for, a device may give zeros for ever.
+
+    Raises:
+        OSError: it is not there.
+        InputError: it is a pipe, a folder or a device.
+    """
+    if not stat.S_ISREG(file.stat().st_mode):
+        raise InputError(file, "it is no regular file", "rename or remove it, or put back a copy")
 
 
 class InputError(Exception):

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from sweep_analysis.read.errors import plain
 from sweep_analysis.read.labels import count, ranges
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import PARALLEL
@@ -82,7 +83,7 @@ def sentence(found: dict[str, Any], rows: int) -> str:
         *([] if found["simulated"] else [crowded]),
     ]
     branches = ", ".join(f"{it['branch']} ({it['source']})" for it in found["branches"])
-    return "; ".join(parts) + (f". Branches: {branches}." if branches else ".")
+    return plain("; ".join(parts) + (f". Branches: {branches}." if branches else "."))
 
 
 def _branch(entry: dict[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from sweep_analysis.read.errors import InputError
+from sweep_analysis.read.errors import InputError, check_regular
 from sweep_analysis.read.labels import count
 from sweep_analysis.read.schema import (
     EVENTS,
@@ -51,6 +51,9 @@ BUFFER = 1 << 20
 _TIMED = ("elapsed_ns", "user_ns", "system_ns", "work_units")
 _PLAIN = [name for name in TRIALS if name not in (*USAGE, "parameters")]
 _UNKNOWN = SimpleNamespace(**dict.fromkeys(USAGE))
+
+_NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What the decoder raises where a line is no record: strings of other bytes, and values in values."""
 
 _OPEN = {".zst": zstd.ZstdFile, ".gz": gzip.GzipFile}
 """How the records of a finished sweep are read, by the ending of their file; runners before wrote the second."""
@@ -174,6 +177,7 @@ def _whole_lines(file: Path, notes: list[str]) -> Iterator[tuple[int, bytes]]:
 
     A last line without a newline is noted and left out.
     """
+    check_regular(file)
     number = 0
     with io.BufferedReader(_OPEN.get(file.suffix, io.FileIO)(file), BUFFER) as stream:
         try:
@@ -217,7 +221,7 @@ def _is_new_record(decoder: msgspec.json.Decoder[Trial], line: bytes, seen: set[
 def _decode(decoder: msgspec.json.Decoder[Trial], line: bytes, where: str) -> Trial:
     try:
         record = decoder.decode(line)
-    except msgspec.DecodeError as error:
+    except _NO_JSON as error:
         _refuse(line, where, error)
     if record.schema != SCHEMA:
         _refuse(line, where, None)
@@ -225,11 +229,11 @@ def _decode(decoder: msgspec.json.Decoder[Trial], line: bytes, where: str) -> Tr
     return record
 
 
-def _refuse(line: bytes, where: str, error: msgspec.DecodeError | None) -> NoReturn:
+def _refuse(line: bytes, where: str, error: Exception | None) -> NoReturn:
     """Say what is wrong with a line: no JSON object, another version, or a field."""
     try:
         written = msgspec.json.decode(line, type=dict[str, Any])
-    except (msgspec.DecodeError, RecursionError) as broken:
+    except _NO_JSON as broken:
         what, remedy = f"not a record: {broken}", "restore the file as the runner wrote it"
         raise InputError(where, what, remedy) from broken
     if written.get("schema") != SCHEMA:
@@ -249,6 +253,8 @@ def _check(record: Trial, where: str) -> None:
     elif is_ok and instrumented != (record.events is not None):
         is_there = "present" if record.events else "missing"
         what = f"field `events` is {is_there} in a trial of `{record.branch}`"
+    elif not 0 <= record.seed < 1 << 64:
+        what = f"field `seed` is `{record.seed}`: expected `int` of 64 bits"
     elif instrumented and record.iterations:
         what = "field `iterations` has times of an instrumented build"
     else:

@@ -74,7 +74,8 @@ def request_of(sweep: Sweep) -> Request:
         InputError: the manifest has no request, as in the study's layout.
     """
     asked: dict[str, Any] = sweep.manifest.get("asked") or {}
-    if "workloads" not in asked or sweep.baseline is None:
+    is_whole = all(asked.get(name) for name in ("workloads", "branches", "modes"))
+    if not is_whole or sweep.baseline is None:
         raise InputError(
             sweep.path / "manifest.json",
             "does not say what was asked",

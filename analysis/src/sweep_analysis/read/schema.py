@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from types import UnionType
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
 import polars as pl
@@ -42,7 +42,10 @@ _MOST_NS = 10**16
 """An iteration of four months: times from here on, such as 2^63, come from a clock that was read wrongly."""
 _Ns = Annotated[int, msgspec.Meta(ge=0, lt=_MOST_NS)]
 _Elapsed = Annotated[int, msgspec.Meta(ge=1, lt=_MOST_NS)]
-_Work = Annotated[int, msgspec.Meta(ge=1, le=(1 << 63) - 1)]
+_MOST = (1 << 63) - 1
+"""The largest number of a column; a larger one is damaged."""
+_Positive = Annotated[int, msgspec.Meta(ge=1, le=_MOST)]
+_Count = Annotated[int, msgspec.Meta(ge=0, le=_MOST)]
 
 
 class Iteration(msgspec.Struct, gc=False):
@@ -51,17 +54,17 @@ class Iteration(msgspec.Struct, gc=False):
     elapsed_ns: _Elapsed
     user_ns: _Ns
     system_ns: _Ns
-    work_units: _Work
+    work_units: _Positive
 
 
 class Usage(msgspec.Struct, gc=False):
     """Resources that the process used over its whole life."""
 
-    max_rss_bytes: int
-    voluntary_switches: int
-    involuntary_switches: int
-    minor_faults: int
-    major_faults: int
+    max_rss_bytes: _Count
+    voluntary_switches: _Count
+    involuntary_switches: _Count
+    minor_faults: _Count
+    major_faults: _Count
 
 
 class Metric(msgspec.Struct, gc=False):
@@ -74,25 +77,25 @@ class Metric(msgspec.Struct, gc=False):
 class Events(msgspec.Struct):
     """Events that an instrumented build counted inside the timed regions of one trial."""
 
-    iterations: int
-    work_units: _Work
-    workers: list[dict[str, int]]
-    outside: dict[str, int]
+    iterations: _Count
+    work_units: _Positive
+    workers: list[dict[str, _Count]]
+    outside: dict[str, _Count]
 
 
 class LineWait(msgspec.Struct):
     """A line of source that waited for lines of memory which another, or the same, had written."""
 
     at: str
-    transfers: int
-    waited_ns: int
+    transfers: _Count
+    waited_ns: _Count
     written_at: str | None = None
 
 
 class Simulated(msgspec.Struct):
     """Where the time of a simulated machine went, in all timed iterations of one trial."""
 
-    spent_ns: dict[str, int]
+    spent_ns: dict[str, _Count]
     waits: list[LineWait]
 
 
@@ -105,22 +108,22 @@ class Trial(msgspec.Struct, gc=False):
     schema: int
     trial: str
     cell: str
-    replicate: int
-    block: int
-    position: int
+    replicate: _Count
+    block: _Count
+    position: _Count
     branch: str
     program: Literal["parallel", "sequential"]
     workload: str
     size: str
     parameters: dict[str, str]
     input: str | None
-    threads: Annotated[int, msgspec.Meta(ge=1)]
+    threads: _Positive
     mode: str
     freq_state: str
     oversubscribed: bool
     seed: int
     started_at: datetime  # RFC 3339, UTC
-    process_ns: int
+    process_ns: _Count
     outcome: Outcome
     reason: str | None
     stderr_tail: str | None
@@ -132,12 +135,12 @@ class Trial(msgspec.Struct, gc=False):
     usage: Usage | None
     metrics: dict[str, Metric]
     load_before: float | None
-    steal_ns: int | None
+    steal_ns: _Count | None
     events: Events | None = None
     celsius_after: float | None = None  # this and the two below: only where the host shows them
-    throttles: int | None = None
-    quota_throttled_ns: int | None = None
-    layout: int | None = (
+    throttles: _Count | None = None
+    quota_throttled_ns: _Count | None = None
+    layout: _Count | None = (
         None  # the build, from 1; null in a sweep that has one build of each branch
     )
     ghz_before: float | None = None  # sweeps before the clock was measured have neither
@@ -147,7 +150,7 @@ class Trial(msgspec.Struct, gc=False):
         "free"  # or `PINNED`; sweeps before workers could be pinned do not say so
     )
     simulated: Simulated | None = None  # only on simulated machines
-    simulated_seed: int | None = None  # nor older sweeps of such
+    simulated_seed: _Count | None = None  # nor older sweeps of such
 
 
 # Words that many rows share are numbers to Polars: they take a fraction of the memory, and of the
@@ -169,11 +172,10 @@ def _columns(record: type[msgspec.Struct]) -> dict[str, pl.DataType]:
 
 def _plain(kind: Any) -> Any:  # noqa: ANN401 - whatever the type of a field is
     """The type of a field's value: without what else it may be, or what it may not be."""
-    if isinstance(kind, UnionType):
-        return get_args(kind)[0]
     if get_origin(kind) is Literal:
         return str
-    return get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    wraps = get_origin(kind) in (Union, UnionType, Annotated)
+    return _plain(get_args(kind)[0]) if wraps else kind
 
 
 USAGE = tuple(_columns(Usage))

@@ -4,8 +4,8 @@ Each row is a run: a `name` (the workload) and a time in a column `time_ns`, `ti
 `time_s`. The branch `sequential` is the program without a pool. Branches ran one after another, not
 in blocks: runs are paired by their number, which takes out no drift.
 
-Other columns and blank lines are ignored. A file that is read in part would be a wrong result, so
-everything else that is odd is refused with its line.
+Blank lines are ignored. A file that is read in part would be a wrong result, so everything else that
+is odd is refused with its line: rows that differ in another column are no repeats of one run.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ from pathlib import Path
 
 import polars as pl
 
-from sweep_analysis.read.errors import InputError
+from sweep_analysis.read.errors import InputError, check_regular
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import FREE, ITERATIONS, PARALLEL, SEQUENTIAL, TRIALS
 
 FILES = "speedup-*.csv"
-_NAME = re.compile(r"speedup-(?P<branch>.+)-(?P<threads>[1-9][0-9]{0,5})-threads\.csv")
+_NAME = re.compile(
+    r"speedup-(?P<branch>[^\x00-\x1f\x7f-\x9f\ud800-\udfff]+)-(?P<threads>[1-9][0-9]{0,5})-threads\.csv"
+)
 _UNITS = {"time_ns": 1, "time_us": 1_000, "time_ms": 1_000_000, "time_s": 1_000_000_000}
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 """Separators of columns other than the comma. Files that use one of them often have decimal commas, too."""
@@ -87,6 +89,11 @@ def _read(file: Path) -> pl.DataFrame:
     if header.count("name") != 1 or len(times) != 1:
         remedy = f"it needs `name` and one of {', '.join(_UNITS)}, each once"
         raise InputError(file, f"its columns are {header}", remedy)
+    more = [f"`{name}`" for name in header if name not in ("name", times[0])]
+    if more:
+        what = f"it has also the columns {', '.join(more)}, whose rows may be no repeats of one run"
+        remedy = f"keep `name` and `{times[0]}` alone, and files for runs that differ in more"
+        raise InputError(file, what, remedy)
     rows = []
     for number, row in lines:
         if len(row) != len(header):
@@ -110,10 +117,8 @@ def _read(file: Path) -> pl.DataFrame:
 
 def _lines(file: Path) -> Iterator[tuple[int, list[str]]]:
     """The values of each line that is not blank, and its number."""
-    # A pipe would be waited for.
-    if not file.is_file():
-        raise InputError(file, "it is no regular file", "rename or remove it")
     try:
+        check_regular(file)
         text = file.read_text("utf-8-sig")
     except UnicodeDecodeError as error:
         remedy = "export it as UTF-8 (in Excel: `CSV UTF-8`)"

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from sweep_analysis.read.errors import InputError
+from sweep_analysis.read.errors import InputError, check_regular
 
 _Cpus = Annotated[int, msgspec.Meta(ge=1, le=1 << 24)]
 _Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
@@ -122,20 +122,38 @@ class Manifest(msgspec.Struct):
 def read_fields(file: Path, fields: type[Host | Manifest]) -> dict[str, Any]:
     """All that such a file says, after a look at the type of each field that is read.
 
+    Fields that it leaves out have their defaults, but for those that are null.
+
     Raises:
         OSError: it cannot be read.
         InputError: it is no object of JSON, or a field is of another type.
     """
     remedy = "restore the file as the runner wrote it"
+    check_regular(file)
     try:
         written = msgspec.json.decode(file.read_bytes(), type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(file, f"not a JSON object: {error}", remedy) from error
     try:
-        msgspec.convert(written, fields)
+        known = msgspec.convert(written, fields)
     except msgspec.ValidationError as error:
         raise InputError(file, wrong_field(error, written), remedy) from error
-    return written
+    whole: dict[str, Any] = _completed(written, known)
+    return whole
+
+
+def _completed(written: Any, known: Any) -> Any:  # noqa: ANN401 - whatever JSON has
+    """A value as it was written, with the defaults of the fields that `known` has beyond it."""
+    if isinstance(known, list):
+        return [_completed(*pair) for pair in zip(written, known, strict=True)]
+    if not isinstance(known, msgspec.Struct):
+        return written
+    fields = {name: getattr(known, name) for name in known.__struct_fields__}
+    return written | {
+        name: _completed(written[name], value) if name in written else msgspec.to_builtins(value)
+        for name, value in fields.items()
+        if value is not None
+    }
 
 
 def wrong_field(error: msgspec.ValidationError, written: Any) -> str:  # noqa: ANN401 - whatever JSON has

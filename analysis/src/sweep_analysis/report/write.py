@@ -45,7 +45,8 @@ def write_report(sweep: Sweep, output: Path) -> Path:
         begin(3, "drawing figures")
         write_figures(listed, output / "figures")
         begin(4, "drawing the page")
-        page.write_text(render_page(analysis, listed, found), encoding="utf-8")
+        text = render_page(analysis, listed, found)
+        page.write_text(text, encoding="utf-8", errors="backslashreplace")
     return page
 
 

@@ -35,7 +35,7 @@ def show(
         whole = {name: frame.to_dicts(), "provenance": found | {"rows": frame.height}}
         print(msgspec.json.encode(whole).decode())
     elif form == "md":
-        print(tables.markdown(read), end="")
+        print(plain(tables.markdown(read)), end="")
         print(f"\n{sentence(found, frame.height)}")
     else:
         print(frame.write_csv(), end="")

@@ -11,7 +11,7 @@ use crate::bundle::{self, BundleFile, Record};
 use crate::host::doctor::Diagnosis;
 use crate::options::Project;
 use crate::record::summary::{BrokenLines, Summary};
-use crate::record::sweep_dir::SweepDir;
+use crate::record::sweep_dir::{self, SweepDir};
 use crate::stop::{Exit, Stop};
 use crate::system::whole_file;
 use crate::text::table::{plain, print};
@@ -22,8 +22,7 @@ pub(super) fn run(project: &Project, bundles: &[PathBuf], output: Option<&Path>)
     let default = project.checkout.root().join("results");
     let results = output.unwrap_or(&default);
     for path in bundles {
-        fs::create_dir_all(results)
-            .with_context(|| format!("{} cannot be made", results.display()))?;
+        sweep_dir::check_parent(results)?;
         // Where it can be moved from: what is in place is whole.
         let temporary = tempfile::Builder::new()
             .prefix(".bundle-")

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::sysfs::{Knob, Tree};
-use crate::host::Host;
+use crate::host::{Host, start_of};
 use crate::stop::Stop;
 use crate::system::id::Id;
 use crate::system::whole_file::{check_locked, folder_of, sync_folder};
@@ -54,14 +54,29 @@ pub struct SavedSetting {
 impl SavedSetting {
     /// The content now.
     pub(super) fn of(tree: &Tree, file: Knob) -> Result<Self> {
-        let content = String::from_utf8(tree.read(file)?).map_err(|_| {
-            let path = tree.path(file);
-            Stop::HostNotFit(format!(
-                "{} holds no text, so it could not be put back",
-                path.display()
-            ))
-        })?;
-        Ok(Self { file, content })
+        let content = String::from_utf8_lossy(&tree.read(file)?).into_owned();
+        let setting = Self { file, content };
+        match setting.fault(tree) {
+            None => Ok(setting),
+            Some(why) => bail!(Stop::HostNotFit(format!(
+                "{}: {why}, so it could not be put back",
+                tree.shown()
+            ))),
+        }
+    }
+
+    /// Why it is nothing that a fix could have found, and is not to be written.
+    fn fault(&self, tree: &Tree) -> Option<String> {
+        let Self { file, content } = self;
+        if !tree.holds(*file) {
+            return Some(format!("`{file}` is a link that leads out of the folder"));
+        }
+        let expected = file.kind.misfit(content)?;
+        let content = content.strip_suffix('\n').unwrap_or(content);
+        let content = start_of(content).escape_debug().to_string();
+        Some(format!(
+            "`{file}` says `{content}`, which is not {expected}"
+        ))
     }
 }
 
@@ -207,6 +222,9 @@ impl Journal {
                 tree.root.display()
             )));
         }
+        if let Some(why) = entry.before.iter().find_map(|it| it.fault(tree)) {
+            bail!(damaged(why));
+        }
         Ok(Some(Self {
             path: path.to_owned(),
             _file: file,
@@ -316,11 +334,37 @@ mod tests {
             ),
             ("cpufreq/boost", "boost", "which no fix changes"),
             (&*whole, &*without_files, "`before` has no file"),
+            (
+                "userspace",
+                "../x",
+                "says `../x`, which is not the name of a governor",
+            ),
+            (
+                "userspace",
+                "\\u001b[2J",
+                "which is not the name of a governor",
+            ),
+            (
+                "userspace\\n",
+                "",
+                "says ``, which is not the name of a governor",
+            ),
+            ("\"1\\n\"", "\"1\\n0\\n\"", "says `1…`, which is not 0 or 1"),
+            ("\"1\\n\"", "\"2\\n\"", "says `2`, which is not 0 or 1"),
+            ("1500000", "-1", "which is not a number of kHz"),
+            ("1500000", "1e9", "which is not a number of kHz"),
+            ("1500000", "99999999999", "which is not a number of kHz"),
         ] {
             fs::write(&path, whole.replace(from, to)).unwrap();
             let said = refused("delete the file");
             assert!(said.contains(reason), "{said}");
         }
+        // Outside, whatever the names say.
+        let outside = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(outside.path(), folder.path().join("cpufreq")).unwrap();
+        fs::write(outside.path().join("boost"), "1\n").unwrap();
+        fs::write(&path, &whole).unwrap();
+        refused("`cpufreq/boost` is a link that leads out of the folder");
         fs::write(&path, text(Path::new("/elsewhere"))).unwrap();
         refused("`sysfs` is /elsewhere");
         fs::write(&path, [0xff, 0xfe]).unwrap();

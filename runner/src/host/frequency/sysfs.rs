@@ -2,7 +2,7 @@
 //! contents, and the two ways to write them.
 
 use std::fs::{self, OpenOptions};
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,8 +11,12 @@ use anyhow::{Context as _, Result, bail};
 use rustix::fs::{Access, access};
 use serde::{Deserialize, Serialize};
 
-use crate::host::{CPUS, Fact, Host, cpu_list, is_there, read_text, start_of};
+use crate::host::{CPUS, Fact, Host, LONGEST, cpu_list, is_there, read_text, start_of};
 use crate::stop::Stop;
+use crate::system::whole_file;
+
+/// Longer than the name of a governor or of a preference, in bytes: the kernel has 16 for them.
+const LONGEST_NAME: usize = 32;
 
 /// Where the kernel shows its CPUs.
 const SYSTEM: &str = "/sys/devices/system/cpu";
@@ -69,6 +73,29 @@ impl Kind {
     /// Whether the host has one such file; else every policy may have one.
     pub(crate) fn is_of_host(self) -> bool {
         matches!(self, Self::Boost | Self::NoTurbo | Self::HwpDynamicBoost)
+    }
+
+    /// What such a file may say, if this is none of it. Whoever writes a value back asks first.
+    pub(crate) fn misfit(self, content: &str) -> Option<&'static str> {
+        let value = content.strip_suffix('\n').unwrap_or(content);
+        let is_name = |it: &str| {
+            let is_part = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+            !it.is_empty() && it.len() <= LONGEST_NAME && it.chars().all(is_part)
+        };
+        let is_number = value.parse::<u32>().is_ok() && !value.starts_with('+');
+        let (fits, what) = match self {
+            Self::Governor => (is_name(value), "the name of a governor"),
+            Self::Epp => (is_name(value), "the name of a preference, or a number"),
+            Self::NoTurbo | Self::Boost | Self::PolicyBoost | Self::HwpDynamicBoost => {
+                (["0", "1"].contains(&value), "0 or 1")
+            }
+            Self::Max | Self::Min => (is_number, "a number of kHz"),
+            Self::Speed => (
+                is_number || value == "<unsupported>",
+                "a number of kHz, or `<unsupported>`",
+            ),
+        };
+        (!fits).then_some(what)
     }
 
     /// Whether it is a switch for boost, which the upper limits of a fix forbid already.
@@ -265,13 +292,25 @@ impl Tree {
         knobs
     }
 
+    /// Whether a knob's file lies in this folder, if there is one: links may lead elsewhere.
+    pub(crate) fn holds(&self, knob: Knob) -> bool {
+        let Ok(file) = self.path(knob).canonicalize() else {
+            return true;
+        };
+        let root = self.root.canonicalize();
+        root.is_ok_and(|root| file.starts_with(root))
+    }
+
     /// Reads a knob's file, byte for byte.
     ///
     /// # Errors
     /// [`Stop::HostNotFit`] if it cannot be read.
     pub fn read(&self, knob: Knob) -> Result<Vec<u8>> {
         let path = self.path(knob);
-        fs::read(&path).map_err(|error| {
+        let mut content = Vec::new();
+        let file = whole_file::open(&path, OpenOptions::new().read(true));
+        let read = file.and_then(|file| file.take(LONGEST).read_to_end(&mut content));
+        read.map(|_| content).map_err(|error| {
             Stop::HostNotFit(format!("{}: cannot be read: {error}", path.display())).into()
         })
     }
@@ -403,7 +442,7 @@ impl Backend for Sysfs {
         let describe = || format!("{}: `{}` is refused", path.display(), trimmed(value));
         // Never created: a file that is gone means that its CPU is.
         let mut options = OpenOptions::new();
-        let file = options.write(true).truncate(true).open(&path);
+        let file = whole_file::open(&path, options.write(true).truncate(true));
         // In one call: the kernel takes each write as a value of its own.
         let written = file.and_then(|mut file| file.write(value));
         let written = written.with_context(describe)?;
