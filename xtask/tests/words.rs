@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex_lite::Regex;
 
 /// Words that only this project used, and the field's term for each.
 const TERMS: &[(&str, &str)] = &[
