@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import graphlib
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -74,3 +76,18 @@ def test_an_import_inside_a_function_closes_a_circle() -> None:
     }
     with pytest.raises(graphlib.CycleError):
         graphlib.TopologicalSorter(imports_of(files)).prepare()
+
+
+def test_a_table_is_printed_without_what_takes_longer_to_load_than_the_table() -> None:
+    slow = ["altair", "scipy.stats", "scipy.optimize"]
+    program = (
+        f"import sys, sweep_analysis.__main__; print([it for it in {slow} if it in sys.modules])"
+    )
+    run = subprocess.run(  # noqa: S603 - this interpreter
+        [sys.executable, "-c", program],
+        env={"PYTHONPATH": str(ROOT.parent)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout == "[]\n"

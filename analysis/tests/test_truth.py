@@ -8,6 +8,7 @@ So few sweeps reveal only large mistakes: limits are three standard errors and m
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -22,11 +23,25 @@ FALSE = 17.0
 """Per cent of so many null sweeps with a false claim; more than 4 of 24 happen once in 170 times at a rate of 5 %."""
 
 
+@cache
+def tried(name: str, seed: int) -> truth.Result:
+    """One judged sweep of a case, which several tests look at."""
+    return truth.tried(truth.CASES[name], seed)
+
+
+def results(name: str, sweeps: int = SWEEPS) -> list[truth.Result]:
+    return [tried(name, seed) for seed in range(sweeps)]
+
+
+def rates(name: str, sweeps: int = SWEEPS) -> dict[str, float]:
+    return truth.rates(results(name, sweeps))
+
+
 @pytest.mark.parametrize(
     "name", ["quiet", "all-pareto", "bursts", "autocorrelated", "drift", "unlike", "four-layouts"]
 )
 def test_equal_branches_are_rarely_told_apart_and_intervals_cover(name: str) -> None:
-    found = truth.rates(truth.results(truth.CASES[name], SWEEPS))
+    found = rates(name)
     assert found["any false claim"] < FALSE
     for level in truth.LEVELS:
         assert found[f"covered, {level}"] > 89, level
@@ -43,7 +58,7 @@ def test_equal_branches_are_rarely_told_apart_and_intervals_cover(name: str) -> 
     ],
 )
 def test_two_modes_and_a_lone_noisy_branch_make_few_claims(name: str) -> None:
-    assert truth.rates(truth.results(truth.CASES[name], SWEEPS))["any false claim"] < FALSE
+    assert rates(name)["any false claim"] < FALSE
 
 
 def test_simulated_cells_of_two_bimodal_names_are_judged_for_nobody() -> None:
@@ -59,7 +74,7 @@ def test_simulated_cells_of_two_bimodal_names_are_judged_for_nobody() -> None:
     "name", ["few-layouts", "one-layout", "one-trial", "two-trials", "three-trials"]
 )
 def test_too_few_builds_are_not_judged(name: str) -> None:
-    assert not any(result.is_judged for result in truth.results(truth.CASES[name], 2))
+    assert not any(result.is_judged for result in results(name, 2))
 
 
 @pytest.mark.parametrize(
@@ -73,47 +88,44 @@ def test_too_few_builds_are_not_judged(name: str) -> None:
     ],
 )
 def test_five_per_cent_is_found_in_clean_and_in_heavy_tails(name: str) -> None:
-    assert truth.rates(truth.results(truth.CASES[name], SWEEPS))["found, overall"] > 70
+    assert rates(name)["found, overall"] > 70
 
 
 @pytest.mark.parametrize(
     "name", [name for name, case in truth.CASES.items() if case.fails is not None]
 )
 def test_no_branch_is_advised_against_a_failure(name: str) -> None:
-    found = truth.results(truth.CASES[name], SWEEPS // 2)
+    found = results(name, SWEEPS // 2)
     assert not any(result.advised == truth.TRIED for result in found if result.fails)
 
 
 def test_a_gain_here_does_not_pay_for_losses_there() -> None:
-    found = truth.rates(truth.results(truth.CASES["10 % faster on one, 3 % slower on two"], SWEEPS))
+    found = rates("10 % faster on one, 3 % slower on two")
     assert found["advised"] == 0
 
 
 @pytest.mark.parametrize("name", sorted(truth.NOT_TO_MERGE))
 def test_a_branch_that_loses_somewhere_is_not_advised(name: str) -> None:
-    assert truth.rates(truth.results(truth.CASES[name], SWEEPS // 3))["advised"] == 0
+    assert rates(name, SWEEPS // 3)["advised"] == 0
 
 
 @pytest.mark.parametrize("name", [name for name, case in truth.CASES.items() if case.zeros])
 def test_waits_of_zero_make_few_false_claims(name: str) -> None:
-    assert truth.rates(truth.results(truth.CASES[name], SWEEPS))["any false claim"] < FALSE
+    assert rates(name)["any false claim"] < FALSE
 
 
 @pytest.mark.parametrize("name", [name for name, case in truth.CASES.items() if case.claims])
 def test_a_claim_about_each_workload_is_not_held_by_a_mean(name: str) -> None:
-    assert truth.rates(truth.results(truth.CASES[name], SWEEPS // 3))["held"] == 0
+    assert rates(name, SWEEPS // 3)["held"] == 0
 
 
 @pytest.mark.parametrize("name", ["quiet", "builds-of-two-modes", "autocorrelated"])
 def test_ratios_of_builds_of_unequal_luck_are_rarely_said_to_drift(name: str) -> None:
-    assert truth.rates(truth.results(truth.CASES[name], SWEEPS))["said to drift"] < 3
+    assert rates(name)["said to drift"] < 3
 
 
 def test_a_simulated_change_without_noise_is_found() -> None:
-    assert (
-        truth.rates(truth.results(truth.CASES["simulated, exactly 20 % faster"], 2))["found, cell"]
-        == 100
-    )
+    assert rates("simulated, exactly 20 % faster", 2)["found, cell"] == 100
 
 
 @pytest.mark.parametrize("moves", truth.SHIFTS)
@@ -125,7 +137,7 @@ def test_two_sweeps_together_know_what_one_does_not(moves: str) -> None:
 
 
 def test_what_is_said_to_be_found_is_found() -> None:
-    change, found = truth.detectable_is_found(truth.CASES["quiet"], SWEEPS)
+    change, found = truth.detectable_is_found(truth.CASES["quiet"], results("quiet"))
     assert 1 < change < 5
     assert found > 50
 

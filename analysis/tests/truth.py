@@ -670,14 +670,15 @@ LEAST_FOUND = 65
 
 
 def detectable_is_found(
-    case: Case, sweeps: int, workers: ProcessPoolExecutor | None = None
+    case: Case, equal: list[Result], workers: ProcessPoolExecutor | None = None
 ) -> tuple[float, float]:
-    """The change that the analysis says it finds four times in five, in per cent, and how often it finds it."""
-    asked = results(case, sweeps, workers)
-    ratio = float(np.mean([it.detectable for it in asked if it.detectable is not None]))
-    found = results(
-        replace(case, name=f"{case.name}, found", effect=everywhere(ratio)), sweeps, workers
-    )
+    """The change that the analysis says it finds four times in five, in per cent, and how often it finds it.
+
+    `equal` are the results of the case, which has no effect.
+    """
+    ratio = float(np.mean([it.detectable for it in equal if it.detectable is not None]))
+    with_effect = replace(case, name=f"{case.name}, found", effect=everywhere(ratio))
+    found = results(with_effect, len(equal), workers)
     return 100 * (ratio - 1), 100 * float(np.mean([it.found["overall"] for it in found]))
 
 
@@ -852,7 +853,10 @@ def main(arguments: list[str] | None = None) -> int:
         missed = _table(asked.cases or list(CASES), asked.sweeps, workers)
         if not asked.cases:
             told = {
-                name: detectable_is_found(CASES[name], asked.sweeps, workers) for name in NOISES
+                name: detectable_is_found(
+                    CASES[name], results(CASES[name], asked.sweeps, workers), workers
+                )
+                for name in NOISES
             }
             rates = [
                 f"{name} {change:.1f} % in {found:.0f} %" for name, (change, found) in told.items()

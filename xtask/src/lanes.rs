@@ -2,7 +2,7 @@
 //!
 //! While one lane compiles what one CPU is enough for, or waits, as tests do, the other goes on.
 //! Steps of the first lane build in the checkout's target folder, which Cargo lets one build at a
-//! time have; those of the second elsewhere.
+//! time have; those of the second elsewhere, or in it for a moment.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;

@@ -231,14 +231,11 @@ impl Crate {
 
 type Imports<'a> = BTreeSet<(&'a Path, &'a Path)>;
 
-/// All that a file leads to, import by import.
-fn reached<'a>(imports: &Imports<'a>, from: &'a Path) -> BTreeSet<&'a Path> {
+/// All that a file leads to, import by import; `imported` has what each file imports itself.
+fn reached<'a>(imported: &BTreeMap<&'a Path, Vec<&'a Path>>, from: &'a Path) -> BTreeSet<&'a Path> {
     let (mut reached, mut left) = (BTreeSet::new(), vec![from]);
     while let Some(file) = left.pop() {
-        let next = imports
-            .iter()
-            .filter(|(from, _)| *from == file)
-            .map(|(_, to)| *to);
+        let next = imported.get(file).into_iter().flatten().copied();
         left.extend(next.filter(|to| reached.insert(*to)));
     }
     reached
@@ -249,10 +246,14 @@ fn reached<'a>(imports: &Imports<'a>, from: &'a Path) -> BTreeSet<&'a Path> {
 fn circles(root: &Path) -> Vec<String> {
     let read = Crate::read(root);
     let imports = read.imports();
-    let files: BTreeSet<&Path> = imports.iter().map(|(from, _)| *from).collect();
+    let mut imported: BTreeMap<&Path, Vec<&Path>> = BTreeMap::new();
+    for &(from, to) in &imports {
+        imported.entry(from).or_default().push(to);
+    }
+    let files: BTreeSet<&Path> = imported.keys().copied().collect();
     let reached: BTreeMap<&Path, BTreeSet<&Path>> = files
         .iter()
-        .map(|file| (*file, reached(&imports, file)))
+        .map(|file| (*file, reached(&imported, file)))
         .collect();
     let is_mutual = |one, other| reached[one].contains(other) && reached[other].contains(one);
     let circles: BTreeSet<Vec<&Path>> = files

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 import truth
-from sweep_analysis.stats.bursts import bursts
+from sweep_analysis.stats.bursts import bursts, chance_of
 from sweep_analysis.stats.compare import compare
 
 TIME = "ns_per_unit"
@@ -63,3 +65,15 @@ def test_a_burst_is_left_out_for_all_branches_alike() -> None:
     of_cell = (pairs["all"]["workload"] == "quicksort") & (pairs["all"]["threads"] == 8)
     assert set(lost.filter(of_cell)) == {1}
     assert set(lost.filter(~of_cell)) == {0}
+
+
+def test_the_chance_of_far_trials_is_that_of_the_hypergeometric_distribution() -> None:
+    rng = np.random.default_rng(1)
+    every = rng.integers(1, 3000, 2000)
+    found = rng.integers(0, every + 1)
+    trials = np.minimum(rng.integers(0, 80, 2000), every)
+    seen = np.minimum(rng.integers(0, 30, 2000), trials)
+    chance = chance_of(seen, every, found, trials)
+    np.testing.assert_allclose(
+        chance, stats.hypergeom.sf(seen - 1, every, found, trials), rtol=1e-9, atol=1e-9
+    )

@@ -168,11 +168,11 @@ impl<'a> Builder<'a> {
     }
 
     /// Builds that go on at the same time, out of so many. Each has a target folder of its own, and
-    /// compiles the common dependencies of branches again; that pays from two builds in a folder
-    /// on.
+    /// compiles the common dependencies of branches again; that pays from two builds in every
+    /// folder on.
     pub(crate) fn at_once(builds: usize) -> usize {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-        builds.div_ceil(2).clamp(1, cpus.min(MOST_AT_ONCE))
+        (builds / 2).clamp(1, cpus.min(MOST_AT_ONCE))
     }
 
     /// The number of the target folder in which a branch was built before.

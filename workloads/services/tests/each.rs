@@ -6,6 +6,8 @@ mod agreement;
 mod answers;
 #[path = "../../tests/each/catalogue.rs"]
 mod catalogue;
+#[path = "../../tests/common/mod.rs"]
+mod common;
 
 use protocol::Part;
 use services::SERVICES as CATALOGUE;

@@ -9,7 +9,7 @@ from importlib import resources
 
 import numpy as np
 import polars as pl
-from scipy import stats
+from scipy import special
 
 from sweep_analysis.read.experiment import ANSWERS, Experiment
 from sweep_analysis.read.labels import HERE, PUBLISHED, parameter, without
@@ -321,7 +321,7 @@ def _means(sweep: Sweep, place: list[pl.Expr]) -> pl.DataFrame:
         value.mean(), value.std().alias("deviation"), pl.len().alias("trials")
     )
     trials = means["trials"].to_numpy()
-    half = stats.t.ppf(0.975, trials - 1) * means["deviation"].to_numpy() / trials**0.5
+    half = special.stdtrit(trials - 1, 0.975) * means["deviation"].to_numpy() / trials**0.5
     return means.with_columns(
         (value - pl.Series(half)).alias("low"), (value + pl.Series(half)).alias("high")
     )
