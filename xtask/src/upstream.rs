@@ -178,6 +178,8 @@ const DEMO: &str = "rayon-demo";
 
 /// A copy of a rayon-core with a proposal.
 struct Edited {
+    /// The folder of `findings/` that has the proposal.
+    name: String,
     edits: Edits,
     copy: Sources,
     changed: Vec<Changed>,
@@ -191,7 +193,8 @@ impl Edited {
         } = &self.edits;
         let folder = self.copy.krate.strip_prefix(&self.copy.root)?;
         let diff = diff(folder, &self.changed);
-        Ok(format!("{change}\n\n{message}---\n{diff}"))
+        let evidence = format!("Evidence:\nwork-stealing-lab, findings/{}/README.md", self.name);
+        Ok(format!("{change}\n\n{message}\n{evidence}\n---\n{diff}"))
     }
 }
 
@@ -318,6 +321,7 @@ fn edited(sh: &Shell, name: &str, source: Option<&Sources>) -> Result<Edited> {
         root: to,
     };
     Ok(Edited {
+        name: name.to_owned(),
         edits,
         copy,
         changed,

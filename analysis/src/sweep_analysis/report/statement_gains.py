@@ -292,7 +292,7 @@ def _proposals(asked: Statement) -> str:
         made.append(
             {
                 "proposal": f"[`{branch}`]({asked.link(edits)})",
-                "lines": own_lines(edits),
+                "lines": own_lines(edits)[0],
                 "time over all programs": f"{_with_interval(overall)}{median}",
                 "largest gain": _largest(_significant(own, FASTER)),
                 "largest loss": _largest(_significant(own, SLOWER)),
@@ -319,15 +319,23 @@ def _lines(asked: Statement) -> str:
     """
     folder, _, name = asked.words[0].partition("/")
     edits = CHECKOUT / "findings" / folder / f"{name or 'edits'}.toml"
-    return count(own_lines(edits), "line")
+    lines, of_tests = own_lines(edits)
+    return count(lines, "line") + (f", and {count(of_tests, 'line')} of tests" if of_tests else "")
 
 
-def own_lines(edits: Path) -> int:
-    """Lines of code in the text of edits of the release that was measured."""
-    scripts = tomllib.loads(edits.read_text(encoding="utf-8"))["file"]
-    texts = [edit["text"] for it in scripts if RELEASE in it["sha256"] for edit in it["edit"]]
-    lines = [line.strip() for text in texts for line in text.splitlines()]
-    return sum(1 for line in lines if line and not line.startswith("//"))
+def own_lines(edits: Path) -> tuple[int, int]:
+    """Lines of code in the text of edits of the release that was measured: those of its code, and of tests."""
+    lines = {False: 0, True: 0}
+    for script in tomllib.loads(edits.read_text(encoding="utf-8"))["file"]:
+        if RELEASE not in script["sha256"]:
+            continue
+        path = script["path"]
+        is_test = path.startswith("tests/") or path.endswith("/test.rs")
+        for edit in script["edit"]:
+            text = [line.strip() for line in edit["text"].splitlines()]
+            code = [line for line in text if line and not line.startswith("//")]
+            lines[is_test or code[:1] == ["#[cfg(test)]"]] += len(code)
+    return lines[False], lines[True]
 
 
 def _with_interval(row: dict[str, Any]) -> str:
