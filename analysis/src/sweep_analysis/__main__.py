@@ -19,9 +19,11 @@ from sweep_analysis.read.errors import InputError, plain
 from sweep_analysis.read.labels import with_panel
 from sweep_analysis.read.load import Sweep, find_sweep, read_sweep
 from sweep_analysis.read.study import FILES, read_study
+from sweep_analysis.read.turns import read_turns
 from sweep_analysis.say import output, tables
 from sweep_analysis.say.columns import Look
 from sweep_analysis.say.sweep_table import SweepTable
+from sweep_analysis.say.turns import turns_table
 from sweep_analysis.say.validation import difference_sentence, validation_sentences
 from sweep_analysis.stats.analysis import FRAMES, Analysis, analyse
 from sweep_analysis.stats.differences import differences
@@ -196,6 +198,13 @@ def _parser() -> argparse.ArgumentParser:
         "--format", choices=tables.SUFFIXES, default="parquet", help="default: %(default)s"
     )
 
+    turns = commands.add_parser(
+        "turns",
+        help="print the table of benchmarks whose builds ran in turns (`cargo xtask upstream --demo`)",
+    )
+    turns.add_argument("runs", type=Path, help="the file of runs, a JSON line each")
+    turns.set_defaults(run=_turns)
+
     stated = commands.add_parser(
         "statements",
         help="check the statements, the measured numbers in documents, or write them anew",
@@ -296,6 +305,10 @@ def _show(asked: argparse.Namespace) -> None:
             is_markdown=asked.format == "markdown",
         )
         print(table.text(look), end="")
+
+
+def _turns(asked: argparse.Namespace) -> None:
+    print(turns_table(read_turns(asked.runs), Look()), end="")
 
 
 def _table(asked: argparse.Namespace) -> None:
