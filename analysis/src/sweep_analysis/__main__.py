@@ -67,7 +67,7 @@ REMEDIES = {
     ),
     "sensitivity": (
         "manifest.json",
-        "no price was changed",
+        "no cost parameter was changed",
         "sweep with `--machine NAME --experiment sensitivity`, or with `--prices`",
     ),
     "placements": (
@@ -295,7 +295,7 @@ def _show(asked: argparse.Namespace) -> None:
     elif asked.format == "json":
         rows: object = table.rows.to_dicts()
         if asked.judgement:
-            rows = {"rows": rows, "judgement": "\n".join(table.judgement()) or None}
+            rows = {"rows": rows, "judgement": "\n".join(table.decisions()) or None}
         print(msgspec.json.format(msgspec.json.encode(rows)).decode())
     else:
         is_terminal = sys.stdout.isatty()

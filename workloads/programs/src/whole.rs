@@ -235,7 +235,7 @@ mod tests {
         change: impl FnOnce(&mut Request),
     ) -> Result<Outcome, Failure> {
         let row = format!(
-            "[[program]]\nname = \"made-up\"\nsummary = \"\"\nstresses = \"\"\npackage = \"\"\nbinary = \"sh\"\n\
+            "[[program]]\nname = \"mock\"\nsummary = \"\"\nstresses = \"\"\npackage = \"\"\nbinary = \"sh\"\n\
              arguments = [\"-c\", '''{script}''', \"{{amount}}\"]\nunit = \"lines\"\namounts = [7, 8, 9, 10]"
         );
         let rows: WholePrograms = toml::from_str(&row).unwrap();
@@ -246,7 +246,7 @@ mod tests {
         );
         let mut request = Request {
             iterations: 2,
-            ..Request::tiny("made-up")
+            ..Request::tiny("mock")
         };
         change(&mut request);
         measure::run_workload("", &whole, &request)

@@ -223,7 +223,7 @@ def _losses(asked: Statement) -> str:
         if manifest["asked"].get("machine") or not {branch, against} <= names:
             continue
         analysis = asked.analysis(folder)
-        own = without_size(with_panel(analysis.judgement.comparisons)).filter(
+        own = without_size(with_panel(analysis.decisions.comparisons)).filter(
             baseline=against, branch=branch
         )
         if own.filter(pl.col("verdict") != UNJUDGED).is_empty():
@@ -273,13 +273,13 @@ def _proposals(asked: Statement) -> str:
     A row for each branch. No words. Lines are those of our text without comments, by the edits as
     they are now, which may lie elsewhere than when they were measured.
     """
-    judgement = asked.sweep.judgement
+    decisions = asked.sweep.decisions
     written = tomllib.loads((CHECKOUT / "branches.toml").read_text(encoding="utf-8"))["branch"]
     now = {entry["name"]: entry["edits"] for entry in written if "edits" in entry}
     sources = {
         entry["name"]: entry.get("source", {}) for entry in asked.sweep.sweep.manifest["branches"]
     }
-    rows = without_size(with_panel(judgement.comparisons)).filter(baseline=judgement.baseline)
+    rows = without_size(with_panel(decisions.comparisons)).filter(baseline=decisions.baseline)
     made = []
     for branch, source in sources.items():
         own = rows.filter(pl.col("level").is_in(["workload", "cell"]), branch=branch)
@@ -287,7 +287,7 @@ def _proposals(asked: Statement) -> str:
             continue
         edits = CHECKOUT / now.get(branch, source["edits"])
         overall = rows.filter(level="overall", branch=branch, quantity="time").row(0, named=True)
-        parts = parts_of(judgement.comparisons, overall)
+        parts = parts_of(decisions.comparisons, overall)
         median = f", median {percent(parts.median)}" if parts else ""
         made.append(
             {
@@ -301,7 +301,7 @@ def _proposals(asked: Statement) -> str:
         )
     if not made:
         raise asked.refused("no branch has edits", "name a sweep of the experiment `upstream`")
-    return f"Against `{judgement.baseline}` {asked.source()}:\n\n{asked.table(pl.DataFrame(made), 'proposals')}"
+    return f"Against `{decisions.baseline}` {asked.source()}:\n\n{asked.table(pl.DataFrame(made), 'proposals')}"
 
 
 def _largest(cells: list[str]) -> str:
