@@ -68,7 +68,7 @@ as many threads as there are CPUs; a run may take 5 minutes. Other options: --th
 It has to end by itself, with exit code 0, and its standard input is empty. Nothing is written into its
 folder, unless the program does so. It is built by this checkout's compiler, with its own lock file and profile.
 
-A sweep like any other (see `sweep --help`). The analysis prints the table and judges; it needs Python 3.11 or newer.";
+A sweep like any other (see `sweep --help`). The analysis prints the table and what is significant; it needs Python 3.11 or newer.";
 
 /// Seconds that a run of a program may take twice: half of them and it hangs.
 const TIMEOUT_S: f64 = 600.0;
