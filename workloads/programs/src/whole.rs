@@ -209,6 +209,10 @@ impl Instance for Run {
                     .fold(0_u64, |it, byte| it << 8 | u64::from(*byte));
                 self.known(format!("{start:016x}"))
             }
+            Some(Ok(Output { status, .. })) if self.folder.is_some() => Err(Mismatch {
+                expected: "exit status: 0".to_owned(),
+                actual: status.to_string(),
+            }),
             Some(Ok(Output { status, stdout, .. })) => {
                 Err(wrong(format!("{status} and {} bytes", stdout.len())))
             }
@@ -302,7 +306,7 @@ mod tests {
         assert_eq!(run("true").unwrap().answer, "an orderly end");
         let failed = run("exit 7").unwrap_err();
         assert!(
-            matches!(&failed, Failure::WrongAnswer { actual, .. } if actual.contains('7')),
+            matches!(&failed, Failure::WrongAnswer { actual, .. } if actual == "exit status: 7"),
             "{failed:?}"
         );
     }
