@@ -7,12 +7,14 @@ fn main() {
     let manifest =
         fs::read_to_string("Cargo.toml").expect("Cargo runs this in the package's folder");
     let is_on = |feature: &str| env::var_os(variable(feature)).is_some();
-    let packings = strings(&manifest, "packings");
-    let mut chosen = packings.iter().filter(|packing| is_on(packing));
-    let packing = chosen.next().unwrap_or(&packings[0]);
+    let counter_layouts = strings(&manifest, "counter-layouts");
+    let mut chosen = counter_layouts
+        .iter()
+        .filter(|counter_layout| is_on(counter_layout));
+    let counter_layout = chosen.next().unwrap_or(&counter_layouts[0]);
     if let Some(other) = chosen.next() {
         refuse(
-            packing,
+            counter_layout,
             other,
             "both are layouts of the counters, of which there is one",
         );
@@ -36,7 +38,7 @@ fn main() {
                     .replace('_', "-"),
             )
         });
-    let words: Vec<_> = features.chain([(*packing).to_owned()]).collect();
+    let words: Vec<_> = features.chain([(*counter_layout).to_owned()]).collect();
     println!("cargo::rustc-env=FORK_VARIANT={}", words.join(" "));
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=Cargo.toml");

@@ -61,7 +61,7 @@ fn main() {
         let module = format!("mod {name};\n");
         assert!(
             name == "mod" || modules.contains(&module) || shared.contains(&module),
-            "src/kinds/{name}: no row of workloads.toml names it, and src/kinds/mod.rs does not"
+            "src/kinds/{name}: neither workloads.toml nor src/kinds/mod.rs names it; add a row, or `mod {name};`"
         );
     }
     let text = format!(

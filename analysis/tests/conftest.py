@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-import made_up
+import synthetic
 
 
 @pytest.fixture(scope="session")
 def ordinary_sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Ten branches, two workloads; one branch takes 10 % less time on one of them."""
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         workloads={"quicksort": 0.2, "tsp": 0.05},
         effects={("split-counters-cache-padded", "tsp"): 0.9},
     )
-    return made_up.write_sweep(
-        tmp_path_factory.mktemp("sweeps") / "2026-01-01-madeup-0000000", truth
+    return synthetic.write_sweep(
+        tmp_path_factory.mktemp("sweeps") / "2026-01-01-synthetic-0000000", truth
     )

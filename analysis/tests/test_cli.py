@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-import made_up
+import synthetic
 from sweep_analysis.__main__ import main
 from sweep_analysis.read import load
 from sweep_analysis.read.errors import InputError
@@ -40,7 +40,7 @@ def refused(capsys: Captured, *arguments: str) -> str:
 
 def sweep(folder: Path, **truth: Any) -> Path:  # noqa: ANN401 - fields of `Truth`
     small = {"branches": ["master", "packed"], "workloads": {"tsp": 0.1}, "threads": [1, 2]}
-    return made_up.write_sweep(folder / "sweep", made_up.Truth(**small | truth))
+    return synthetic.write_sweep(folder / "sweep", synthetic.Truth(**small | truth))
 
 
 @pytest.fixture(scope="module")
@@ -237,7 +237,7 @@ def test_a_folder_whose_name_is_no_text_is_shown_in_any_encoding(
 
 def test_a_reader_that_has_enough_is_no_failure(ordinary_sweep: Path) -> None:
     command = [sys.executable, "-m", "sweep_analysis", "show", str(ordinary_sweep)]
-    source = {"PYTHONPATH": str(Path(made_up.__file__).parents[1] / "src")}
+    source = {"PYTHONPATH": str(Path(synthetic.__file__).parents[1] / "src")}
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(  # noqa: S603

@@ -16,7 +16,7 @@ import pytest
 import truth
 from sweep_analysis.stats.calibration import EQUAL, OFF
 from sweep_analysis.stats.compare import UNJUDGED
-from sweep_analysis.stats.judgement import judged_of
+from sweep_analysis.stats.decisions import judged_of
 
 SWEEPS = 24
 FALSE = 17.0

@@ -33,7 +33,7 @@ from sweep_analysis.say.advice import advice
 from sweep_analysis.stats.calibration import EQUAL, OFF, OPEN, calibration
 from sweep_analysis.stats.claims import HELD, check_claims
 from sweep_analysis.stats.compare import DRIFT_ALPHA, FASTER, SLOWER, UNJUDGED
-from sweep_analysis.stats.judgement import judged_of
+from sweep_analysis.stats.decisions import judged_of
 from sweep_analysis.stats.location import Floats
 from sweep_analysis.stats.two_sweeps import Pooled
 
@@ -501,13 +501,13 @@ def sweep_of(case: Case, seed: int) -> tuple[Sweep, pl.DataFrame]:
             here.is_in([dict(zip(("workload", "threads"), it, strict=True)) for it in case.kept])
         )
     times = _with_schema(frame.filter(outcome="ok"), TIMES)
-    machine = {"machine": {"name": "made-up"}} if case.is_simulated else {}
+    machine = {"machine": {"name": "synthetic"}} if case.is_simulated else {}
     manifest = {
         "asked": {"timeout_s": LIMIT_S, "layouts": case.layouts, **machine},
         "branches": [{"name": TRIED, "claims": [{"expect": expect} for expect in case.claims]}],
     }
     sweep = Sweep(
-        Path("made-up"), manifest, {}, _with_schema(frame, TRIALS).lazy(), pl.LazyFrame(),
+        Path("synthetic"), manifest, {}, _with_schema(frame, TRIALS).lazy(), pl.LazyFrame(),
         [name for name in names if name != TWIN], BASELINE,
     )  # fmt: skip
     return sweep, times
@@ -556,8 +556,8 @@ LEVELS = ("cell", "workload", "overall")
 def tried(case: Case, seed: int) -> Result:
     """Judge one synthetic sweep."""
     sweep, times = sweep_of(case, seed)
-    judgement = judged_of(sweep, times)
-    rows = judgement.rows
+    decisions = judged_of(sweep, times)
+    rows = decisions.rows
     truth = [_truth(case, row) for row in rows.rows(named=True)]
     told = rows.with_columns(truth=pl.Series(truth, dtype=pl.Float64))
     inside = (pl.col("ratio_low") <= pl.col("truth")) & (pl.col("truth") <= pl.col("ratio_high"))
@@ -576,8 +576,8 @@ def tried(case: Case, seed: int) -> Result:
         {level: _share(kept.filter(level=level).select(inside.mean())) for level in LEVELS},
         wrong.height,
         {level: _share(by_time.filter(level=level).select(right.mean())) for level in LEVELS},
-        advice(judgement).merge,
-        bool(judgement.failures.height),
+        advice(decisions).merge,
+        bool(decisions.failures.height),
         bool((rows["verdict"] != UNJUDGED).any()),
         detectable if isinstance(detectable, float) else None,
         _held(case, sweep, times),

@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     const ROW: &str = r#"{
-        "name": "made-up", "summary": "says \"hello\"", "stresses": "nothing", "work-unit": "hellos",
+        "name": "mock", "summary": "says \"hello\"", "stresses": "nothing", "work-unit": "hellos",
         "paced": true, "runs-for": { "parameter": "hellos", "only-if": ["how", "loud"] },
         "parameters": [
             { "name": "hellos", "summary": "how many", "accepts": { "min": 1, "max": 9 }, "default": 3 },

@@ -100,11 +100,11 @@ impl Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::made_up;
+    use crate::synthetic;
 
     #[test]
     fn a_clock_that_goes_back_or_away_from_the_other_one_is_told_with_thread_and_moment() {
-        let good = made_up::joins(3);
+        let good = synthetic::joins(3);
         assert!(Clock::of(&good).is_ok());
         let mut back = good.clone();
         back.threads[0].events.swap(3, 5);
@@ -114,7 +114,7 @@ mod tests {
         ));
         let mut away = good;
         let at = away.threads[0].events.last().unwrap()[0] & ((1 << 56) - 1);
-        let wall = made_up::event(Event::Wall, at, away.head.began_ns + at + 3_000_000_000);
+        let wall = synthetic::event(Event::Wall, at, away.head.began_ns + at + 3_000_000_000);
         away.threads[0].events.push(wall);
         let error = Clock::of(&away).unwrap_err().to_string();
         assert!(error.contains("jumped by -3000 ms on thread 0"), "{error}");
@@ -122,14 +122,14 @@ mod tests {
 
     #[test]
     fn a_long_recording_tells_how_long_ticks_are() {
-        let mut recording = made_up::joins(1);
+        let mut recording = synthetic::joins(1);
         recording.head.event_milliticks = 1_001;
         for seconds in 1..=4 {
             let ticks = seconds * 1_000_000_000;
             let wall = recording.head.began_ns + ticks * 1001 / 1000;
             recording.threads[0]
                 .events
-                .push(made_up::event(Event::Wall, ticks, wall));
+                .push(synthetic::event(Event::Wall, ticks, wall));
         }
         let clock = Clock::of(&recording).unwrap();
         assert_eq!((clock.ns(1_000_000), clock.event_ticks), (1_001_000, 2));

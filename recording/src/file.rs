@@ -256,7 +256,7 @@ impl<R: Read> Content<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::made_up;
+    use crate::synthetic;
 
     fn written(recording: &Recording) -> (tempfile::TempDir, std::path::PathBuf) {
         let folder = tempfile::tempdir().unwrap();
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn what_was_written_is_read() {
-        let recording = made_up::joins(4);
+        let recording = synthetic::joins(4);
         let (_folder, path) = written(&recording);
         assert_eq!(Recording::read(&path).unwrap(), recording);
         for difference in [0, 1, u64::MAX, 1 << 63, 12345] {
@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn every_cut_and_every_changed_byte_is_refused_and_a_cut_is_told_with_its_place() {
-        let (_folder, path) = written(&made_up::joins(3));
+        let (_folder, path) = written(&synthetic::joins(3));
         let whole = std::fs::read(&path).unwrap();
         for length in 0..whole.len() {
             std::fs::write(&path, &whole[..length]).unwrap();
@@ -293,7 +293,7 @@ mod tests {
             std::fs::write(&path, changed).unwrap();
             // A byte that only says how the rest is packed may be another one.
             if let Ok(read) = Recording::read(&path) {
-                assert_eq!(read, made_up::joins(3), "byte {place}");
+                assert_eq!(read, synthetic::joins(3), "byte {place}");
             }
         }
     }

@@ -116,13 +116,13 @@ fn thread(file: &fs::File) -> Result<Thread, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::made_up;
+    use crate::synthetic;
 
     #[test]
     fn a_folder_is_read_up_to_the_last_whole_event_of_each_thread() {
         let folder = tempfile::tempdir().unwrap();
         assert!(Recording::collect(folder.path()).unwrap().is_none());
-        let made_up = made_up::joins(2);
+        let synthetic = synthetic::joins(2);
         let fields = [u64::from(VERSION), 1, 5, 1_000_000_000, 0, 64];
         let text: Vec<_> = HEAD
             .iter()
@@ -131,7 +131,7 @@ mod tests {
             .collect();
         fs::write(folder.path().join("head"), text.concat()).unwrap();
         fs::write(folder.path().join("other-77"), "").unwrap();
-        let bytes: Vec<u8> = made_up.threads[0]
+        let bytes: Vec<u8> = synthetic.threads[0]
             .events
             .iter()
             .flatten()
@@ -141,7 +141,7 @@ mod tests {
         let half = [[0; 8], [7; 8], [0; 8], [0; 8]].concat();
         fs::write(folder.path().join("thread-0"), [&bytes[..], &half].concat()).unwrap();
         let read = Recording::collect(folder.path()).unwrap().unwrap();
-        assert_eq!(read.threads[0], made_up.threads[0]);
+        assert_eq!(read.threads[0], synthetic.threads[0]);
         assert_eq!(
             (read.head.others, read.head.split, read.head.began_ns),
             (1, 64, 5)

@@ -11,7 +11,7 @@ mod profile;
 mod timeline;
 mod tree;
 
-mod made_up;
+mod synthetic;
 
 pub use file::{Head, Recording, Thread};
 pub use profile::{Profile, Region};

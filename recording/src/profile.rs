@@ -238,7 +238,7 @@ mod tests {
     use crate::layout::Event::{
         Await, Begin, Broadcast, Close, End, Install, Into, Scope, Spawn, Worker,
     };
-    use crate::made_up;
+    use crate::synthetic;
 
     fn profile(recording: &crate::Recording) -> Profile {
         Profile::of(&Tree::of(recording).unwrap())
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn a_tree_of_joins_has_the_work_of_all_its_halves_and_the_span_of_the_longest_way() {
-        let found = profile(&made_up::joins(3));
+        let found = profile(&synthetic::joins(3));
         // 8 leaves of 100 ns; on each of 7 joins 10 ns before the first half's end and the
         // second's, and before the inner ones.
         assert_eq!(found.steps, [7, 0, 0, 0, 0]);
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn jobs_of_a_scope_run_beside_it_and_beside_each_other_and_it_ends_with_the_last() {
-        let recording = made_up::recording(&[
+        let recording = synthetic::recording(&[
             &[
                 (Scope, 100, 7),
                 (Into, 110, 7),
@@ -315,7 +315,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_waits_for_its_jobs_by_a_channel_goes_on_when_the_last_has_ended() {
-        let found = profile(&made_up::waiting_for_jobs(3_030_000));
+        let found = profile(&synthetic::waiting_for_jobs(3_030_000));
         assert_eq!(
             (found.work_ns, found.blocked_ns),
             (3 * 1_000_000 + 20_000 + 500_000, 0)

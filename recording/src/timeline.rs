@@ -126,12 +126,12 @@ fn pieces_of(thread: usize, events: impl Iterator<Item = (Event, u64)>) -> Vec<P
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::made_up;
+    use crate::synthetic;
 
     #[test]
     fn every_join_is_a_piece_of_its_workers_track() {
         let mut out = Vec::new();
-        assert_eq!(write_timeline(&made_up::joins(3), &mut out).unwrap(), 0);
+        assert_eq!(write_timeline(&synthetic::joins(3), &mut out).unwrap(), 0);
         let drawn: serde_json::Value = serde_json::from_slice(&out).unwrap();
         let events = drawn["traceEvents"].as_array().unwrap();
         assert_eq!(events[1]["args"]["name"], "worker 0");

@@ -20,7 +20,7 @@ pub(crate) struct Glimpse {
     state: Option<String>,
     /// The kernel's function in which it waits.
     waits_in: Option<String>,
-    /// Number of the system call in which it is.
+    /// Number of the system call that the thread is in.
     system_call: Option<u64>,
     /// CPU time so far.
     pub(crate) cpu: Option<Duration>,

@@ -39,7 +39,7 @@ pub trait Instance: Send {
     /// # Panics
     /// If the workload has [`Instance::run_on`] in its place.
     fn run_parallel(&mut self) -> u64 {
-        unreachable!("a workload has `run_parallel` or `run_on`, and this one is run by the latter")
+        unreachable!("this workload has `run_on` in place of `run_parallel`")
     }
 
     /// Does the work on `pool`, from a thread outside it; returns the units of work done. Timed.

@@ -1,6 +1,8 @@
-//! The analysis' own checks, in the virtual environment that the runner sets up.
+//! The analysis: its own checks, and its tables, in the virtual environment that the runner sets up.
 
-use anyhow::Result;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
 use runner::system::python::Python;
 use xshell::{Shell, cmd};
 
@@ -25,7 +27,7 @@ pub(crate) fn test(sh: &Shell) -> Result<()> {
 }
 
 /// Fetches what drives a browser, for the tests of the page, where there is a Chromium to drive.
-fn set_up_browser(sh: &Shell, python: &std::path::Path) -> Result<()> {
+fn set_up_browser(sh: &Shell, python: &Path) -> Result<()> {
     const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
     let is_there = |name| {
         cmd!(sh, "which {name}")
@@ -77,6 +79,25 @@ pub(crate) fn truth(sh: &Shell, sweeps: u32, cases: &[String]) -> Result<()> {
             "{python} analysis/tests/truth.py --sweeps {sweeps} {cases...}"
         ),
     )
+}
+
+/// The analysis, ready to run. Sets Python up first if it has to, and says so.
+pub(crate) fn analysis(sh: &Shell) -> Result<Analysis> {
+    Ok(Analysis(Python::set_up(&sh.current_dir())?))
+}
+
+pub(crate) struct Analysis(Python);
+
+impl Analysis {
+    /// Returns the table of builds that ran in turns; `runs` is a file of JSON lines.
+    pub(crate) fn turns(&self, sh: &Shell, runs: &Path) -> Result<String> {
+        let _path = sh.push_env("PYTHONPATH", "analysis/src");
+        let python = self.0.interpreter();
+        let table = cmd!(sh, "{python} -m sweep_analysis turns {runs}").quiet();
+        table
+            .read()
+            .with_context(|| format!("the analysis failed; the runs are in {}", runs.display()))
+    }
 }
 
 fn interpreter(sh: &Shell) -> Result<std::path::PathBuf> {

@@ -41,9 +41,19 @@ pub(crate) struct Options {
     /// Also apply the patch to RAYON itself, if all went well.
     #[arg(long, requires = "tree")]
     apply: bool,
-    /// Run rayon-demo's own benchmarks before and after each proposal, in turns, and print their times.
-    #[arg(long, requires = "tree")]
-    demo: bool,
+    /// Run rayon-demo's own benchmarks before and after each proposal, in turns. Print each change
+    /// with its 95 % interval. `--demo=life,noop` runs only these.
+    #[arg(
+        long,
+        requires = "tree",
+        value_name = "BENCHMARKS",
+        value_delimiter = ','
+    )]
+    #[arg(num_args = 0..=1, require_equals = true, value_parser = demo::names())]
+    demo: Option<Vec<String>>,
+    /// How often each benchmark runs with each build: more turns detect smaller changes.
+    #[arg(long, requires = "demo", default_value_t = demo::TURNS, value_parser = clap::value_parser!(u32).range(1..))]
+    turns: u32,
 }
 
 /// Tests each proposal with upstream's tests, and writes it as a patch.
@@ -72,7 +82,7 @@ pub(crate) fn run(sh: &Shell, options: &Options) -> Result<()> {
         .as_deref()
         .map(|tree| located(sh, tree))
         .transpose()?;
-    if let (true, Some(source)) = (options.demo, &source) {
+    if let (Some(_), Some(source)) = (&options.demo, &source) {
         demo::check(&source.root)?;
     }
     let _lock = lock(sh)?;
@@ -102,8 +112,8 @@ fn try_out(sh: &Shell, name: &str, source: Option<&Sources>, options: &Options) 
     if !options.skip_tests {
         test(sh, name, &edited.copy)?;
     }
-    if options.demo {
-        demo::run(sh, name, &edited)?;
+    if let Some(benchmarks) = &options.demo {
+        demo::run(sh, name, &edited, benchmarks, options.turns)?;
     }
     sh.write_file(&file, edited.patch()?)?;
     if let (true, Some(source)) = (options.apply, source) {
@@ -178,6 +188,8 @@ const DEMO: &str = "rayon-demo";
 
 /// A copy of a rayon-core with a proposal.
 struct Edited {
+    /// The folder of `findings/` that has the proposal.
+    name: String,
     edits: Edits,
     copy: Sources,
     changed: Vec<Changed>,
@@ -191,7 +203,11 @@ impl Edited {
         } = &self.edits;
         let folder = self.copy.krate.strip_prefix(&self.copy.root)?;
         let diff = diff(folder, &self.changed);
-        Ok(format!("{change}\n\n{message}---\n{diff}"))
+        let evidence = format!(
+            "Evidence:\nwork-stealing-lab, findings/{}/README.md",
+            self.name
+        );
+        Ok(format!("{change}\n\n{message}\n{evidence}\n---\n{diff}"))
     }
 }
 
@@ -318,6 +334,7 @@ fn edited(sh: &Shell, name: &str, source: Option<&Sources>) -> Result<Edited> {
         root: to,
     };
     Ok(Edited {
+        name: name.to_owned(),
         edits,
         copy,
         changed,

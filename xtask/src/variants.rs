@@ -10,8 +10,8 @@ use runner::stop::Stop;
 /// Which variants a task runs on.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct Variants {
-    /// A variant by its features, such as `split,no-jec` or `packed`, or by a branch of the fork,
-    /// such as `champion`; may be repeated (default: the task's own choice).
+    /// A variant by its features, such as `split,no-jec`, or by a branch of the fork, such as
+    /// `champion`. May be repeated (default: the task's own choice).
     #[arg(long = "variant", value_name = "FEATURES")]
     asked: Vec<String>,
 }
@@ -152,7 +152,7 @@ impl Variant {
 
 /// The counter layout of a build without features.
 fn default_layout() -> &'static str {
-    &Features::of_the_fork().packings[0]
+    &Features::of_the_fork().counter_layouts[0]
 }
 
 /// All features but the one without effect.
@@ -253,8 +253,8 @@ mod tests {
         let manifest = include_str!("../../rayon-fork/Cargo.toml");
         let features = Features::of_the_fork();
         assert_eq!(
-            build_script::strings(manifest, "packings"),
-            features.packings
+            build_script::strings(manifest, "counter-layouts"),
+            features.counter_layouts
         );
         let rows = features.exclusive.iter();
         let rows: Vec<&str> = rows

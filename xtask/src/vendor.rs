@@ -24,6 +24,7 @@ pub(crate) fn run(sh: &Shell, typed: &Path) -> Result<()> {
             typed.display()
         ))
     );
+    eprintln!("── the fork is packed, as Cargo would publish it");
     let target = sh.create_temp_dir()?;
     let place = target.path();
     let package = ["--package", "rayon-core", "--no-verify", "--allow-dirty"];
@@ -47,6 +48,10 @@ pub(crate) fn run(sh: &Shell, typed: &Path) -> Result<()> {
         sh.copy_file(sh.current_dir().join(licence), to.join(licence))?;
     }
     let path = to.canonicalize().unwrap_or(to);
+    eprintln!(
+        "── the fork is in {}; add this to the Cargo.toml of your program:",
+        path.display()
+    );
     println!(
         "[dependencies]\nrayon-core = {{ version = \"1.13\", features = [\"champion\"] }}\n\n\
          [patch.crates-io]\nrayon-core = {{ path = '{}' }}",

@@ -20,9 +20,11 @@ from sweep_analysis.read.errors import InputError, plain
 from sweep_analysis.read.labels import with_panel
 from sweep_analysis.read.load import Sweep, find_sweep, read_sweep
 from sweep_analysis.read.study import FILES, read_study
+from sweep_analysis.read.turns import read_turns
 from sweep_analysis.say import output, tables
 from sweep_analysis.say.columns import Look
 from sweep_analysis.say.sweep_table import SweepTable
+from sweep_analysis.say.turns import turns_table
 from sweep_analysis.say.validation import difference_sentence, validation_sentences
 from sweep_analysis.stats.analysis import FRAMES, Analysis, analyse
 from sweep_analysis.stats.differences import differences
@@ -66,7 +68,7 @@ REMEDIES = {
     ),
     "sensitivity": (
         "manifest.json",
-        "no price was changed",
+        "no cost parameter was changed",
         "sweep with `--machine NAME --experiment sensitivity`, or with `--prices`",
     ),
     "placements": (
@@ -201,6 +203,13 @@ def _parser() -> argparse.ArgumentParser:
         "--format", choices=tables.SUFFIXES, default="parquet", help="default: %(default)s"
     )
 
+    turns = commands.add_parser(
+        "turns",
+        help="print the table of benchmarks whose builds ran in turns (`cargo xtask upstream --demo`)",
+    )
+    turns.add_argument("runs", type=Path, help="the file of runs, a JSON line each")
+    turns.set_defaults(run=_turns)
+
     stated = commands.add_parser(
         "statements",
         help="check the statements, the measured numbers in documents, or write them anew",
@@ -291,7 +300,7 @@ def _show(asked: argparse.Namespace) -> None:
     elif asked.format == "json":
         rows: object = table.rows.to_dicts()
         if asked.judgement:
-            rows = {"rows": rows, "judgement": "\n".join(table.judgement()) or None}
+            rows = {"rows": rows, "judgement": "\n".join(table.decisions()) or None}
         print(msgspec.json.format(msgspec.json.encode(rows)).decode())
     else:
         is_terminal = sys.stdout.isatty()
@@ -301,6 +310,10 @@ def _show(asked: argparse.Namespace) -> None:
             is_markdown=asked.format == "markdown",
         )
         print(plain(table.text(look), keeps_colours=look.has_colour), end="")
+
+
+def _turns(asked: argparse.Namespace) -> None:
+    print(turns_table(read_turns(asked.runs), Look()), end="")
 
 
 def _table(asked: argparse.Namespace) -> None:

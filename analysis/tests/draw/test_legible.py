@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import letters
-import made_up
+import synthetic
 from sweep_analysis.draw import cost_plots, svg
 from sweep_analysis.draw.palette import LIGHT
 from sweep_analysis.draw.plots import SMALLEST
@@ -27,14 +27,14 @@ PAGE = 1148
 """Pixels of a page between its margins; a wider picture is pushed sideways on a desk, or shrinks."""
 
 
-def analysis_of(truth: made_up.Truth) -> Analysis:
-    return analyse(made_up.swept(truth))
+def analysis_of(truth: synthetic.Truth) -> Analysis:
+    return analyse(synthetic.swept(truth))
 
 
 def measured() -> Analysis:
-    names = ["master", *made_up.STUDY_BRANCHES[1:], "champion"]
+    names = ["master", *synthetic.STUDY_BRANCHES[1:], "champion"]
     waits = {name: {"latency_p50": 1000.0, "latency_max": 9000.0} for name in names}
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=names,
         workloads={"injection-ping-pong": 0.1, "tsp": 0.2, "ticks": 0.5},
         threads=[1, 2, 4],
@@ -47,7 +47,7 @@ def measured() -> Analysis:
 
 
 def simulated() -> Analysis:
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=["master", "packed", LONG],
         workloads={"tsp": 0.2, "quicksort": 0.1},
         threads=[1, 4, 16, 64],
@@ -143,14 +143,14 @@ def test_an_axis_stands_under_its_own_map() -> None:
     The last row is short, and shared axes would hang under nothing.
     """
     names = ["master", "packed", "split-counters", "one-more", "yet-another", LONG]
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=names,
         workloads={"tsp": 0.1},
         threads=[1, 2, 4, 8, 16, 32, 64],
         trials=4,
         twin=False,
     )
-    analysis = analyse(made_up.swept(truth))
+    analysis = analyse(synthetic.swept(truth))
     (found,) = [figure for figure in figures(analysis) if figure.name == "map"]
     told = letters.texts(svg.draw(found.whole()["map"]))
     rows = [text for text in told if text.words in {"±0.0", "tsp"} or text.words[0] in "+−±"]
@@ -170,7 +170,7 @@ def shapes(panel: object) -> list[str]:
 
 
 def test_an_interval_that_leaves_the_axis_ends_in_an_arrow() -> None:
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=["master", "packed"], workloads={"tsp": 0.1}, threads=[1, 2], trials=7
     )
     analysis = analysis_of(truth)
@@ -188,7 +188,7 @@ def test_a_block_beyond_the_axis_is_an_arrow_and_no_point() -> None:
     def slow(_: str, __: str, threads: int, replicate: int) -> float:
         return 3.0 if (threads, replicate) == (1, 3) else 1.0
 
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=["master", "packed"], workloads={"tsp": 0.1}, trials=60, state=slow
     )
     (found,) = [figure for figure in figures(analysis_of(truth)) if figure.name == "drift"]
@@ -198,7 +198,7 @@ def test_a_block_beyond_the_axis_is_an_arrow_and_no_point() -> None:
 
 def speedup_of(**truth: object) -> object:
     still = {"trial_noise": 0.0, "iteration_noise": 0.0, "block_noise": 0.0, "cpus": 8}
-    made = made_up.Truth(branches=["master", "packed"], threads=[1, 2, 4], **still, **truth)  # type: ignore[arg-type]
+    made = synthetic.Truth(branches=["master", "packed"], threads=[1, 2, 4], **still, **truth)  # type: ignore[arg-type]
     return next(found for found in figures(analysis_of(made)) if found.name == "speedup")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-import made_up
+import synthetic
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.load import read_sweep
 from sweep_analysis.read.provenance import provenance
@@ -26,14 +26,14 @@ from sweep_analysis.stats.judgement import of_the_fork
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=["master", "packed"],
         workloads={"tsp": 0.1},
         threads=[1, 2],
         trials=2,
         features={"master": [], "packed": []},
     )
-    return made_up.write_sweep(tmp_path / "sweep", truth)
+    return synthetic.write_sweep(tmp_path / "sweep", truth)
 
 
 def change_line(folder: Path, number: int, change: Callable[[dict[str, Any]], object]) -> None:
@@ -159,18 +159,18 @@ def test_a_trial_recorded_twice_is_refused(folder: Path) -> None:
         read_sweep(folder)
 
 
-@pytest.mark.parametrize("ending", made_up.PACKERS)
+@pytest.mark.parametrize("ending", synthetic.PACKERS)
 def test_compressed_records_are_read_as_the_others_and_named_with_file_and_line(
     folder: Path, ending: str
 ) -> None:
     change_line(folder, 3, lambda record: record.update(placement="pinned"))
     plain, lines = parse(file_of(folder)), (folder / "trials.jsonl").read_bytes()
-    file = made_up.pack(folder, ending)
+    file = synthetic.pack(folder, ending)
     packed = parse(file_of(folder))
     assert file_of(folder) == file
     for name in Records.frames():
         assert getattr(packed, name).collect().equals(getattr(plain, name).collect())
-    file.write_bytes(made_up.PACKERS[ending](lines.replace(b"pinned", b"spread")))
+    file.write_bytes(synthetic.PACKERS[ending](lines.replace(b"pinned", b"spread")))
     with pytest.raises(
         InputError, match=rf"trials\.jsonl\{ending}:3: field `placement` is `\"spread\"`"
     ):
@@ -181,19 +181,19 @@ def test_of_a_compressed_file_and_the_one_that_records_are_added_to_the_latter_i
     folder: Path,
 ) -> None:
     text = (folder / "trials.jsonl").read_text()
-    made_up.pack(folder)
+    synthetic.pack(folder)
     (folder / "trials.jsonl").write_text("".join(text.splitlines(keepends=True)[:-1]))
     assert read_sweep(folder).trials.collect().height == len(text.splitlines()) - 1
 
 
-@pytest.mark.parametrize("ending", made_up.PACKERS)
+@pytest.mark.parametrize("ending", synthetic.PACKERS)
 @pytest.mark.parametrize(
     "harm", [lambda it: it[:-9], lambda it: it[:99] + bytes(9) + it[108:], lambda _: b"hello"]
 )
 def test_a_damaged_compressed_file_is_refused_with_the_remedy(
     folder: Path, ending: str, harm: Callable[[bytes], bytes]
 ) -> None:
-    file = made_up.pack(folder, ending)
+    file = synthetic.pack(folder, ending)
     file.write_bytes(harm(file.read_bytes()))
     with pytest.raises(
         InputError,
@@ -292,16 +292,16 @@ def test_the_message_of_a_wrong_type_names_file_field_value_and_remedy(
 
 
 def test_failed_trials_are_rows_without_iterations(tmp_path: Path) -> None:
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=["master", "packed"],
         workloads={"tsp": 0.1},
         threads=[1],
         fails=lambda branch, *_: "timeout" if branch == "packed" else None,
     )
-    sweep = read_sweep(made_up.write_sweep(tmp_path / "sweep", truth))
+    sweep = read_sweep(synthetic.write_sweep(tmp_path / "sweep", truth))
     failed = sweep.trials.filter(pl.col("outcome") == "timeout").collect()
     assert set(failed["branch"]) == {"packed"}
-    assert set(failed["reason"]) == {"made up: timeout"}
+    assert set(failed["reason"]) == {"synthetic: timeout"}
     assert sweep.iterations.join(failed.lazy(), on="trial").collect().is_empty()
 
 
@@ -327,8 +327,8 @@ def test_trials_of_several_machines_are_noted_and_shards_of_one_are_not(folder: 
         (folder / "manifest.json").write_text(json.dumps(manifest | fields))
         return " ".join(read_sweep(folder).notes)
 
-    assert notes(shards=[{"host": "madeup"}, {"host": "madeup"}]) == ""
-    another = "host.json describes machine madeup, but the sweep was begun on another"
+    assert notes(shards=[{"host": "synthetic"}, {"host": "synthetic"}]) == ""
+    another = "host.json describes machine synthetic, but the sweep was begun on another"
     assert another in notes(host="another")
     for number, cpus in ((1, 4), (2, 8)):
         own = folder / f"shards/{number}-of-2"

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-import made_up
+import synthetic
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.experiment import SPEEDUP_BY_BRANCH, experiment_of
 from sweep_analysis.read.load import Sweep, read_sweep, refuse_mixed
 
 
 def write(folder: Path, machine: str | None) -> Path:
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=["packed"],
         workloads={"tsp": 0.1},
         threads=[1],
@@ -22,7 +22,7 @@ def write(folder: Path, machine: str | None) -> Path:
         twin=False,
         machine=machine,
     )
-    return made_up.write_sweep(folder, truth)
+    return synthetic.write_sweep(folder, truth)
 
 
 def swept(folder: Path, machine: str | None) -> Sweep:

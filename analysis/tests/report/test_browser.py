@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-import made_up
+import synthetic
 from sweep_analysis.read.load import read_sweep
 from sweep_analysis.report import page as report_page
 from sweep_analysis.report.figures import figures
@@ -37,7 +37,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A page with every kind of figure: three branches, two workloads that wait, counted, with a measured clock."""
     names = ["master", "packed", "split-counters-no-jec-sleepers-only-cache-padded"]
     waits = {f"latency_{quantile}": 1000.0 for quantile in ("p50", "p99", "max")}
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=names,
         workloads={"quicksort": 0.2, "ticks": 0.05},
         threads=[1, 2, 8],
@@ -46,7 +46,9 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         modes={"dynamic": {1: 3.5, 2: 3.4, 8: 3.0}},
         waits_ns=dict.fromkeys(names, waits),
     )
-    folder = made_up.write_sweep(tmp_path_factory.mktemp("browser") / "2026-01-01-madeup", truth)
+    folder = synthetic.write_sweep(
+        tmp_path_factory.mktemp("browser") / "2026-01-01-synthetic", truth
+    )
     made = folder.parent / "index.html"
     analysis = analyse(read_sweep(folder))
     with pytest.MonkeyPatch.context() as patch:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import made_up
+import synthetic
 from sweep_analysis.draw import svg
 from sweep_analysis.draw.figure import LISTED, Figure, Listed
 from sweep_analysis.draw.palette import LIGHT
@@ -27,7 +27,7 @@ def ordinary(ordinary_sweep: Path) -> Analysis:
 @pytest.fixture(scope="module")
 def rich(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Figure]:
     """Figures of a sweep on sixteen CPUs, with waits and a measured clock."""
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=["master", "packed"],
         workloads={"ticks": 0.1},
         threads=[1, 2, 4, 8, 16],
@@ -38,7 +38,7 @@ def rich(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Figure]:
             "master": {"latency_p50": 0.0},
         },
     )
-    folder = made_up.write_sweep(tmp_path_factory.mktemp("rich") / "sweep", truth)
+    folder = synthetic.write_sweep(tmp_path_factory.mktemp("rich") / "sweep", truth)
     return {figure.name: figure for figure in figures.figures(analyse(read_sweep(folder)))}
 
 
@@ -85,20 +85,20 @@ def test_the_key_names_the_branches_that_are_drawn_and_no_others(rich: dict[str,
 def test_programs_that_wait_by_design_do_not_make_a_host_busy() -> None:
     waits = {"master": {"latency_p50": 1000.0}, "packed": {"latency_p50": 1000.0}}
     for told, is_busy in ((waits, False), ({}, True)):
-        truth = made_up.Truth(
+        truth = synthetic.Truth(
             branches=["master", "packed"],
             workloads={"ticks": 0.1},
             threads=[1, 2],
             cpu_share=0.3,
             waits_ns=told,
         )
-        found = cautions(analyse(made_up.swept(truth)))
+        found = cautions(analyse(synthetic.swept(truth)))
         assert any("busy with other work" in text for text in found) == is_busy
 
 
 def test_in_cycles_a_falling_clock_bends_no_curve() -> None:
     modes = {"fixed": {1: 2.0, 8: 2.0}, "dynamic": {1: 3.6, 8: 2.4}}
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=["master"],
         workloads={"tsp": 0.05},
         threads=[1, 8],
@@ -106,7 +106,7 @@ def test_in_cycles_a_falling_clock_bends_no_curve() -> None:
         modes=modes,
         block_noise=0,
     )
-    times = analyse(made_up.swept(truth)).times.lazy()
+    times = analyse(synthetic.swept(truth)).times.lazy()
 
     def ratio(frame: object) -> float:
         found = speedups(frame, "master").filter(definition="own", branch="master", threads=8)  # type: ignore[arg-type]

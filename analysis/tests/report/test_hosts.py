@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import made_up
+import synthetic
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.load import read_sweep
 from sweep_analysis.report import hosts
@@ -44,21 +44,21 @@ def told(results: Path) -> list[list[str]]:
 
 
 def test_a_host_has_a_row_with_what_its_sweeps_say(tmp_path: Path) -> None:
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=["master", "champion"],
         threads=[1, 2],
         cpus=2,
         trials=6,
         effects={("champion", "tsp"): 0.5, ("champion", "quicksort"): 0.5},
     )
-    made_up.write_sweep(tmp_path / "sweeps" / "c", truth)
+    synthetic.write_sweep(tmp_path / "sweeps" / "c", truth)
     still = dict.fromkeys(("trial_noise", "iteration_noise", "block_noise"), 0.0)
     for name, machine, slow in (("p", "here", 1.5), ("v", None, 1.0)):
-        alike = made_up.Truth(
+        alike = synthetic.Truth(
             branches=["packed"], threads=[1, 2], cpus=2, twin=False, machine=machine,
             effects={("packed", "tsp"): slow}, **still,
         )  # fmt: skip
-        made_up.write_sweep(tmp_path / "sweeps" / name, alike)
+        synthetic.write_sweep(tmp_path / "sweeps" / name, alike)
     steps = {"classics": "c", "predict": "p", "validate": "v"}
     host(tmp_path, "1a2b3c", "2026-03-01T11:00:00Z", **steps)
     host(tmp_path, "earlier", "2026-02-01T11:00:00Z")

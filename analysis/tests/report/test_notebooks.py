@@ -11,11 +11,11 @@ import nbformat
 import pytest
 from PIL import Image
 
-from made_up import STUDY_BRANCHES
 from sweep_analysis.draw.palette import LIGHT, styles
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.report import notebooks
 from sweep_analysis.report.notebooks import NOTEBOOKS, chosen_sweep, execute
+from synthetic import STUDY_BRANCHES
 
 KEY = [*STUDY_BRANCHES[1:], "champion", "champion-deal"]
 FILES = sorted(NOTEBOOKS.glob("*.ipynb"))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import made_up
+import synthetic
 from sweep_analysis.__main__ import main
 from sweep_analysis.draw import svg
 from sweep_analysis.draw.figure import Figure
@@ -21,8 +21,8 @@ from sweep_analysis.say.cautions import cautions, voids
 from sweep_analysis.say.findings import noise_sentences
 from sweep_analysis.stats.analysis import Analysis, analyse
 
-LABEL = "simulated: made-up-64"
-SIMULATED, MEASURED = "2026-01-01T000000Z-made-up-64", "2026-01-02T000000Z-madeup"
+LABEL = "simulated: synthetic-64"
+SIMULATED, MEASURED = "2026-01-01T000000Z-synthetic-64", "2026-01-02T000000Z-synthetic"
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "waited_ns": 3000,
         }
     ]
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=["packed", "split-counters"],
         workloads={"tsp": 0.1, "quicksort": 0.3},
         threads=[1, 2, 4, 8, 64],
@@ -43,12 +43,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         trials=5,
         cpu_share=0.3,
         drift=0.5,
-        machine="made-up-64",
+        machine="synthetic-64",
         spent={"work": 0.4, "jobs": 0.1, "search": 0.1, "lines": 0.2, "system": 0.1, "asleep": 0.1},
         waits={"packed": waits, "split-counters": waits, "packed-again": waits},
     )
-    return made_up.write_sweep(
-        tmp_path_factory.mktemp("simulated") / "2026-01-01-made-up-64", truth
+    return synthetic.write_sweep(
+        tmp_path_factory.mktemp("simulated") / "2026-01-01-synthetic-64", truth
     )
 
 
@@ -99,12 +99,12 @@ def test_the_page_speaks_of_seeds_and_of_no_builds(
 def test_what_a_host_does_is_no_caution_of_a_simulated_sweep(analysis: Analysis) -> None:
     assert voids(analysis.sweep) == []
     (told,) = cautions(analysis)
-    assert "machines/made-up-64.toml" in told
+    assert "machines/synthetic-64.toml" in told
     assert "no difference under 10 % is called one" in told
 
 
 def test_sentences_speak_of_seeds(analysis: Analysis) -> None:
-    said = " ".join([*advice(analysis.judgement).evidence, *noise_sentences(analysis)])
+    said = " ".join([*advice(analysis.decisions).evidence, *noise_sentences(analysis)])
     assert "in 5 seeds" in said
     assert "build" not in said
 
@@ -113,8 +113,8 @@ def test_the_verdict_begins_with_what_it_is_of(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["show", str(folder), "--judgement"]) == 0
-    _table, judgement = capsys.readouterr().out.split(f"\n{LABEL}.\n")
-    assert judgement
+    _table, decisions = capsys.readouterr().out.split(f"\n{LABEL}.\n")
+    assert decisions
 
 
 def test_every_statement_says_what_it_is_of(
@@ -142,11 +142,11 @@ def test_a_statement_of_a_simulated_and_a_measured_sweep_is_refused(
 
 def write_two(folder: Path) -> None:
     """One simulated sweep and one measured, alike in all else."""
-    for name, machine in ((SIMULATED, "made-up-64"), (MEASURED, None)):
-        truth = made_up.Truth(
+    for name, machine in ((SIMULATED, "synthetic-64"), (MEASURED, None)):
+        truth = synthetic.Truth(
             branches=["packed", "split-counters"],
             workloads={"tsp": 0.1},
             threads=[1, 2],
             machine=machine,
         )
-        made_up.write_sweep(folder / name, truth)
+        synthetic.write_sweep(folder / name, truth)

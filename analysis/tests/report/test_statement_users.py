@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import made_up
+import synthetic
 from sweep_analysis.draw.palette import DARK, LIGHT
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.load import CHECKOUT
@@ -33,8 +33,8 @@ def two() -> list[Analysis]:
     ]
     made = []
     for truth in truths:
-        whole = made_up.Truth(branches=["master", "champion"], threads=[1, 2], cpus=2, **truth)  # type: ignore[arg-type]
-        made.append(analyse(made_up.swept(whole)))
+        whole = synthetic.Truth(branches=["master", "champion"], threads=[1, 2], cpus=2, **truth)  # type: ignore[arg-type]
+        made.append(analyse(synthetic.swept(whole)))
     return made
 
 

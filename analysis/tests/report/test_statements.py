@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-import made_up
+import synthetic
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.labels import percent
 from sweep_analysis.read.load import CHECKOUT, read_sweep
@@ -41,7 +41,7 @@ def analysed(folder: Path, **more: object) -> Analysis:
     }
     return analyse(
         read_sweep(
-            made_up.write_sweep(folder / "2026-01-01T000000Z-madeup", made_up.Truth(**truth))
+            synthetic.write_sweep(folder / "2026-01-01T000000Z-synthetic", synthetic.Truth(**truth))
         )
     )  # type: ignore[arg-type]
 
@@ -56,7 +56,7 @@ def test_every_statement_is_what_the_committed_sweeps_say(file: Path) -> None:
     assert not drifted, "`cargo runner analysis statements --write` mends it"
 
 
-# Pages on programs and on the fork describe these, which have numbers that nobody measured.
+# Other pages describe programs and the fork, and may name sizes and limits, which nobody measured.
 @pytest.mark.parametrize(
     "file",
     [
@@ -214,8 +214,8 @@ def test_losses_of_every_measured_sweep_stand_though_no_statement_names_it(
         {"effects": slower, "branches": ["master", "champion"]},
     ]
     for day, more in enumerate(each, 1):
-        truth = made_up.Truth(**{**common, **more})  # type: ignore[arg-type]
-        made_up.write_sweep(tmp_path / f"2026-01-0{day}T000000Z-madeup", truth)
+        truth = synthetic.Truth(**{**common, **more})  # type: ignore[arg-type]
+        synthetic.write_sweep(tmp_path / f"2026-01-0{day}T000000Z-synthetic", truth)
     *_, first, second = stated("losses", [], "packed", "master").strip().splitlines()
     assert re.match(r"\| \[`2026-01-01T000000Z`\]\(.*\) \| `\w{7}` \| ", first)
     assert re.search(r"tsp on 1: \+.*; .*tsp on 2: \+|tsp on 2: \+.*; .*tsp on 1: \+", first)
@@ -342,7 +342,7 @@ def test_waits_by_threads_say_where_a_goal_is_missed(tmp_path: Path) -> None:
 def test_parts_are_the_judges_changes_and_bold_where_it_says_so(tmp_path: Path) -> None:
     analysis = analysed(tmp_path, effects={("packed", "tsp"): 0.5}, layouts=7, trials=7)
     for threads, level in (("2", "cell"), ("pooled", "workload")):
-        rows = analysis.judgement.comparisons.filter(level=level, branch="packed", quantity="time")
+        rows = analysis.decisions.comparisons.filter(level=level, branch="packed", quantity="time")
         row = rows.filter(pl.col("threads").is_null() | (pl.col("threads") == 2)).row(0, named=True)
         change = percent(row["time_ratio"])
         shown = f"**{change}**" if row["verdict"] == "faster" else change
@@ -385,15 +385,31 @@ def test_a_proposal_has_its_lines_its_gain_and_the_largest_loss_that_is_not_excl
     entry["source"] = {"kind": "edited", "version": "1.13.0", "edits": edits}
     row = stated("proposals", [analysis]).strip().splitlines()[-1]
     cells = [cell.strip() for cell in row.strip("|").split(" | ")]
-    assert cells[:2] == [f"[`packed`]({edits})", str(statement_gains.own_lines(CHECKOUT / edits))]
+    assert cells[:2] == [f"[`packed`]({edits})", "2"]
     assert re.fullmatch(r".*\), median [−+±]\d+\.\d.%", cells[2])
     assert re.match(r"tsp on [12]: −4.*; 1 more place$", cells[3])
     assert cells[4] == "nowhere significant"
-    rows = analysis.judgement.comparisons.filter(branch="packed", workload="packets", level="cell")
+    rows = analysis.decisions.comparisons.filter(branch="packed", workload="packets", level="cell")
     worst = rows.sort("ratio_high").filter(quantity="cpu").row(-1, named=True)
     threads = "1 thread" if worst["threads"] == 1 else f"{worst['threads']} threads"
     bound = f"{percent(worst['ratio_high'])} CPU time on packets with {threads}"
     assert bound in cells[5].split("; ")
+
+
+def test_lines_of_tests_are_counted_apart_and_comments_nowhere(tmp_path: Path) -> None:
+    def script(path: str, text: str, tree: str = "1.13.0") -> str:
+        return f"[[file]]\npath = '{path}'\nsha256.'{tree}' = '0'\nedit = [{{ after = 1, text = {json.dumps(text)} }}]\n"
+
+    edits = tmp_path / "edits.toml"
+    edits.write_text(
+        script("src/a.rs", "// why\nlet a;\n\n")
+        + script("src/b.rs", "let b;\n", "main")
+        + script("src/c.rs", "\n#[cfg(test)]\nmod test {}\n")
+        + script("src/scope/test.rs", "one\n")
+        + script("tests/d.rs", "one\ntwo\n"),
+        encoding="utf-8",
+    )
+    assert statement_gains.own_lines(edits) == (1, 5)
 
 
 def test_a_cell_stands_by_itself_unless_the_row_of_its_workload_pools_it(tmp_path: Path) -> None:
@@ -419,7 +435,7 @@ def test_pooled_parts_say_which_threads_they_pool(tmp_path: Path) -> None:
 
 def test_a_row_of_one_cell_is_no_other_comparison(tmp_path: Path) -> None:
     analysis = analysed(tmp_path)
-    rows = analysis.judgement.rows
+    rows = analysis.decisions.rows
     assert rows.height > rows.filter(level="cell").height == 4
     assert "1 program, wall and CPU time: 0 of 4 comparisons are " in stated("tally", [analysis])
     assert stated("tally", [analysis], "brief") == "0 of 4 comparisons are significant"
@@ -543,7 +559,7 @@ def test_a_change_says_how_much_less_against_whom_how_sure_and_where(tmp_path: P
     )
     assert "; equal builds differ by up to ±" in text
     assert (
-        "(results/sweeps/2026-01-01T000000Z-madeup); 2 virtual CPUs, Made-up CPU). With 1, 2 threads: "
+        "(results/sweeps/2026-01-01T000000Z-synthetic); 2 virtual CPUs, Made-up CPU). With 1, 2 threads: "
         in text
     )
     assert "inconclusive" not in text
@@ -562,7 +578,7 @@ def hung_sweep(folder: Path) -> Analysis:
     fails: Callable[[str, str, int, int], str | None] = lambda branch, _, __, replicate: (  # noqa: E731
         {0: "hang", 1: "timeout"}.get(replicate) if branch == "packed" else None
     )
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=["master", "packed", "fenced"],
         workloads={"tsp": 0.1},
         threads=[2],
@@ -573,7 +589,7 @@ def hung_sweep(folder: Path) -> Analysis:
         fails=fails,
         features={"packed": [], "fenced": ["push-fence"]},
     )
-    made_up.write_sweep(folder, truth)
+    synthetic.write_sweep(folder, truth)
     file = folder / "trials.jsonl"
     records = [json.loads(line) for line in file.read_text().splitlines()]
     for record in records:
@@ -584,7 +600,7 @@ def hung_sweep(folder: Path) -> Analysis:
 
 
 def test_hangs_are_told_by_runs_and_by_the_work_that_was_finished(tmp_path: Path) -> None:
-    analysis = hung_sweep(tmp_path / "2026-01-01T000000Z-madeup")
+    analysis = hung_sweep(tmp_path / "2026-01-01T000000Z-synthetic")
     # Three iterations of 1000 elements in a good run.
     told = {row["branch"]: row for row in hangs(analysis.sweep).rows(named=True)}
     assert (told["packed"]["runs"], told["packed"]["hung"], told["packed"]["set_aside"]) == (
@@ -599,7 +615,7 @@ def test_hangs_are_told_by_runs_and_by_the_work_that_was_finished(tmp_path: Path
 
 
 def test_the_table_of_hangs_leaves_no_run_out_in_silence(tmp_path: Path) -> None:
-    analysis = hung_sweep(tmp_path / "2026-01-01T000000Z-madeup")
+    analysis = hung_sweep(tmp_path / "2026-01-01T000000Z-synthetic")
     assert (
         stated("hangs", [analysis], "packed", "brief")
         == "hung in 1 of 3 runs, in 0.0 million elements"

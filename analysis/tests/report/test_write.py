@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-import made_up
+import synthetic
 from sweep_analysis.draw.palette import DARK, LIGHT, Theme, styles
 from sweep_analysis.read.load import read_sweep
 from sweep_analysis.report.figures import figures
@@ -26,9 +26,9 @@ MOST_BYTES = 500_000
 """Of a page of ten branches and two workloads."""
 
 
-def small(**truth: Any) -> made_up.Truth:  # noqa: ANN401 - any field of `Truth`
+def small(**truth: Any) -> synthetic.Truth:  # noqa: ANN401 - any field of `Truth`
     """One workload at one and two threads; master and packed unless told otherwise."""
-    return made_up.Truth(
+    return synthetic.Truth(
         **({"branches": ["master", "packed"], "workloads": {"tsp": 0.1}, "threads": [1, 2]} | truth)
     )
 
@@ -113,7 +113,7 @@ def test_the_page_says_what_differs(report: Path) -> None:
     [
         (
             {"fails": lambda *at: "wrong-answer" if at[0] == "packed" and at[2] == 2 else None},
-            ["5 of 35 trials failed (packed 5)", "made up: wrong-answer"],
+            ["5 of 35 trials failed (packed 5)", "synthetic: wrong-answer"],
         ),
         (
             {"branches": ["master"], "twin": False},
@@ -140,7 +140,7 @@ def test_the_page_says_what_differs(report: Path) -> None:
     ids=["failures", "one branch", "no baseline", "no twin", "few trials", "a name of tags"],
 )
 def test_the_page_says_what_is_missing(truth: dict[str, Any], told: list[str]) -> None:
-    analysis = analyse(made_up.swept(small(**truth)))
+    analysis = analyse(synthetic.swept(small(**truth)))
     raw = rendered(analysis) if "twin" in truth else render_page(analysis, [])
     assert "<b>odd" not in raw
     page = html.unescape(raw)
@@ -149,14 +149,14 @@ def test_the_page_says_what_is_missing(truth: dict[str, Any], told: list[str]) -
 
 def test_a_sweep_of_failures_alone_still_has_a_page(tmp_path: Path) -> None:
     truth = small(sequential=False, fails=lambda *_: "crash")
-    folder = made_up.write_sweep(tmp_path / "sweep", truth)
+    folder = synthetic.write_sweep(tmp_path / "sweep", truth)
     page = html.unescape(write_report(read_sweep(folder), tmp_path / "report").read_text())
     assert "there is no speed-up to draw" in page
     assert list((tmp_path / "report/figures").iterdir()) == []
 
 
-def told(truth: made_up.Truth, change: Callable[[dict[str, Any]], object] | None = None) -> str:
-    return " ".join(cautions(analyse(made_up.swept(truth, change))))
+def told(truth: synthetic.Truth, change: Callable[[dict[str, Any]], object] | None = None) -> str:
+    return " ".join(cautions(analyse(synthetic.swept(truth, change))))
 
 
 def test_a_speed_up_is_absent_because_nothing_was_asked_on_one_thread_or_because_it_failed() -> (
@@ -172,9 +172,9 @@ def test_a_speed_up_is_absent_because_nothing_was_asked_on_one_thread_or_because
 
 
 def test_an_unfinished_sweep_is_said() -> None:
-    sweep = made_up.swept(small())
+    sweep = synthetic.swept(small())
     assert "not finished" not in told(small())
-    more = made_up.with_manifest(sweep, trials_planned=38)
+    more = synthetic.with_manifest(sweep, trials_planned=38)
     assert "35 of 38 planned trials are recorded" in " ".join(cautions(analyse(more)))
 
 
@@ -183,7 +183,7 @@ def test_cautions_follow_the_host_and_what_was_compared() -> None:
     for absent in ("frequency", "2022 study", "behave when oversubscribed"):
         assert absent not in found
     assert "2022 study" in told(small(cpus=4))
-    own = made_up.with_manifest(made_up.swept(small(cpus=4)), is_ad_hoc=True)
+    own = synthetic.with_manifest(synthetic.swept(small(cpus=4)), is_ad_hoc=True)
     assert "2022 study" not in " ".join(cautions(analyse(own)))
 
 
@@ -192,10 +192,10 @@ def test_what_the_scheduler_does_alike_in_all_branches_is_not_owed_to_counters()
     effects = {(name, "tsp"): 0.77 if "jec" in name else 0.7 for name in features}
     branches = ["master", *features]
     truth = small(branches=branches, effects=effects, trials=9, features=features)
-    analysis = analyse(made_up.swept(truth))
-    assert "By configuration: packed takes 3" in headline(analysis.judgement)
+    analysis = analyse(synthetic.swept(truth))
+    assert "By configuration: packed takes 3" in headline(analysis.decisions)
     # All three are faster: there are no others.
-    assert " are inconclusive." not in headline(analysis.judgement)
+    assert " are inconclusive." not in headline(analysis.decisions)
     (sentence,) = counter_sentences(analysis)
     slower = r"split-counters-no-jec \+(8|9|10|11|12)\.\d\s% (CPU )?time \([^)]*\)"
     assert re.fullmatch(
@@ -208,9 +208,9 @@ def test_what_the_scheduler_does_alike_in_all_branches_is_not_owed_to_counters()
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 def test_every_study_branch_has_a_look_of_its_own_everywhere(theme: Theme) -> None:
-    together = styles(made_up.STUDY_BRANCHES, "master", theme)
+    together = styles(synthetic.STUDY_BRANCHES, "master", theme)
     assert len({(style.colour, style.dashed) for style in together.values()}) == len(
-        made_up.STUDY_BRANCHES
+        synthetic.STUDY_BRANCHES
     )
     assert styles(["split-counters"], None, theme)["split-counters"] == together["split-counters"]
 
@@ -222,7 +222,7 @@ def test_of_many_pictures_one_is_open_at_a_time_and_none_is_left_out() -> None:
         trials=2,
         iterations=1,
     )
-    page = rendered(analyse(made_up.swept(truth)))
+    page = rendered(analyse(synthetic.swept(truth)))
     for name, pictures in (("speedup", 10), ("cost", 11)):
         assert page.count(f'<details name="{name}"') == pictures
         assert page.count(f'<details name="{name}" open>') == 1
@@ -230,6 +230,6 @@ def test_of_many_pictures_one_is_open_at_a_time_and_none_is_left_out() -> None:
 
 @pytest.mark.parametrize("layouts", [1, 5])
 def test_one_build_per_branch_is_a_caution_and_several_are_none(layouts: int) -> None:
-    sweep = made_up.swept(made_up.Truth(layouts=layouts))
+    sweep = synthetic.swept(synthetic.Truth(layouts=layouts))
     warned = any("built once" in caution for caution in cautions(analyse(sweep)))
     assert warned == (layouts == 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import made_up
+import synthetic
 from sweep_analysis.say.advice import Advice, advice
 from sweep_analysis.stats.analysis import analyse
 
@@ -19,8 +19,8 @@ def advised(effects: dict[tuple[str, str], float], **truth: Any) -> Advice:  # n
         "trials": 7,
         "effects": effects,
     }
-    made = made_up.Truth(**(fields | truth))
-    return advice(analyse(made_up.swept(made)).judgement)
+    made = synthetic.Truth(**(fields | truth))
+    return advice(analyse(synthetic.swept(made)).decisions)
 
 
 def test_a_branch_that_gains_everywhere_is_to_be_merged() -> None:

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import re
 
-import made_up
+import synthetic
 from sweep_analysis.say.averages import beside_the_mean
 from sweep_analysis.say.comparison import threads_of
 from sweep_analysis.stats.analysis import analyse
-from sweep_analysis.stats.judgement import Judgement
+from sweep_analysis.stats.decisions import Decisions
 
 
-def judged() -> Judgement:
+def judged() -> Decisions:
     """Six workloads on two CPUs, one of which takes half the time."""
     workloads = dict.fromkeys(("a", "b", "c", "d", "e", "inject"), 0.1)
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=["master", "good"], workloads=workloads, threads=[1, 2, 4], cpus=2, trials=7,
         effects={("good", "inject"): 0.5}, trial_noise=0.005, sequential=False,
     )  # fmt: skip
-    return analyse(made_up.swept(truth)).judgement
+    return analyse(synthetic.swept(truth)).decisions
 
 
 def test_a_mean_that_is_one_workloads_is_told_so() -> None:
-    judgement = judged()
-    row = judgement.rows.filter(level="overall", quantity="time").row(0, named=True)
-    counts, median, few, threads = beside_the_mean(judgement.comparisons, row)
+    decisions = judged()
+    row = decisions.rows.filter(level="overall", quantity="time").row(0, named=True)
+    counts, median, few, threads = beside_the_mean(decisions.comparisons, row)
     assert counts.startswith("1 faster, 0 slower, 5 inconclusive (detectable: median ")
     assert re.fullmatch(r"median [−+±]0\.\d.%", median)
     assert few.startswith("`inject`, ")
@@ -35,9 +35,9 @@ def test_a_mean_that_is_one_workloads_is_told_so() -> None:
 
 
 def test_a_mean_pools_neither_one_worker_nor_more_than_the_cpus() -> None:
-    judgement = judged()
+    decisions = judged()
     for level in ("overall", "workload"):
-        row = judgement.rows.filter(level=level, quantity="time").row(0, named=True)
-        assert threads_of(judgement.comparisons, row) == "2 threads"
-    cell = judgement.rows.filter(level="cell").row(0, named=True)
-    assert beside_the_mean(judgement.comparisons, cell) == []
+        row = decisions.rows.filter(level=level, quantity="time").row(0, named=True)
+        assert threads_of(decisions.comparisons, row) == "2 threads"
+    cell = decisions.rows.filter(level="cell").row(0, named=True)
+    assert beside_the_mean(decisions.comparisons, cell) == []

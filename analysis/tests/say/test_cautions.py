@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import made_up
+import synthetic
 from sweep_analysis.report.page import render_page
 from sweep_analysis.say.cautions import cautions, voids
 from sweep_analysis.stats.analysis import analyse
@@ -27,7 +27,7 @@ from sweep_analysis.stats.analysis import analyse
 def test_cpus_that_a_hypervisor_moved_are_told_of(
     distances: list[float | None], *, is_told: bool
 ) -> None:
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=["master", "packed"],
         workloads={"tsp": 0.1},
         threads=[2],
@@ -35,14 +35,14 @@ def test_cpus_that_a_hypervisor_moved_are_told_of(
         sequential=False,
     )
     each = itertools.cycle(distances)
-    sweep = made_up.swept(truth, lambda record: record.update(core_to_core_ns=next(each)))
+    sweep = synthetic.swept(truth, lambda record: record.update(core_to_core_ns=next(each)))
     told = [text for text in cautions(analyse(sweep)) if "far from each other" in text]
     assert len(told) == is_told
     if is_told:
         assert "in 20 % of the trials more or less (48 to 190 ns)" in told[0]
 
 
-SMALL = made_up.Truth(
+SMALL = synthetic.Truth(
     branches=["master", "packed"], workloads={"tsp": 0.1}, threads=[1, 2], trials=5, cpus=4
 )
 Change = Callable[[dict[str, Any]], object]
@@ -71,26 +71,26 @@ def share_of_cpu(percent: int) -> Change:
     ids=["busy", "stolen", "throttled"],
 )
 def test_a_host_that_takes_the_cpu_away_voids_the_sweep(change: Change, told: str) -> None:
-    sweep = made_up.swept(SMALL, change)
+    sweep = synthetic.swept(SMALL, change)
     (void,) = voids(sweep)
     assert told in void
     assert cautions(analyse(sweep))[0] == void
 
 
 def test_a_host_that_does_a_little_other_work_adds_noise_and_voids_nothing() -> None:
-    sweep = made_up.swept(SMALL, share_of_cpu(95))
+    sweep = synthetic.swept(SMALL, share_of_cpu(95))
     assert not voids(sweep)
     assert any("got only 95 % of a CPU" in text for text in cautions(analyse(sweep)))
 
 
 def test_a_quiet_host_voids_nothing() -> None:
-    sweep = made_up.swept(SMALL)
+    sweep = synthetic.swept(SMALL)
     assert not voids(sweep)
     assert not any("of a CPU" in text for text in cautions(analyse(sweep)))
 
 
 def test_what_voids_a_sweep_stands_beside_its_answer() -> None:
-    page = render_page(analyse(made_up.swept(SMALL, share_of_cpu(32))), [])
+    page = render_page(analyse(synthetic.swept(SMALL, share_of_cpu(32))), [])
     box = page.split('id="summary"')[1].split("</section>")[0]
     assert box.index("got only 32 % of a CPU") < box.index('class="answer"')
 
@@ -103,7 +103,7 @@ def test_a_clock_that_counts_in_large_steps_is_told_of(step_ns: int, *, is_told:
 
     told = [
         text
-        for text in cautions(analyse(made_up.swept(SMALL, coarse)))
+        for text in cautions(analyse(synthetic.swept(SMALL, coarse)))
         if "wall time is coarse" in text
     ]
     assert bool(told) == is_told
@@ -116,7 +116,7 @@ def test_a_clock_is_coarse_in_the_cells_that_show_it_and_in_no_others() -> None:
 
     told = [
         text
-        for text in cautions(analyse(made_up.swept(SMALL, coarse)))
+        for text in cautions(analyse(synthetic.swept(SMALL, coarse)))
         if "wall time is coarse: in 3 cells" in text
     ]
     assert told, "master, its A/A control and packed on two threads, among seven cells"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import made_up
+import synthetic
 from sweep_analysis.read.load import read_sweep
 from sweep_analysis.say.columns import MAGENTA, Column, Look, plain, table
 from sweep_analysis.say.conditions import conditions
@@ -24,7 +24,7 @@ def fails(branch: str, _: str, threads: int, replicate: int) -> str | None:
 @pytest.fixture(scope="module")
 def compared() -> SweepTable:
     """Two branches, of which one has the longest name and a failed trial."""
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=["master", LONGEST],
         workloads={"quicksort": 0.2},
         threads=[2, 8],
@@ -32,7 +32,7 @@ def compared() -> SweepTable:
         trials=11,
         fails=fails,
     )
-    return SweepTable(made_up.swept(truth))
+    return SweepTable(synthetic.swept(truth))
 
 
 def test_the_table_fits_a_terminal_of_eighty_columns_and_breaks_names_at_dashes(
@@ -100,8 +100,10 @@ def test_where_a_clock_paces_the_program_cpu_time_comes_first() -> None:
 
 
 def test_a_branch_that_ran_alone_has_a_line_for_each_set_of_parameters(tmp_path: Path) -> None:
-    truth = made_up.Truth(branches=["master"], twin=False, workloads={"locks": 0.2}, threads=[1, 4])
-    folder = made_up.write_sweep(tmp_path, truth)
+    truth = synthetic.Truth(
+        branches=["master"], twin=False, workloads={"locks": 0.2}, threads=[1, 4]
+    )
+    folder = synthetic.write_sweep(tmp_path, truth)
     manifest = json.loads((folder / "manifest.json").read_text())
     loads = manifest["asked"]["workloads"]
     manifest["asked"]["workloads"] = [
@@ -109,7 +111,7 @@ def test_a_branch_that_ran_alone_has_a_line_for_each_set_of_parameters(tmp_path:
     ]
     (folder / "manifest.json").write_text(json.dumps(manifest))
     lines = []
-    for record in made_up.records(truth):
+    for record in synthetic.records(truth):
         lock = "spin" if record["threads"] == 1 else "mutex"
         parameters = record["parameters"] | {"lock": lock}
         lines.append(json.dumps(record | {"parameters": parameters}) + "\n")
@@ -131,9 +133,9 @@ def test_a_cell_that_would_end_itself_or_move_the_cursor_does_not() -> None:
 
 
 def test_stolen_time_heat_quota_and_clocks_are_counted_by_trial(tmp_path: Path) -> None:
-    truth = made_up.Truth(branches=["master", "same"], threads=[2], trials=3, fails=fails)
-    folder = made_up.write_sweep(tmp_path, truth)
-    records = made_up.records(truth)
+    truth = synthetic.Truth(branches=["master", "same"], threads=[2], trials=3, fails=fails)
+    folder = synthetic.write_sweep(tmp_path, truth)
+    records = synthetic.records(truth)
     for record in records:
         record["process_ns"] = 1_000_000_000
     records[0]["steal_ns"] = 20_000_000
@@ -163,22 +165,24 @@ def test_stolen_time_heat_quota_and_clocks_are_counted_by_trial(tmp_path: Path) 
 
 
 def test_of_a_simulated_machine_the_conditions_are_its_name_and_seeds() -> None:
-    truth = made_up.Truth(machine="zen", threads=[2], trials=4)
-    text = conditions(made_up.swept(truth))
-    assert text.startswith("simulated:    zen, made up\nseeds:        4 of each branch\nfrequency:")
+    truth = synthetic.Truth(machine="zen", threads=[2], trials=4)
+    text = conditions(synthetic.swept(truth))
+    assert text.startswith(
+        "simulated:    zen, synthetic\nseeds:        4 of each branch\nfrequency:"
+    )
 
 
 def test_a_sweep_of_one_branch_counts_improvements_regressions_and_what_shows_nothing(
     tmp_path: Path,
 ) -> None:
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=["master", "patch"],
         workloads={"quicksort": 0.2, "tsp": 0.05, "packets": 0.1},
         threads=[2, 4],
         trials=15,
         effects={("patch", "quicksort"): 0.5, ("patch", "tsp"): 1.5},
     )
-    folder = made_up.write_sweep(tmp_path, truth)
+    folder = synthetic.write_sweep(tmp_path, truth)
     lines = SweepTable(read_sweep(folder)).text(Look()).splitlines()
     start = lines.index("time of patch against master")
     rows = {line.split()[0]: line for line in lines[start + 2 : start + 6]}
@@ -193,6 +197,6 @@ def test_a_sweep_of_one_branch_counts_improvements_regressions_and_what_shows_no
 
 
 def test_a_sweep_of_many_branches_has_no_table_of_improvements() -> None:
-    truth = made_up.Truth(branches=["master", "a", "b", "c"], threads=[2], trials=5)
-    text = SweepTable(made_up.swept(truth)).text(Look())
+    truth = synthetic.Truth(branches=["master", "a", "b", "c"], threads=[2], trials=5)
+    text = SweepTable(synthetic.swept(truth)).text(Look())
     assert "improvements" not in text

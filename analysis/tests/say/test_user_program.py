@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-import made_up
+import synthetic
 from sweep_analysis.say.sweep_table import SweepTable
 from sweep_analysis.say.user_program import UNSEEN
 
 
 def told(megabytes: dict[str, float], *, is_of_user: bool = True) -> list[str]:
     """The sentences of a sweep in which `champion` takes half the time, and branches so much memory."""
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=["master", "champion"],
         workloads={"mine": 0.1},
         threads=[2],
@@ -32,10 +32,10 @@ def told(megabytes: dict[str, float], *, is_of_user: bool = True) -> list[str]:
             noisy = size * 1e6 * (1 + next(numbers) * 1e-4)
             record["metrics"]["peak_memory"] = {"value": noisy, "unit": "bytes"}
 
-    sweep = made_up.swept(truth, remember)
+    sweep = synthetic.swept(truth, remember)
     program = {"program": {"name": "mine", "folder": "mine"}} if is_of_user else {}
     asked = sweep.manifest["asked"] | program
-    return SweepTable(made_up.with_manifest(sweep, asked=asked)).judgement()
+    return SweepTable(synthetic.with_manifest(sweep, asked=asked)).decisions()
 
 
 def test_time_cpu_time_and_memory_have_each_an_interval_and_a_verdict() -> None:

@@ -9,7 +9,6 @@ from typing import Any
 import polars as pl
 import pytest
 
-from made_up import Truth, write_sweep
 from sweep_analysis.read.experiment import Experiment, experiment_named
 from sweep_analysis.read.labels import HERE, PUBLISHED
 from sweep_analysis.read.load import Sweep, read_sweep
@@ -26,12 +25,13 @@ from sweep_analysis.services.points import (
 )
 from sweep_analysis.services.results import STUDIES, costs, numbers, overview, result
 from sweep_analysis.stats.analysis import analyse
+from synthetic import Truth, write_sweep
 
 IGNORED = ["depth", "lock", "strategy"]
 OWN, REFERENCE = "own (here: the pool)", "reference (here: a thread for each client)"
 
 
-def made_up(
+def synthetic(
     folder: Path, trials: list[dict[str, Any]], figure: str, name: str = "synthetic"
 ) -> Sweep:
     """A sweep of an experiment, with a trial for each of `trials`.
@@ -110,7 +110,7 @@ def test_the_sequential_program_with_the_same_words_is_the_reference_of_every_wa
         packets("home-queue", 1000, 8000, lock="mcs"),
         packets("lock-free", 2000, 4000, depth="8"),
     ]
-    rows = measured(made_up(tmp_path / "sweep", trials, "speedup-by-words"))
+    rows = measured(synthetic(tmp_path / "sweep", trials, "speedup-by-words"))
     found = {
         (row["way"], row["panel"], row["place"][-2:]): row["value"] for row in rows.rows(named=True)
     }
@@ -132,7 +132,7 @@ def test_overhead_is_the_share_of_throughput_that_a_lock_takes(tmp_path: Path) -
         packets("home-queue", 50, 1600, lock="tas"),
         packets("home-queue", 100, 1600),  # without its reference
     ]
-    rows = measured(made_up(tmp_path / "sweep", trials, "overhead-by-words"))
+    rows = measured(synthetic(tmp_path / "sweep", trials, "overhead-by-words"))
     found = {(row["way"], row["x"]): row["value"] for row in rows.rows(named=True)}
     assert found == pytest.approx(
         {("home-queue, mutex", "25"): 10.0, ("home-queue, tas", "50"): -25.0}
@@ -149,7 +149,7 @@ def test_answers_are_compared_with_the_sequential_program_of_the_same_instance(
         packets("pool", 2000, 1, answer="five"),
         packets("awesome", 3000, 1, answer="six"),  # nothing to compare with
     ]
-    analysis = analyse(made_up(tmp_path / "sweep", trials, "answers"))
+    analysis = analyse(synthetic(tmp_path / "sweep", trials, "answers"))
     assert analysis.experiment is not None
     rows = points(analysis, analysis.experiment)
     assert sorted(rows.select("trials", "agreeing", "answer").rows(), key=str) == [
@@ -166,7 +166,7 @@ def test_wall_times_are_named_by_where_threads_run_and_how_they_transfer(tmp_pat
         {"program": "parallel", "ns": 3_000_000, "parameters": lock | {"on": "user-threads"}},
     ]
     columns = ["place", "panel", "way", "x", "value"]
-    rows = measured(made_up(tmp_path / "locks", trials, "wall-by-section")).select(columns).rows()
+    rows = measured(synthetic(tmp_path / "locks", trials, "wall-by-section")).select(columns).rows()
     panel = ("2 contenders", "spin", "100")
     assert rows == [
         ("OS threads, CPUs: all", *panel, pytest.approx(2.0)),
@@ -181,7 +181,9 @@ def test_wall_times_are_named_by_where_threads_run_and_how_they_transfer(tmp_pat
     }
     transfer = file | {"io": "asynchronous", "backend": "threads"}
     trials = [{"program": "parallel", "parameters": transfer}]
-    (row,) = measured(made_up(tmp_path / "io", trials, "wall-by-bytes")).select(columns[:4]).rows()
+    (row,) = (
+        measured(synthetic(tmp_path / "io", trials, "wall-by-bytes")).select(columns[:4]).rows()
+    )
     assert row == (
         "reads from the disk",
         "10 tasks, 5 transfers each",
@@ -199,7 +201,7 @@ def test_a_time_of_a_server_is_the_mean_of_trials_with_the_interval_of_student(
             {"session_min": 5e6, "service_part_02_max": 7e6}, queue="lock-free", empty="sleep-250ms"
         )
     )
-    rows = measured(made_up(tmp_path / "sweep", trials, "service-by-threads"))
+    rows = measured(synthetic(tmp_path / "sweep", trials, "service-by-threads"))
     # 4.303 is the two-sided 95 % quantile with two degrees of freedom; the deviation is 1 ms.
     half = 4.303 / 3**0.5
     row = rows.row(by_predicate=pl.col("trials") == 3, named=True)
@@ -220,7 +222,7 @@ def test_a_board_is_compared_with_the_reference_under_the_same_harness(tmp_path:
         board("threads", 50.0, harness="long-lines"),
         board("pool", 45.0, harness="long-lines"),
     ]
-    sweep = made_up(tmp_path / "sweep", trials, "forum-grid", "forum-grid")
+    sweep = synthetic(tmp_path / "sweep", trials, "forum-grid", "forum-grid")
     found = {
         row["place"]: row["value"] for row in measured(sweep).rows(named=True) if row["low"] is None
     }
@@ -289,7 +291,7 @@ def test_costs_are_medians_over_trials_by_the_parameters_that_vary(tmp_path: Pat
         for load in ("open", "closed")
         for ns in (1e3, 5e3, 3e3)
     ]
-    rows = costs(made_up(tmp_path / "sweep", trials, "speedup-by-branch"))
+    rows = costs(synthetic(tmp_path / "sweep", trials, "speedup-by-branch"))
     columns = ["parameters", "server CPU, µs", "least", "most", "median latency, µs", "trials"]
     assert rows.select(columns).rows() == [
         (f"load={load}", 3.0, 1.0, 5.0, 2.0, 3) for load in ("closed", "open")
@@ -334,7 +336,7 @@ def test_the_page_of_an_experiment_has_its_chart_under_the_title_of_its_place(
 ) -> None:
     trials = [sequential(8000, 8000), packets("lock-free", 8000, 4000)]
     analysis = analyse(
-        made_up(tmp_path / "sweep", trials, "speedup-by-words", "packets-speedup-uniform")
+        synthetic(tmp_path / "sweep", trials, "speedup-by-words", "packets-speedup-uniform")
     )
     page = render_page(analysis, figures(analysis))
     assert "uniform sources, queues of 32" in page

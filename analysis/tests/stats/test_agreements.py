@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import made_up
+import synthetic
 from sweep_analysis.read.load import read_sweep
 from sweep_analysis.read.request import request_of
 from sweep_analysis.say.columns import Look
@@ -27,12 +27,12 @@ GOOD: Trials = [
 
 def folder(path: Path, trials: Trials, branches: tuple[str, ...] = ("master",)) -> Path:
     """A sweep about answers, in which the sequential program ignores the depth."""
-    truth = made_up.Truth(branches=list(branches), twin=False, trials=1, threads=[1])
-    record = next(it for it in made_up.records(truth) if it["program"] == "parallel")
-    manifest = made_up.manifest("made-up", truth)
+    truth = synthetic.Truth(branches=list(branches), twin=False, trials=1, threads=[1])
+    record = next(it for it in synthetic.records(truth) if it["program"] == "parallel")
+    manifest = synthetic.manifest("synthetic", truth)
     loads = [("8", "uniform"), ("32", "uniform"), ("8", "skewed")]
     experiment = {
-        "name": "made-up",
+        "name": "synthetic",
         "shows": "",
         "source": "",
         "figure": "answers",
@@ -49,7 +49,7 @@ def folder(path: Path, trials: Trials, branches: tuple[str, ...] = ("master",)) 
             lines.append(record | _load(depth, generator) | trial | ended)
     path.mkdir(exist_ok=True)
     (path / "manifest.json").write_text(json.dumps(manifest))
-    (path / "host.json").write_text(json.dumps(made_up.host(truth)))
+    (path / "host.json").write_text(json.dumps(synthetic.host(truth)))
     (path / "trials.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     return path
 

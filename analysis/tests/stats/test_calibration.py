@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import made_up
+import synthetic
 from sweep_analysis.stats.calibration import EQUAL, OFF, OPEN, calibration
 from sweep_analysis.stats.speedup import trial_times
 
 
-def truth(effects: dict[tuple[str, str], float]) -> made_up.Truth:
-    return made_up.Truth(branches=["master", "packed"], trials=11, effects=effects)
+def truth(effects: dict[tuple[str, str], float]) -> synthetic.Truth:
+    return synthetic.Truth(branches=["master", "packed"], trials=11, effects=effects)
 
 
 def test_equal_builds_are_equal_in_every_cell() -> None:
-    sweep = made_up.swept(truth({}))
+    sweep = synthetic.swept(truth({}))
     found = calibration(trial_times(sweep), "master", "packed")
     assert found is not None
     assert found.answer == EQUAL
@@ -22,7 +22,7 @@ def test_equal_builds_are_equal_in_every_cell() -> None:
 
 
 def test_one_workload_that_is_a_tenth_slower_spoils_its_cells_and_the_mean() -> None:
-    sweep = made_up.swept(truth({("packed", "tsp"): 1.1}))
+    sweep = synthetic.swept(truth({("packed", "tsp"): 1.1}))
     found = calibration(trial_times(sweep), "master", "packed")
     assert found is not None
     assert found.mean["answer"].item() == OFF  # a third of the cells at 10 %
@@ -31,13 +31,13 @@ def test_one_workload_that_is_a_tenth_slower_spoils_its_cells_and_the_mean() -> 
 
 def test_noise_proves_no_equality() -> None:
     noisy = replace(truth({}), trial_noise=0.25)
-    found = calibration(trial_times(made_up.swept(noisy)), "master", "packed")
+    found = calibration(trial_times(synthetic.swept(noisy)), "master", "packed")
     assert found is not None
     assert found.answer == OPEN
 
 
 def test_cpu_time_is_asked_for_by_its_name() -> None:
-    sweep = made_up.swept(truth({("packed", "tsp"): 1.1}))
+    sweep = synthetic.swept(truth({("packed", "tsp"): 1.1}))
     found = calibration(trial_times(sweep), "master", "packed", "cpu")
     assert found is not None
     assert set(found.cells.filter(answer=OFF)["workload"]) == {"tsp"}

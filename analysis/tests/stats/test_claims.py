@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-import made_up
+import synthetic
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.frames import CLAIM_DETAILS, CLAIMS
 from sweep_analysis.read.load import Sweep
@@ -19,15 +19,15 @@ from sweep_analysis.stats.speedup import trial_times
 THREE = ["master", "packed", "split-counters"]
 
 
-def sweep_with(truth: made_up.Truth, claims: dict[str, list[dict[str, Any]]]) -> Sweep:
-    sweep = made_up.swept(truth)
+def sweep_with(truth: synthetic.Truth, claims: dict[str, list[dict[str, Any]]]) -> Sweep:
+    sweep = synthetic.swept(truth)
     known = sweep.manifest["branches"]
     branches = [branch | {"claims": claims.get(branch["name"], [])} for branch in known]
-    return made_up.with_manifest(sweep, branches=branches)
+    return synthetic.with_manifest(sweep, branches=branches)
 
 
 def verdicts(
-    truth: made_up.Truth, claims: list[dict[str, Any]], branch: str = "packed"
+    truth: synthetic.Truth, claims: list[dict[str, Any]], branch: str = "packed"
 ) -> list[str]:
     sweep = sweep_with(truth, {branch: claims})
     frame = check_claims(sweep, trial_times(sweep)).claims
@@ -53,7 +53,7 @@ ALL = ("faster", "slower", "equal", "no-faster", "no-slower")
 def test_each_expectation_gets_the_verdict_that_the_truth_asks_for(
     effect: float, expected: list[str]
 ) -> None:
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=THREE,
         effects={("packed", name): effect for name in ("quicksort", "tsp", "packets")},
         trials=7,
@@ -62,7 +62,7 @@ def test_each_expectation_gets_the_verdict_that_the_truth_asks_for(
 
 
 def test_a_claim_is_about_its_own_workloads_and_threads() -> None:
-    truth = made_up.Truth(branches=THREE, effects={("packed", "tsp"): 0.9}, trials=7)
+    truth = synthetic.Truth(branches=THREE, effects={("packed", "tsp"): 0.9}, trials=7)
     claims: list[dict[str, Any]] = [
         {"expect": "faster", "workloads": ["tsp"], "threads": "2..=cpus"},
         {"expect": "equal", "workloads": ["quicksort", "packets"]},
@@ -78,7 +78,7 @@ def test_a_claim_is_about_its_own_workloads_and_threads() -> None:
 
 
 def test_another_branch_can_be_claimed_against() -> None:
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=THREE, effects={("packed", "tsp"): 0.9}, workloads={"tsp": 0.1}, trials=7
     )
     claims = expecting("slower", against="packed") + expecting("equal")
@@ -86,7 +86,7 @@ def test_another_branch_can_be_claimed_against() -> None:
 
 
 def test_what_the_sweep_cannot_tell_is_not_tested_and_says_why() -> None:
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=THREE, fails=lambda branch, *_: "crash" if branch == "split-counters" else None
     )
     claims: list[dict[str, Any]] = [
@@ -107,9 +107,9 @@ def test_what_the_sweep_cannot_tell_is_not_tested_and_says_why() -> None:
 
 
 def test_without_a_twin_or_enough_pairs_nothing_is_tested() -> None:
-    lonely = made_up.Truth(branches=THREE, workloads={"tsp": 0.1}, twin=False)
+    lonely = synthetic.Truth(branches=THREE, workloads={"tsp": 0.1}, twin=False)
     assert verdicts(lonely, expecting("equal")) == [UNTESTED]
-    short = made_up.Truth(branches=THREE, workloads={"tsp": 0.1}, threads=[2], trials=3)
+    short = synthetic.Truth(branches=THREE, workloads={"tsp": 0.1}, threads=[2], trials=3)
     assert verdicts(short, expecting("equal")) == [UNTESTED]
 
 
@@ -121,7 +121,7 @@ def test_many_false_claims_are_rarely_held() -> None:
     names = ["master", *(f"b{number}" for number in range(4))]
     alarmed = 0
     for seed in range(12):
-        truth = made_up.Truth(
+        truth = synthetic.Truth(
             branches=names, workloads={"tsp": 0.1}, threads=[2, 4], iterations=1, trial_noise=0.03, sequential=False,
             seed=seed,
         )  # fmt: skip
@@ -132,7 +132,7 @@ def test_many_false_claims_are_rarely_held() -> None:
 
 @pytest.mark.parametrize("spelling", ["quantity", "figure"])
 def test_a_claim_in_cpu_time_looks_at_cpu_time(spelling: str) -> None:
-    truth = made_up.Truth(branches=THREE, workloads={"tsp": 0.1}, trials=7)
+    truth = synthetic.Truth(branches=THREE, workloads={"tsp": 0.1}, trials=7)
     sweep = sweep_with(truth, {"packed": expecting("slower", **{spelling: "cpu"})})
     burns = pl.when(pl.col("branch") == "packed").then(1.2).otherwise(1.0)
     times = trial_times(sweep).with_columns(pl.col("cpu_ns_per_unit") * burns)
@@ -151,7 +151,7 @@ def test_a_claim_in_cpu_time_looks_at_cpu_time(spelling: str) -> None:
     ],
 )
 def test_a_claim_in_a_foreign_form_is_refused(claim: dict[str, Any], message: str) -> None:
-    sweep = sweep_with(made_up.Truth(branches=THREE, trials=1), {"packed": [claim]})
+    sweep = sweep_with(synthetic.Truth(branches=THREE, trials=1), {"packed": [claim]})
     with pytest.raises(InputError, match=message):
         check_claims(sweep, trial_times(sweep))
 
@@ -173,7 +173,7 @@ def test_ranges_of_threads_are_read_as_the_runner_writes_them() -> None:
 
 
 def test_behind_a_claim_every_workload_has_a_verdict_of_its_own() -> None:
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=THREE, effects={("packed", "tsp"): 0.9, ("packed", "packets"): 1.1}, trials=9
     )
     sweep = sweep_with(truth, {"packed": expecting("faster", "no-slower")})
@@ -195,7 +195,7 @@ def test_behind_a_claim_every_workload_has_a_verdict_of_its_own() -> None:
 
 
 def test_a_claim_about_each_workload_tells_its_tally_and_what_cannot_be_excluded() -> None:
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=THREE, effects={("packed", "tsp"): 0.9, ("packed", "packets"): 1.1}, trials=9
     )
     sweep = sweep_with(truth, {"packed": expecting("no-slower")})
@@ -206,7 +206,7 @@ def test_a_claim_about_each_workload_tells_its_tally_and_what_cannot_be_excluded
 
 
 def test_a_claim_of_no_loss_is_about_waits_as_well() -> None:
-    truth = made_up.Truth(branches=THREE, workloads={"tsp": 0.1}, trials=9)
+    truth = synthetic.Truth(branches=THREE, workloads={"tsp": 0.1}, trials=9)
     sweep = sweep_with(truth, {"packed": expecting("no-slower")})
     longer = pl.when(pl.col("branch") == "packed").then(1.2).otherwise(1.0)
     waits = (pl.col("ns_per_unit") * longer).alias("p50_ns")

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-import made_up
+import synthetic
 from sweep_analysis.read.load import read_sweep
 from sweep_analysis.stats.compare import FASTER, SLOWER, UNCLEAR, UNJUDGED, compare, holm, judge
 from sweep_analysis.stats.speedup import trial_times, with_time_outs
@@ -19,13 +19,13 @@ FOUR = ["master", "packed", "split-counters", "split-counters-no-jec"]
 CLAIMS = [FASTER, SLOWER]
 
 
-def compared(truth: made_up.Truth) -> pl.DataFrame:
-    sweep = made_up.swept(truth)
+def compared(truth: synthetic.Truth) -> pl.DataFrame:
+    sweep = synthetic.swept(truth)
     return compare(trial_times(sweep), "master")
 
 
 def test_verdicts_of_wall_and_cpu_time_are_corrected_together() -> None:
-    times = trial_times(made_up.swept(made_up.Truth(branches=FOUR)))
+    times = trial_times(synthetic.swept(synthetic.Truth(branches=FOUR)))
     whole = judge(times, "master").filter(level="overall", branch="packed")
     alone = judge(times, "master", ["time"]).filter(level="overall", branch="packed")
     by_time = whole.filter(quantity="time")
@@ -36,7 +36,7 @@ def test_verdicts_of_wall_and_cpu_time_are_corrected_together() -> None:
 
 def test_a_pooled_ratio_is_the_geometric_mean_of_cells_of_several_workers_within_the_cpus() -> None:
     effects = {("packed", "tsp"): 0.9}
-    frame = compared(made_up.Truth(branches=FOUR, effects=effects, trial_noise=0.05))
+    frame = compared(synthetic.Truth(branches=FOUR, effects=effects, trial_noise=0.05))
     own = frame.filter(branch="packed")
     several = own.filter(
         pl.col("threads").is_in([2, 4]), level="cell"
@@ -53,7 +53,7 @@ def test_a_pooled_ratio_is_the_geometric_mean_of_cells_of_several_workers_within
 def test_a_row_of_one_cell_is_judged_as_that_cell_at_every_level() -> None:
     """The known mistake: on two CPUs a workload is its cell of two workers, and each had a correction of its own."""
     effects = {("packed", "tsp"): 0.955, ("packed", "quicksort"): 1.04}
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=FOUR, effects=effects, threads=[1, 2], cpus=2, trials=7, trial_noise=0.01
     )
     frame = compared(truth)
@@ -68,8 +68,8 @@ def test_one_lucky_build_of_five_is_no_claim_on_a_workload() -> None:
 
     The others are equal.
     """
-    truth = made_up.Truth(branches=["master", "packed"], workloads={"tsp": 0.1}, sequential=False)
-    times = trial_times(made_up.swept(truth))
+    truth = synthetic.Truth(branches=["master", "packed"], workloads={"tsp": 0.1}, sequential=False)
+    times = trial_times(synthetic.swept(truth))
     lucky = (pl.col("branch") == "packed") & (pl.col("layout") == 2)
     shifted = times.with_columns(
         pl.when(lucky).then(pl.col("ns_per_unit") * 0.85).otherwise("ns_per_unit")
@@ -88,8 +88,8 @@ def test_a_trial_that_ran_into_the_limit_counts_at_the_limit(tmp_path: Path) -> 
     def hangs(branch: str, workload: str, _: int, replicate: int) -> str | None:
         return "timeout" if (branch, workload) == ("packed", "tsp") and replicate < 3 else None
 
-    truth = made_up.Truth(branches=FOUR, fails=hangs, trials=7)
-    folder = made_up.write_sweep(tmp_path / "sweep", truth)
+    truth = synthetic.Truth(branches=FOUR, fails=hangs, trials=7)
+    folder = synthetic.write_sweep(tmp_path / "sweep", truth)
     sweep = read_sweep(folder)
     times = trial_times(sweep).collect()
     with_limit = with_time_outs(replace(sweep, manifest={"asked": {"timeout_s": 60}}), times)
@@ -106,7 +106,7 @@ def test_a_trial_that_ran_into_the_limit_counts_at_the_limit(tmp_path: Path) -> 
 
 
 def test_ten_per_cent_is_found_in_single_cells() -> None:
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=FOUR,
         effects={("packed", "tsp"): 1.1, ("split-counters", "quicksort"): 0.9},
         trial_noise=0.01,
@@ -123,7 +123,7 @@ def test_ten_per_cent_is_found_in_single_cells() -> None:
 
 
 def test_drift_and_block_noise_leave_the_ratio_alone() -> None:
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=["master", "packed"],
         effects={("packed", "tsp"): 1.1},
         drift=0.5,
@@ -139,10 +139,10 @@ def test_drift_and_block_noise_leave_the_ratio_alone() -> None:
 def test_a_large_twin_difference_silences_claims_of_its_size() -> None:
     """An A/A control that differs by as much as the branch shows that the host, not the branch, made the difference."""
     effects = {("packed", "tsp"): 1.1}
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=["master", "packed"], workloads={"tsp": 0.1}, effects=effects, cpus=8
     )
-    sweep = made_up.swept(truth)
+    sweep = synthetic.swept(truth)
     times = trial_times(sweep)
     pooled = compare(times, "master").filter(pl.col("branch") == "packed", level="overall")
     assert set(pooled["verdict"]) == {SLOWER}
@@ -154,7 +154,7 @@ def test_a_large_twin_difference_silences_claims_of_its_size() -> None:
 
 
 def test_a_branch_that_fails_somewhere_takes_cells_out_of_its_own_rows_alone() -> None:
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=FOUR,
         workloads={"tsp": 0.1},
         fails=lambda branch, _, threads, __: (
@@ -169,7 +169,7 @@ def test_a_branch_that_fails_somewhere_takes_cells_out_of_its_own_rows_alone() -
 
 
 def test_where_the_twin_fails_nothing_is_judged() -> None:
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=FOUR,
         effects={("packed", "tsp"): 1.5},
         fails=lambda branch, workload, *_: (
@@ -183,14 +183,14 @@ def test_where_the_twin_fails_nothing_is_judged() -> None:
 
 
 def test_simulated_times_that_chance_does_not_touch_are_judged() -> None:
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=FOUR,
         effects={("packed", "tsp"): 0.8},
         trial_noise=0,
         iteration_noise=0,
         block_noise=0,
     )
-    times = trial_times(made_up.swept(truth))
+    times = trial_times(synthetic.swept(truth))
     rows = judge(times, "master", simulated=True).filter(
         pl.col("branch") != "master-again", quantity="time"
     )
@@ -205,7 +205,7 @@ def test_simulated_times_that_chance_does_not_touch_are_judged() -> None:
 
 
 def test_waits_are_judged_where_a_workload_tells_them() -> None:
-    times = trial_times(made_up.swept(made_up.Truth(branches=FOUR, trials=7)))
+    times = trial_times(synthetic.swept(synthetic.Truth(branches=FOUR, trials=7)))
     longer = pl.when(pl.col("branch") == "packed").then(1.3).otherwise(1.0)
     tells = pl.when(pl.col("workload") == "tsp").then(pl.col("ns_per_unit") * longer)
     rows = judge(times.with_columns(p50_ns=tells, p99_ns=tells), "master").filter(
@@ -218,7 +218,7 @@ def test_waits_are_judged_where_a_workload_tells_them() -> None:
 
 
 def test_a_missing_trial_costs_one_pair() -> None:
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=FOUR,
         workloads={"tsp": 0.1},
         fails=lambda branch, _, threads, replicate: (
@@ -231,7 +231,7 @@ def test_a_missing_trial_costs_one_pair() -> None:
 
 def test_times_that_never_vary_are_not_judged() -> None:
     """A clock so coarse that all trials read the same says nothing of the noise, so there is no interval either."""
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=FOUR,
         effects={("packed", "tsp"): 1.1},
         trial_noise=0,
@@ -245,7 +245,7 @@ def test_times_that_never_vary_are_not_judged() -> None:
 
 
 def test_a_baseline_that_never_ran_gives_no_rows() -> None:
-    sweep = made_up.swept(made_up.Truth(branches=FOUR))
+    sweep = synthetic.swept(synthetic.Truth(branches=FOUR))
     assert compare(trial_times(sweep), "absent").is_empty()
 
 
@@ -255,10 +255,10 @@ def test_holm_multiplies_and_stays_in_order() -> None:
 
 
 def test_another_baseline_is_judged_by_the_noise_of_the_twins() -> None:
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=FOUR, effects={("split-counters", "tsp"): 1.1}, trial_noise=0.005
     )
-    times = trial_times(made_up.swept(truth))
+    times = trial_times(synthetic.swept(truth))
     pooled = compare(times, "packed").filter(
         pl.col("level") == "workload", pl.col("workload") == "tsp"
     )
@@ -270,10 +270,10 @@ def test_another_baseline_is_judged_by_the_noise_of_the_twins() -> None:
 
 def test_a_pooled_claim_is_refused_if_its_ratio_drifts_by_more_than_it_shows() -> None:
     """A branch that gets slower while the sweep runs was measured at some moment of a change, not at a state."""
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=["master", "packed"], workloads={"tsp": 0.1}, trials=9, sequential=False
     )
-    times = trial_times(made_up.swept(truth))
+    times = trial_times(synthetic.swept(truth))
     share = pl.col("block") / pl.col("block").max()
     verdicts = {}
     for name, factor in (("steady", pl.lit(1.1)), ("drifting", 1 + 0.2 * share)):
@@ -292,13 +292,13 @@ def test_a_pooled_claim_is_refused_if_its_ratio_drifts_by_more_than_it_shows() -
 
 
 def test_a_clock_that_moved_is_taken_out_by_cycles() -> None:
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=["master", "packed"],
         workloads={"tsp": 0.1},
         modes={"dynamic": {2: 3.0}},
         threads=[2],
     )
-    times = trial_times(made_up.swept(truth))
+    times = trial_times(synthetic.swept(truth))
     slowed = pl.col("branch") == "packed"
     moved = times.with_columns(
         pl.when(slowed).then(pl.col("ns_per_unit") * 1.5).otherwise("ns_per_unit"),
@@ -327,7 +327,7 @@ def _with_a_slow(
 
 
 def test_a_build_that_is_slow_in_all_cells_counts_and_a_slow_trial_does_not() -> None:
-    truth = made_up.Truth(branches=["master", "packed"], trials=7, trial_noise=0.002)
+    truth = synthetic.Truth(branches=["master", "packed"], trials=7, trial_noise=0.002)
     mean = (0.9**6 * 2) ** (1 / 7)
     for cells, ratio, verdict in ((None, mean, UNCLEAR), ({4}, 0.9, FASTER)):
         made = replace(truth, state=_with_a_slow(3, cells))
@@ -337,7 +337,7 @@ def test_a_build_that_is_slow_in_all_cells_counts_and_a_slow_trial_does_not() ->
 
 
 def test_the_slowest_build_stands_beside_the_ratio_even_where_it_is_an_outlier() -> None:
-    truth = made_up.Truth(branches=["master", "packed"], trials=7, state=_with_a_slow(3, {4}))
+    truth = synthetic.Truth(branches=["master", "packed"], trials=7, state=_with_a_slow(3, {4}))
     rows = compared(truth).filter(level="cell", branch="packed", threads=4)
     for low, median, high in rows.select("build_low", "build_median", "build_high").rows():
         assert low < 0.92
@@ -347,7 +347,7 @@ def test_the_slowest_build_stands_beside_the_ratio_even_where_it_is_an_outlier()
 
 def test_a_wait_of_zero_leaves_its_cell_without_a_ratio() -> None:
     """Half of the baseline's waits are 0 and half 100; all of the branch's are 60: 20 % more, and no 40 % less."""
-    times = trial_times(made_up.swept(made_up.Truth(branches=["master", "packed"], trials=8)))
+    times = trial_times(synthetic.swept(synthetic.Truth(branches=["master", "packed"], trials=8)))
     of_base = pl.when(pl.col("replicate") % 2 == 0).then(0.0).otherwise(100.0)
     waits = pl.when(pl.col("branch") == "packed").then(60.0).otherwise(of_base)
     at_two = pl.when(pl.col("threads") == 2).then(waits).otherwise(100.0 + pl.col("position"))
@@ -357,7 +357,7 @@ def test_a_wait_of_zero_leaves_its_cell_without_a_ratio() -> None:
 
 
 def test_cells_have_the_share_of_levels_that_test_nothing() -> None:
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=["master", "packed"], workloads={"tsp": 0.1}, threads=[2], trials=7
     )
     rows = compared(truth).filter(branch="packed", level="cell")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-import made_up
+import synthetic
 from sweep_analysis.say.cautions import cautions
 from sweep_analysis.stats.analysis import analyse
 from sweep_analysis.stats.compare import drifts
@@ -14,8 +14,8 @@ from sweep_analysis.stats.speedup import trial_times
 
 
 def test_a_drift_is_found_with_its_size() -> None:
-    truth = made_up.Truth(drift=0.2, block_noise=0.01)
-    sweep = made_up.swept(truth)
+    truth = synthetic.Truth(drift=0.2, block_noise=0.01)
+    sweep = synthetic.swept(truth)
     found = drift(residuals(trial_times(sweep)))
     assert found is not None
     assert found.ratio == pytest.approx(1.221, abs=0.03)
@@ -27,23 +27,23 @@ def test_a_steady_host_rarely_gives_an_alarm() -> None:
     """Blocks share noise; were trials taken for replicates, nearly every sweep would give one."""
     alarms = 0
     for seed in range(24):
-        truth = made_up.Truth(
+        truth = synthetic.Truth(
             branches=["master", "packed"], iterations=1, block_noise=0.05, seed=seed
         )
-        found = drift(residuals(trial_times(made_up.swept(truth))))
+        found = drift(residuals(trial_times(synthetic.swept(truth))))
         assert found is not None
         alarms += found.p_value < 0.05
     assert alarms <= 5
 
 
 def test_too_few_blocks_say_nothing() -> None:
-    truth = made_up.Truth(branches=["master"], workloads={"tsp": 0.1}, threads=[1, 2], trials=2)
-    assert drift(residuals(trial_times(made_up.swept(truth)))) is None
+    truth = synthetic.Truth(branches=["master"], workloads={"tsp": 0.1}, threads=[1, 2], trials=2)
+    assert drift(residuals(trial_times(synthetic.swept(truth)))) is None
 
 
 def test_residuals_are_the_same_to_the_last_digit_in_every_run() -> None:
-    truth = made_up.Truth(branches=["master"], trials=11)
-    sweep = made_up.swept(truth)
+    truth = synthetic.Truth(branches=["master"], trials=11)
+    sweep = synthetic.swept(truth)
     times = trial_times(sweep).collect()
     first = residuals(times.lazy())
     assert all(residuals(times.lazy()).equals(first) for _ in range(10))

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-import made_up
+import synthetic
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.frames import EVENT_RATES, LINE_RATES
 from sweep_analysis.read.load import Sweep, read_sweep
@@ -48,7 +48,7 @@ SPLIT = {
 TRIALS = 3
 
 
-def truth(**more: Any) -> made_up.Truth:  # noqa: ANN401 - any field of `Truth`
+def truth(**more: Any) -> synthetic.Truth:  # noqa: ANN401 - any field of `Truth`
     """The packed build, and one layout of two words, padded and not; master cannot count."""
     names = ["packed", "split", "split-padded"]
     fields: dict[str, Any] = {
@@ -59,12 +59,12 @@ def truth(**more: Any) -> made_up.Truth:  # noqa: ANN401 - any field of `Truth`
         "counts": dict(zip(names, [PACKED, SPLIT, SPLIT], strict=True)),
         "counted_trials": TRIALS,
     }
-    return made_up.Truth(**(fields | more))
+    return synthetic.Truth(**(fields | more))
 
 
 @pytest.fixture(scope="module")
 def sweep() -> Sweep:
-    return made_up.swept(truth())
+    return synthetic.swept(truth())
 
 
 def row(frame: pl.LazyFrame, **key: object) -> dict[str, Any]:
@@ -77,11 +77,11 @@ def row(frame: pl.LazyFrame, **key: object) -> dict[str, Any]:
 
 
 def rate(count: int, threads: int, replicate: int) -> float:
-    """The count that `made_up` writes for that replicate, per unit of work.
+    """The count that `synthetic` writes for that replicate, per unit of work.
 
     Each worker counts, and the threads outside count together as one.
     """
-    return (count * threads + 1) * replicate / made_up.COUNTED_UNITS
+    return (count * threads + 1) * replicate / synthetic.COUNTED_UNITS
 
 
 def test_a_rate_is_the_median_over_trials_of_all_threads_per_unit_of_work(sweep: Sweep) -> None:
@@ -132,8 +132,8 @@ def test_words_without_padding_share_a_line_and_padded_ones_do_not(sweep: Sweep)
 
 
 def test_counted_trials_change_no_time_no_ratio_and_no_band() -> None:
-    with_counts = analyse(made_up.swept(truth()))
-    without = analyse(made_up.swept(truth(counts={})))
+    with_counts = analyse(synthetic.swept(truth()))
+    without = analyse(synthetic.swept(truth(counts={})))
     assert with_counts.events.height > without.events.height == 0
     assert with_counts.times.equals(without.times)
     assert with_counts.speedups.equals(without.speedups)
@@ -176,7 +176,7 @@ def change_line(folder: Path, number: int, change: dict[str, Any]) -> None:
 def test_a_trial_with_times_and_counts_or_with_neither_is_refused(
     tmp_path: Path, number: int, change: dict[str, Any], message: str
 ) -> None:
-    folder = made_up.write_sweep(tmp_path / "sweep", truth())
+    folder = synthetic.write_sweep(tmp_path / "sweep", truth())
     change_line(folder, number, change)
     with pytest.raises(InputError, match=message):
         read_sweep(folder)
@@ -188,7 +188,7 @@ def test_a_failed_counted_trial_is_said_and_left_out() -> None:
             "crash" if (branch, place[2]) == ("packed-instrumented", 1) else None
         )
     )
-    analysis = analyse(made_up.swept(failing))
+    analysis = analyse(synthetic.swept(failing))
     # One replicate of three, at two thread counts; three counted branches.
     assert any("2 of 18 counted trials failed (crash)" in text for text in cautions(analysis))
     assert not any("not finished" in text for text in cautions(analysis))
@@ -207,7 +207,7 @@ def test_the_page_shows_counts_or_how_to_get_them(sweep: Sweep) -> None:
     assert "counter words that share a cache line stand together" in counted
     assert "inactive + sleeping" in counted
     assert facts(analyse(sweep))["Trials"].endswith("; 18 counted, not timed")
-    timed = page(analyse(made_up.swept(truth(counts={}))))
+    timed = page(analyse(synthetic.swept(truth(counts={}))))
     assert "inactive + sleeping" not in timed
     assert "cargo runner sweep --instrument" in timed
 
@@ -228,7 +228,7 @@ def test_writes_per_push_are_those_of_the_line_that_pushes_read() -> None:
         "split": SPLIT | {"pushes": 5},
         "split-padded": SPLIT | {"pushes": 5},
     }
-    rows = writes_per_push(made_up.swept(truth(counts=counts, threads=[1])))
+    rows = writes_per_push(synthetic.swept(truth(counts=counts, threads=[1])))
     # One worker counts, and so does the outside, each event once.
     assert dict(rows.select("branch", "writes_per_push").rows()) == pytest.approx(
         {

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import polars as pl
 
-import made_up
+import synthetic
 from sweep_analysis.read.frames import LATENCIES
 from sweep_analysis.stats.latency import latencies, waits_of
 from sweep_analysis.stats.speedup import trial_times, with_time_outs
@@ -14,7 +14,7 @@ from sweep_analysis.stats.speedup import trial_times, with_time_outs
 
 def waits(told: dict[str, float], **truth: object) -> pl.DataFrame:
     """Waits of a sweep of two branches on two and four threads, in which only `packed` tells any."""
-    made = made_up.Truth(
+    made = synthetic.Truth(
         branches=["master", "packed"],
         workloads={"ticks": 0.1},
         threads=[2, 4],
@@ -22,7 +22,7 @@ def waits(told: dict[str, float], **truth: object) -> pl.DataFrame:
         waits_ns={"packed": told},
         **truth,  # type: ignore[arg-type]
     )
-    return latencies(made_up.swept(made)).collect()
+    return latencies(synthetic.swept(made)).collect()
 
 
 def test_a_cell_has_the_median_and_the_range_of_its_trials_in_microseconds() -> None:
@@ -59,19 +59,19 @@ def test_failed_trials_tell_no_waits() -> None:
 
 
 def test_of_several_kinds_of_waits_the_first_of_the_judged_is_compared() -> None:
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=["master"],
         workloads={"ticks": 0.1},
         threads=[2],
         trials=3,
         waits_ns={"master": {"first_job_p50": 9000.0, "latency_p50": 1000.0, "service_p50": 5.0}},
     )
-    found = waits_of(made_up.swept(truth))
+    found = waits_of(synthetic.swept(truth))
     assert found["p50_ns"].unique().sort().to_list() == [1000.0, 2000.0, 3000.0]
 
 
 def test_a_trial_that_ran_into_the_limit_waited_for_the_limit() -> None:
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=["master"],
         workloads={"ticks": 0.1},
         threads=[2],
@@ -81,7 +81,7 @@ def test_a_trial_that_ran_into_the_limit_waited_for_the_limit() -> None:
             "timeout" if (threads, replicate) == (2, 1) else None
         ),
     )
-    sweep = made_up.swept(truth)
+    sweep = synthetic.swept(truth)
     limited = replace(sweep, manifest={"asked": {"timeout_s": 60}})
     times = with_time_outs(limited, trial_times(sweep).collect())
     waits = times.filter(program="parallel", branch="master").sort("p50_ns")

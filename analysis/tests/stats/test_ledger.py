@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-import made_up
+import synthetic
 from sweep_analysis.read.frames import COSTS, LEDGER
 from sweep_analysis.read.load import Sweep, read_sweep
 from sweep_analysis.read.provenance import provenance, sentence
@@ -17,7 +17,7 @@ from sweep_analysis.stats.speedup import trial_times
 
 
 def sweep_of(**truth: object) -> Sweep:
-    return made_up.swept(made_up.Truth(**truth))  # type: ignore[arg-type]
+    return synthetic.swept(synthetic.Truth(**truth))  # type: ignore[arg-type]
 
 
 def fails(branch: str, _: str, threads: int, replicate: int) -> str | None:
@@ -58,8 +58,8 @@ def test_a_clean_sweep_leaves_nothing_out_and_says_so() -> None:
 
 
 def test_a_burst_is_in_the_ledger() -> None:
-    sweep = sweep_of(branches=made_up.STUDY_BRANCHES, workloads={"tsp": 0.1}, trials=7)
-    slow = (pl.col("replicate") == 0) & pl.col("branch").is_in(made_up.STUDY_BRANCHES[:4])
+    sweep = sweep_of(branches=synthetic.STUDY_BRANCHES, workloads={"tsp": 0.1}, trials=7)
+    slow = (pl.col("replicate") == 0) & pl.col("branch").is_in(synthetic.STUDY_BRANCHES[:4])
     times = trial_times(sweep).with_columns(
         pl.col("ns_per_unit") * pl.when(slow).then(1.5).otherwise(1.0)
     )
@@ -67,8 +67,8 @@ def test_a_burst_is_in_the_ledger() -> None:
 
 
 def test_a_torn_record_is_in_the_ledger(tmp_path: Path) -> None:
-    folder = made_up.write_sweep(
-        tmp_path / "sweep", made_up.Truth(branches=["master"], workloads={"tsp": 0.1})
+    folder = synthetic.write_sweep(
+        tmp_path / "sweep", synthetic.Truth(branches=["master"], workloads={"tsp": 0.1})
     )
     file = folder / "trials.jsonl"
     file.write_bytes(file.read_bytes()[:-20])
@@ -106,7 +106,7 @@ def test_costs_tell_wall_time_cpu_time_cycles_and_idle_cpus() -> None:
     row = found.filter(pl.col("branch") == "master", pl.col("program") == "parallel").row(
         0, named=True
     )
-    true_ns = made_up.Truth(workloads={"tsp": 0.0}).time_ns("master", "tsp", 2) / 1000
+    true_ns = synthetic.Truth(workloads={"tsp": 0.0}).time_ns("master", "tsp", 2) / 1000
     assert row["ns_per_unit"] == pytest.approx(2 * true_ns, rel=0.01)
     assert row["cycles_per_unit"] == pytest.approx(3.0 * true_ns, rel=0.01)
     assert row["cpu_ns_per_unit"] == pytest.approx(4 * true_ns, rel=0.01)

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-import made_up
+import synthetic
 from sweep_analysis.read.request import request_of
 from sweep_analysis.read.schema import PARALLEL, SEQUENTIAL
 from sweep_analysis.stats.medians import medians
@@ -17,7 +17,7 @@ from sweep_analysis.stats.speedup import trial_times
 BRANCHES = ["master", "slow", "same"]
 
 
-def quiet(**more: Any) -> made_up.Truth:  # noqa: ANN401 - fields of a truth
+def quiet(**more: Any) -> synthetic.Truth:  # noqa: ANN401 - fields of a truth
     """A sweep without noise, whose level drifts by far more than branches differ."""
     still = dict.fromkeys(("trial_noise", "iteration_noise", "block_noise"), 0.0)
     truth: dict[str, Any] = {
@@ -30,14 +30,14 @@ def quiet(**more: Any) -> made_up.Truth:  # noqa: ANN401 - fields of a truth
         "drift": 2.0,
         **still,
     }
-    return made_up.Truth(**(truth | more))
+    return synthetic.Truth(**(truth | more))
 
 
 def rows(
-    truth: made_up.Truth, change: Callable[[dict[str, Any]], None] | None = None
+    truth: synthetic.Truth, change: Callable[[dict[str, Any]], None] | None = None
 ) -> pl.DataFrame:
     """The medians of a sweep, each of whose records `change` may change."""
-    sweep = made_up.swept(truth, change)
+    sweep = synthetic.swept(truth, change)
     return medians(sweep, request_of(sweep), trial_times(sweep).collect())
 
 

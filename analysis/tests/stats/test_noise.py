@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import polars as pl
 
-import made_up
+import synthetic
 from sweep_analysis.stats.analysis import Analysis, analyse
 from sweep_analysis.stats.noise import second_look
 
 
 def analysed(effect: float, **truth: float) -> Analysis:
-    made = made_up.Truth(
+    made = synthetic.Truth(
         branches=["master", "odd", "even"],
         workloads={"tsp": 0.1},
         threads=[1, 2],
@@ -19,7 +19,7 @@ def analysed(effect: float, **truth: float) -> Analysis:
         seed=8,
         **truth,  # type: ignore[arg-type]
     )
-    return analyse(made_up.swept(made))
+    return analyse(synthetic.swept(made))
 
 
 def test_a_change_that_does_not_come_again_is_shown_with_the_verdict_on_it() -> None:

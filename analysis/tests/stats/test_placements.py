@@ -7,7 +7,7 @@ import re
 import polars as pl
 import pytest
 
-import made_up
+import synthetic
 from sweep_analysis.say.cautions import cautions
 from sweep_analysis.say.placements import placement_sentences
 from sweep_analysis.stats.analysis import Analysis, analyse
@@ -29,7 +29,7 @@ def analysis(**more: object) -> Analysis:
         },
         **more,
     }
-    return analyse(made_up.swept(made_up.Truth(**truth)))  # type: ignore[arg-type]
+    return analyse(synthetic.swept(synthetic.Truth(**truth)))  # type: ignore[arg-type]
 
 
 def test_only_the_workload_that_pinning_moves_is_found_and_by_how_much() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-import made_up
+import synthetic
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.load import CHECKOUT
 from sweep_analysis.stats import published
@@ -71,7 +71,7 @@ def swept(workloads: dict[str, float]) -> Analysis:
 
     `turned` takes half.
     """
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=["master", "turned"],
         workloads=workloads,
         threads=[8],
@@ -83,24 +83,26 @@ def swept(workloads: dict[str, float]) -> Analysis:
         state=lambda branch, workload, _, seed: (
             5.0 if workload == "quicksort" and branch == "master" and seed < 3 else 1.0
         ),
-        machine="made-up-8",
+        machine="synthetic-8",
         waits={"master": [EPOCHS]},
     )
-    sweep = made_up.swept(truth)
+    sweep = synthetic.swept(truth)
     experiment = {
         **dict.fromkeys(("shows", "source", "figure"), ""),
-        "name": "made-up",
+        "name": "synthetic",
         "sequential_ignores": [],
     }
     asked = sweep.manifest["asked"] | {"experiment": experiment}
-    return analyse(made_up.with_manifest(sweep, asked=asked))
+    return analyse(synthetic.with_manifest(sweep, asked=asked))
 
 
 def series(quantity: str, *figures: float) -> published.Series:
     told = [
         published.Figure(f"figure {number}", 8, "", value) for number, value in enumerate(figures)
     ]
-    return published.Series("a series", "a source", "made-up-8", "made-up", quantity, 1, "ns", told)
+    return published.Series(
+        "a series", "a source", "synthetic-8", "synthetic", quantity, 1, "ns", told
+    )
 
 
 def test_values_are_times_of_another_branch_and_shares_of_functions() -> None:
@@ -133,12 +135,28 @@ def test_a_figure_whose_cell_has_two_states_is_neither_met_nor_missed() -> None:
 def test_a_sign_is_right_if_what_was_seen_to_gain_gains_a_tenth_and_nothing_else_does() -> None:
     analysis = swept({"tsp": 0.1, "quicksort": 0.1})
     sign = published.Sign(
-        "seen", "a source", "made-up-8", "made-up", "turned", "master", 8, ["tsp"], ["quicksort"]
+        "seen",
+        "a source",
+        "synthetic-8",
+        "synthetic",
+        "turned",
+        "master",
+        8,
+        ["tsp"],
+        ["quicksort"],
     )
     rows = published.seen(published.Published(published.Mark(1.5, 0.75), [], [sign]), [analysis])
     assert rows["is_right"].to_list() == [True, True]
     swapped = published.Sign(
-        "seen", "a source", "made-up-8", "made-up", "turned", "master", 8, ["quicksort"], ["tsp"]
+        "seen",
+        "a source",
+        "synthetic-8",
+        "synthetic",
+        "turned",
+        "master",
+        8,
+        ["quicksort"],
+        ["tsp"],
     )
     rows = published.seen(published.Published(published.Mark(1.5, 0.75), [], [swapped]), [analysis])
     assert rows["is_right"].to_list() == [False, False]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import made_up
+import synthetic
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.load import CHECKOUT
 from sweep_analysis.report.statement import Statement
@@ -24,11 +24,11 @@ def sweep(recorded: str = "", machine: str | None = None, **more: object) -> Ana
         **more,
     }
     quiet = dict.fromkeys(["trial_noise", "iteration_noise", "block_noise"], 0.0)
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=["master"], threads=[1, 2], cpus=2, twin=False, sequential=False, **quiet, **told
     )  # type: ignore[arg-type]
     named = {"input": f"../{recorded}.zst"} if recorded else {}
-    return analyse(made_up.swept(truth, lambda record: record.update(named)))
+    return analyse(synthetic.swept(truth, lambda record: record.update(named)))
 
 
 def all_replays(**of_hash: object) -> list[Analysis]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import polars as pl
 import pytest
 
-import made_up
+import synthetic
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.say import tables
 from sweep_analysis.stats.analysis import analyse
@@ -28,10 +28,10 @@ NEVER = {"at": "src/d.rs:4:4", "transfers": 5, "waited_ns": 0}
 
 def simulated(
     gain: float = 1.0,
-    machine: str | None = "made-up-8",
+    machine: str | None = "synthetic-8",
     fails: Callable[[str, str, int, int], str | None] = lambda *_: None,
 ) -> Sweep:
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=["packed", "split-counters"],
         workloads={"tsp": 0.1},
         threads=[1, 8],
@@ -44,7 +44,7 @@ def simulated(
         fails=fails,
         waits={"packed": [COLD, HOT, NEVER]},
     )
-    return made_up.swept(truth)
+    return synthetic.swept(truth)
 
 
 def test_shares_of_time_are_those_of_the_records_and_add_up_to_one() -> None:
@@ -80,13 +80,13 @@ def test_lines_of_source_that_waited_come_with_the_longest_first() -> None:
 
 
 def test_the_limit_in_host_time_is_no_time_of_a_simulated_trial() -> None:
-    for machine, added in (("made-up-8", 0), (None, 1)):
+    for machine, added in (("synthetic-8", 0), (None, 1)):
         sweep = simulated(
             machine=machine,
             fails=lambda *at: "timeout" if at == ("packed", "tsp", 8, 0) else None,
         )
         asked = sweep.manifest["asked"] | {"timeout_s": 60.0}
-        sweep = made_up.with_manifest(sweep, asked=asked)
+        sweep = synthetic.with_manifest(sweep, asked=asked)
         times = analyse(sweep).times
         assert with_time_outs(sweep, times).height == times.height + added
 
@@ -104,9 +104,9 @@ def test_a_measured_sweep_tells_nothing_of_it() -> None:
 @pytest.mark.parametrize(
     ("gain", "machine", "verdict"),
     [
-        (0.85, "made-up-8", FASTER),
-        (0.95, "made-up-8", UNCLEAR),
-        (0.905, "made-up-8", UNCLEAR),
+        (0.85, "synthetic-8", FASTER),
+        (0.95, "synthetic-8", UNCLEAR),
+        (0.905, "synthetic-8", UNCLEAR),
         (0.95, None, FASTER),
     ],
 )

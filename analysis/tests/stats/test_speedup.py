@@ -7,19 +7,19 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-import made_up
+import synthetic
 from sweep_analysis.stats.speedup import speedups, trial_times
 
 PAIR = ["master", "packed"]
 
 
-def analysed(truth: made_up.Truth) -> pl.DataFrame:
-    sweep = made_up.swept(truth)
+def analysed(truth: synthetic.Truth) -> pl.DataFrame:
+    sweep = synthetic.swept(truth)
     return speedups(trial_times(sweep), sweep.baseline)
 
 
 def test_the_three_definitions_have_their_own_references() -> None:
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=PAIR,
         workloads={"tsp": 0.1},
         threads=[1, 4],
@@ -43,7 +43,7 @@ def test_the_three_definitions_have_their_own_references() -> None:
 
 
 def test_efficiency_and_karp_flatt_find_the_serial_fraction() -> None:
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=PAIR,
         workloads={"tsp": 0.2},
         threads=[1, 4],
@@ -62,7 +62,7 @@ def test_efficiency_and_karp_flatt_find_the_serial_fraction() -> None:
 
 
 def test_a_branch_against_its_own_single_thread_is_exactly_one() -> None:
-    frame = analysed(made_up.Truth(branches=PAIR, threads=[1, 2]))
+    frame = analysed(synthetic.Truth(branches=PAIR, threads=[1, 2]))
     own = frame.filter(pl.col("definition") == "own", pl.col("threads") == 1)
     assert own.select("speedup", "speedup_low", "speedup_high").unique().rows() == [
         (1.0, None, None)
@@ -73,19 +73,19 @@ def test_a_branch_against_its_own_single_thread_is_exactly_one() -> None:
 @pytest.mark.parametrize(
     ("truth", "present"),
     [
-        (made_up.Truth(branches=PAIR, threads=[1, 2], sequential=False), {"own", "baseline"}),
-        (made_up.Truth(branches=PAIR, threads=[2, 4]), {"sequential"}),
-        (made_up.Truth(branches=PAIR, threads=[2, 4], sequential=False), set()),
+        (synthetic.Truth(branches=PAIR, threads=[1, 2], sequential=False), {"own", "baseline"}),
+        (synthetic.Truth(branches=PAIR, threads=[2, 4]), {"sequential"}),
+        (synthetic.Truth(branches=PAIR, threads=[2, 4], sequential=False), set()),
     ],
 )
 def test_a_definition_without_reference_has_no_rows(
-    truth: made_up.Truth, present: set[str]
+    truth: synthetic.Truth, present: set[str]
 ) -> None:
     assert set(analysed(truth)["definition"]) == present
 
 
 def test_the_median_shrugs_off_one_slow_iteration_and_one_slow_trial() -> None:
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=PAIR,
         workloads={"tsp": 0.1},
         threads=[1],
@@ -93,7 +93,7 @@ def test_the_median_shrugs_off_one_slow_iteration_and_one_slow_trial() -> None:
         iteration_noise=0,
         block_noise=0,
     )
-    sweep = made_up.swept(truth)
+    sweep = synthetic.swept(truth)
     slow = (pl.col("iteration") == 0) | pl.col("trial").cast(pl.String).str.ends_with("-3")
     factor = pl.when(slow).then(9).otherwise(1)
     disturbed = replace(
@@ -109,7 +109,7 @@ def test_the_median_shrugs_off_one_slow_iteration_and_one_slow_trial() -> None:
 
 def test_time_per_unit_is_what_counts_for_timed_work() -> None:
     """A timed program runs as long as it is told and differs in what it gets done."""
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=PAIR,
         workloads={"packets": 0.1},
         threads=[1],
@@ -125,7 +125,7 @@ def test_time_per_unit_is_what_counts_for_timed_work() -> None:
 
 def test_speed_up_interval_covers_the_truth_at_the_promised_rate() -> None:
     workloads = {f"w{number}": 0.1 for number in range(400)}
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=PAIR[:1],
         workloads=workloads,
         threads=[2],

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-import made_up
+import synthetic
 from sweep_analysis.say.averages import gained_and_lost
 from sweep_analysis.say.comparison import threads_of
 from sweep_analysis.say.headline import verdict
@@ -59,14 +59,14 @@ def test_a_lone_far_seed_and_too_few_seeds_are_no_second_state() -> None:
     assert two_states(np.log([1.0, 1.0, 9.0, 9.0])) == pytest.approx((0.0, math.log(9)))
 
 
-def swept(machine: str | None = "made-up-8") -> Analysis:
+def swept(machine: str | None = "synthetic-8") -> Analysis:
     """`turning` takes five times as long on `quicksort` by three of seven seeds, and else as `steady`: two thirds."""
     gains = {
         (branch, workload): 0.65
         for branch in ("turning", "steady")
         for workload in ("tsp", "quicksort")
     }
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=["packed", "turning", "steady"],
         workloads={"tsp": 0.1, "quicksort": 0.1},
         threads=[4, 8],
@@ -80,7 +80,7 @@ def swept(machine: str | None = "made-up-8") -> Analysis:
         ),
         machine=machine,
     )
-    return analyse(made_up.swept(truth))
+    return analyse(synthetic.swept(truth))
 
 
 def test_a_cell_of_two_states_is_not_judged_and_pooled_nowhere() -> None:

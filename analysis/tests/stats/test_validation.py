@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import made_up
+import synthetic
 from sweep_analysis.__main__ import main
 from sweep_analysis.draw import svg
 from sweep_analysis.draw.palette import LIGHT
@@ -28,7 +28,7 @@ def sweep(machine: str | None, *, created_at: str, threads: tuple[int, ...] = (1
 
     The simulated machine has one error: `tsp` with one branch takes 1.5 times too long.
     """
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=BRANCHES,
         workloads={"tsp": 0.1, "quicksort": 0.2},
         threads=list(threads),
@@ -39,7 +39,7 @@ def sweep(machine: str | None, *, created_at: str, threads: tuple[int, ...] = (1
         block_noise=0.0,
         machine=machine,
     )
-    return made_up.with_manifest(made_up.swept(truth), created_at=created_at)
+    return synthetic.with_manifest(synthetic.swept(truth), created_at=created_at)
 
 
 def pair(**of_measured: object) -> tuple[Sweep, Sweep]:
@@ -118,7 +118,7 @@ def test_the_figure_says_which_axis_is_simulated_and_names_misses() -> None:
 
 
 def with_effects(effects: dict[tuple[str, str], float], machine: str | None) -> Analysis:
-    truth = made_up.Truth(
+    truth = synthetic.Truth(
         branches=BRANCHES,
         workloads={"tsp": 0.1, "quicksort": 0.2},
         threads=[1, 2],
@@ -126,7 +126,7 @@ def with_effects(effects: dict[tuple[str, str], float], machine: str | None) -> 
         effects=effects,
         machine=machine,
     )
-    return analyse(made_up.swept(truth))
+    return analyse(synthetic.swept(truth))
 
 
 def test_a_simulation_that_has_a_branch_on_the_wrong_side_is_not_believed_however_near_its_times(

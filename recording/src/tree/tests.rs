@@ -1,13 +1,13 @@
 use super::*;
 use crate::layout::Event::{self, *};
-use crate::made_up;
+use crate::synthetic;
 
 fn tree(threads: &[&[(Event, u64, u64)]]) -> Tree {
-    Tree::of(&made_up::recording(threads)).unwrap()
+    Tree::of(&synthetic::recording(threads)).unwrap()
 }
 
 fn refusal(threads: &[&[(Event, u64, u64)]]) -> String {
-    Tree::of(&made_up::recording(threads))
+    Tree::of(&synthetic::recording(threads))
         .unwrap_err()
         .to_string()
 }
@@ -63,7 +63,7 @@ fn a_stolen_half_is_the_joins_whoever_runs_it_and_what_runs_meanwhile_is_not() {
 
 #[test]
 fn what_an_event_takes_and_what_the_recorder_did_is_nobodys_work() {
-    let mut recording = made_up::recording(&[&[
+    let mut recording = synthetic::recording(&[&[
         (Worker, 1, 0),
         (Join, 100, 1),
         (Pause, 190, 60),
@@ -109,7 +109,7 @@ fn time_without_a_cpu_is_taken_from_the_longest_stretch_and_called_waiting_if_no
 fn a_wait_that_can_have_ended_with_a_job_of_its_thread_is_for_the_jobs_up_to_then_and_another_is_not()
  {
     let wait = |goes_on_ns| {
-        let found = Tree::of(&made_up::waiting_for_jobs(goes_on_ns)).unwrap();
+        let found = Tree::of(&synthetic::waiting_for_jobs(goes_on_ns)).unwrap();
         let (_, wait) = found.waits().next().unwrap();
         wait.clone()
     };
@@ -133,7 +133,7 @@ fn a_wait_that_can_have_ended_with_a_job_of_its_thread_is_for_the_jobs_up_to_the
 
 #[test]
 fn a_recording_that_stops_anywhere_is_a_tree_with_what_had_not_ended() {
-    let whole = made_up::joins(3);
+    let whole = synthetic::joins(3);
     for length in 0..=whole.threads[0].events.len() {
         let mut cut = whole.clone();
         cut.threads[0].events.truncate(length);
@@ -237,7 +237,7 @@ fn events_of_any_kind_in_any_order_are_a_tree_or_refused() {
             })
             .collect();
         let threads: Vec<&[(Event, u64, u64)]> = threads.iter().map(Vec::as_slice).collect();
-        let mut recording = made_up::recording(&threads);
+        let mut recording = synthetic::recording(&threads);
         recording.head.ticks_per_s = [0, 1, 1_000_000_000, u64::MAX][next(4)];
         recording.head.event_milliticks = [0, 1, u64::MAX][next(3)];
         if let Ok(tree) = Tree::of(&recording) {

@@ -61,11 +61,11 @@ fn in_folder(folder: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::testing::MadeUp;
+    use crate::system::testing::MockRoot;
 
     /// Returns the settings that a checkout with this configuration file has.
     fn said(config: &str) -> Option<String> {
-        let root = MadeUp::new(&[(".cargo/config.toml", config)]);
+        let root = MockRoot::new(&[(".cargo/config.toml", config)]);
         about_code(&root.host().path("")).remove("0 checkout")
     }
 

@@ -37,9 +37,9 @@ pub(crate) struct CalibrateArgs {
 
 /// Text that `--help` prints below the options.
 pub(crate) const HELP: &str = "\
-Measures what accesses, fences, sleeps and wakes cost on this host (machines/here.toml), and what the work of each
-workload costs: the time of its sequential program, over the units that it charges (workloads/charges-here.toml). Then
-`--machine here` simulates this host. Both files are of this host alone and not in the repository. Measure while nothing
+Measures what accesses, fences, sleeps and wakes cost on this host (machines/here.toml). Measures also what a unit of
+each workload's work costs, by its sequential program (workloads/charges-here.toml). Then `--machine here` simulates
+this host. Both files are of this host alone and not in the repository. Measure while nothing
 else runs.
 
 Example:

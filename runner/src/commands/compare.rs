@@ -16,9 +16,9 @@ use crate::stop::Exit;
 /// Arguments of `compare`.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// The baseline, then the branches to compare with it: a name of branches.toml, group:NAME,
-    /// published:VERSION, path:DIR, git:URL#COMMIT, git:DIR#COMMIT or fork:FEATURE,FEATURE; put
-    /// NAME= before it to name it
+    /// The baseline, then the branches to compare with it. Each is a name of branches.toml,
+    /// group:NAME, published:VERSION, path:DIR, git:URL#COMMIT, git:DIR#COMMIT or
+    /// fork:FEATURE,FEATURE. `NAME=` before it gives it a name
     #[arg(value_name = "BRANCH", num_args = 2.., required_unless_present = "resume",
           conflicts_with_all = ["resume", "branches"])]
     specs: Vec<String>,
@@ -62,13 +62,13 @@ Examples:
   cargo runner compare --resume
       continue the newest unfinished comparison; if there is none, print the newest again
 
-Of a program (--program) each trial is one run, and each branch has 7 builds that differ only in the order of their
-functions, which are linked anew and not compiled anew. That makes 21 runs: 7 of each branch, and 7 of the first under
-a second name as A/A control. It runs on as many threads as there are CPUs; a run may take 5 minutes. Other options:
---threads 1,2 --trials 15 --timeout 3600. It has to end by itself, with exit code 0. Nothing is written into its
+Of a program (--program) each trial is one run. Each branch is compiled once, and linked 7 times with its functions in
+another order. That makes 21 runs: 7 of each branch, and 7 of the first under a second name as A/A control. It runs on
+as many threads as there are CPUs; a run may take 5 minutes. Other options: --threads 1,2 --trials 15 --timeout 3600.
+It has to end by itself, with exit code 0, and its standard input is empty. Nothing is written into its
 folder, unless the program does so. It is built by this checkout's compiler, with its own lock file and profile.
 
-A sweep like any other (see `sweep --help`). The analysis prints the table and judges; it needs Python 3.11 or newer.";
+A sweep like any other (see `sweep --help`). The analysis prints the table and what is significant; it needs Python 3.11 or newer.";
 
 /// Seconds that a run of a program may take twice: half of them and it hangs.
 const TIMEOUT_S: f64 = 600.0;

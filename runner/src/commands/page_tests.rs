@@ -57,7 +57,7 @@ fn manifest() -> Manifest {
 }
 
 fn page(format: Format, columns: Option<usize>) -> String {
-    let host = serde_json::json!({"cpu": {"model_name": "Made-up 9000"}, "cpus_usable": 4});
+    let host = serde_json::json!({"cpu": {"model_name": "Mock 9000"}, "cpus_usable": 4});
     let manifest = manifest();
     let page = Page {
         manifest: &manifest,
@@ -74,7 +74,7 @@ fn the_markdown_page_has_all_that_a_pull_request_needs() {
     let text = page(Format::Markdown, None);
     for part in [
         "### rayon-core: `mine` compared with `master`",
-        "Made-up 9000, 4 CPUs, CPU frequency uncontrolled, workers free and pinned",
+        "Mock 9000, 4 CPUs, CPU frequency uncontrolled, workers free and pinned",
         "- `mine`: rayon-core 1.13.0 as published; version 1.13.0, commit 0123456789ab with uncommitted changes, content fedcba987654",
         "rustc 1.95.0",
         "cargo runner compare master 'mine=path:my tree'\n```",

@@ -11,7 +11,7 @@ pub struct Features {
     /// All of them: what a `fork = […]` row may name.
     pub names: BTreeSet<String>,
     /// Layouts of the counters, of which a build has one: the first if it names none.
-    pub packings: Vec<String>,
+    pub counter_layouts: Vec<String>,
     /// The features of the 2022 study.
     pub study: BTreeSet<String>,
     /// The features that the feature `champion`, and the branch, consist of.
@@ -51,9 +51,9 @@ impl Features {
             features: Table,
         }
         #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
+        #[serde(deny_unknown_fields, rename_all = "kebab-case")]
         struct Table {
-            packings: Vec<String>,
+            counter_layouts: Vec<String>,
             study: BTreeSet<String>,
             other: BTreeSet<String>,
             exclusive: Vec<(String, String, String)>,
@@ -61,13 +61,18 @@ impl Features {
         let Manifest { features, package } =
             toml::from_str(text).map_err(|error| error.message().to_owned())?;
         let Table {
-            packings,
+            counter_layouts,
             study,
             other,
             exclusive,
         } = package.metadata.features;
         let pairs = exclusive.iter().flat_map(|(one, other, _)| [one, other]);
-        for name in packings.iter().chain(&study).chain(&other).chain(pairs) {
+        for name in counter_layouts
+            .iter()
+            .chain(&study)
+            .chain(&other)
+            .chain(pairs)
+        {
             if !features.contains_key(name) {
                 return Err(format!(
                     "`{name}` is none of [features]; remove it from the table"
@@ -86,7 +91,7 @@ impl Features {
             .collect();
         Ok(Self {
             names,
-            packings,
+            counter_layouts,
             study,
             champion,
             exclusive,
@@ -99,11 +104,11 @@ impl Features {
         let says = |one: &str, other: &str, reason: &str| {
             format!("`{one}` and `{other}` exclude each other: {reason}; keep one")
         };
-        let mut packings = self
-            .packings
+        let mut counter_layouts = self
+            .counter_layouts
             .iter()
-            .filter(|&packing| chosen.contains(packing));
-        if let (Some(one), Some(other)) = (packings.next(), packings.next()) {
+            .filter(|&counter_layout| chosen.contains(counter_layout));
+        if let (Some(one), Some(other)) = (counter_layouts.next(), counter_layouts.next()) {
             return Some(says(
                 one,
                 other,
@@ -122,8 +127,12 @@ impl Features {
     /// The words by which a build with the features `chosen` names its variant.
     pub(crate) fn words(&self, chosen: &BTreeSet<String>) -> BTreeSet<String> {
         let mut words: BTreeSet<String> = chosen.intersection(&self.names).cloned().collect();
-        if !self.packings.iter().any(|packing| words.contains(packing)) {
-            words.extend(self.packings.first().cloned());
+        if !self
+            .counter_layouts
+            .iter()
+            .any(|counter_layout| words.contains(counter_layout))
+        {
+            words.extend(self.counter_layouts.first().cloned());
         }
         words
     }
@@ -135,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_table_that_names_no_feature_is_refused_by_that_name() {
-        let manifest = "[features]\na = []\n[package.metadata.features]\npackings = [\"a\"]\nstudy = []\n\
+        let manifest = "[features]\na = []\n[package.metadata.features]\ncounter-layouts = [\"a\"]\nstudy = []\n\
                         other = []\nexclusive = [[\"a\", \"b\", \"…\"]]\n";
         let error = Features::from_manifest(manifest).unwrap_err();
         assert_eq!(error, "`b` is none of [features]; remove it from the table");
@@ -150,7 +159,7 @@ mod tests {
             "a build that counts is not timed"
         );
         assert_eq!(
-            features.packings.first().map(String::as_str),
+            features.counter_layouts.first().map(String::as_str),
             Some("packed")
         );
     }

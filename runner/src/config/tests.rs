@@ -183,15 +183,15 @@ fn two_sources_and_none_are_refused_at_the_table() {
 fn features_that_the_fork_refuses_together_are_refused_here() {
     let features = Features::of_the_fork();
     let others = features
-        .packings
+        .counter_layouts
         .iter()
-        .flat_map(|one| features.packings.iter().map(move |two| (one, two)));
-    let packings = others.filter(|(one, other)| one < other);
+        .flat_map(|one| features.counter_layouts.iter().map(move |two| (one, two)));
+    let counter_layouts = others.filter(|(one, other)| one < other);
     let pairs = features
         .exclusive
         .iter()
         .map(|(one, other, _)| (one, other));
-    for (one, other) in packings.chain(pairs) {
+    for (one, other) in counter_layouts.chain(pairs) {
         let message = fault(&format!(
             "[[branch]]\nname = \"x\"\nfork = [\"{other}\", \"{one}\"]\n"
         ));

@@ -230,11 +230,11 @@ fn quota(file: &str, printed: &str, none: &str) -> Fact<Option<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::testing::MadeUp;
+    use crate::system::testing::MockRoot;
 
     #[test]
     fn the_tightest_limits_of_all_groups_around_count_in_the_older_interface_too() {
-        let newer = MadeUp::new(&[
+        let newer = MockRoot::new(&[
             ("proc/self/cgroup", "0::/team/run:1.scope"),
             ("sys/fs/cgroup/team/run:1.scope/cpu.max", "max 100000"),
             ("sys/fs/cgroup/team/run:1.scope/memory.max", "max"),
@@ -242,7 +242,7 @@ mod tests {
             ("sys/fs/cgroup/team/memory.max", "4096"),
             ("sys/fs/cgroup/cpu.max", "400000 100000"),
         ]);
-        let older = MadeUp::new(&[
+        let older = MockRoot::new(&[
             (
                 "proc/self/cgroup",
                 "5:memory:/job\n2:cpu,cpuacct:/job\n3:cpuset:/\n0::/",
@@ -256,7 +256,7 @@ mod tests {
             ),
             ("sys/fs/cgroup/cpuset/cpuset.effective_cpus", "0-3"),
         ]);
-        let none = MadeUp::new(&[
+        let none = MockRoot::new(&[
             ("proc/self/cgroup", "0::/\n1:cpu:/"),
             ("sys/fs/cgroup/memory.max", "max"),
             ("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1"),
@@ -294,16 +294,16 @@ mod tests {
             (&[group], none),
             (&[group, ("sys/fs/cgroup/job/notes", "")], none),
         ] {
-            let said = MadeUp::new(files).host().cpu_quotas().unwrap_err();
+            let said = MockRoot::new(files).host().cpu_quotas().unwrap_err();
             assert_eq!(said, reason);
         }
         for text in ["", "2G", "-1"] {
             let limit = ("sys/fs/cgroup/job/memory.max", text);
-            let root = MadeUp::new(&[group, limit]);
+            let root = MockRoot::new(&[group, limit]);
             assert!(root.host().memory_limit().is_err(), "{text}");
         }
         // Files that cannot even be looked for.
-        let root = MadeUp::new(&[group, ("sys/fs/cgroup/job/cgroup.procs", "1")]);
+        let root = MockRoot::new(&[group, ("sys/fs/cgroup/job/cgroup.procs", "1")]);
         for name in ["cpu.max", "memory.max", "cpuset.cpus.partition"] {
             let link = root.host().path(&format!("sys/fs/cgroup/job/{name}"));
             std::os::unix::fs::symlink(name, link).unwrap();
@@ -315,7 +315,7 @@ mod tests {
 
     #[test]
     fn the_groups_that_have_a_quota_count_how_often_it_was_used_up() {
-        let root = MadeUp::new(&[
+        let root = MockRoot::new(&[
             ("proc/self/cgroup", "0::/team/job"),
             ("sys/fs/cgroup/team/job/cpu.max", "max 100000"),
             (
@@ -338,7 +338,7 @@ mod tests {
         // The wait of every group with a quota is this process's.
         root.write("sys/fs/cgroup/team/job/cpu.max", "300000 100000");
         assert_eq!(host.throttle_files().unwrap(), [around, own]);
-        let older = MadeUp::new(&[
+        let older = MockRoot::new(&[
             ("proc/self/cgroup", "1:cpu:/job"),
             ("sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "50000"),
             ("sys/fs/cgroup/cpu/job/cpu.cfs_period_us", "100000"),

@@ -327,11 +327,11 @@ fn libc_version() -> Fact<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::testing::MadeUp;
+    use crate::system::testing::MockRoot;
 
     #[test]
     fn facts_that_cannot_be_read_are_null_with_the_reason() {
-        let root = MadeUp::new(&[
+        let root = MockRoot::new(&[
             ("proc/self/status", "Name:\tx"),
             ("proc/stat", "cpu  1 0 1 1 0 0 0 18446744073709551610 0 0"),
             ("proc/cpuinfo", "processor\t: 0\nFeatures\t: fp"),
@@ -361,7 +361,7 @@ mod tests {
         // CPU 0 is offline.
         let cpu = |cpu: usize, file: &str| format!("{CPUS}/cpu{cpu}/{file}");
         let policy = |number: usize, file: &str| format!("{CPUS}/cpufreq/policy{number}/{file}");
-        let root = MadeUp::new(&[
+        let root = MockRoot::new(&[
             (
                 "proc/cmdline",
                 "root=UUID=12-34 quiet mitigations=off host=mine",

@@ -199,7 +199,7 @@ mod tests {
     use manycore::Machine;
 
     use super::*;
-    use crate::system::testing::MadeUp;
+    use crate::system::testing::MockRoot;
 
     const FREE: Cpu = Cpu {
         number: 0,
@@ -231,7 +231,7 @@ mod tests {
             ("zen4-64", &shipped()),
             ", in haste",
         );
-        let folder = MadeUp::new(&[("here.toml", &text)]);
+        let folder = MockRoot::new(&[("here.toml", &text)]);
         let machine = Machine::read(&folder.host().path("here.toml")).unwrap();
         assert_eq!(machine.prices.fence, 12_346);
         assert_eq!(
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn cores_are_counted_once_and_clusters_are_those_that_share_the_last_cache() {
-        let root = MadeUp::new(&[
+        let root = MockRoot::new(&[
             ("proc/self/status", "Cpus_allowed_list:\t0-7"),
             ("sys/devices/system/cpu/online", "0-7"),
         ]);

@@ -503,11 +503,11 @@ pub(crate) fn show_cpus(cpus: &[usize]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::testing::MadeUp;
+    use crate::system::testing::MockRoot;
 
     /// Four CPUs of two cores.
-    fn made_up() -> MadeUp {
-        let root = MadeUp::new(&[
+    fn mock() -> MockRoot {
+        let root = MockRoot::new(&[
             (
                 "proc/stat",
                 "cpu  1 2 3 4 5 6 7 250 0 0\ncpu0 0 0 0 0 0 0 0 9 0 0",
@@ -515,7 +515,7 @@ mod tests {
             ("proc/loadavg", "0.75 0.5 0.25 1/100 1234"),
             (
                 "proc/cpuinfo",
-                "model name\t: Made Up 9000\nflags\t\t: fpu hypervisor",
+                "model name\t: Mock 9000\nflags\t\t: fpu hypervisor",
             ),
             ("proc/self/status", "Cpus_allowed_list:\t0-3"),
             ("sys/devices/system/cpu/online", "0-3"),
@@ -531,13 +531,13 @@ mod tests {
     #[test]
     fn cores_are_those_of_the_cpus_that_may_be_used_and_are_online() {
         let of_all = |file: &str, says: fn(usize) -> String| {
-            let root = made_up();
+            let root = mock();
             for cpu in 0..4 {
                 root.write(&format!("{CPUS}/cpu{cpu}/topology/{file}"), &says(cpu));
             }
             root.host().cores()
         };
-        assert_eq!(made_up().host().cores(), Ok(2));
+        assert_eq!(mock().host().cores(), Ok(2));
         // Numbers of cores repeat from die to die; a kernel may have none, or lists of siblings.
         assert_eq!(of_all("die_id", |cpu| (cpu % 2).to_string()), Ok(4));
         assert_eq!(of_all("thread_siblings_list", |cpu| cpu.to_string()), Ok(4));
@@ -549,7 +549,7 @@ mod tests {
         }
         let unknown = of_all("core_id", |_| "-1".to_owned());
         assert!(unknown.unwrap_err().contains("says `-1`"));
-        let root = made_up();
+        let root = mock();
         root.write("proc/self/status", "Cpus_allowed_list:\t2-63");
         assert_eq!(root.host().allowed_cpus(), Ok(vec![2, 3]));
         assert_eq!(root.host().cores(), Ok(1));
@@ -557,7 +557,7 @@ mod tests {
 
     #[test]
     fn load_and_steal_are_read_in_their_units() {
-        let root = made_up();
+        let root = mock();
         let host = root.host();
         assert_eq!(host.load(), Ok(0.75));
         let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second();
@@ -567,13 +567,13 @@ mod tests {
 
     #[test]
     fn processors_tell_hosts_apart_by_family_too_and_on_arm_by_numbers() {
-        let id = |processor: &str| MadeUp::new(&[("proc/cpuinfo", processor)]).host().id();
+        let id = |processor: &str| MockRoot::new(&[("proc/cpuinfo", processor)]).host().id();
         let ids = [
             id("model name\t: AMD EPYC\ncpu family\t: 25"),
             id("model name\t: AMD EPYC\ncpu family\t: 26"),
             id("CPU implementer\t: 0x41\nCPU part\t: 0xd0c"),
             id("CPU implementer\t: 0x41\nCPU part\t: 0xd40"),
-            MadeUp::new(&[]).host().id(),
+            MockRoot::new(&[]).host().id(),
         ];
         assert_eq!(BTreeSet::from(ids.clone()).len(), 5);
         assert!(ids.iter().all(|id| id.len() == 6));
@@ -594,7 +594,7 @@ mod tests {
 
     #[test]
     fn files_that_no_kernel_has_are_refused_with_their_path() {
-        let root = made_up();
+        let root = mock();
         let reason = |bytes: &[u8]| {
             fs::write(root.host().path("proc/loadavg"), bytes).unwrap();
             root.host().read("proc/loadavg").unwrap_err()

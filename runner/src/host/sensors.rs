@@ -164,10 +164,10 @@ impl Host {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::testing::MadeUp;
+    use crate::system::testing::MockRoot;
 
     fn look(files: &[(&str, &str)]) -> Readings {
-        Sensors::of(&MadeUp::new(files).host()).look()
+        Sensors::of(&MockRoot::new(files).host()).look()
     }
 
     #[test]
@@ -196,7 +196,7 @@ mod tests {
         let cpu = |cpu: usize, what: &str| {
             format!("{CPUS}/cpu{cpu}/thermal_throttle/{what}_throttle_count")
         };
-        let root = MadeUp::new(&[
+        let root = MockRoot::new(&[
             ("sys/devices/system/cpu/online", "0-1"),
             (&cpu(0, "core"), "1"),
             (&cpu(1, "core"), "2"),

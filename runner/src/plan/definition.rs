@@ -50,9 +50,9 @@ pub struct Definition {
     #[arg(long)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<String>,
-    /// Also with these prices of the simulated machine halved, and doubled: keys of its file,
-    /// globs, `all`; `work` is the price of the workloads' units, `system` block, wake, resume and
-    /// yield together
+    /// Also with these cost parameters of the simulated machine halved, and doubled: keys of its
+    /// file, globs, `all`. `work` is the cost of the workloads' units. `system` is block, wake,
+    /// resume and yield together
     #[arg(long, value_name = "LIST")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prices: Option<String>,
@@ -74,8 +74,8 @@ pub struct Definition {
           value_parser = clap::value_parser!(u32).range(1..))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trials: Option<u32>,
-    /// Binaries of each branch that differ only in the order of their functions, which by itself
-    /// changes times; trials rotate through them [default: one for each trial]
+    /// Binaries of each branch that differ only in the order of their functions. That order alone
+    /// changes times, so trials rotate through the binaries [default: one for each trial]
     #[arg(long, value_name = "K", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -220,9 +220,9 @@ impl ModeChoice {
 /// The parameter of a load that says which price is another than in the machine's file.
 pub const PRICE: &str = "price";
 
-/// The conditions that a sweep varies around a program, its load and its threads.
+/// A pair of conditions that a sweep varies around a program, its load and its threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Regime {
+pub struct Condition {
     /// How the CPU frequency is treated.
     pub mode: Mode,
     /// Where the pool's workers run.
@@ -433,8 +433,8 @@ impl SweepRequest {
             .trials
             .max(self.instrument.as_ref().map_or(1, |it| it.trials))
             .max(1);
-        let regimes = self.modes.len().saturating_mul(self.placements.len());
-        let trials = [kinds, regimes, rounds as usize]
+        let conditions = self.modes.len().saturating_mul(self.placements.len());
+        let trials = [kinds, conditions, rounds as usize]
             .iter()
             .fold(names, |product, factor| product.saturating_mul(*factor));
         let unpriced = self.machine.as_ref().and_then(|machine| {
@@ -448,12 +448,12 @@ impl SweepRequest {
             ("modes", self.modes.is_empty()),
             ("placements", self.placements.is_empty()),
         ];
-        if trials > MOST_TRIALS || names > MOST_NAMES || regimes > 4 {
+        if trials > MOST_TRIALS || names > MOST_NAMES || conditions > 4 {
             let of = [
                 count(names, "name", "names"),
                 count(kinds, "program", "programs"),
                 count(
-                    regimes,
+                    conditions,
                     "pair of frequency mode and placement",
                     "pairs of frequency mode and placement",
                 ),
@@ -500,11 +500,11 @@ impl SweepRequest {
     }
 
     /// Every mode with every placement.
-    pub(crate) fn regimes(&self) -> Vec<Regime> {
+    pub(crate) fn conditions(&self) -> Vec<Condition> {
         let of_mode = |&mode| {
             self.placements
                 .iter()
-                .map(move |&placement| Regime { mode, placement })
+                .map(move |&placement| Condition { mode, placement })
         };
         self.modes.iter().flat_map(of_mode).collect()
     }

@@ -299,7 +299,7 @@ pub(crate) fn request(
         .map_or(1.0, |it| it.factor);
     Some(MachineRequest {
         file: file(root, &machine.name),
-        is_fixed: trial.regime.mode == Mode::Fixed,
+        is_fixed: trial.condition.mode == Mode::Fixed,
         // Branches share a replicate's seed; the A/A control has seeds of its own, or it would be
         // the same to the last byte.
         seed: asked.seed * 1_000_000 + u64::from(trial.replicate) * 2 + u64::from(is_twin),

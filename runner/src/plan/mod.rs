@@ -19,8 +19,8 @@ use serde::{Serialize, Serializer};
 use crate::system::id::Id;
 
 pub use definition::{
-    Definition, Figure, Input, Instrument, Load, MachineSpec, Mode, ModeChoice, PRICE,
-    PlacementChoice, Regime, Scalar, SweepRequest,
+    Condition, Definition, Figure, Input, Instrument, Load, MachineSpec, Mode, ModeChoice, PRICE,
+    PlacementChoice, Scalar, SweepRequest,
 };
 pub(crate) use definition::{FREQUENCY_HEADING, is_free};
 pub use shard::Shard;
@@ -43,7 +43,7 @@ pub struct Trial<'a> {
     /// Program, load and threads.
     pub kind: Kind,
     /// Frequency mode and placement.
-    pub regime: Regime,
+    pub condition: Condition,
     /// Index into the binaries of its branch.
     pub layout: usize,
 }
@@ -67,7 +67,7 @@ pub struct Plan {
     /// Number of layouts that trials take turns with.
     layouts: u32,
     kinds: Vec<Kind>,
-    regimes: Vec<Regime>,
+    conditions: Vec<Condition>,
     /// Identities of cells, by [`Plan::cell`].
     cells: Vec<Id>,
     blocks: Vec<Block>,
@@ -92,7 +92,7 @@ struct Block {
     kind: u32,
     replicate: u32,
     /// Index into the plan's list of modes and placements.
-    regime: u8,
+    condition: u8,
     /// Where its trials begin in [`Plan::order`].
     first: u32,
     trials: u16,
@@ -133,7 +133,7 @@ impl Plan {
     }
 
     fn trial(&self, block: &Block, position: usize, name: usize) -> Trial<'_> {
-        let cell = self.cells[self.cell(block.kind as usize, block.regime, name)];
+        let cell = self.cells[self.cell(block.kind as usize, block.condition, name)];
         let Name {
             text: branch,
             is_twin,
@@ -150,14 +150,14 @@ impl Plan {
             position,
             branch,
             kind: self.kinds[block.kind as usize],
-            regime: self.regimes[usize::from(block.regime)],
+            condition: self.conditions[usize::from(block.condition)],
             layout: if *is_counted { 0 } else { layout as usize },
         }
     }
 
     /// Index into [`Plan::cells`].
-    fn cell(&self, kind: usize, regime: u8, name: usize) -> usize {
-        (kind * self.regimes.len() + usize::from(regime)) * self.names.len() + name
+    fn cell(&self, kind: usize, condition: u8, name: usize) -> usize {
+        (kind * self.conditions.len() + usize::from(condition)) * self.names.len() + name
     }
 
     /// Identity of the whole order.
@@ -177,7 +177,8 @@ impl Plan {
         let mut is_visited = vec![false; self.cells.len()];
         for block in &self.blocks {
             for &name in self.names_of(block) {
-                is_visited[self.cell(block.kind as usize, block.regime, usize::from(name))] = true;
+                is_visited[self.cell(block.kind as usize, block.condition, usize::from(name))] =
+                    true;
             }
         }
         is_visited.into_iter().filter(|is_so| *is_so).count()
@@ -270,8 +271,8 @@ pub fn order(asked: &SweepRequest, identities: &BTreeMap<String, String>) -> Pla
         .modes
         .iter()
         .map(|&mode| {
-            let regimes = (0_u8..).zip(&draft.plan.regimes);
-            regimes
+            let conditions = (0_u8..).zip(&draft.plan.conditions);
+            conditions
                 .filter(|(_, it)| it.mode == mode)
                 .map(|(index, _)| index)
                 .collect()
@@ -280,8 +281,8 @@ pub fn order(asked: &SweepRequest, identities: &BTreeMap<String, String>) -> Pla
     for replicate in 0..asked.trials {
         let mut by_mode = by_mode.clone();
         shuffle(&mut by_mode, &mut draft.random);
-        for regimes in by_mode {
-            draft.visit(&all, &regimes, replicate, |kind| match kind.program {
+        for conditions in by_mode {
+            draft.visit(&all, &conditions, replicate, |kind| match kind.program {
                 Program::Parallel if uses_pool[kind.load] => &pooled,
                 Program::Parallel => &idle,
                 Program::Sequential => &baseline,
@@ -292,8 +293,8 @@ pub fn order(asked: &SweepRequest, identities: &BTreeMap<String, String>) -> Pla
     // compared, and a sweep cut short has its times first.
     if let Some(instrument) = &asked.instrument {
         for replicate in 0..instrument.trials {
-            for regimes in &by_mode {
-                draft.visit(&parallel, regimes, replicate, |_| &counted);
+            for conditions in &by_mode {
+                draft.visit(&parallel, conditions, replicate, |_| &counted);
             }
         }
     }
@@ -312,16 +313,16 @@ impl Draft {
     fn visit<'a>(
         &mut self,
         kinds: &[u32],
-        regimes: &[u8],
+        conditions: &[u8],
         replicate: u32,
         names: impl Fn(Kind) -> &'a [u16],
     ) {
         let places = kinds
             .iter()
-            .flat_map(|&kind| regimes.iter().map(move |&regime| (kind, regime)));
+            .flat_map(|&kind| conditions.iter().map(move |&condition| (kind, condition)));
         let mut places: Vec<(u32, u8)> = places.collect();
         shuffle(&mut places, &mut self.random);
-        for (kind, regime) in places {
+        for (kind, condition) in places {
             let first = self.plan.order.len();
             self.plan
                 .order
@@ -335,7 +336,7 @@ impl Draft {
                 number,
                 kind,
                 replicate,
-                regime,
+                condition,
                 first,
                 trials,
             });
@@ -383,21 +384,21 @@ fn unordered(asked: &SweepRequest, identities: &BTreeMap<String, String>) -> Pla
             is_counted: asked.is_instrumented(name),
         })
         .collect();
-    let regimes = asked.regimes();
+    let conditions = asked.conditions();
     let mut plan = Plan {
-        cells: vec![Id::default(); kinds.len() * regimes.len() * names.len()],
+        cells: vec![Id::default(); kinds.len() * conditions.len() * names.len()],
         names,
         layouts: asked.layouts,
         kinds,
-        regimes,
+        conditions,
         blocks: Vec::new(),
         order: Vec::new(),
     };
     for (index, kind) in plan.kinds.iter().enumerate() {
-        for (regime, of_cell) in (0_u8..).zip(&plan.regimes) {
+        for (condition, of_cell) in (0_u8..).zip(&plan.conditions) {
             for (number, Name { text: name, .. }) in plan.names.iter().enumerate() {
                 if kind.program == Program::Parallel || *name == asked.baseline {
-                    let cell = plan.cell(index, regime, number);
+                    let cell = plan.cell(index, condition, number);
                     plan.cells[cell] = identity_of_cell(asked, identities, *kind, *of_cell, name);
                 }
             }
@@ -410,7 +411,7 @@ fn identity_of_cell(
     asked: &SweepRequest,
     identities: &BTreeMap<String, String>,
     kind: Kind,
-    Regime { mode, placement }: Regime,
+    Condition { mode, placement }: Condition,
     branch: &str,
 ) -> Id {
     let load = &asked.workloads[kind.load];

@@ -59,7 +59,7 @@ impl Plan {
                     threads,
                 } = self.kinds[block.kind as usize];
                 (
-                    (is_counted, load, program, threads, block.regime),
+                    (is_counted, load, program, threads, block.condition),
                     block.replicate,
                     block.number,
                 )

@@ -90,8 +90,8 @@ fn every_block_has_each_branch_once_and_differs_in_the_branch_only() {
             assert_eq!(names, ["master", "master-again", "packed", "split"].into());
         }
         assert!(members.iter().all(|trial| {
-            (trial.kind, trial.regime, trial.replicate)
-                == (first.kind, first.regime, first.replicate)
+            (trial.kind, trial.condition, trial.replicate)
+                == (first.kind, first.condition, first.replicate)
         }));
         let places: Vec<usize> = members.iter().map(|trial| trial.position).collect();
         assert_eq!(places, (0..members.len()).collect::<Vec<_>>());
@@ -131,7 +131,7 @@ fn both_placements_are_visited_in_each_replicate_and_the_free_cells_stay_what_th
     let ids = |plan: &Plan, placement| -> BTreeSet<Id> {
         let of = plan
             .trials()
-            .filter(|trial| trial.regime.placement == placement);
+            .filter(|trial| trial.condition.placement == placement);
         of.map(|trial| trial.id).collect()
     };
     let free = ids(&without, Placement::Free);
@@ -143,7 +143,7 @@ fn both_placements_are_visited_in_each_replicate_and_the_free_cells_stay_what_th
     let firsts = with
         .trials()
         .filter(|trial| trial.position == 0 && trial.replicate == 0);
-    let turns: Vec<Placement> = firsts.map(|trial| trial.regime.placement).collect();
+    let turns: Vec<Placement> = firsts.map(|trial| trial.condition.placement).collect();
     assert!(
         !turns.is_sorted() && !turns.iter().rev().is_sorted(),
         "they take turns: {turns:?}"

@@ -155,7 +155,7 @@ pub struct Run {
     /// RFC 3339, UTC.
     pub ended_at: String,
     /// `finished`, `interrupted`, `failed` (the runner itself, for example a full disk), or
-    /// `killed`: what a run writes when it begins and replaces when it ends. Its figures are then
+    /// `killed`, which a run writes when it begins, and replaces when it ends. Its figures are then
     /// 0.
     pub end: String,
     /// Trials that ran in it.

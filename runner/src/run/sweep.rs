@@ -121,7 +121,7 @@ fn run_trials(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
         timed(&mut tally.clocking, || {
             around
                 .frequency
-                .before(trial.regime.mode, trial.kind.threads)
+                .before(trial.condition.mode, trial.kind.threads)
         })?;
         let core_to_core_ns = timed(&mut tally.clocking, || around.sensors.core_to_core_ns());
         timed(&mut tally.settling, || std::thread::sleep(job.settle));
@@ -183,7 +183,7 @@ fn side_by_side(job: &Job<'_>, around: &mut SweepContext<'_>) -> Result<Tally> {
                 is_over.store(true, Relaxed);
                 return Ok(());
             };
-            let state = match trial.regime.mode {
+            let state = match trial.condition.mode {
                 Mode::Fixed => FreqState::FixedVerified,
                 Mode::Dynamic => FreqState::Dynamic,
             };
@@ -262,7 +262,7 @@ fn request(job: &Job<'_>, trial: &Trial<'_>) -> Request {
         input: job.inputs[trial.kind.load].clone(),
         program: trial.kind.program,
         threads: trial.kind.threads,
-        placement: trial.regime.placement,
+        placement: trial.condition.placement,
         seed: job.asked.seed,
         warmup_iterations: job.asked.warmup_iterations,
         iterations: job.asked.iterations,
@@ -299,8 +299,8 @@ fn record(
         parameters: load.parameters.clone(),
         input: load.input.as_ref().map(|input| input.path.clone()),
         threads: trial.kind.threads,
-        mode: trial.regime.mode,
-        placement: trial.regime.placement,
+        mode: trial.condition.mode,
+        placement: trial.condition.placement,
         freq_state: seen.state,
         oversubscribed: trial.kind.threads > job.cpus,
         seed: job.asked.seed,

@@ -38,16 +38,16 @@ pub(crate) fn of_tree(root: &Path) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::testing::MadeUp;
+    use crate::system::testing::MockRoot;
 
     #[test]
     fn a_change_anywhere_below_changes_the_digest_of_a_folder() {
-        let made_up = MadeUp::new(&[("a/b/one", "1")]);
-        let folder = made_up.host().path("");
+        let mock = MockRoot::new(&[("a/b/one", "1")]);
+        let folder = mock.host().path("");
         let digest = || of_tree(&folder).unwrap();
         let before = digest();
         assert_eq!(before, digest());
-        made_up.write("a/b/one", "2");
+        mock.write("a/b/one", "2");
         let changed = digest();
         std::fs::rename(folder.join("a/b/one"), folder.join("a/b/two")).unwrap();
         let names = [before, changed, digest()];

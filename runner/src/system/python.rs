@@ -67,7 +67,7 @@ impl Python {
                 continue;
             }
             tell!(
-                "setting up Python libraries in .venv, once, some minutes at most: the analysis judges sweeps and \
+                "setting up Python libraries in .venv, once, some minutes at most: the analysis tests sweeps and \
                  draws them, and needs what analysis/{list}.txt lists …"
             );
             if *list == ANALYSIS {

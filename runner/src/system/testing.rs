@@ -20,9 +20,9 @@ pub(crate) fn script(folder: &Path, text: &str) -> PathBuf {
 }
 
 /// A mock tree in the place of `/`.
-pub(crate) struct MadeUp(tempfile::TempDir);
+pub(crate) struct MockRoot(tempfile::TempDir);
 
-impl MadeUp {
+impl MockRoot {
     /// Files by path, with their content.
     pub(crate) fn new(files: &[(&str, &str)]) -> Self {
         let tree = Self(tempfile::tempdir().unwrap());

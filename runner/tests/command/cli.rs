@@ -25,7 +25,7 @@ fn config(folder: &TempDir, row: &str) -> String {
 }
 
 /// A crate called rayon-core that is none.
-fn made_up_rayon_core(folder: &TempDir, version: &str, source: &str) {
+fn mock_rayon_core(folder: &TempDir, version: &str, source: &str) {
     let krate = folder.path().join("rayon-core");
     fs::create_dir_all(krate.join("src")).unwrap();
     let manifest =
@@ -471,7 +471,7 @@ fn a_sweep_may_be_called_by_the_beginning_of_its_name_if_no_other_begins_so() {
 #[test]
 fn a_fixed_frequency_is_refused_where_the_host_cannot_hold_one() {
     if Path::new("/sys/devices/system/cpu/cpu0/cpufreq").exists() {
-        return; // the refusal on made-up hosts is tested beside the code
+        return; // the refusal on mock hosts is tested beside the code
     }
     run(&folder(), &["plan", "--mode", "fixed"])
         .code(4)
@@ -575,7 +575,7 @@ fn a_path_without_rayon_core_is_bad_input() {
 #[test]
 fn a_branch_that_does_not_compile_is_a_failed_build_with_the_compilers_words() {
     let folder = folder();
-    made_up_rayon_core(&folder, "1.13.5", "compile_error!(\"half finished\");");
+    mock_rayon_core(&folder, "1.13.5", "compile_error!(\"half finished\");");
     let config = config(
         &folder,
         "name = \"broken\"\nbaseline = true\npath = \"rayon-core\"",
@@ -592,7 +592,7 @@ fn a_branch_that_does_not_compile_is_a_failed_build_with_the_compilers_words() {
 #[test]
 fn a_patch_that_cargo_ignores_is_a_failed_build() {
     let folder = folder();
-    made_up_rayon_core(&folder, "2.0.0", "");
+    mock_rayon_core(&folder, "2.0.0", "");
     let config = config(&folder, "name = \"ignored\"\npath = \"rayon-core\"");
     run(
         &folder,

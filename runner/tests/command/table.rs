@@ -191,7 +191,7 @@ fn what_is_set_up_is_told_with_the_reason_and_pip_is_not_silenced() {
     let shown = command.arg("--root").arg(folder.path()).assert().success();
     shown
         .stdout("table\n")
-        .stderr(contains("the analysis judges sweeps and draws them"))
+        .stderr(contains("the analysis tests sweeps and draws them"))
         .stderr(contains("asked: -m pip install").and(contains("--quiet").not()));
 }
 

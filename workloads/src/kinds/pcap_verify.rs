@@ -5,7 +5,7 @@
 use protocol::Refusal;
 use rayon::prelude::*;
 
-use crate::pcap::{Capture, Tally, made_up, verify};
+use crate::pcap::{Capture, Tally, synthetic, verify};
 use crate::workload::{Instance, Mismatch, Setup};
 
 /// Prepares the workload `pcap-verify`.
@@ -23,7 +23,7 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         (capture, expected)
     } else {
         // Its maker knows what it holds.
-        let (bytes, expected) = made_up::capture(setup.seed, setup.values.count("packets"));
+        let (bytes, expected) = synthetic::capture(setup.seed, setup.values.count("packets"));
         let capture = Capture::parse(bytes).expect("synthetic captures are sound");
         (capture, expected)
     };
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_packet_counted_in_the_wrong_place_is_rejected() {
-        let (bytes, expected) = made_up::capture(1, 100);
+        let (bytes, expected) = synthetic::capture(1, 100);
         let capture = Capture::parse(bytes).unwrap();
         let mut verification = Verification {
             capture,

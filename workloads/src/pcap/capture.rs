@@ -321,7 +321,7 @@ fn next_generation(bytes: &[u8]) -> Result<Contents, CaptureError> {
         } else {
             parse_block_le
         };
-        // The block is whole, so a length in it that is too large is no end of the file.
+        // The block is whole, so a length beyond its end is an error in the file, and no truncation.
         let (_, block) = parse(block).map_err(|_| {
             wrong(format!(
                 "{what} is malformed; expected a pcap or pcapng file, uncompressed"

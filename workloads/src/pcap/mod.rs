@@ -1,7 +1,7 @@
 //! Packet captures: reading them (pcap and pcapng) and checking the checksums of what is in them.
 
 mod capture;
-pub mod made_up;
+pub mod synthetic;
 mod verify;
 
 pub use capture::{Capture, CaptureError, Frame, Link};

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::made_up::{HEADER_BYTES, KINDS, RECORD_BYTES, append, file_header, frame};
+use super::synthetic::{HEADER_BYTES, KINDS, RECORD_BYTES, append, file_header, frame};
 use super::*;
 use etherparse::checksum::Sum16BitWords;
 
@@ -197,9 +197,9 @@ fn what_has_no_known_checksum_is_other() {
 }
 
 #[test]
-fn a_made_up_capture_holds_what_its_maker_says() {
+fn a_synthetic_capture_holds_what_its_maker_says() {
     for seed in 0..5 {
-        let (bytes, expected) = made_up::capture(seed, 2_000);
+        let (bytes, expected) = synthetic::capture(seed, 2_000);
         assert_eq!(tally(bytes), expected, "seed {seed}");
         assert!(expected.wrong > 0 && expected.offloaded > 0 && expected.truncated > 0);
     }
@@ -514,7 +514,7 @@ proptest! {
             let frames: Vec<Vec<u8>> = (0..KINDS).map(|kind| frame(kind, b"12345").0).collect();
             next_generation(&frames, is_big_endian)
         } else {
-            made_up::capture(seed, 8).0
+            synthetic::capture(seed, 8).0
         };
         for (place, lie) in lies {
             // Where headers have their numbers: at multiples of four.

@@ -12,11 +12,11 @@ use workloads::observer::{Counts, Observer};
 /// Counts its own snapshots: each finds ten more pushes by worker 0 and one by worker 1 than the
 /// one before, and a hundred more outside.
 #[derive(Default)]
-struct MadeUp {
+struct MockRoot {
     snapshots: Cell<u64>,
 }
 
-impl Observer for MadeUp {
+impl Observer for MockRoot {
     fn counts(&self, pool: &ThreadPool) -> Counts {
         assert_eq!(pool.current_num_threads(), 2);
         let n = self.snapshots.replace(self.snapshots.get() + 1);
@@ -40,7 +40,7 @@ fn request(program: Program, threads: usize) -> Request {
 
 #[test]
 fn counts_are_summed_over_the_timed_iterations_alone() {
-    let observer = MadeUp::default();
+    let observer = MockRoot::default();
     let outcome =
         run_observed("test", CATALOGUE, &request(Program::Parallel, 2), &observer).unwrap();
     let events = outcome.events.unwrap();
@@ -61,7 +61,7 @@ fn counts_are_summed_over_the_timed_iterations_alone() {
 
 #[test]
 fn the_sequential_program_has_no_events() {
-    let observer = MadeUp::default();
+    let observer = MockRoot::default();
     let outcome = run_observed(
         "test",
         CATALOGUE,

@@ -168,10 +168,10 @@ fn a_trial_that_is_killed_leaves_no_hog_behind() {
 
 /// A synthetic capture in a file, changed by `damage`.
 fn capture(damage: impl FnOnce(&mut Vec<u8>)) -> tempfile::NamedTempFile {
-    let mut bytes = workloads::pcap::made_up::file_header();
-    for kind in 0..workloads::pcap::made_up::KINDS {
-        let (frame, _) = workloads::pcap::made_up::frame(kind, b"content");
-        workloads::pcap::made_up::append(&mut bytes, &frame, frame.len());
+    let mut bytes = workloads::pcap::synthetic::file_header();
+    for kind in 0..workloads::pcap::synthetic::KINDS {
+        let (frame, _) = workloads::pcap::synthetic::frame(kind, b"content");
+        workloads::pcap::synthetic::append(&mut bytes, &frame, frame.len());
     }
     damage(&mut bytes);
     let file = tempfile::NamedTempFile::new().unwrap();

@@ -4,18 +4,21 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
+use clap::builder::PossibleValuesParser;
 use runner::stop::Stop;
+use serde_json::json;
 use xshell::{Shell, cmd};
 
 use super::{DEMO, Edited, shared_target};
 use crate::harness::build;
+use crate::python;
 use crate::shell::cpu_seconds_of_children;
 
-/// Visits to each benchmark; in each it runs three times.
-const ROUNDS: usize = 7;
+/// Turns of each benchmark, unless the user asks for another number; in each it runs three times.
+pub(super) const TURNS: u32 = 7;
 
-/// The runs of each visit; the second `before` is the A/A control.
-const SIDES: [&str; 3] = ["before", "after", "before again"];
+/// The runs of each turn, as the analysis calls them; the last one is the A/A control.
+const SIDES: [&str; 3] = ["before", "after", "before-again"];
 
 /// A demo, with options that make a run take less than about a second.
 struct Benchmark {
@@ -96,8 +99,21 @@ pub(super) fn check(root: &Path) -> Result<()> {
     .into())
 }
 
-/// Builds the demos with and without the edits, runs them in turns, and prints the table.
-pub(super) fn run(sh: &Shell, name: &str, edited: &Edited) -> Result<()> {
+/// The names that `--demo` takes.
+pub(super) fn names() -> PossibleValuesParser {
+    BENCHMARKS.map(|benchmark| benchmark.name).into()
+}
+
+/// Builds the demos with and without the edits, runs them in turns, and has the analysis print the
+/// table. Without `names`, runs all benchmarks.
+pub(super) fn run(
+    sh: &Shell,
+    name: &str,
+    edited: &Edited,
+    names: &[String],
+    turns: u32,
+) -> Result<()> {
+    let analysis = python::analysis(sh)?;
     let folder = edited.copy.root.with_extension("demo");
     let program = |side: &str| folder.join(side);
     sh.create_dir(&folder)?;
@@ -111,24 +127,33 @@ pub(super) fn run(sh: &Shell, name: &str, edited: &Edited) -> Result<()> {
         let built = built(sh, &edited.copy.root)?;
         sh.copy_file(built, program(side))?;
     }
-    let mut rows = Vec::new();
-    let _dir = sh.push_dir(&edited.copy.root);
+    let mut runs = String::new();
     for benchmark in &BENCHMARKS {
-        eprintln!("── {} of {DEMO}, {ROUNDS} times each", benchmark.name);
-        let mut figures: [Vec<f64>; 3] = Default::default();
-        for round in 0..ROUNDS {
+        if !names.is_empty() && !names.iter().any(|name| name == benchmark.name) {
+            continue;
+        }
+        let _dir = sh.push_dir(&edited.copy.root);
+        eprintln!("── {} of {DEMO}, {turns} times each", benchmark.name);
+        for turn in 0..turns {
             // Each side comes first, second and third about equally often.
-            for turn in 0..SIDES.len() {
-                let side = (round + turn) % SIDES.len();
-                let program = program(if side == 1 { "after" } else { "before" });
-                figures[side].push(benchmark.seconds(sh, &program)?);
+            for place in 0..SIDES.len() {
+                let side = SIDES[(turn as usize + place) % SIDES.len()];
+                let program = program(if side == "after" { side } else { "before" });
+                let seconds = benchmark.seconds(sh, &program)?;
+                runs += &benchmark.record(side, turn, seconds);
             }
         }
-        rows.push((benchmark, figures.map(Spread::of)));
     }
+    let file = folder.join("runs.jsonl");
+    sh.write_file(&file, runs)?;
+    let table = analysis.turns(sh, &file)?;
     let mut out = std::io::stdout().lock();
     // A closed pipe is no fault: the reader may have read enough.
-    let _ = out.write_all(table(&rows).as_bytes());
+    let _ = writeln!(
+        out,
+        "{table}\n\nEach side is one build, so a part of each change is where the code lies. \
+         `cargo runner sweep --experiment patch` links each side many times."
+    );
     Ok(())
 }
 
@@ -144,6 +169,18 @@ fn built(sh: &Shell, root: &Path) -> Result<PathBuf> {
 }
 
 impl Benchmark {
+    /// A run, as the analysis reads it: a line.
+    fn record(&self, build: &str, turn: u32, seconds: f64) -> String {
+        let unit = match self.figure {
+            Figure::TimeIn(_) => "",
+            Figure::Cpu => ", CPU time",
+        };
+        let benchmark = format!("{}{unit}", self.name);
+        let run =
+            json!({ "benchmark": benchmark, "build": build, "turn": turn, "seconds": seconds });
+        format!("{run}\n")
+    }
+
     fn seconds(&self, sh: &Shell, program: &Path) -> Result<f64> {
         let (name, options) = (self.name, self.options);
         let before = cpu_seconds_of_children()?;
@@ -174,82 +211,11 @@ fn time_in(said: &str, label: &str) -> Option<f64> {
     Some(number * seconds)
 }
 
-/// The least, the middle and the most of some runs, in seconds.
-#[derive(Debug, PartialEq)]
-struct Spread {
-    least: f64,
-    median: f64,
-    most: f64,
-}
-
-impl Spread {
-    /// Of an odd number of runs.
-    fn of(mut runs: Vec<f64>) -> Self {
-        runs.sort_by(f64::total_cmp);
-        Self {
-            least: runs[0],
-            median: runs[runs.len() / 2],
-            most: runs[runs.len() - 1],
-        }
-    }
-
-    fn text(&self) -> String {
-        [self.least, self.median, self.most]
-            .map(|seconds| format!("{:.1}", seconds * 1e3))
-            .join(" / ")
-    }
-}
-
-/// A row for each benchmark.
-fn table(rows: &[(&Benchmark, [Spread; 3])]) -> String {
-    let mut cells = vec![
-        ["", "before, ms", "after, ms", "after/before", "A/A"].map(str::to_owned),
-        [
-            "",
-            "min / median / max",
-            "min / median / max",
-            "of medians",
-            "before/before",
-        ]
-        .map(str::to_owned),
-    ];
-    for (benchmark, [before, after, again]) in rows {
-        let unit = match benchmark.figure {
-            Figure::TimeIn(_) => "",
-            Figure::Cpu => ", CPU time",
-        };
-        cells.push([
-            format!("{}{unit}", benchmark.name),
-            before.text(),
-            after.text(),
-            format!("{:.3}", after.median / before.median),
-            format!("{:.3}", again.median / before.median),
-        ]);
-    }
-    let width = |column: usize| cells.iter().map(|row| row[column].chars().count()).max();
-    let widths = [0, 1, 2, 3, 4].map(|column| width(column).unwrap_or(0));
-    let line = |row: &[String; 5]| {
-        let padded = row[1..].iter().zip(&widths[1..]);
-        let rest: Vec<_> = padded
-            .map(|(text, width)| format!("{text:>width$}"))
-            .collect();
-        format!(
-            "{:first$}  {}\n",
-            row[0],
-            rest.join("  "),
-            first = widths[0]
-        )
-    };
-    let body: String = cells.iter().map(line).collect();
-    format!(
-        "{body}\nEach side is one build, so a part of each ratio is where the code lies. \
-         `cargo runner sweep --experiment patch` has a verdict.\n"
-    )
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{BENCHMARKS, Spread, check, table, time_in};
+    use super::{BENCHMARKS, SIDES, check, time_in};
+    use crate::python;
+    use crate::shell::at_root;
 
     #[test]
     fn the_time_of_each_demo_is_read_from_the_line_that_has_it() {
@@ -290,21 +256,22 @@ mod tests {
     }
 
     #[test]
-    fn the_table_has_the_ratio_of_medians_and_the_same_of_the_control() {
-        let of = |runs: &[f64]| Spread::of(runs.to_vec());
-        let rows = [(
-            &BENCHMARKS[0],
-            [
-                of(&[0.3, 0.1, 0.2]),
-                of(&[0.1, 0.1, 0.4]),
-                of(&[0.22, 0.22, 0.22]),
-            ],
-        )];
-        let text = table(&rows);
-        let row = text.lines().find(|line| line.starts_with("life")).unwrap();
-        let words: Vec<&str> = row.split_whitespace().collect();
-        let expected = "life 100.0 / 200.0 / 300.0 100.0 / 100.0 / 400.0 0.500 1.100";
-        assert_eq!(words.join(" "), expected);
+    fn the_analysis_prints_a_row_for_each_benchmark_of_the_runs() {
+        let sh = at_root().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("runs.jsonl");
+        let runs = (0..4).flat_map(|turn| {
+            SIDES.map(|side| {
+                let benchmark = &BENCHMARKS[usize::from(turn % 2 == 1) * 7];
+                benchmark.record(side, turn, 0.25 + f64::from(turn) / 100.0)
+            })
+        });
+        sh.write_file(&file, runs.collect::<String>()).unwrap();
+        let table = python::analysis(&sh).unwrap().turns(&sh, &file).unwrap();
+        let rows: Vec<&str> = table.lines().skip(1).take(2).collect();
+        assert!(rows[0].starts_with("life  "), "{table}");
+        assert!(rows[1].starts_with("noop, CPU time  "), "{table}");
+        assert!(rows[0].contains("250.0 / 260.0 / 270.0"), "{table}");
     }
 
     #[test]

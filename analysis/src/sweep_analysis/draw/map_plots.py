@@ -193,6 +193,7 @@ def _cells(
         titleLimit=300,
         orient="bottom",
         format="+.0%",
+        labelExpr="replace(datum.label, /%/g, '\N{NO-BREAK SPACE}%')",
         gradientLength=240,
         gradientThickness=10,
     )

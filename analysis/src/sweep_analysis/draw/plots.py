@@ -44,8 +44,12 @@ WRITTEN_COLUMNS = 12
 """Up to so many thread counts, cells of the heat map say their number; with more they only have a colour."""
 COLOUR_STEPS = (0.03, 0.06)
 """Changes of time at which a cell of a heat map gets its next stronger colour."""
-SIGNED_PERCENT = "datum.value == 0 ? '0 %' : format(datum.value, '+.0%')"
-"""Label of an axis of changes."""
+SIGNED_PERCENT = (
+    "format(datum.value * 100, datum.value == 0 ? '.0f' : '+.0f') + '\N{NO-BREAK SPACE}%'"
+)
+"""Label of an axis of changes, in the form of `labels.percent`."""
+PERCENT = "format(datum.value * 100, '.0f') + '\N{NO-BREAK SPACE}%'"
+"""Label of an axis of shares."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from sweep_analysis.draw.plots import SMALLEST, ChartStyle
+from sweep_analysis.draw.plots import PERCENT, SMALLEST, ChartStyle
 from sweep_analysis.read.labels import count
 from sweep_analysis.stats.simulated import SPENT_ON
 
@@ -50,7 +50,7 @@ def spent_panel(part: pl.DataFrame, style: ChartStyle) -> alt.FacetChart:
         title=None,
         scale=alt.Scale(domain=[0, 1], nice=False),
         axis=alt.Axis(
-            format="%",
+            labelExpr=PERCENT,
             values=[0, 1] if len(threads) > FEW_COLUMNS else [0, 0.5, 1],
             labelFlush=True,
         ),

@@ -79,7 +79,7 @@ def validation_figure(found: Validation, machine: str, theme: Theme) -> alt.Laye
             height=SIDE,
             title=alt.TitleParams(
                 "simulated against measured time",
-                subtitle=f"shade: within {MARGIN:.0%}; labels: the {MOST_NAMED} workloads that are farthest off",
+                subtitle=f"shade: within {MARGIN * 100:.0f}\N{NO-BREAK SPACE}%; labels: the {MOST_NAMED} workloads that are farthest off",
                 subtitleColor=theme.faint_ink,
             ),
         ),

@@ -146,7 +146,7 @@ FAILURES = _of(
     outcomes=pl.String,  # joined by commas
     is_beyond_baseline=pl.Boolean,  # a larger share than of the baseline, or of its A/A control
 )
-"""One row per branch and panel that has failed trials, the baseline's own left out: see `judgement`."""
+"""One row per branch and panel that has failed trials, the baseline's own left out: see `decisions`."""
 
 HANGS = pl.Schema(
     {

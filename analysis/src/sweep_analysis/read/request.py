@@ -54,14 +54,14 @@ class Request:
 
     Attributes:
         loads: in the order of the plan, each once.
-        regimes: pairs of frequency mode and placement, likewise.
+        conditions: pairs of frequency mode and placement, likewise.
         names: the baseline, its A/A control if it ran, the other branches.
         branches: the names of branches, the control excluded, in the order of the plan.
         is_about_answers: whether the result is agreement, not time.
     """
 
     loads: list[Load]
-    regimes: list[tuple[str, str]]
+    conditions: list[tuple[str, str]]
     names: list[str]
     branches: list[str]
     is_about_answers: bool

@@ -95,12 +95,12 @@ def _near(predicted: Analysis, measured: Analysis) -> str:
 
 def _change(analysis: Analysis, branch: str) -> str:
     """Time and CPU time over all programs."""
-    rows = analysis.judgement.rows.filter(level="overall", branch=branch).sort("quantity")
+    rows = analysis.decisions.rows.filter(level="overall", branch=branch).sort("quantity")
     told = [
         "; ".join(
             [
                 f"{in_words(row)}, {verdict(row, analysis.sweep)}",
-                *beside_the_mean(analysis.judgement.comparisons, row),
+                *beside_the_mean(analysis.decisions.comparisons, row),
             ]
         )
         for row in rows.filter(pl.col("quantity").is_in(["time", "cpu"])).rows(named=True)

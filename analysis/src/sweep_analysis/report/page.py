@@ -82,10 +82,10 @@ def render_page(
             facts=facts(analysis),
             advice=_own_advice(experiment)
             if experiment is not None and own
-            else advice(analysis.judgement),
-            headline=headline(analysis.judgement),
+            else advice(analysis.decisions),
+            headline=headline(analysis.decisions),
             verdicts=[] if own else verdict_sentences(analysis),
-            plain=analysis.judgement.plain,
+            plain=analysis.decisions.plain,
             counters=[] if own else counter_sentences(analysis),
             noise=[] if own else noise_sentences(analysis),
             cautions=found,

@@ -58,8 +58,8 @@ class Statement:
 
     @property
     def comparisons(self) -> pl.DataFrame:
-        """The judgement's comparisons of the first sweep, those in the asked mode."""
-        return self.of_mode(self.sweep.judgement.comparisons)
+        """The comparisons of the first sweep's decisions, those in the asked mode."""
+        return self.of_mode(self.sweep.decisions.comparisons)
 
     def of_mode(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The rows in the mode that is asked for, and those over several. In: rows with `mode`."""

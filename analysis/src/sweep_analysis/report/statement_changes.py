@@ -72,7 +72,7 @@ def _hidden(asked: Statement, row: dict[str, Any]) -> list[str]:
 
 def _parts(asked: Statement, row: dict[str, Any]) -> list[str]:
     """Of a row over all workloads: how many gain and lose, and the median, in each sweep."""
-    judged = [asked.comparisons, *(it.judgement.comparisons for it in asked.sweeps[1:])]
+    judged = [asked.comparisons, *(it.decisions.comparisons for it in asked.sweeps[1:])]
     each = ["; ".join(gained_and_lost(comparisons, row)) for comparisons in judged]
     if len(each) == 1:
         return [told for told in each if told]
@@ -101,7 +101,7 @@ def _one(asked: Statement) -> tuple[dict[str, Any], str, str]:
     row = rows.row(0, named=True)
     place = place_of(asked.comparisons, row | {"panel": None}, code=True)
     has_modes = (
-        row["mode"] and asked.sweep.judgement.comparisons["mode"].drop_nulls().n_unique() > 1
+        row["mode"] and asked.sweep.decisions.comparisons["mode"].drop_nulls().n_unique() > 1
     )
     return row, against, f"{place} at {row['mode']} frequency" if has_modes else place
 
@@ -121,7 +121,7 @@ def _of_days(asked: Statement, row: dict[str, Any]) -> tuple[dict[str, Any], str
             "",
             verdict(row, asked.sweep.sweep) if row["verdict"] in (UNCLEAR, UNJUDGED) else "",
         )
-    comparisons = [asked.of_mode(it.judgement.comparisons) for it in asked.sweeps]
+    comparisons = [asked.of_mode(it.decisions.comparisons) for it in asked.sweeps]
     apart = unlike([it.sweep for it in asked.sweeps], comparisons, row)
     if apart:
         raise asked.refused(apart, "name sweeps of the same programs, threads and machine")
@@ -250,7 +250,7 @@ def _calibration(asked: Statement) -> str:
         row = {"sweep": f"`{moment(analysis)}`"}
         for quantity, name in (("time", "time"), ("cpu", "CPU time")):
             found = calibration(
-                analysis.times.lazy(), str(analysis.judgement.baseline), "packed", quantity
+                analysis.times.lazy(), str(analysis.decisions.baseline), "packed", quantity
             )
             if found is None:
                 raise asked.refused(

@@ -223,7 +223,7 @@ def _losses(asked: Statement) -> str:
         if manifest["asked"].get("machine") or not {branch, against} <= names:
             continue
         analysis = asked.analysis(folder)
-        own = without_size(with_panel(analysis.judgement.comparisons)).filter(
+        own = without_size(with_panel(analysis.decisions.comparisons)).filter(
             baseline=against, branch=branch
         )
         if own.filter(pl.col("verdict") != UNJUDGED).is_empty():
@@ -273,13 +273,13 @@ def _proposals(asked: Statement) -> str:
     A row for each branch. No words. Lines are those of our text without comments, by the edits as
     they are now, which may lie elsewhere than when they were measured.
     """
-    judgement = asked.sweep.judgement
+    decisions = asked.sweep.decisions
     written = tomllib.loads((CHECKOUT / "branches.toml").read_text(encoding="utf-8"))["branch"]
     now = {entry["name"]: entry["edits"] for entry in written if "edits" in entry}
     sources = {
         entry["name"]: entry.get("source", {}) for entry in asked.sweep.sweep.manifest["branches"]
     }
-    rows = without_size(with_panel(judgement.comparisons)).filter(baseline=judgement.baseline)
+    rows = without_size(with_panel(decisions.comparisons)).filter(baseline=decisions.baseline)
     made = []
     for branch, source in sources.items():
         own = rows.filter(pl.col("level").is_in(["workload", "cell"]), branch=branch)
@@ -287,12 +287,12 @@ def _proposals(asked: Statement) -> str:
             continue
         edits = CHECKOUT / now.get(branch, source["edits"])
         overall = rows.filter(level="overall", branch=branch, quantity="time").row(0, named=True)
-        parts = parts_of(judgement.comparisons, overall)
+        parts = parts_of(decisions.comparisons, overall)
         median = f", median {percent(parts.median)}" if parts else ""
         made.append(
             {
                 "proposal": f"[`{branch}`]({asked.link(edits)})",
-                "lines": own_lines(edits),
+                "lines": own_lines(edits)[0],
                 "time over all programs": f"{_with_interval(overall)}{median}",
                 "largest gain": _largest(_significant(own, FASTER)),
                 "largest loss": _largest(_significant(own, SLOWER)),
@@ -301,7 +301,7 @@ def _proposals(asked: Statement) -> str:
         )
     if not made:
         raise asked.refused("no branch has edits", "name a sweep of the experiment `upstream`")
-    return f"Against `{judgement.baseline}` {asked.source()}:\n\n{asked.table(pl.DataFrame(made), 'proposals')}"
+    return f"Against `{decisions.baseline}` {asked.source()}:\n\n{asked.table(pl.DataFrame(made), 'proposals')}"
 
 
 def _largest(cells: list[str]) -> str:
@@ -319,15 +319,23 @@ def _lines(asked: Statement) -> str:
     """
     folder, _, name = asked.words[0].partition("/")
     edits = CHECKOUT / "findings" / folder / f"{name or 'edits'}.toml"
-    return count(own_lines(edits), "line")
+    lines, of_tests = own_lines(edits)
+    return count(lines, "line") + (f", and {count(of_tests, 'line')} of tests" if of_tests else "")
 
 
-def own_lines(edits: Path) -> int:
-    """Lines of code in the text of edits of the release that was measured."""
-    scripts = tomllib.loads(edits.read_text(encoding="utf-8"))["file"]
-    texts = [edit["text"] for it in scripts if RELEASE in it["sha256"] for edit in it["edit"]]
-    lines = [line.strip() for text in texts for line in text.splitlines()]
-    return sum(1 for line in lines if line and not line.startswith("//"))
+def own_lines(edits: Path) -> tuple[int, int]:
+    """Lines of code in the text of edits of the release that was measured: those of its code, and of tests."""
+    lines = {False: 0, True: 0}
+    for script in tomllib.loads(edits.read_text(encoding="utf-8"))["file"]:
+        if RELEASE not in script["sha256"]:
+            continue
+        path = script["path"]
+        is_test = path.startswith("tests/") or path.endswith("/test.rs")
+        for edit in script["edit"]:
+            text = [line.strip() for line in edit["text"].splitlines()]
+            code = [line for line in text if line and not line.startswith("//")]
+            lines[is_test or code[:1] == ["#[cfg(test)]"]] += len(code)
+    return lines[False], lines[True]
 
 
 def _with_interval(row: dict[str, Any]) -> str:

@@ -93,14 +93,14 @@ def _tally(asked: Statement) -> str:
 
     With the word `brief` for a cell of a table.
     """
-    judgement = asked.sweep.judgement
-    rows = counted_once(judgement.rows.filter(pl.col("verdict") != UNJUDGED))
+    decisions = asked.sweep.decisions
+    rows = counted_once(decisions.rows.filter(pl.col("verdict") != UNJUDGED))
     if asked.words == ["brief"]:
         return _told(rows)
     claims = rows.filter(pl.col("verdict") != UNCLEAR)
     branches = count(rows["branch"].n_unique(), "branch", "branches")
     workloads = count(
-        judgement.sweep.trials.select(pl.col("workload").n_unique()).collect().item(), "program"
+        decisions.sweep.trials.select(pl.col("workload").n_unique()).collect().item(), "program"
     )
     names = [f"`{name}`" for name in dict.fromkeys(claims["workload"].drop_nulls())]
     overall = claims["workload"].null_count()
@@ -108,7 +108,7 @@ def _tally(asked: Statement) -> str:
     where += [f"{claims.height - overall} on {listed(names)}"] if names else []
     quantities = "wall and CPU time" + (" and waits" if rows["quantity"].is_in(WAITS).any() else "")
     told = ": ".join([_told(rows), *([", ".join(where)] if where else [])])
-    return f"{capital(branches)} against `{judgement.baseline}` on {workloads}, {quantities}: {told} {asked.source()}."
+    return f"{capital(branches)} against `{decisions.baseline}` on {workloads}, {quantities}: {told} {asked.source()}."
 
 
 def _told(rows: pl.DataFrame) -> str:

@@ -29,7 +29,7 @@ def forest_of(asked: Statement) -> Made:
         )
     parts, threads = [], set()
     for kind, analysis in zip(kinds, asked.sweeps, strict=True):
-        rows = with_panel(analysis.judgement.comparisons).filter(
+        rows = with_panel(analysis.decisions.comparisons).filter(
             pl.col("quantity").is_in(list(QUANTITIES)),
             level="workload",
             baseline=against,
@@ -40,7 +40,7 @@ def forest_of(asked: Statement) -> Made:
                 f"`{branch}` is nowhere compared with `{against}` in {analysis.sweep.path.name}",
                 "name branches that each sweep has",
             )
-        told = {threads_of(analysis.judgement.comparisons, row) for row in rows.rows(named=True)}
+        told = {threads_of(analysis.decisions.comparisons, row) for row in rows.rows(named=True)}
         threads |= told
         programs = rows["panel"].n_unique()
         day = analysis.sweep.path.name[: len("2026-11-20")]

@@ -1,6 +1,6 @@
 """Recommends the branch to merge, with the evidence, and with the places where it would hurt.
 
-The recommendation follows from the judgement alone.
+The recommendation follows from the decisions alone.
 
 A branch is worth merging if it is faster somewhere and non-inferior everywhere.
 
@@ -32,7 +32,7 @@ from sweep_analysis.say.comparison import in_words
 from sweep_analysis.say.headline import SHOWN, claim, headline, why_unjudged
 from sweep_analysis.stats.claims import CELL_MARGIN, MARGIN
 from sweep_analysis.stats.compare import FASTER, JUDGED, LEAST_SIMULATED, SLOWER, UNJUDGED
-from sweep_analysis.stats.judgement import Judgement, of_the_fork
+from sweep_analysis.stats.decisions import Decisions, of_the_fork
 
 
 @dataclass(frozen=True)
@@ -52,21 +52,21 @@ class Advice:
     hurts: list[str]
 
 
-def advice(judgement: Judgement) -> Advice:
+def advice(decisions: Decisions) -> Advice:
     """The advice that a sweep supports."""
-    rows, baseline = judgement.rows, judgement.baseline
-    failing = _failing(judgement)
+    rows, baseline = decisions.rows, decisions.baseline
+    failing = _failing(decisions)
     if rows.is_empty() or (rows["verdict"] == UNJUDGED).all():
-        answer = f"This sweep cannot say: {why_unjudged(judgement)}."
+        answer = f"This sweep cannot say: {why_unjudged(decisions)}."
         return Advice(None, answer, [], [sentence for _, sentence in failing])
     losers = {*rows.filter(verdict=SLOWER)["branch"], *(branch for branch, _ in failing)}
     over_baseline = rows.filter(
         pl.col("level").is_in(["overall", "workload"]) & (pl.col("verdict") == FASTER)
     )
-    gains = _own_gains(judgement, over_baseline)
+    gains = _own_gains(decisions, over_baseline)
     clean = gains.filter(~pl.col("branch").is_in(sorted(losers)))
     open_losses = {
-        branch: _not_excluded(judgement, branch)
+        branch: _not_excluded(decisions, branch)
         for branch in clean["branch"].unique(maintain_order=True)
     }
     sure = clean.filter(
@@ -81,10 +81,10 @@ def advice(judgement: Judgement) -> Advice:
             f"one at some thread count, is excluded.{_beside(sure, merge)}"
         )
         advised: str | None = merge
-        if judgement.sweep.machine is not None:
+        if decisions.sweep.machine is not None:
             advised, answer = None, f"None on simulation alone. {gain}; measure that on a host."
         return Advice(
-            advised, answer, _evidence(judgement, merge), _hurts(judgement, [merge], failing)
+            advised, answer, _evidence(decisions, merge), _hurts(decisions, [merge], failing)
         )
     if clean.height:
         nearest = str(best["branch"][0])
@@ -92,19 +92,19 @@ def advice(judgement: Judgement) -> Advice:
         assert worst is not None  # noqa: S101 - or it would be sure
         answer = (
             f"None yet: {nearest} takes less {_where(gains, nearest, baseline)}, but {worst}. "
-            f"More {judgement.sweep.replicates.unit}s and trials would tell."
+            f"More {decisions.sweep.replicates.unit}s and trials would tell."
         )
         return Advice(
-            None, answer, _evidence(judgement, nearest), _hurts(judgement, [nearest], failing)
+            None, answer, _evidence(decisions, nearest), _hurts(decisions, [nearest], failing)
         )
     if gains.height:
         names = gains["branch"].unique(maintain_order=True).to_list()
         verbs = "gains here and loses" if len(names) == 1 else "gain here and lose"
         answer = f"None without a price: {_names(names)} {verbs} there."
-        return Advice(None, answer, _claims(judgement, gains), _hurts(judgement, names, failing))
+        return Advice(None, answer, _claims(decisions, gains), _hurts(decisions, names, failing))
     if over_baseline.height:
         names = over_baseline["branch"].unique(maintain_order=True).to_list()
-        plain = judgement.plain
+        plain = decisions.plain
         others = [name for name in names if name != plain]
         answer = f"None: keep {baseline}'s counters. " + (
             f"{_names(others)} {'is' if len(others) == 1 else 'are'} faster, but not significantly faster "
@@ -113,35 +113,35 @@ def advice(judgement: Judgement) -> Advice:
             else f"{plain} is faster, which has these counters, too, in the fork's scheduler."
         )
         return Advice(
-            None, answer, _claims(judgement, over_baseline), _hurts(judgement, names, failing)
+            None, answer, _claims(decisions, over_baseline), _hurts(decisions, names, failing)
         )
     answer = f"None: keep {baseline}. " + (
-        _losses(judgement, failing) if losers else headline(judgement)
+        _losses(decisions, failing) if losers else headline(decisions)
     )
     slower = rows.filter(verdict=SLOWER).sort("time_ratio", descending=True)
     worst_of = (
-        _evidence(judgement, str(slower["branch"][0]), with_floor=False) if slower.height else []
+        _evidence(decisions, str(slower["branch"][0]), with_floor=False) if slower.height else []
     )
     overall = rows.filter((pl.col("level") == "overall") & (pl.col("quantity") == "time"))
     nearest = str((overall if overall.height else rows).sort("time_ratio")["branch"][0])
     return Advice(
         None,
         answer,
-        [*worst_of, *_evidence(judgement, nearest, "Nearest to a gain is ")],
-        _hurts(judgement, None, failing),
+        [*worst_of, *_evidence(decisions, nearest, "Nearest to a gain is ")],
+        _hurts(decisions, None, failing),
     )
 
 
-def _losses(judgement: Judgement, failing: list[tuple[str, str]]) -> str:
+def _losses(decisions: Decisions, failing: list[tuple[str, str]]) -> str:
     """The branches that are slower or fail, in a sweep in which none is faster."""
-    lost = judgement.rows.filter(verdict=SLOWER)
+    lost = decisions.rows.filter(verdict=SLOWER)
     slower = sorted(set(lost["branch"]))
     failed = sorted({branch for branch, _ in failing})
     told = [f"{name} takes more {_places(lost.filter(branch=name))}" for name in slower[:SHOWN]]
     told += [f"so do {len(slower) - SHOWN} more branches"] if len(slower) > SHOWN else []
     told += (
         [
-            f"{_names(failed)} {'lacks' if len(failed) == 1 else 'lack'} trials that {judgement.baseline} has"
+            f"{_names(failed)} {'lacks' if len(failed) == 1 else 'lack'} trials that {decisions.baseline} has"
         ]
         if failed
         else []
@@ -149,17 +149,17 @@ def _losses(judgement: Judgement, failing: list[tuple[str, str]]) -> str:
     return f"Nothing is faster over a workload; {'; '.join(told)}."
 
 
-def _failing(judgement: Judgement) -> list[tuple[str, str]]:
+def _failing(decisions: Decisions) -> list[tuple[str, str]]:
     """Branches that cannot be advised for what they did not do: each with a sentence."""
-    failed = with_panel(judgement.failures.filter("is_beyond_baseline"))
+    failed = with_panel(decisions.failures.filter("is_beyond_baseline"))
     found = []
     for row in failed.rows(named=True):
         number = f"{row['failed']} of {count(row['trials'], 'trial')} ({row['outcomes']})"
         said = (
-            f"{row['branch']} fails on {row['panel']}: {number}, more than of {judgement.baseline}."
+            f"{row['branch']} fails on {row['panel']}: {number}, more than of {decisions.baseline}."
         )
         found.append((str(row["branch"]), said))
-    cells = judgement.rows.filter((pl.col("level") == "cell") & (pl.col("quantity") == "time"))
+    cells = decisions.rows.filter((pl.col("level") == "cell") & (pl.col("quantity") == "time"))
     every = cells.select(PLACE).n_unique()
     known = {branch for branch, _ in found}
     missing = {
@@ -177,22 +177,22 @@ def _failing(judgement: Judgement) -> list[tuple[str, str]]:
     return found
 
 
-def _not_excluded(judgement: Judgement, branch: str) -> str | None:
+def _not_excluded(decisions: Decisions, branch: str) -> str | None:
     """The loss that is not excluded and reaches furthest beyond its margin, in words.
 
     None if all are excluded.
     """
-    rows = judgement.rows.filter(branch=branch)
+    rows = decisions.rows.filter(branch=branch)
     place = PLACE
     # If any branch has a wait on a workload, this branch needs a judged row of that wait, too.
-    places = judgement.rows.select("quantity", *place).drop_nulls("threads").drop_nulls("workload")
-    ran = judgement.sweep.trials.filter(pl.col("program") == PARALLEL).with_columns(
+    places = decisions.rows.select("quantity", *place).drop_nulls("threads").drop_nulls("workload")
+    ran = decisions.sweep.trials.filter(pl.col("program") == PARALLEL).with_columns(
         pl.col("input").fill_null("")
     )
     timed = (
         ran.select(pl.lit("time").alias("quantity"), *place).unique().with_columns(WORDS).collect()
     )
-    planned = pl.concat([timed, places, judgement.zeros]).unique()
+    planned = pl.concat([timed, places, decisions.zeros]).unique()
     judged = rows.filter(pl.col("ratio_high").is_not_null(), pl.col("band").is_not_null())
     missing = planned.join(judged, on=["quantity", *place], how="anti", nulls_equal=True).sort(
         pl.col("quantity").cast(pl.Enum(JUDGED)), *place
@@ -213,24 +213,24 @@ def _not_excluded(judgement: Judgement, branch: str) -> str | None:
     return f"losses up to {_loss(worst['ratio_high'])} of {quantity} are not excluded (on {where})"
 
 
-def _own_gains(judgement: Judgement, gains: pl.DataFrame) -> pl.DataFrame:
+def _own_gains(decisions: Decisions, gains: pl.DataFrame) -> pl.DataFrame:
     """The gains that the fork's scheduler does not explain.
 
     Over the plain fork, too, if that was measured.
     """
-    if judgement.plain is None or gains.is_empty():
+    if decisions.plain is None or gains.is_empty():
         return gains
-    over_plain = judgement.over_plain.filter(verdict=FASTER)
+    over_plain = decisions.over_plain.filter(verdict=FASTER)
     place = ["branch", "quantity", "level", *PANEL]
-    others = gains.filter(~pl.col("branch").is_in(of_the_fork(judgement.sweep)))
+    others = gains.filter(~pl.col("branch").is_in(of_the_fork(decisions.sweep)))
     confirmed = gains.join(over_plain, on=place, how="semi", nulls_equal=True)
     return pl.concat([confirmed, others])
 
 
-def _claims(judgement: Judgement, gains: pl.DataFrame) -> list[str]:
+def _claims(decisions: Decisions, gains: pl.DataFrame) -> list[str]:
     """The gains in words, the most general and the largest first."""
     shown = gains.sort(pl.col("level") == "workload", "time_ratio").head(SHOWN)
-    told = [f"{claim(judgement, row)}." for row in shown.rows(named=True)]
+    told = [f"{claim(decisions, row)}." for row in shown.rows(named=True)]
     if gains.height > SHOWN:
         told.append(f"And {gains.height - SHOWN} more such claims, in the table of verdicts.")
     return told
@@ -247,30 +247,30 @@ def _places(lost: pl.DataFrame) -> str:
 
 
 def _evidence(
-    judgement: Judgement, branch: str, words: str = "", *, with_floor: bool = True
+    decisions: Decisions, branch: str, words: str = "", *, with_floor: bool = True
 ) -> list[str]:
     """Sentences on `branch` over all workloads, and on the change that the sweep could have found.
 
     Each sentence names its branch, because the next sentence may be about another.
     """
-    overall = judgement.rows.filter(level="overall")
+    overall = decisions.rows.filter(level="overall")
     own = overall.filter(branch=branch).sort("quantity", descending=True)
     found = []
     if own.height:
         row = own.row(0, named=True)
         changes = " and ".join(in_words(each) for each in own.rows(named=True))
-        units = count(row["units"], "seed" if judgement.sweep.machine else "build")
+        units = count(row["units"], "seed" if decisions.sweep.machine else "build")
         over = f"over {count(row['cells'], 'cell')}, {count(row['pairs'], 'pair')} of trials in {units}"
         found.append(f"{words}{branch}: {changes} {over}.")
-        hidden = beside_the_mean(judgement.comparisons, row)
+        hidden = beside_the_mean(decisions.comparisons, row)
         about = f"{branch}, {QUANTITY_NAMES[row['quantity']]}"
         found += [f"{about}: {'; '.join(hidden)}."] if hidden else []
         if row["band"] and with_floor:
-            equal = judgement.sweep.replicates.equal
+            equal = decisions.sweep.replicates.equal
             band = f"{(row['band'] - 1) * 100:.1f} % (the noise floor"
             least = (
                 f"; on a simulated machine it is never below {LEAST_SIMULATED * 100:.0f} %"
-                if judgement.sweep.machine
+                if decisions.sweep.machine
                 else ""
             )
             found.append(f"{capital(equal)} differ there by up to {band}{least}).")
@@ -284,18 +284,18 @@ def _evidence(
 
 
 def _hurts(
-    judgement: Judgement, branches: list[str] | None, failing: list[tuple[str, str]]
+    decisions: Decisions, branches: list[str] | None, failing: list[tuple[str, str]]
 ) -> list[str]:
     """Where `branches` (None: any) fail, lose, or could lose most without it being seen."""
-    rows = judgement.rows
+    rows = decisions.rows
     asked = rows if branches is None else rows.filter(pl.col("branch").is_in(branches))
     found = [sentence for branch, sentence in failing if branches is None or branch in branches]
     lost = asked.filter(verdict=SLOWER).sort(pl.col("level") == "cell", -pl.col("time_ratio"))
-    found += [f"{claim(judgement, row)}." for row in lost.head(SHOWN).rows(named=True)]
+    found += [f"{claim(decisions, row)}." for row in lost.head(SHOWN).rows(named=True)]
     if lost.height > SHOWN:
         found.append(f"And {lost.height - SHOWN} more such claims, in the table of verdicts.")
     if not found:
-        found.append(f"Nowhere significantly, against {judgement.baseline}.")
+        found.append(f"Nowhere significantly, against {decisions.baseline}.")
     rest = asked.filter((pl.col("level") == "workload") & (pl.col("verdict") != SLOWER))
     for quantity, name in QUANTITY_NAMES.items():
         widest = (

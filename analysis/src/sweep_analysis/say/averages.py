@@ -25,7 +25,7 @@ def beside_the_mean(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]
 
     Empty for a row of a cell.
 
-    In: all rows of the judgement, and one of them.
+    In: all rows of the decisions, and one of them.
     """
     return [*gained_and_lost(comparisons, row), *rest_of_the_mean(comparisons, row)]
 

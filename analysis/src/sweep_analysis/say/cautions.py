@@ -221,7 +221,7 @@ def _cpu_share(sweep: Sweep) -> float | None:
 def _design_cautions(analysis: Analysis) -> list[str]:
     found = []
     found += [] if analysis.sweep.machine else _coarse_clocks(analysis.sweep)
-    if analysis.comparisons.height and not analysis.judgement.has_twin:
+    if analysis.comparisons.height and not analysis.decisions.has_twin:
         found.append(
             "The baseline did not run a second time (no A/A control), so the noise is unknown and no verdict is given."
         )

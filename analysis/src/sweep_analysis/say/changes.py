@@ -14,7 +14,7 @@ from sweep_analysis.read.labels import QUANTITY_NAMES, percent
 from sweep_analysis.say.columns import Column, Look, table
 from sweep_analysis.say.detectable import size
 from sweep_analysis.stats.compare import FASTER, JUDGED, SLOWER, UNCLEAR, UNJUDGED
-from sweep_analysis.stats.judgement import Judgement
+from sweep_analysis.stats.decisions import Decisions
 
 MOST_BRANCHES = 2
 """With more branches the table would be longer than the one above it."""
@@ -28,9 +28,9 @@ KINDS = {
 """Rows of the table, by the verdicts that they are of. Rows that are not tested are in none."""
 
 
-def changes(judgement: Judgement, look: Look) -> str:
+def changes(decisions: Decisions, look: Look) -> str:
     """The tables, a heading each; empty if no branch is tested, or more than `MOST_BRANCHES` are."""
-    cells = judgement.rows.filter(pl.col("level") == "cell", pl.col("verdict") != UNJUDGED)
+    cells = decisions.rows.filter(pl.col("level") == "cell", pl.col("verdict") != UNJUDGED)
     branches = cells["branch"].unique(maintain_order=True).to_list()
     if not 0 < len(branches) <= MOST_BRANCHES:
         return ""
@@ -45,7 +45,7 @@ def changes(judgement: Judgement, look: Look) -> str:
             own = cells.filter(branch=branch, quantity=quantity)
             if own.is_empty():
                 continue
-            title = f"{QUANTITY_NAMES[quantity]} of {branch} against {judgement.baseline}"
+            title = f"{QUANTITY_NAMES[quantity]} of {branch} against {decisions.baseline}"
             rows = [
                 _row(kind, own.filter(pl.col("verdict").is_in(of))) for kind, of in KINDS.items()
             ]

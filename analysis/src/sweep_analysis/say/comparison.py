@@ -74,7 +74,7 @@ def marked(row: dict[str, Any]) -> str:
 def place_of(comparisons: pl.DataFrame, row: dict[str, Any], *, code: bool = False) -> str:
     """The place of a row: `on ticks with 4 threads`, `over 18 configurations of 7 programs …`.
 
-    In: all rows of the judgement, and one of them.
+    In: all rows of the decisions, and one of them.
     """
     where = f"over {programs(comparisons, row)}" if row["workload"] is None else ""
     if not where:

@@ -35,7 +35,7 @@ def verdict_sentences(analysis: Analysis) -> list[str]:
 
     Which branches differ from the baseline there, and by how much.
     """
-    return _verdict_sentences(analysis.judgement.rows, analysis.judgement.baseline)
+    return _verdict_sentences(analysis.decisions.rows, analysis.decisions.baseline)
 
 
 def counter_sentences(analysis: Analysis) -> list[str]:
@@ -44,8 +44,8 @@ def counter_sentences(analysis: Analysis) -> list[str]:
     Compares branches of the fork with the fork that has upstream's counters. A comparison with the
     baseline would add the effect of the rest of the scheduler, which all branches of the fork share.
     """
-    plain = analysis.judgement.plain
-    return _verdict_sentences(analysis.judgement.over_plain, plain) if plain else []
+    plain = analysis.decisions.plain
+    return _verdict_sentences(analysis.decisions.over_plain, plain) if plain else []
 
 
 def _verdict_sentences(comparisons: pl.DataFrame, baseline: str | None) -> list[str]:

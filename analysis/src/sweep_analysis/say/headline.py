@@ -11,7 +11,7 @@ from sweep_analysis.read.load import Sweep
 from sweep_analysis.say.comparison import counted_once, in_words, place_of
 from sweep_analysis.say.detectable import detectable, detectable_of
 from sweep_analysis.stats.compare import UNCLEAR, UNJUDGED
-from sweep_analysis.stats.judgement import Judgement
+from sweep_analysis.stats.decisions import Decisions
 from sweep_analysis.stats.location import FEWEST_UNITS
 
 SHOWN = 4
@@ -25,21 +25,21 @@ LEVELS = {
 """Keys of `compare.SHARES` in sentences."""
 
 
-def headline(judgement: Judgement) -> str:
+def headline(decisions: Decisions) -> str:
     """All significant results of the branches.
 
     Overall, on workloads and in cells, by wall and by CPU time.
     """
-    return " ".join(headline_lines(judgement))
+    return " ".join(headline_lines(decisions))
 
 
-def headline_lines(judgement: Judgement) -> list[str]:
+def headline_lines(decisions: Decisions) -> list[str]:
     """The sentences of `headline`: one a level, and how many comparisons show nothing."""
-    rows = counted_once(judgement.rows)
+    rows = counted_once(decisions.rows)
     tested = rows.filter(pl.col("verdict") != UNJUDGED)
     if tested.is_empty():
-        return [f"No branch is tested: {why_unjudged(judgement)}."]
-    baseline = judgement.baseline
+        return [f"No branch is tested: {why_unjudged(decisions)}."]
+    baseline = decisions.baseline
     claims = tested.filter(pl.col("verdict") != UNCLEAR)
     unjudged = rows.height - tested.height
     verb = "is" if unjudged == 1 else "are"
@@ -56,7 +56,7 @@ def headline_lines(judgement: Judgement) -> list[str]:
     for level, where in LEVELS.items():
         mine = claims.filter(level=level).sort("time_ratio")
         if mine.height:
-            shown = "; ".join(claim(judgement, row) for row in mine.head(SHOWN).rows(named=True))
+            shown = "; ".join(claim(decisions, row) for row in mine.head(SHOWN).rows(named=True))
             more = f"; and {mine.height - SHOWN} more" if mine.height > SHOWN else ""
             told.append(f"{where}: {shown}{more}.")
     unclear = tested.height - claims.height
@@ -70,10 +70,10 @@ def headline_lines(judgement: Judgement) -> list[str]:
     return [*told, last] if last else told
 
 
-def claim(judgement: Judgement, row: dict[str, Any]) -> str:
-    """A significant comparison with the baseline as a clause. In: a row of `judgement.rows`."""
-    place = place_of(judgement.comparisons, row)
-    return in_words(row, str(judgement.baseline), place)
+def claim(decisions: Decisions, row: dict[str, Any]) -> str:
+    """A significant comparison with the baseline as a clause. In: a row of `decisions.rows`."""
+    place = place_of(decisions.comparisons, row)
+    return in_words(row, str(decisions.baseline), place)
 
 
 def verdict(row: dict[str, Any], sweep: Sweep, units: str = "") -> str:
@@ -96,15 +96,15 @@ def verdict(row: dict[str, Any], sweep: Sweep, units: str = "") -> str:
     return f"{UNCLEAR}: {units} are too few{found}"
 
 
-def why_unjudged(judgement: Judgement) -> str:
+def why_unjudged(decisions: Decisions) -> str:
     """Why no branch of this sweep is tested, as the end of a sentence."""
-    rows = judgement.rows
-    if judgement.baseline is None or rows.is_empty():
+    rows = decisions.rows
+    if decisions.baseline is None or rows.is_empty():
         return "no baseline was measured beside another branch"
-    if not judgement.has_twin:
+    if not decisions.has_twin:
         return "the baseline did not run a second time (no A/A control), so the noise is unknown"
     most = int(rows.select(pl.col("units").max()).item())
-    if most < FEWEST_UNITS and judgement.sweep.machine:
+    if most < FEWEST_UNITS and decisions.sweep.machine:
         return (
             f"each cell ran with {count(most, 'seed')}, and what one seed owes to chance is known from {FEWEST_UNITS} "
             "on (`--trials 7`)"

@@ -23,7 +23,7 @@ from sweep_analysis.say.headline import headline, headline_lines
 from sweep_analysis.say.user_program import program_lines
 from sweep_analysis.stats.agreements import agreements
 from sweep_analysis.stats.compare import LEAST_SIMULATED
-from sweep_analysis.stats.judgement import Judgement, judged_of
+from sweep_analysis.stats.decisions import Decisions, judged_of
 from sweep_analysis.stats.medians import medians
 from sweep_analysis.stats.speedup import trial_times
 
@@ -40,7 +40,7 @@ class SweepTable:
     """The rows of a sweep's table, and what is printed with them."""
 
     def __init__(self, sweep: Sweep) -> None:
-        """Compute the rows of `sweep`, and leave the judgement to a later call."""
+        """Compute the rows of `sweep`, and leave the decisions to a later call."""
         self.sweep = sweep
         self.asked: Request = request_of(sweep)
         if self.asked.is_about_answers:
@@ -54,21 +54,21 @@ class SweepTable:
         """Whether nothing is compared."""
         return len(self.asked.names) == 1
 
-    def judgement(self) -> list[str]:
+    def decisions(self) -> list[str]:
         """The results and the limits of the sweep, a sentence or two each.
 
         Empty if it compares no branches.
         """
         if self.asked.is_about_answers or len(self.asked.branches) == 1:
             return []
-        return program_lines(self._judged, self._times) + _judgement(self.sweep, self._judged)
+        return program_lines(self._judged, self._times) + _decisions(self.sweep, self._judged)
 
     @cached_property
-    def _judged(self) -> Judgement:
+    def _judged(self) -> Decisions:
         return judged_of(self.sweep, self._times)
 
     def text(self, look: Look) -> str:
-        """The table, the conditions, the judgement."""
+        """The table, the conditions, the decisions."""
         rows = self.rows.to_dicts()
         if self.asked.is_about_answers:
             return _shares(rows)
@@ -77,7 +77,7 @@ class SweepTable:
         body += f"\n```text\n{foot}```\n" if look.is_markdown else f"\n{foot}"
         told = [
             textwrap.fill(line, look.columns or WIDTH, break_on_hyphens=False)
-            for line in self.judgement()
+            for line in self.decisions()
         ]
         return body + ("\n" + "\n".join(told) + "\n" if told else "")
 
@@ -86,11 +86,13 @@ class SweepTable:
         width = max((len(row["branch"]) for row in rows), default=0)
         machine = f"simulated {self.sweep.machine}: " if self.sweep.machine else ""
         text = ""
-        for _, place in groupby(rows, lambda it: (it["workload"], it["parameters"], _regime(it))):
+        for _, place in groupby(
+            rows, lambda it: (it["workload"], it["parameters"], _condition(it))
+        ):
             here = list(place)
             named = [f"{machine}{here[0]['workload']}", f"size {here[0]['size']}"]
             named += [here[0]["parameters"]] if here[0]["parameters"] else []
-            text += look.heading(", ".join([*named, _regime(here[0])]), 2)
+            text += look.heading(", ".join([*named, _condition(here[0])]), 2)
             for (program, threads), group in groupby(
                 here, lambda it: (it["program"], it["threads"])
             ):
@@ -123,7 +125,7 @@ class SweepTable:
         return textwrap.fill(text, WIDTH, break_on_hyphens=False, break_long_words=False) + "\n"
 
 
-def _judgement(sweep: Sweep, judgement: Judgement) -> list[str]:
+def _decisions(sweep: Sweep, decisions: Decisions) -> list[str]:
     experiment = experiment_of(sweep)
     lines = [f"{sweep.label}."] if sweep.machine else voids(sweep)
     if experiment is not None and experiment.has_own_figure:
@@ -131,9 +133,9 @@ def _judgement(sweep: Sweep, judgement: Judgement) -> list[str]:
             *lines,
             f"Branches are not tested: this sweep is the experiment {experiment.name}, about {experiment.shows}.",
         ]
-    found = advice(judgement)
-    lines += headline_lines(judgement)
-    if headline(judgement) not in found.answer:
+    found = advice(decisions)
+    lines += headline_lines(decisions)
+    if headline(decisions) not in found.answer:
         lines.append(f"Which branch to merge? {found.answer}")
     lines += [sentence for sentence in found.hurts if " fails on " in sentence]
     least = f"No difference under {LEAST_SIMULATED * 100:.0f} % is called one."
@@ -166,16 +168,16 @@ def _alone(rows: list[Row], look: Look) -> str:
     ratios: the reader compares the rows.
     """
     order = list(dict.fromkeys(row["workload"] for row in rows))
-    regimes = list(dict.fromkeys(_regime(row) for row in rows))
+    conditions = list(dict.fromkeys(_condition(row) for row in rows))
 
     def place(row: Row) -> tuple[int, int]:
-        return order.index(row["workload"]), regimes.index(_regime(row))
+        return order.index(row["workload"]), conditions.index(_condition(row))
 
     text = ""
     for _, group in groupby(sorted(rows, key=place), place):
         these = list(group)
         row = these[0]
-        title = f"{row['workload']}, size {row['size']}, {row['branch']}, {_regime(row)}"
+        title = f"{row['workload']}, size {row['size']}, {row['branch']}, {_condition(row)}"
         text += look.heading(title, 2) + ("" if look.is_markdown else "\n")
         settings = [dict(word.split("=", 1) for word in it["parameters"].split()) for it in these]
         names = sorted({name for own in settings for name in own})
@@ -254,7 +256,7 @@ def _share(row: Row) -> str:
     return share + (" WRONG" if is_wrong else "") + (f" ({ended})" if ended else "")
 
 
-def _regime(row: Row) -> str:
+def _condition(row: Row) -> str:
     return f"{row['mode']} frequency, workers {row['placement']}"
 
 

@@ -8,7 +8,7 @@ from sweep_analysis.read.load import Sweep
 from sweep_analysis.say.comparison import in_words, place_of
 from sweep_analysis.say.headline import verdict
 from sweep_analysis.stats.compare import FASTER, QUANTITIES, SLOWER, judge
-from sweep_analysis.stats.judgement import Judgement
+from sweep_analysis.stats.decisions import Decisions
 
 SHOWN = ("time", "cpu", "memory")
 SIGNIFICANT = "significant"
@@ -23,13 +23,13 @@ def is_of_user(sweep: Sweep) -> bool:
     return bool((sweep.manifest.get("asked") or {}).get("program"))
 
 
-def program_lines(judgement: Judgement, times: pl.DataFrame) -> list[str]:
+def program_lines(decisions: Decisions, times: pl.DataFrame) -> list[str]:
     """A sentence for each branch, thread count and quantity; none of a sweep of workloads.
 
     Memory is tested by itself, since no other sweep tells it: so what is said of times is corrected
     as everywhere. In: rows of `frames.TIMES`.
     """
-    sweep, baseline = judgement.sweep, judgement.baseline
+    sweep, baseline = decisions.sweep, decisions.baseline
     if baseline is None or not is_of_user(sweep):
         return []
     told = sweep.metrics.filter(metric=PEAK_MEMORY).select("trial", pl.col("value").alias(_VALUE))
@@ -38,18 +38,18 @@ def program_lines(judgement: Judgement, times: pl.DataFrame) -> list[str]:
         as_time = times.lazy().drop(_VALUE).join(peaks.lazy(), on="trial").select(times.columns)
         memory = judge(as_time, baseline, ("time",)).with_columns(quantity=pl.lit("memory"))
     else:
-        memory = judgement.comparisons.clear()
-    every = pl.concat([judgement.comparisons, memory.select(judgement.comparisons.columns)])
+        memory = decisions.comparisons.clear()
+    every = pl.concat([decisions.comparisons, memory.select(decisions.comparisons.columns)])
     rows = every.filter(
         pl.col("quantity").is_in(SHOWN),
-        pl.col("branch") != (judgement.twin or ""),
+        pl.col("branch") != (decisions.twin or ""),
         level="cell",
         baseline=baseline,
     ).sort(
         "branch", "threads", pl.col("quantity").replace_strict(dict(zip(SHOWN, "012", strict=True)))
     )
     lines = [
-        f"{in_words(row, baseline, place_of(judgement.comparisons, row))}: {_told(verdict(row, sweep))}."
+        f"{in_words(row, baseline, place_of(decisions.comparisons, row))}: {_told(verdict(row, sweep))}."
         for row in rows.rows(named=True)
     ]
     return lines if memory.height else [*lines, UNSEEN]

@@ -28,7 +28,7 @@ def validation_sentences(found: Validation, simulated: Sweep, measured: Sweep) -
         )
         said.append(f"missed: {row['panel']} on {count(row['threads'], 'thread')}: {ratios}")
     if found.unmatched:
-        said.append(f"{count(found.unmatched, 'cell')} of one sweep alone left out")
+        said.append(f"{count(found.unmatched, 'cell')} left out that only one sweep has")
     when = "before" if found.is_prediction else "AFTER (so it is no prediction)"
     said.append(f"Simulated ({simulated.path.name}) {when} it was measured ({measured.path.name}).")
     near = found.cells.height - found.missed.height

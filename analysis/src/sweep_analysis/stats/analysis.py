@@ -17,9 +17,9 @@ from sweep_analysis.read.load import Sweep
 from sweep_analysis.stats.claims import Checked, check_claims
 from sweep_analysis.stats.clocks import clocks
 from sweep_analysis.stats.costs import costs
+from sweep_analysis.stats.decisions import Decisions, judged_of
 from sweep_analysis.stats.drift import Drift, drift, residuals
 from sweep_analysis.stats.events import event_rates, headline_rates, line_rates, writes_per_push
-from sweep_analysis.stats.judgement import Judgement, judged_of
 from sweep_analysis.stats.latency import latencies
 from sweep_analysis.stats.ledger import ledger
 from sweep_analysis.stats.placements import placements
@@ -72,18 +72,18 @@ class Analysis:
 
     @_frame("comparisons")
     def compared(self) -> pl.DataFrame:
-        """The judgement against the baseline, all quantities and levels: rows of `frames.COMPARISONS`."""
-        return self.judgement.comparisons.filter(baseline=self.baseline)
+        """The decisions against the baseline, all quantities and levels: rows of `frames.COMPARISONS`."""
+        return self.decisions.comparisons.filter(baseline=self.baseline)
 
     @property
     def comparisons(self) -> pl.DataFrame:
         """The same by wall time."""
-        return self.judgement.of("time")
+        return self.decisions.of("time")
 
     @property
     def cpu_comparisons(self) -> pl.DataFrame:
         """The same by CPU time; empty if none was recorded."""
-        return self.judgement.of("cpu")
+        return self.decisions.of("cpu")
 
     @_frame("failures")
     def failures(self) -> pl.DataFrame:
@@ -177,7 +177,7 @@ class Analysis:
         return self.sweep.counted.filter(pl.col("outcome") != "ok").collect()
 
     @cached_property
-    def judgement(self) -> Judgement:
+    def decisions(self) -> Decisions:
         """All that is tested of this sweep."""
         return judged_of(self.sweep, self.times, self.baseline)
 

@@ -13,8 +13,8 @@ from sweep_analysis.read.request import Load, Request
 from sweep_analysis.read.schema import PARALLEL, SEQUENTIAL, WORDS
 
 _LOAD = ["workload", "size", "parameters"]
-_REGIME = ["mode", "placement"]
-_SET = ["program", *_LOAD, *_REGIME, "threads"]
+_CONDITION = ["mode", "placement"]
+_SET = ["program", *_LOAD, *_CONDITION, "threads"]
 
 
 def medians(sweep: Sweep, asked: Request, times: pl.DataFrame) -> pl.DataFrame:
@@ -27,7 +27,7 @@ def medians(sweep: Sweep, asked: Request, times: pl.DataFrame) -> pl.DataFrame:
     cells = {
         (
             row["program"],
-            *(row[name] for name in (*_LOAD, *_REGIME)),
+            *(row[name] for name in (*_LOAD, *_CONDITION)),
             row["threads"],
             row["branch"],
         ): row
@@ -39,12 +39,12 @@ def medians(sweep: Sweep, asked: Request, times: pl.DataFrame) -> pl.DataFrame:
     threads = sorted({key[-2] for key in cells})
     rows = []
     for load in asked.loads:
-        for regime in asked.regimes:
+        for condition in asked.conditions:
             alone = (1, asked.names[0])
-            reference = cells.get((SEQUENTIAL, *first[load.sequential].place, *regime, *alone))
-            rows.append(_row(load, cells.get((SEQUENTIAL, *load.place, *regime, *alone)), None))
+            reference = cells.get((SEQUENTIAL, *first[load.sequential].place, *condition, *alone))
+            rows.append(_row(load, cells.get((SEQUENTIAL, *load.place, *condition, *alone)), None))
             rows += [
-                _row(load, cells.get((PARALLEL, *load.place, *regime, number, name)), reference)
+                _row(load, cells.get((PARALLEL, *load.place, *condition, number, name)), reference)
                 for number in threads
                 for name in asked.names
             ]

@@ -101,7 +101,7 @@ def _cells(comparisons: pl.DataFrame, row: dict[str, Any]) -> set[str]:
 class Pooled:
     """Sweeps of the same branches, to be pooled row by row.
 
-    In: all rows of `frames.COMPARISONS` of each sweep's judgement; `simulated`, if they are.
+    In: all rows of `frames.COMPARISONS` of each sweep's decisions; `simulated`, if they are.
     """
 
     def __init__(self, comparisons: list[pl.DataFrame], *, simulated: bool = False) -> None:

@@ -115,13 +115,13 @@ mod tests {
     use protocol::LineWait;
 
     use super::*;
-    use crate::system::testing::MadeUp;
+    use crate::system::testing::MockRoot;
 
     #[test]
     fn a_place_is_told_by_the_crates_own_file_and_the_function() {
         let source = "struct Pool;\n\nimpl Pool {\n    fn wake() {\n    }\n}\n";
-        let made_up = MadeUp::new(&[(&format!("{FOLDER}/0123/pool/src/lib.rs"), source)]);
-        let target = made_up.host().path("");
+        let mock = MockRoot::new(&[(&format!("{FOLDER}/0123/pool/src/lib.rs"), source)]);
+        let target = mock.host().path("");
         let at = |line| format!("{FOLDER}/0123/pool/src/lib.rs:{line}:9");
         let wait = |at| LineWait {
             at,

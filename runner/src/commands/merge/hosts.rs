@@ -156,7 +156,7 @@ mod tests {
     use crate::exit::exit_of;
 
     /// A record of one sweep, whose folder and the host's are in both folders.
-    fn made_up(from: &Path) -> (Record, Vec<BundleFile>) {
+    fn mock(from: &Path) -> (Record, Vec<BundleFile>) {
         let text = r#"{"schema": 1, "host": "h", "cpu": "x", "cores": 1, "cpus": 1, "is_virtual": null,
             "is_quick": false, "begun_at": "", "checkout": {"commit": null, "dirty": false},
             "steps": [{"step": "study", "made": "s", "seconds": 1}]}"#;
@@ -188,7 +188,7 @@ mod tests {
         for (in_the_way, exit, says) in cases {
             let folders = [(); 2].map(|()| tempfile::tempdir().unwrap());
             let [from, to] = folders.each_ref().map(tempfile::TempDir::path);
-            let (record, files) = made_up(from);
+            let (record, files) = mock(from);
             in_the_way(to);
             let error = place(from, to, &record, &files).unwrap_err();
             assert!(error.to_string().contains(says), "{error}");

@@ -219,12 +219,13 @@ fn try_program(asked: &SweepRequest, binary: &Path) -> Result<Option<Duration>> 
         .map(|tail| format!("; it said:\n{tail}"))
         .unwrap_or_default();
     bail!(Stop::BadInput(format!(
-        "`{}` with the arguments {:?} does not end in order on `{}`, within {} s, so nothing is measured: {}{said}",
+        "`{}` with the arguments {:?} does not end in order on `{}`, so nothing is measured: {}. It has {} s, and its \
+         standard input is empty{said}",
         program.binary,
         program.arguments,
         asked.baseline,
-        asked.timeout_s / 2.0,
-        failure.reason
+        failure.reason,
+        asked.timeout_s / 2.0
     )))
 }
 

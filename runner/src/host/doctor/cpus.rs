@@ -418,7 +418,7 @@ fn options(host: &Host, diagnosis: &mut Diagnosis) {
         Note,
         "kernel-options",
         format!(
-            "/proc/cmdline: not an option of mainline Linux that this doctor knows: {}",
+            "/proc/cmdline: options that this doctor does not know from mainline Linux: {}",
             foreign.join(" ")
         ),
         "the kernel may have its own policy for when and where a woken thread runs. Results on \

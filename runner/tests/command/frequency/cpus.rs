@@ -29,7 +29,7 @@ const EVERY: &Files = &[
         "performance powersave schedutil userspace",
     ),
     ("cpufreq/policy*/scaling_cur_freq", "1000000"),
-    ("cpufreq/policy*/scaling_driver", "made-up"),
+    ("cpufreq/policy*/scaling_driver", "mock"),
     ("cpufreq/policy*/scaling_governor", "schedutil"),
     ("cpufreq/policy*/scaling_max_freq", "3500000"),
     ("cpufreq/policy*/scaling_min_freq", "1000000"),
@@ -246,7 +246,7 @@ fn is_boost_off(tree: &Tree, policy: u32) -> bool {
 
 impl Backend for Kernel {
     fn name(&self) -> &'static str {
-        "made up"
+        "mock"
     }
 
     fn can_set(&self, kind: Kind) -> bool {

@@ -106,7 +106,7 @@ impl ColdMemory {
 
     /// For `writes` words at a time; takes no memory for none.
     fn new(writes: usize, seed: u64) -> Self {
-        // Not zeros: pages of zeros come into being when they are first written.
+        // Not zeros: the kernel provides a page of zeros only at its first write.
         let words = vec![
             1;
             if writes > 0 {

@@ -151,7 +151,7 @@ def write_sweep(folder: Path, truth: Truth) -> Path:
     return folder
 
 
-_FOLDER = tempfile.TemporaryDirectory(prefix="made-up-")
+_FOLDER = tempfile.TemporaryDirectory(prefix="synthetic-")
 _MADE: dict[str, tuple[Truth, Sweep]] = {}
 """By what the truth says. Functions of it are kept, so that no other has their name."""
 
@@ -247,7 +247,7 @@ def manifest(name: str, truth: Truth) -> dict[str, Any]:
 def host(truth: Truth) -> dict[str, Any]:
     """The parts of the host's description that the analysis reads."""
     return {
-        "id": "madeup",
+        "id": "synthetic",
         "cpus_usable": truth.cpus,
         "cores": truth.cpus,
         "cpu": {"model_name": "Made-up CPU", "is_virtual": True},
@@ -259,7 +259,7 @@ def host(truth: Truth) -> dict[str, Any]:
 def _machine(truth: Truth) -> dict[str, Any]:
     return {
         "name": truth.machine,
-        "title": "made up",
+        "title": "synthetic",
         "cores": truth.cpus,
         "sha256": "0" * 64,
         "charges_ns": {},
@@ -427,9 +427,9 @@ def _record(
         "started_at": "2026-01-01T00:00:00Z",
         "process_ns": sum(times) + 1_000_000,
         "outcome": failure or "ok",
-        "reason": f"made up: {failure}" if failure else None,
+        "reason": f"synthetic: {failure}" if failure else None,
         "stderr_tail": None,
-        "variant": None if failure else "made-up",
+        "variant": None if failure else "synthetic",
         "answer": None if failure else "42",
         "work_unit": None if failure else "elements",
         "warmup": iterations[:1],

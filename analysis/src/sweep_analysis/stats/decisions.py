@@ -23,7 +23,7 @@ from sweep_analysis.stats.speedup import trial_times, with_time_outs
 
 
 @dataclass(frozen=True)
-class Judgement:
+class Decisions:
     """The comparisons and failures of one sweep.
 
     Attributes:
@@ -74,7 +74,7 @@ class Judgement:
 
 def judged_of(
     sweep: Sweep, times: pl.DataFrame | None = None, baseline: str | None = None
-) -> Judgement:
+) -> Decisions:
     """Judge a sweep.
 
     In: its rows of `frames.TIMES`, if they are there; `baseline` replaces the sweep's own.
@@ -83,18 +83,18 @@ def judged_of(
     base = baseline or sweep.baseline
     failures = _failures(sweep, base)
     if base is None:
-        return Judgement(sweep, None, pl.DataFrame(schema=COMPARISONS), failures, _zeros(good))
+        return Decisions(sweep, None, pl.DataFrame(schema=COMPARISONS), failures, _zeros(good))
     plain = plain_fork(sweep, base)
     forks = [name for name in of_the_fork(sweep) if name not in (plain, base)]
     also = {plain: forks} if plain is not None and forks else None
     judged = judge(
         with_time_outs(sweep, good).lazy(), base, also=also, simulated=sweep.machine is not None
     )
-    return Judgement(sweep, base, judged, failures, _zeros(good))
+    return Decisions(sweep, base, judged, failures, _zeros(good))
 
 
 def _zeros(times: pl.DataFrame) -> pl.DataFrame:
-    """As `Judgement.zeros`. In: rows of `frames.TIMES`."""
+    """As `Decisions.zeros`. In: rows of `frames.TIMES`."""
     columns = [QUANTITIES[quantity] for quantity in JUDGED]
     own = times.select("program", *PLACE, *columns).filter(pl.col("program") == PARALLEL)
     found = [
