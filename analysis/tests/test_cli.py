@@ -222,7 +222,7 @@ def test_a_folder_whose_name_is_no_text_is_shown_in_any_encoding(
 ) -> None:
     folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/sweep-\xff"))
     folder.symlink_to(ordinary_sweep)
-    source = {"PYTHONPATH": str(Path(made_up.__file__).parents[1] / "src")}
+    source = {"PYTHONPATH": str(Path(synthetic.__file__).parents[1] / "src")}
     for words in (["table", folder, "speedups", "--format", "md"], ["show", folder]):
         command = [sys.executable, "-m", "sweep_analysis", *words]
         done = subprocess.run(  # noqa: S603

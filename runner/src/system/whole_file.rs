@@ -184,7 +184,7 @@ mod tests {
         let path = folder.path().join("file");
         let fail = |file: &mut BufWriter<&mut File>| {
             file.write_all(b"half of")?;
-            Err(io::ErrorKind::StorageFull.into())
+            Err(ErrorKind::StorageFull.into())
         };
         write(&path, fail).unwrap_err();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn a_device_takes_what_is_written_and_is_not_replaced_and_a_link_stays_one() {
         let full = write(Path::new("/dev/full"), |file| file.write_all(b"text")).unwrap_err();
-        assert_eq!(full.kind(), io::ErrorKind::StorageFull);
+        assert_eq!(full.kind(), ErrorKind::StorageFull);
         let folder = tempfile::tempdir().unwrap();
         let [file, link] = ["file", "link"].map(|name| folder.path().join(name));
         fs::write(&file, "before").unwrap();
