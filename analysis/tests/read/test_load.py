@@ -12,7 +12,6 @@ from typing import Any
 
 import polars as pl
 import pytest
-from sweep_analysis.stats.judgement import of_the_fork
 
 import synthetic
 from sweep_analysis.read.errors import InputError
@@ -22,6 +21,7 @@ from sweep_analysis.read.records import Records, file_of, parse
 from sweep_analysis.read.request import request_of
 from sweep_analysis.read.schema import ITERATIONS, TRIALS
 from sweep_analysis.say.conditions import conditions
+from sweep_analysis.stats.decisions import of_the_fork
 
 
 @pytest.fixture

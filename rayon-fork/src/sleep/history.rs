@@ -69,7 +69,7 @@ const UNTIMED: u32 = 7;
 /// The searches of a worker that does not yield. A guess: together some ten microseconds.
 const SEARCHES: u32 = 24;
 
-/// What it costs to wake a thread that has blocked, from the last wake-ups.
+/// The cost of waking a thread that has blocked, from the last wake-ups.
 pub(crate) struct WakeUpCost {
     /// The average time from the waker's call until the thread runs, in nanoseconds.
     average: AtomicUsize,

@@ -344,7 +344,7 @@ fn record(
                 record.usage = Some(outcome.usage);
                 record.metrics = outcome.metrics;
             }
-            // What no reader takes for a good trial is none.
+            // A trial that no reader accepts as good has failed.
             match record.fault() {
                 None => record,
                 Some(reason) => fail(

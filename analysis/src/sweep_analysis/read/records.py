@@ -53,7 +53,7 @@ _PLAIN = [name for name in TRIALS if name not in (*USAGE, "parameters")]
 _UNKNOWN = SimpleNamespace(**dict.fromkeys(USAGE))
 
 _NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What the decoder raises where a line is no record: strings of other bytes, and values in values."""
+"""Errors of the decoder for a line that is no record: bytes that are no text, or deep nesting."""
 
 _OPEN = {".zst": zstd.ZstdFile, ".gz": gzip.GzipFile}
 """How the records of a finished sweep are read, by the ending of their file; runners before wrote the second."""

@@ -75,7 +75,8 @@ impl Kind {
         matches!(self, Self::Boost | Self::NoTurbo | Self::HwpDynamicBoost)
     }
 
-    /// What such a file may say, if this is none of it. Whoever writes a value back asks first.
+    /// Returns what such a file may hold, if `content` is nothing of the kind. A caller that writes a
+    /// value back asks first.
     pub(crate) fn misfit(self, content: &str) -> Option<&'static str> {
         let value = content.strip_suffix('\n').unwrap_or(content);
         let is_name = |it: &str| {
