@@ -74,7 +74,10 @@ def _published(asked: Statement) -> str:
         f"**Validation {'passed' if passes else 'failed'}**: {met} of {of} figures, simulated, are within a factor of "
         f"{told.mark.factor:g} of what was published (the threshold is {told.mark.share:.0%}), {right} of {pairs} pairs "
         f"of a series have the published order, and {gains} of {seen.height} programs gain or not as was seen (the "
-        f"mark is all of both). {rest}{few}."
+        f"mark is all of both). {rest}{few}. {every.height - rows.height} further figures and "
+        f"{observed.height - seen.height} programs are not scored, because their comparison was wrong; "
+        f"{every.filter(~is_scored, 'is_met').height} and "
+        f"{observed.filter(~is_scored, 'is_right').height} of them would be met."
     )
     how = pl.DataFrame(
         {
