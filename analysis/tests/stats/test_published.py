@@ -201,6 +201,28 @@ def test_a_figure_may_be_less_than_a_time_by_what_its_work_takes() -> None:
     assert rest == pytest.approx(whole - 1e6)
 
 
+def test_a_scored_figure_is_of_the_last_sweep_and_what_was_wrong_of_the_first() -> None:
+    sweeps = [swept({"tsp": seconds}) for seconds in (0.1, 0.2)]
+    wrong = series("wall", 1e6)
+    scored = msgspec.structs.replace(
+        wrong,
+        name="scored",
+        program="p",
+        machine_told="m",
+        governor_told="g",
+        clock="c",
+        not_scored="",
+    )
+
+    def values(told: list[published.Series], of: list[Analysis]) -> list[float]:
+        rows = published.beside(published.Published(published.Mark(1.5, 0.75), told, []), of)
+        return rows["simulated"].list.first().to_list()
+
+    each = [values([wrong], [sweep])[0] for sweep in sweeps]
+    assert each[0] < each[1]
+    assert values([wrong, scored], sweeps) == each
+
+
 def test_a_break_even_is_the_least_work_that_takes_longer_alone() -> None:
     """A region on two workers takes 100 ns and half of its work."""
     shares = [20.0, 40.0, 80.0, 160.0, 320.0]

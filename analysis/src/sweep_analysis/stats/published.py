@@ -142,7 +142,7 @@ def beside(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
     for series in published.series:
         of_series = [
             it
-            for it in sweeps
+            for it in _latest_first(sweeps, series.not_scored)
             if it.sweep.machine == series.machine and _experiment(it) == series.experiment
         ]
         for figure in series.figures:
@@ -250,6 +250,11 @@ def _ordered(pairs: Iterable[tuple[dict[str, Any], dict[str, Any]]]) -> tuple[in
     return sum(right), len(right)
 
 
+def _latest_first(sweeps: list[Analysis], not_scored: str) -> list[Analysis]:
+    """Sweeps as they are asked for a figure; one that is no longer scored is of the first sweep that has it."""
+    return sweeps if not_scored else sweeps[::-1]
+
+
 def _experiment(analysis: Analysis) -> str | None:
     return analysis.experiment.name if analysis.experiment else None
 
@@ -336,7 +341,7 @@ def seen(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
     for sign in published.sign:
         of_sign = [
             it
-            for it in sweeps
+            for it in _latest_first(sweeps, sign.not_scored)
             if it.sweep.machine == sign.machine and _experiment(it) == sign.experiment
         ]
         for workload in (*sign.gain, *sign.others):
