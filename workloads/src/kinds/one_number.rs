@@ -15,7 +15,7 @@ pub(super) trait Problem: Send + Sync {
     fn parallel(&self) -> u64;
 
     /// Finds the number on `pool`, from a thread outside it: enters it once, unless the problem is about entrances.
-    fn from_outside(&self, pool: &ThreadPool) -> u64 {
+    fn entering(&self, pool: &ThreadPool) -> u64 {
         pool.install(|| self.parallel())
     }
 
@@ -55,7 +55,7 @@ impl<P: Problem> Instance for OneNumber<P> {
     }
 
     fn run_on(&mut self, pool: &ThreadPool) -> u64 {
-        self.answer = Some(black_box(&self.problem).from_outside(pool));
+        self.answer = Some(black_box(&self.problem).entering(pool));
         self.problem.work_units()
     }
 

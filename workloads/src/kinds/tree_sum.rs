@@ -62,7 +62,7 @@ impl Problem for Sums {
         repeat(self.repeats, &self.tree, sum_with_join)
     }
 
-    fn from_outside(&self, pool: &ThreadPool) -> u64 {
+    fn entering(&self, pool: &ThreadPool) -> u64 {
         if self.is_inside {
             return pool.install(|| self.parallel());
         }
@@ -120,7 +120,7 @@ mod tests {
                 repeats: 3,
                 is_inside,
             };
-            assert_eq!(sums.from_outside(&pool), sums.known());
+            assert_eq!(sums.entering(&pool), sums.known());
         }
     }
 
