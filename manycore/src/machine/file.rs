@@ -27,7 +27,7 @@ struct File {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct TopologyTable {
+pub(super) struct TopologyTable {
     sockets: Spanned<usize>,
     clusters_per_socket: Spanned<usize>,
     cores_per_cluster: Spanned<usize>,
@@ -36,7 +36,7 @@ struct TopologyTable {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct FrequencyTable {
+pub(super) struct FrequencyTable {
     reference: Spanned<u32>,
     fixed: Spanned<u32>,
     /// Rows of running cores and MHz.
@@ -83,9 +83,21 @@ impl Machine {
         text: &str,
         scaled: Option<(&str, f64)>,
     ) -> Result<Self, MachineError> {
+        Self::parse_as(name, file, text, scaled, None)
+    }
+
+    /// [`Machine::parse`], with another topology than that of `text` if there is one.
+    pub(super) fn parse_as(
+        name: &str,
+        file: &str,
+        text: &str,
+        scaled: Option<(&str, f64)>,
+        other: Option<Topology>,
+    ) -> Result<Self, MachineError> {
         let written: File = toml::from_str(text).map_err(MachineError::of_parser(file, text))?;
         let fault = MachineError::at(file, text);
-        let topology = topology(&written.topology, &fault)?;
+        let own = topology(&written.topology, &fault)?;
+        let topology = other.unwrap_or(own);
         ordered(&written.price, topology, &fault)?;
         let machine = Self {
             name: name.to_owned(),
@@ -101,7 +113,7 @@ impl Machine {
     }
 }
 
-fn topology(
+pub(super) fn topology(
     table: &TopologyTable,
     fault: &impl Fn(usize, String) -> MachineError,
 ) -> Result<Topology, MachineError> {
@@ -136,7 +148,7 @@ fn topology(
     Ok(topology)
 }
 
-fn frequency(
+pub(super) fn frequency(
     table: &FrequencyTable,
     fault: &impl Fn(usize, String) -> MachineError,
 ) -> Result<Frequency, MachineError> {

@@ -1,5 +1,5 @@
 //! Two hardware threads a core: what a machine's file says about them, and machines that are
-//! another one with them.
+//! another one with them, or with other cores or frequencies.
 
 use std::path::{Path, PathBuf};
 
@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_spanned::Spanned;
 
 use super::fault::{MachineError, sourced};
+use super::file::{FrequencyTable, TopologyTable, frequency, topology};
 use super::{MAX_CORES, Machine};
 
 /// The table `[hardware-threads]`, as written. A machine without it has one a core.
@@ -62,15 +63,17 @@ impl HardwareThreads {
     }
 }
 
-/// A machine that is another one with two hardware threads a core, as written: so its prices are in
-/// one place.
+/// A machine that has the prices of another one, and tables of its own: so the prices are in one
+/// place.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Derived {
     title: String,
     /// The other's name: its file lies beside this one.
     like: Spanned<String>,
-    hardware_threads: HardwareThreads,
+    topology: Option<TopologyTable>,
+    frequency: Option<FrequencyTable>,
+    hardware_threads: Option<HardwareThreads>,
 }
 
 impl Derived {
@@ -105,17 +108,22 @@ impl Derived {
         if self::name(&other_text).is_some() {
             return Err(refused("is like another one itself; name that one"));
         }
-        let machine = Machine::parse(name, &other_file, &other_text, scaled)?;
+        let of_own = self
+            .topology
+            .map(|own| topology(&own, &fault))
+            .transpose()?;
+        let mut machine = Machine::parse_as(name, &other_file, &other_text, scaled, of_own)?;
+        machine.title = self.title;
+        if let Some(own) = self.frequency {
+            machine.frequency = frequency(&own, &fault)?;
+        }
         if machine.topology.hardware_threads > 1 {
             return Err(refused("has two hardware threads a core itself"));
         }
-        self.hardware_threads.given_to(
-            Machine {
-                title: self.title,
-                ..machine
-            },
-            &fault,
-        )
+        match self.hardware_threads {
+            Some(own) => own.given_to(machine, &fault),
+            None => Ok(machine),
+        }
     }
 }
 
@@ -130,8 +138,8 @@ fn beside(path: &Path, name: &str) -> PathBuf {
 }
 
 impl Machine {
-    /// The file with the topology and the prices of the machine at `path`. It is that file, or the
-    /// file of the machine on which it is based.
+    /// The file with the prices of the machine at `path`. It is that file, or the file of the
+    /// machine on which it is based.
     #[must_use]
     pub fn priced_in(path: &Path) -> PathBuf {
         let name = std::fs::read_to_string(path)
@@ -181,6 +189,39 @@ mod tests {
                 ..other
             }
         );
+    }
+
+    #[test]
+    fn a_machine_that_is_like_another_may_have_its_own_cores_and_frequencies() {
+        let tables = "\n\n[topology]\nsockets = 1\nclusters-per-socket = 2\ncores-per-cluster = 4\nsource = \"s\"\n\n\
+                      [frequency]\nreference = 3700\nfixed = 2000\ndynamic = [[8, 2000]]\nsource = \"s\"\n";
+        let (head, _) = LIKE.split_once("\n\n").unwrap();
+        let own = format!("{head}{tables}");
+        let machine = read(&own).unwrap();
+        let other = Machine::read(&machines().join("zen4-64.toml")).unwrap();
+        assert_eq!(
+            (machine.topology.cpus(), machine.frequency.fixed_mhz),
+            (8, 2000)
+        );
+        assert_eq!(machine.prices, other.prices);
+        for (old, new, told) in [
+            (
+                "clusters-per-socket = 2",
+                "clusters-per-socket = 0",
+                "m.toml:6: clusters-per-socket = 0: write 1 to",
+            ),
+            (
+                "fixed = 2000",
+                "fixed = 2",
+                "m.toml:12: fixed = 2: write MHz, 100 to",
+            ),
+        ] {
+            let message = read(&own.replacen(old, new, 1)).unwrap_err().to_string();
+            assert!(message.starts_with(told), "{message}");
+        }
+        // zen4-64 has one socket, and says what a transfer between two would cost.
+        let two = read(&own.replacen("sockets = 1", "sockets = 2", 1)).unwrap();
+        assert_eq!(two.topology.cores(), 16);
     }
 
     #[test]

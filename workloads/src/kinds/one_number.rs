@@ -2,6 +2,8 @@
 
 use std::hint::black_box;
 
+use rayon::ThreadPool;
+
 use crate::workload::{Instance, Mismatch};
 
 /// A problem with one number as its answer.
@@ -11,6 +13,11 @@ pub(super) trait Problem: Send + Sync {
 
     /// Finds the number on the pool that the calling thread belongs to.
     fn parallel(&self) -> u64;
+
+    /// Finds the number on `pool`, from a thread outside it: enters it once, unless the problem is about entrances.
+    fn entering(&self, pool: &ThreadPool) -> u64 {
+        pool.install(|| self.parallel())
+    }
 
     /// Units of work in one run.
     fn work_units(&self) -> u64;
@@ -47,8 +54,8 @@ impl<P: Problem> Instance for OneNumber<P> {
         self.problem.work_units()
     }
 
-    fn run_parallel(&mut self) -> u64 {
-        self.answer = Some(black_box(&self.problem).parallel());
+    fn run_on(&mut self, pool: &ThreadPool) -> u64 {
+        self.answer = Some(black_box(&self.problem).entering(pool));
         self.problem.work_units()
     }
 
@@ -95,7 +102,8 @@ mod tests {
         assert!(instance.check().is_err(), "missing");
         instance.run_sequential();
         assert_eq!(instance.check().unwrap(), "6");
-        instance.run_parallel();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+        instance.run_on(&pool.unwrap());
         assert_eq!(instance.check().unwrap_err().actual, "7");
         instance.run_sequential();
         instance.reset();

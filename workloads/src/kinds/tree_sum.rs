@@ -6,6 +6,7 @@
 //! all threads.
 
 use protocol::Refusal;
+use rayon::ThreadPool;
 
 use crate::kinds::one_number::{OneNumber, Problem, repeat};
 use crate::machine::charge;
@@ -22,6 +23,7 @@ pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
         tree,
         nodes,
         repeats: setup.values.whole("repeats"),
+        is_inside: setup.values.word("from") == "inside",
     })))
 }
 
@@ -29,6 +31,8 @@ struct Sums {
     tree: Tree,
     nodes: u64,
     repeats: u64,
+    /// One entrance into the pool for all sums, and not one for each.
+    is_inside: bool,
 }
 
 type Tree = Option<Box<Node>>;
@@ -56,6 +60,15 @@ impl Problem for Sums {
 
     fn parallel(&self) -> u64 {
         repeat(self.repeats, &self.tree, sum_with_join)
+    }
+
+    fn entering(&self, pool: &ThreadPool) -> u64 {
+        if self.is_inside {
+            return pool.install(|| self.parallel());
+        }
+        repeat(self.repeats, &self.tree, |tree| {
+            pool.install(|| sum_with_join(tree))
+        })
     }
 
     fn work_units(&self) -> u64 {
@@ -94,6 +107,21 @@ mod tests {
         tree.as_ref().map_or_else(Vec::new, |node| {
             [numbers(&node.left), vec![node.value], numbers(&node.right)].concat()
         })
+    }
+
+    #[test]
+    fn sums_are_the_same_whether_each_enters_the_pool_or_all_at_once() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build();
+        let pool = pool.unwrap();
+        for is_inside in [true, false] {
+            let sums = Sums {
+                tree: plant(1, 10),
+                nodes: 10,
+                repeats: 3,
+                is_inside,
+            };
+            assert_eq!(sums.entering(&pool), sums.known());
+        }
     }
 
     #[test]

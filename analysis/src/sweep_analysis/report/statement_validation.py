@@ -58,12 +58,14 @@ def _published(asked: Statement) -> str:
     In: the sweeps of all machines.
     """
     told = published.read()
-    rows = published.beside(told, asked.sweeps)
-    seen = published.seen(told, asked.sweeps)
-    judged = rows.filter(pl.col("is_met").is_not_null())
-    met, of = int(judged["is_met"].sum()), judged.height
-    pairs, right = published.signs(rows)
+    every = published.beside(told, asked.sweeps)
+    observed = published.seen(told, asked.sweeps)
+    is_scored = pl.col("not_scored") == ""
+    rows, seen = every.filter(is_scored), observed.filter(is_scored)
+    score = published.score(rows)
+    met, of = score.within[0], score.figures
     gains = int(seen["is_right"].sum())
+    right, pairs = score.order
     passes = met / of >= told.mark.share and pairs == right and gains == seen.height
     states, untold = rows.height - of, rows.filter(~pl.col("is_known")).height
     rest = f"{states} bimodal ones are not tested" if states else "None is seen to be bimodal"
@@ -72,13 +74,77 @@ def _published(asked: Statement) -> str:
         f"**Validation {'passed' if passes else 'failed'}**: {met} of {of} figures, simulated, are within a factor of "
         f"{told.mark.factor:g} of what was published (the threshold is {told.mark.share:.0%}), {right} of {pairs} pairs "
         f"of a series have the published order, and {gains} of {seen.height} programs gain or not as was seen (the "
-        f"mark is all of both). {rest}{few}."
+        f"mark is all of both). {rest}{few}. {every.height - rows.height} further figures and "
+        f"{observed.height - seen.height} programs are not scored, because their comparison was wrong; "
+        f"{every.filter(~is_scored, 'is_met').height} and "
+        f"{observed.filter(~is_scored, 'is_right').height} of them would be met."
     )
+    how = pl.DataFrame(
+        {
+            "figures": [f"{it.name}, {it.source}" for it in told.series],
+            "program": [it.program for it in told.series],
+            "machine told": [it.machine_told for it in told.series],
+            "governor told": [it.governor_told for it in told.series],
+            "clock simulated": [it.clock for it in told.series],
+        }
+    ).filter(pl.col("program") != "")
+    wrong = pl.concat(
+        [_figures(every.filter(~is_scored)), _signs(observed.filter(~is_scored))],
+        how="diagonal_relaxed",
+    )
+    parts = [
+        sentence,
+        tables.markdown(_scores(rows, seen)),
+        tables.markdown(_figures(rows).drop("why")),
+        tables.markdown(_signs(seen).drop("why")),
+        asked.table(how, "what was told of each series"),
+        asked.table(_struck(wrong), "not scored, and why"),
+    ]
+    return "\n\n".join(part.rstrip() for part in parts)
+
+
+def _scores(rows: pl.DataFrame, seen: pl.DataFrame) -> pl.DataFrame:
+    """The scores of all figures, of those of the machine with most, and of the others."""
+    most = rows["machine"].mode().sort()[0]
+    parts = {
+        "all": rows,
+        f"`{most}`": rows.filter(machine=most),
+        "other machines": rows.filter(pl.col("machine") != most),
+    }
+    columns = {name: _score(published.score(part)) for name, part in parts.items()}
+    signs = {"signs of branches": _of(int(seen["is_right"].sum()), seen.height)}
+    columns["all"] |= signs
+    return pl.DataFrame(
+        {"score": list(columns["all"])}
+        | {name: [column.get(it, "") for it in columns["all"]] for name, column in columns.items()}
+    )
+
+
+def _score(score: published.Score) -> dict[str, str]:
+    """Scores as people read them, by name."""
+    near = {}
+    for factor, met, constant in zip(published.FACTORS, score.within, score.constant, strict=True):
+        near[f"within {factor:g}"] = _of(met, score.figures)
+        near[f"within {factor:g}, the best constant of each unit"] = _of(constant, score.figures)
+    return near | {
+        "correlation of logarithms, in each unit": f"{score.correlation:.2f}",
+        "order of pairs in a series": _of(*score.order),
+        "direction to the neighbour in a series": _of(*score.directions),
+        "order between series of one program": _of(*score.contrasts),
+    }
+
+
+def _of(part: int, whole: int) -> str:
+    return f"{part} of {whole} ({part / whole:.0%})" if whole else "none"
+
+
+def _figures(rows: pl.DataFrame) -> pl.DataFrame:
+    """A line a figure."""
     simulated = pl.col("simulated").list.eval(
         pl.element().map_elements(_digits, return_dtype=pl.String)
     )
     mark = pl.when("is_met").then(pl.lit("met")).otherwise(pl.lit("missed"))
-    table = rows.with_columns(
+    return rows.with_columns(
         pl.col("published").map_elements(_digits, return_dtype=pl.String), simulated
     ).select(
         pl.col("series").alias("what"),
@@ -91,18 +157,33 @@ def _published(asked: Statement) -> str:
         .otherwise(mark)
         .alias("mark"),
         pl.format("`{}`", "machine").alias("machine"),
+        pl.col("not_scored").alias("why"),
     )
+
+
+def _signs(seen: pl.DataFrame) -> pl.DataFrame:
+    """A line a program of which only the sign is known."""
     verdict = {True: "right", False: "wrong"}
     answer = {True: "gains", False: "does not gain"}
-    signs = seen.select(
-        pl.col("sign").alias("branch"),
-        pl.format("`{}`", "workload").alias("program"),
-        pl.col("gains").replace_strict(answer, return_dtype=pl.String).alias("seen"),
-        pl.col("ratio").map_elements(percent, return_dtype=pl.String).alias("simulated, time"),
-        pl.col("is_right").replace_strict(verdict, return_dtype=pl.String).alias("sign"),
+    return seen.select(
+        pl.col("sign").alias("what"),
+        pl.format("`{}`", "workload").alias("of"),
+        pl.col("gains").replace_strict(answer, return_dtype=pl.String).alias("published"),
+        pl.col("ratio").map_elements(percent, return_dtype=pl.String).alias("simulated"),
+        pl.col("is_right").replace_strict(verdict, return_dtype=pl.String).alias("mark"),
         pl.format("`{}`", "machine").alias("machine"),
+        pl.col("not_scored").alias("why"),
     )
-    return f"{sentence}\n\n{tables.markdown(table)}\n\n{tables.markdown(signs)}"
+
+
+def _struck(rows: pl.DataFrame) -> pl.DataFrame:
+    """Lines struck through, but for why."""
+    struck = [
+        pl.format("~~{}~~", pl.col(name).cast(pl.String)).fill_null("").alias(name)
+        for name in rows.columns
+        if name != "why"
+    ]
+    return rows.select(*struck, "why")
 
 
 def _digits(value: float) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import statistics
-from itertools import combinations
+from collections.abc import Iterable
+from itertools import combinations, pairwise
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -44,13 +46,17 @@ class Figure(msgspec.Struct, forbid_unknown_fields=True):
     published: float
 
 
-class Series(msgspec.Struct, forbid_unknown_fields=True):
-    """Figures that differ in one thing.
+class Series(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
+    """Figures that differ in one thing, in the order of it.
 
-    Attributes: quantity: `wall`, time of one of the `per` in an iteration; `cpus`, CPU time over
-        wall time in per cent;
+    It is scored if it says how it was measured: the publisher's `program`, what was told of
+    machine and governor, and the `clock` that is simulated. Otherwise `not_scored` has the reason.
+
+    Attributes: quantity: `wall`, time of one of the `per` in an iteration, less `less`; `cpus`, CPU
+        time over wall time in per cent;
             `times:BRANCH`, the time of that branch over the measured one's; `share:FUNCTION,…`, for
-            how long these functions wait for lines of memory, in per cent of CPU time.
+            how long these functions wait for lines of memory, in per cent of CPU time;
+            `break-even`, the least work that takes longer on one thread than as a region.
         unit: of the figures.
     """
 
@@ -62,9 +68,23 @@ class Series(msgspec.Struct, forbid_unknown_fields=True):
     per: int
     unit: str
     figures: list[Figure]
+    less: float = 0
+    program: str = ""
+    machine_told: str = ""
+    governor_told: str = ""
+    clock: str = ""
+    not_scored: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuses a series that has neither what it takes to be scored, nor a reason."""
+        how = (self.program, self.machine_told, self.governor_told, self.clock)
+        if all(how) == bool(self.not_scored):
+            raise ValueError(
+                f"`{self.name}`: write program, machine-told, governor-told and clock, or not-scored, the reason"
+            )
 
 
-class Sign(msgspec.Struct, forbid_unknown_fields=True):
+class Sign(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
     """A published observation without a figure.
 
     It names workloads on which `branch` takes less time than `over`, and others on which it does
@@ -80,6 +100,7 @@ class Sign(msgspec.Struct, forbid_unknown_fields=True):
     threads: int
     gain: list[str]
     others: list[str] = msgspec.field(name="not")
+    not_scored: str = ""
 
 
 class Published(msgspec.Struct, forbid_unknown_fields=True):
@@ -111,7 +132,8 @@ def beside(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
 
     Out: `series`, `told`, `machine`, `unit`, `published`, `simulated` (a list: the median, or those
          if bimodal, see `states`), `ratio`, `is_met`, which are null where it is bimodal,
-         and `is_known`: there are seeds enough to tell whether there are.
+         `is_known`: there are seeds enough to tell whether there are; `cell`: what was simulated,
+         which several figures may share; `program`, `not_scored`.
 
     Raises:
         InputError: no sweep has a figure's cell.
@@ -120,7 +142,7 @@ def beside(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
     for series in published.series:
         of_series = [
             it
-            for it in sweeps
+            for it in _latest_first(sweeps, series.not_scored)
             if it.sweep.machine == series.machine and _experiment(it) == series.experiment
         ]
         for figure in series.figures:
@@ -150,28 +172,87 @@ def beside(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
                     "ratio": ratio if states is None else None,
                     "is_met": is_met if states is None else None,
                     "is_known": len(values) >= 2 * SMALLEST,
+                    "cell": f"{series.quantity} {figure.threads} {figure.parameters}",
+                    "program": series.program,
+                    "not_scored": series.not_scored,
                 }
             )
     return pl.DataFrame(rows)
 
 
-def signs(rows: pl.DataFrame) -> tuple[int, int]:
-    """Of all pairs of figures of one series that are not bimodal.
+class Score(msgspec.Struct, frozen=True):
+    """How near the scored figures come that are not bimodal.
 
-    Out: how many there are, and how many have the published order.
+    Attributes:
+        figures: how many there are.
+        within: how many have simulated over published within each factor of `FACTORS`.
+        constant: the same for one number in place of all figures of a unit: the one that meets most.
+        correlation: of the logarithms of published and simulated, each less its unit's mean.
+        order, directions, contrasts: pairs with the published order, and all pairs: of a series; of
+            neighbours in a series; of two series of one program, for figures of the same name.
     """
-    pairs = [
-        (one, other)
-        for part in rows.filter(pl.col("ratio").is_not_null()).partition_by(
-            "series", maintain_order=True
-        )
-        for one, other in combinations(part.to_dicts(), 2)
-    ]
-    right = sum(
-        (it["published"] < other["published"]) == (it["simulated"] < other["simulated"])
-        for it, other in pairs
+
+    figures: int
+    within: list[int]
+    constant: list[int]
+    correlation: float
+    order: tuple[int, int]
+    directions: tuple[int, int]
+    contrasts: tuple[int, int]
+
+
+FACTORS = (1.5, 2.0)
+"""Factors within which figures are counted."""
+
+
+def score(rows: pl.DataFrame) -> Score:
+    """The score of `beside`'s rows."""
+    rows = rows.filter(pl.col("ratio").is_not_null(), pl.col("not_scored") == "").with_columns(
+        pl.col("simulated").list.first()
     )
-    return len(pairs), right
+    series = [part.to_dicts() for part in rows.partition_by("series", maintain_order=True)]
+    units = [
+        part.select(pl.col("published", "simulated").log()).to_numpy()
+        for part in rows.partition_by("unit")
+    ]
+    apart = np.concatenate([unit - unit.mean(axis=0) for unit in units])
+    programs = [part.to_dicts() for part in rows.partition_by("program", maintain_order=True)]
+    logs = rows.select(pl.col("ratio").log().abs()).to_series()
+    return Score(
+        rows.height,
+        [int((logs <= math.log(factor)).sum()) for factor in FACTORS],
+        [sum(_best_constant(unit[:, 0], math.log(factor)) for unit in units) for factor in FACTORS],
+        float(np.corrcoef(apart.T)[0, 1]),
+        _ordered(pair for part in series for pair in combinations(part, 2)),
+        _ordered(pair for part in series for pair in pairwise(part)),
+        _ordered(
+            (one, other)
+            for part in programs
+            for one, other in combinations(part, 2)
+            if (one["told"], one["unit"]) == (other["told"], other["unit"])
+            and one["series"] != other["series"]
+        ),
+    )
+
+
+def _best_constant(logs: np.ndarray[Any, Any], width: float) -> int:
+    """How many of these one number can have within `width` of it."""
+    return max(int(((logs >= low) & (logs <= low + 2 * width)).sum()) for low in logs)
+
+
+def _ordered(pairs: Iterable[tuple[dict[str, Any], dict[str, Any]]]) -> tuple[int, int]:
+    """How many of these pairs of figures have the published order, and how many differ in what was simulated."""
+    right = [
+        (one["published"] < other["published"]) == (one["simulated"] < other["simulated"])
+        for one, other in pairs
+        if one["cell"] != other["cell"]
+    ]
+    return sum(right), len(right)
+
+
+def _latest_first(sweeps: list[Analysis], not_scored: str) -> list[Analysis]:
+    """Sweeps as they are asked for a figure; one that is no longer scored is of the first sweep that has it."""
+    return sweeps if not_scored else sweeps[::-1]
 
 
 def _experiment(analysis: Analysis) -> str | None:
@@ -193,7 +274,10 @@ def _values(analysis: Analysis, series: Series, figure: Figure) -> list[float]:
         ]
     if quantity == "share":
         return [_share(analysis, figure, named.split(","))]
-    return [value / series.per / NANOSECONDS[series.unit] for value in cell["elapsed_ns"].to_list()]
+    if quantity == "break-even":
+        return [_break_even(analysis, figure) / series.per / NANOSECONDS[series.unit]]
+    unit = series.per * NANOSECONDS[series.unit]
+    return [value / unit - series.less for value in cell["elapsed_ns"].to_list()]
 
 
 def _cell(rows: pl.DataFrame, figure: Figure, branch: str) -> pl.DataFrame:
@@ -215,6 +299,31 @@ def _share(analysis: Analysis, figure: Figure, functions: list[str]) -> float:
     return 100 * float(waited) / float(busy)
 
 
+def _break_even(analysis: Analysis, figure: Figure) -> float:
+    """The least work of a sweep that gains, in ns: what it takes on one thread.
+
+    A worker's share is what the program without a pool does.
+
+    Raises:
+        InputError: no work gains.
+    """
+    rows = analysis.times.group_by("program", "branch", "threads", "parameters").agg(
+        pl.col("elapsed_ns").median()
+    )
+    alone = rows.filter(pl.col("program") != PARALLEL).select(
+        "parameters", work=pl.col("elapsed_ns") * figure.threads
+    )
+    gains = (
+        _cell(rows, figure, BRANCH)
+        .join(alone, on="parameters")
+        .filter(pl.col("elapsed_ns") < pl.col("work"))
+    )
+    if gains.is_empty():
+        remedy = "add greater values to the experiment's job-steps"
+        raise InputError(str(FILE), f"no work gains on {figure.threads} threads", remedy)
+    return float(gains.select(pl.col("work").min()).item())
+
+
 def _median(rows: pl.DataFrame, column: str) -> float:
     return float(rows.select(pl.col(column).median()).item())
 
@@ -223,7 +332,7 @@ def seen(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
     """A row a workload of which only the sign is known.
 
     Out: `sign`, `machine`, `workload`, `gains` (published), `ratio` (simulated), `is_right`: it
-         gains if it takes at least `LEAST_SIMULATED` less time.
+         gains if it takes at least `LEAST_SIMULATED` less time; `not_scored`.
 
     Raises:
         InputError: no sweep has it.
@@ -232,7 +341,7 @@ def seen(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
     for sign in published.sign:
         of_sign = [
             it
-            for it in sweeps
+            for it in _latest_first(sweeps, sign.not_scored)
             if it.sweep.machine == sign.machine and _experiment(it) == sign.experiment
         ]
         for workload in (*sign.gain, *sign.others):
@@ -261,5 +370,6 @@ def seen(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
                 "gains": gains,
                 "ratio": ratio,
             }
-            rows.append(row | {"is_right": (ratio <= 1 / (1 + LEAST_SIMULATED)) == gains})
+            is_right = (ratio <= 1 / (1 + LEAST_SIMULATED)) == gains
+            rows.append(row | {"is_right": is_right, "not_scored": sign.not_scored})
     return pl.DataFrame(rows)
