@@ -234,8 +234,8 @@ def test_a_break_even_is_the_least_work_that_takes_longer_alone() -> None:
     )
     analysis = SimpleNamespace(
         times=times,
-        sweep=SimpleNamespace(machine="made-up-8"),
-        experiment=SimpleNamespace(name="made-up"),
+        sweep=SimpleNamespace(machine="synthetic-8"),
+        experiment=SimpleNamespace(name="synthetic"),
     )
     told = msgspec.structs.replace(
         series("break-even"), figures=[published.Figure("2 workers", 2, "", 320.0)]
