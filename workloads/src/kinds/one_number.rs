@@ -12,8 +12,10 @@ pub(super) trait Problem: Send + Sync {
     /// Finds the number on the pool that the calling thread belongs to.
     fn parallel(&self) -> u64;
 
-    /// Units of work in one run.
-    fn work_units(&self) -> u64;
+    /// Units of work in one run: one, where a solution is the unit.
+    fn work_units(&self) -> u64 {
+        1
+    }
 
     /// The number, found in another way than by the two programs.
     fn known(&self) -> u64;
