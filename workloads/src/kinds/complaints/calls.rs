@@ -16,7 +16,8 @@ pub(super) enum Entry {
     Inside,
     /// A thread outside the pool makes each call.
     Outside,
-    /// A thread outside makes a pool for each call, as wide as the trial's, and drops it.
+    /// A thread outside makes a pool for each call, as wide as the trial's, and drops it. The last
+    /// workers may end after the timed region.
     NewPool,
     /// A thread outside calls the trial's pool and these in turn.
     InTurn(Vec<ThreadPool>),
@@ -145,7 +146,7 @@ mod tests {
     use crate::kinds::series::tests::{rejects, without_gaps};
     use crate::workload::Instance as _;
 
-    /// Notes which thread solved it, and takes as long as told.
+    /// Notes which thread solved it, and takes a given time.
     #[derive(Default)]
     struct Seven {
         takes: Duration,
