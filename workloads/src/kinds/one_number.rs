@@ -19,8 +19,10 @@ pub(super) trait Problem: Send + Sync {
         pool.install(|| self.parallel())
     }
 
-    /// Units of work in one run.
-    fn work_units(&self) -> u64;
+    /// Units of work in one run: one, where a solution is the unit.
+    fn work_units(&self) -> u64 {
+        1
+    }
 
     /// The number, found in another way than by the two programs.
     fn known(&self) -> u64;

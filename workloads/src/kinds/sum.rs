@@ -19,19 +19,25 @@ use crate::workload::{Instance, Setup};
 /// # Panics
 /// Never: the row bounds the numbers.
 pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
-    let elements = u32::try_from(setup.values.whole("elements")).expect("at most 2^30 elements");
-    let mut values: Vec<u32> = (0..elements).collect();
-    Random::new(setup.seed).shuffle(&mut values);
-    Ok(Box::new(OneNumber::new(Passes {
-        values,
-        repeats: setup.values.whole("repeats"),
-    })))
+    let repeats = setup.values.whole("repeats");
+    Ok(Box::new(OneNumber::new(Passes::new(setup, repeats))))
 }
 
 /// The numbers 0, 1, … in random order.
-struct Passes {
+pub(super) struct Passes {
     values: Vec<u32>,
     repeats: u64,
+}
+
+impl Passes {
+    /// Numbers as many as the parameter `elements` says.
+    pub(super) fn new(setup: &Setup<'_>, repeats: u64) -> Self {
+        let elements =
+            u32::try_from(setup.values.whole("elements")).expect("at most 2^30 elements");
+        let mut values: Vec<u32> = (0..elements).collect();
+        Random::new(setup.seed).shuffle(&mut values);
+        Self { values, repeats }
+    }
 }
 
 /// Returns the amount that a number adds. The slice fits the caches, so no memory's bandwidth is

@@ -48,6 +48,10 @@ fn shapes_report_latencies_and_cpu_time_with_units() {
         "inject",
         "install",
         "barrier-join",
+        "fold",
+        "urgent-call",
+        "pools-in-turn",
+        "audio-graph",
     ] {
         let metrics = run("test", CATALOGUE, &request(name, Program::Parallel, 2, 1))
             .unwrap()
@@ -60,6 +64,19 @@ fn shapes_report_latencies_and_cpu_time_with_units() {
         );
         assert_eq!(metrics["latency_max"].unit, "ns");
         assert_eq!(metrics["cpu_per_second"].unit, "ms/s");
+    }
+}
+
+#[test]
+fn a_buffer_that_is_ready_after_its_deadline_is_missed() {
+    for (deadline_us, missed) in [("1", 6.0), ("60000000", 0.0)] {
+        let request = with(
+            request("audio-graph", Program::Parallel, 2, 1),
+            &[("deadline-us", deadline_us), ("calls", "3")],
+        );
+        let metrics = run("test", CATALOGUE, &request).unwrap().metrics;
+        let counted = metrics["missed_deadlines"].value;
+        assert!((counted - missed).abs() < f64::EPSILON, "{counted}");
     }
 }
 

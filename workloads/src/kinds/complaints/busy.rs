@@ -1,0 +1,70 @@
+//! `two-busy-workers`: a pool of which a few workers have work, and the others none.
+//!
+//! A busy worker works by itself for a while, then offers a job that is too small to share. Each
+//! offer may wake a worker that finds nothing, and each search costs CPU time.
+
+use rayon::prelude::*;
+
+use crate::kinds::one_number::Problem;
+use crate::kinds::pacing::chain;
+use crate::workload::Setup;
+
+pub(super) struct Busy {
+    seed: u64,
+    workers: usize,
+    /// Stretches of work of each, with an offer after each stretch.
+    stretches: u64,
+    stretch_steps: u64,
+    offer_steps: u64,
+}
+
+impl Busy {
+    pub(super) fn new(setup: &Setup<'_>) -> Self {
+        let values = setup.values;
+        Self {
+            seed: setup.seed,
+            workers: values.count("busy"),
+            stretches: values.whole("stretches"),
+            stretch_steps: values.whole("stretch-steps"),
+            offer_steps: values.whole("offer-steps"),
+        }
+    }
+
+    fn stretch(&self) -> u64 {
+        chain(self.seed, self.stretch_steps)
+    }
+
+    fn offer(&self) -> u64 {
+        chain(!self.seed, self.offer_steps)
+    }
+
+    /// The work of one busy worker; `both` runs a stretch and the offer.
+    fn work(&self, both: impl Fn() -> (u64, u64)) -> u64 {
+        (0..self.stretches).fold(0, |sum, _| {
+            let (stretch, offer) = both();
+            sum.wrapping_add(stretch).wrapping_add(offer)
+        })
+    }
+}
+
+impl Problem for Busy {
+    fn sequential(&self) -> u64 {
+        let works = (0..self.workers).map(|_| self.work(|| (self.stretch(), self.offer())));
+        works.fold(0, u64::wrapping_add)
+    }
+
+    fn parallel(&self) -> u64 {
+        let offered = || rayon::join(|| self.stretch(), || self.offer());
+        (0..self.workers)
+            .into_par_iter()
+            .with_max_len(1)
+            .map(|_| self.work(offered))
+            .reduce(|| 0, u64::wrapping_add)
+    }
+
+    /// All stretches are alike, and all offers.
+    fn known(&self) -> u64 {
+        let one = self.stretch().wrapping_add(self.offer());
+        one.wrapping_mul(self.workers as u64 * self.stretches)
+    }
+}

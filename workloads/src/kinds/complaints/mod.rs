@@ -1,0 +1,80 @@
+//! `complaints`: loads of which users complained in public, with a small problem again and again.
+//! The parameter `how` is the kind of load. Rows of `workloads.toml` set it, and `README.md` names
+//! the reports.
+//!
+//! A load is a problem with one number as its answer, and a way into a pool. Only `urgent-call`
+//! does two things at once.
+
+mod busy;
+mod calls;
+mod graph;
+mod sections;
+mod urgent;
+
+use std::time::Duration;
+
+use protocol::Refusal;
+
+use self::busy::Busy;
+use self::calls::{Calls, Entry};
+use self::graph::Graph;
+use self::sections::Sections;
+use self::urgent::Urgent;
+use crate::kinds::one_number::Problem;
+use crate::kinds::pacing::Gaps;
+use crate::kinds::series::{Pace, Request, Requests, Series};
+use crate::kinds::sum::Passes;
+use crate::workload::{Instance, Setup};
+
+/// Prepares the workload `complaints`.
+///
+/// # Errors
+/// If it cannot be run as asked.
+pub fn prepare(setup: &Setup<'_>) -> Result<Box<dyn Instance>, Refusal> {
+    let values = setup.values;
+    let microseconds = |name| Duration::from_micros(values.whole(name));
+    let gaps = || Gaps::up_to(setup.seed, microseconds("gap-us"));
+    Ok(match values.word("how") {
+        "two-busy-workers" => at_once(setup, Entry::Inside, Busy::new(setup)),
+        "nested-sections" => at_once(setup, Entry::from(setup), Sections::nested(setup)),
+        // Each node spawns its parent if it is the last child, as multifrontal solvers do.
+        "factorization" => at_once(setup, Entry::from(setup), Graph::tree(setup)),
+        "fold" => at_once(setup, Entry::from(setup), Passes::new(setup, 1)),
+        "pool-per-call" => at_once(setup, Entry::NewPool, Sections::one(setup)),
+        // Each pool has slept through the turns of all others.
+        "pools-in-turn" => {
+            let entry = Entry::in_turn(values.count("pools"), setup.threads)?;
+            let calls = Calls::new(Sections::one(setup), entry);
+            paced(setup, gaps(), Pace::Sleeps, calls)
+        }
+        "urgent-call" => paced(setup, gaps(), Pace::Sleeps, Urgent::new(setup)),
+        // A buffer of sound is due when the hardware wants it, however late the last one was.
+        _ => {
+            let calls = Calls::new(Graph::mixer(setup), Entry::Outside)
+                .with_deadline(microseconds("deadline-us"));
+            let gaps = Gaps::every(microseconds("period-us"));
+            paced(setup, gaps, Pace::Open, calls)
+        }
+    })
+}
+
+/// As many requests as the parameter `calls` says.
+fn paced<R: Request + 'static>(
+    setup: &Setup<'_>,
+    gaps: Gaps,
+    pace: Pace,
+    request: R,
+) -> Box<dyn Instance> {
+    let series = Series {
+        requests: setup.values.count("calls"),
+        gaps,
+        pace,
+    };
+    Box::new(Requests::new(series, request))
+}
+
+/// Each call begins when the last one has ended.
+fn at_once<P: Problem + 'static>(setup: &Setup<'_>, entry: Entry, problem: P) -> Box<dyn Instance> {
+    let gaps = Gaps::every(Duration::ZERO);
+    paced(setup, gaps, Pace::Spins, Calls::new(problem, entry))
+}
