@@ -103,7 +103,7 @@ pub mod arch {}
 
 /// The end of this process, and no others.
 pub mod process {
-    pub use std::process::{ExitCode, Termination, abort, exit, id};
+    pub use std::process::{Child, ExitCode, ExitStatus, Termination, abort, exit, id};
 }
 
 /// The most bytes for which a core pays that takes over an object: of a large one it may touch
