@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from sweep_analysis.read.load import CHECKOUT, SWEEPS
+from sweep_analysis.read.load import CHECKOUT, SWEEPS, read_sweep
 from sweep_analysis.read.records import file_of
+from sweep_analysis.say.sweep_table import SweepTable
 
 GIT = shutil.which("git")
 TIME = re.compile(r"\b20\d\d-\d\d-\d\dT\d{6}Z")
@@ -70,3 +71,10 @@ def test_every_sweep_that_a_document_or_a_notebook_cites_is_there() -> None:
 
 def test_the_records_of_every_sweep_are_compressed() -> None:
     assert all(file_of(SWEEPS / name).suffix == ".zst" for name in committed())
+
+
+def test_the_table_of_the_newest_measured_sweep_has_its_rows() -> None:
+    newest = max(
+        name for name in committed() if re.fullmatch(r".*Z-[0-9a-f]{6}-[0-9a-f]{12}", name)
+    )
+    assert SweepTable(read_sweep(SWEEPS / newest)).rows.height > 0

@@ -89,7 +89,7 @@ def request_of(sweep: Sweep) -> Request:
         [
             (mode, placement)
             for mode in asked["modes"]
-            for placement in asked.get("placements", [FREE])
+            for placement in (asked.get("placements") or [FREE])
         ],
         [sweep.baseline, *([str(sweep.twin)] if asked["twin"] else []), *others],
         asked["branches"],
