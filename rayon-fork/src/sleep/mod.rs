@@ -90,9 +90,8 @@ assert_size!(IdlePeriod<'_>: 32);
 enum Phase {
     /// The worker becomes sleepy after `rounds_left` more unsuccessful rounds.
     Searching { rounds_left: u32 },
-    /// The worker is among the last that search, and has made `rounds` more rounds than it would
-    /// have made otherwise.
-    Lingering { rounds: u32 },
+    /// The worker is among the last that search, and goes on beyond its rounds.
+    Lingering,
     /// The worker sleeps next, unless a job is announced.
     Sleepy(SleepyTicket),
 }
@@ -115,7 +114,7 @@ impl IdlePeriod<'_> {
     pub(crate) fn unsuccessful_searches(&self) -> u32 {
         match self.phase {
             Phase::Searching { rounds_left } => ROUNDS_UNTIL_SLEEPY - rounds_left,
-            Phase::Lingering { .. } | Phase::Sleepy(_) => ROUNDS_UNTIL_SLEEPY,
+            Phase::Lingering | Phase::Sleepy(_) => ROUNDS_UNTIL_SLEEPY,
         }
     }
 
@@ -226,7 +225,7 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
     #[allow(clippy::needless_pass_by_value)]
     pub(crate) fn end_search(&self, idle: IdlePeriod<'_>, queues: &impl Queues) {
         hooks::end_search();
-        if let (Phase::Lingering { .. }, Some(history)) = (idle.phase, idle.history) {
+        if let (Phase::Lingering, Some(history)) = (idle.phase, idle.history) {
             history.was_worth_it();
         }
         let mut sleepers_to_wake = self.counters.end_search(idle.worker);
@@ -272,16 +271,11 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
                 };
             }
             Phase::Searching { .. } if self.begins_to_linger(idle.history) => {
-                idle.phase = Phase::Lingering { rounds: 0 };
+                idle.phase = Phase::Lingering;
                 yield_now();
             }
-            Phase::Lingering { rounds } if self.goes_on_lingering(idle.history) => {
-                idle.phase = Phase::Lingering {
-                    rounds: rounds.wrapping_add(1),
-                };
-                yield_now();
-            }
-            Phase::Searching { .. } | Phase::Lingering { .. } => {
+            Phase::Lingering if self.goes_on_lingering(idle.history) => yield_now(),
+            Phase::Searching { .. } | Phase::Lingering => {
                 idle.phase = Phase::Sleepy(self.counters.become_sleepy(idle.worker));
                 FenceOf::<C>::after_becoming_sleepy();
                 hooks::become_sleepy();

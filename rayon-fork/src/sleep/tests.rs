@@ -307,7 +307,7 @@ fn of_those_that_look_first_the_last_three_searchers_linger() {
         .map(|worker| sleep.begin_search(worker, None))
         .collect();
     let mut idle = would_get_sleepy(&sleep, &history);
-    assert!(matches!(idle.phase, Phase::Lingering { .. }));
+    assert!(matches!(idle.phase, Phase::Lingering));
 
     others.push(sleep.begin_search(3, None));
     sleep.found_nothing(&mut idle, &CoreLatch::new(), &queues);

@@ -40,7 +40,7 @@ impl LockLatch {
 
     // Not inlined: a waiting worker does not need this, and runs other jobs, which may nest.
     #[inline(never)]
-    pub(crate) fn wait(&self, _outlook: Option<&SpinHistory>) {
+    pub(crate) fn wait(&self, _spin_history: Option<&SpinHistory>) {
         let mut is_set = self.is_set.lock();
         while !*is_set {
             is_set = self.changed.wait(is_set);
