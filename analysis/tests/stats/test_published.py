@@ -284,16 +284,6 @@ def test_a_sign_is_right_if_what_was_seen_to_gain_gains_a_tenth_and_nothing_else
     )
     rows = published.seen(published.Published(published.Mark(1.5, 0.75), [], [sign]), [analysis])
     assert rows["is_right"].to_list() == [True, True]
-    swapped = published.Sign(
-        "seen",
-        "a source",
-        "synthetic-8",
-        "synthetic",
-        "turned",
-        "master",
-        8,
-        ["quicksort"],
-        ["tsp"],
-    )
+    swapped = msgspec.structs.replace(sign, gain=["quicksort"], others=["tsp"])
     rows = published.seen(published.Published(published.Mark(1.5, 0.75), [], [swapped]), [analysis])
     assert rows["is_right"].to_list() == [False, False]

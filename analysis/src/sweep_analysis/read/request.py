@@ -9,7 +9,6 @@ from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.experiment import ANSWERS, experiment_of
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.records import pairs
-from sweep_analysis.read.schema import FREE
 
 Place = tuple[str, str, str]
 """A workload, its size and its parameters as `schema.TRIALS` has them."""
@@ -86,11 +85,7 @@ def request_of(sweep: Sweep) -> Request:
     others = [name for name in asked["branches"] if name != sweep.baseline]
     return Request(
         list({load.place: load for load in _loads(asked["workloads"], ignored)}.values()),
-        [
-            (mode, placement)
-            for mode in asked["modes"]
-            for placement in (asked.get("placements") or [FREE])
-        ],
+        [(mode, placement) for mode in asked["modes"] for placement in asked["placements"]],
         [sweep.baseline, *([str(sweep.twin)] if asked["twin"] else []), *others],
         asked["branches"],
         experiment is not None and experiment.figure == ANSWERS,

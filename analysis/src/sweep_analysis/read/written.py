@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import msgspec
 
 from sweep_analysis.read.errors import InputError, check_regular
+from sweep_analysis.read.schema import FREE
 
 _Cpus = Annotated[int, msgspec.Meta(ge=1, le=1 << 24)]
 _Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
@@ -67,7 +68,7 @@ class _Asked(msgspec.Struct):
     workloads: list[_Load] = []
     branches: list[str] = []
     modes: list[str] = []
-    placements: list[str] = []
+    placements: list[str] = msgspec.field(default_factory=lambda: [FREE])
     threads: list[_Count] = []
     twin: bool = False
     trials: _Count = 0
