@@ -131,6 +131,14 @@ impl<T: TwoWords> JobStealer<T> {
         }
     }
 
+    /// Takes up to `most` of the oldest public jobs, if jobs are private at first.
+    pub(crate) fn steal_up_to(&self, most: u64, take: impl FnMut(T)) {
+        match self {
+            Self::Private(stealer) => stealer.steal_up_to(most, take),
+            Self::Public(_) => (),
+        }
+    }
+
     /// Asks the owner to expose jobs.
     pub(crate) fn ask(&self) {
         match self {

@@ -66,7 +66,9 @@
 //! ring only while it is counted in `readers`: it counts itself, then reads which ring is in use.
 //! The owner puts another ring into use, then reads the count. One of the two is first. If the
 //! thief is, the owner finds it in the count. The owner then keeps the ring that it has put out of
-//! use until its next attempt. If the owner is, the thief finds the ring that is in use by then.
+//! use until its next attempt. If the owner is, the thief finds the ring that is in use by then. A
+//! thief of several jobs is counted once, but reads for each job which ring is in use: jobs that
+//! became public later are only in later rings.
 //!
 //! While the owner keeps earlier rings, it does not give back the ring in use. So a thief without a
 //! CPU keeps the rings of one burst or two, not of all bursts to come. The first ring is in use
@@ -624,18 +626,34 @@ impl ThievesLine {
     /// is no longer counted.
     #[inline]
     fn copy_counted(&self, index: u64) -> [*mut (); 2] {
+        self.count_reader();
+        let words = self.copy(index);
+        self.uncount_reader();
+        words
+    }
+
+    #[inline]
+    fn count_reader(&self) {
         // ORDERING: SeqCst, pairs with `try_free_outgrown`. The thief counts itself before it reads
         // which ring is in use. If an owner misses the thief in its count, it has put another ring
         // into use before. Then this thief reads that ring, or a later one.
         self.readers.fetch_add(1, Ordering::SeqCst);
         fence_for_loom();
+    }
+
+    /// Copies the slot at `index` of the ring in use. The calling thief is counted.
+    #[inline]
+    fn copy(&self, index: u64) -> [*mut (); 2] {
         let ring = self.ring.load(Ordering::SeqCst);
         // SAFETY: the ring was in use after this thief was counted. So the owner does not free it
         // before the thief is no longer counted.
-        let words = unsafe { Ring::copy(ring, index) };
+        unsafe { Ring::copy(ring, index) }
+    }
+
+    #[inline]
+    fn uncount_reader(&self) {
         // ORDERING: Release, pairs with the load in `try_free_outgrown`.
         self.readers.fetch_sub(1, Ordering::Release);
-        words
     }
 }
 
@@ -708,6 +726,31 @@ impl<T: TwoWords> Stealer<T> {
             Ok(()) => Steal::Success(unsafe { T::from_words(words) }),
             Err(_) => Steal::Retry,
         }
+    }
+
+    /// Takes up to `most` of the oldest public jobs, and hands each to `take`. Ends early if there
+    /// is no other, or another thread changes the deque meanwhile.
+    pub(crate) fn steal_up_to(&self, most: u64, mut take: impl FnMut(T)) {
+        let thieves = &*self.shared.thieves;
+        thieves.count_reader();
+        for _ in 0..most {
+            // ORDERING: Acquire, as in `steal`.
+            let public = Public(thieves.public.load(Ordering::Acquire));
+            if public.count() == 0 {
+                break;
+            }
+            let words = thieves.copy(public.0 >> TAIL_SHIFT);
+            if self
+                .shared
+                .exchange(public, public.without_oldest())
+                .is_err()
+            {
+                break;
+            }
+            // SAFETY: as in `steal`.
+            take(unsafe { T::from_words(words) });
+        }
+        thieves.uncount_reader();
     }
 
     /// Asks the owner for jobs if all of its jobs are private. The owner exposes jobs when it next

@@ -301,12 +301,11 @@ impl Worker {
 
     #[cold]
     fn move_jobs(&self, victim: &JobStealer<JobRef>, most: u64) {
-        for _ in 0..most {
-            let Steal::Success(job) = Self::try_steal(victim) else {
-                break;
-            };
+        victim.steal_up_to(most, |job| {
+            hooks::count(Event::StealTried);
+            hooks::count(Event::StealWon);
             self.deque.push(job);
-        }
+        });
         // The light fence of the last push stands before this look, so one look is for all jobs.
         if self.registry.sleep.wants_jobs() {
             self.answer();

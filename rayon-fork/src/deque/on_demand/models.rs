@@ -91,6 +91,10 @@ trait Steps: 'static {
         stealer.steal()
     }
 
+    fn steal_up_to(stealer: &Stealer<Numbered>, most: u64, take: impl FnMut(Numbered)) {
+        stealer.steal_up_to(most, take);
+    }
+
     fn ask(stealer: &Stealer<Numbered>) {
         stealer.ask();
     }
@@ -450,6 +454,32 @@ impl Steps for FindsTheRingFirst {
     }
 }
 
+/// A thief that takes several jobs reads only once which ring is in use.
+enum FindsTheRingOnce {}
+
+impl Steps for FindsTheRingOnce {
+    fn answer(deque: &Deque<Numbered>) {
+        Helped::answer(deque);
+    }
+
+    fn steal_up_to(stealer: &Stealer<Numbered>, most: u64, mut take: impl FnMut(Numbered)) {
+        let thieves = &*stealer.shared.thieves;
+        thieves.count_reader();
+        let ring = thieves.ring.load(Ordering::SeqCst);
+        for _ in 0..most {
+            let public = Public(thieves.public.load(Ordering::Acquire));
+            let words = copy(ring, public);
+            let next = public.without_oldest();
+            if public.count() == 0 || stealer.shared.exchange(public, next).is_err() {
+                break;
+            }
+            // SAFETY: the mistake is that the ring may lack this job.
+            take(unsafe { Numbered::from_words(words) });
+        }
+        thieves.uncount_reader();
+    }
+}
+
 /// The owner takes back the last public job, too, by lowering the count.
 enum TakesTheLastBackByTheCount {}
 
@@ -801,6 +831,29 @@ fn theft_and_growth_of_a_larger_ring<S: Steps>() {
     tally.check();
 }
 
+/// A thief takes several jobs at once, while a larger ring takes the place of theirs. The thief is
+/// the first thread here, as in `theft_and_reuse`.
+fn theft_of_several_and_growth<S: Steps>() {
+    let deque = Deque::starting_at(1, 1, S::fences());
+    let tally = Tally::new(3);
+    let stealer = deque.stealer();
+    for job in 0..2 {
+        deque.push(Numbered(job));
+    }
+    S::answer(&deque);
+    let owner = thread::spawn(move || {
+        deque.push(Numbered(2));
+        S::answer(&deque);
+        deque
+    });
+    S::steal_up_to(&stealer, 3, |job| {
+        tally.add(Some(job));
+    });
+    let deque = owner.join().expect("a failed thread has failed the model");
+    while tally.add(S::pop(&deque)) {}
+    tally.check();
+}
+
 /// The owner takes its jobs back, gives the ring back, and goes on with the first one.
 fn owner_gives_back<S: Steps>() {
     play_with::<S>(2, 3, 1, &[steal::<S>], |deque, tally| {
@@ -871,6 +924,7 @@ holds! {
     jobs_of_a_helped_owner_of_a_ring_that_grows_come_out_once: PAIR, growth_and_reuse::<Helped>;
     jobs_of_a_ring_that_is_freed_for_a_larger_one_come_out_once: PAIR, growth_of_a_larger_ring::<Right>;
     jobs_of_a_ring_that_is_freed_behind_a_thief_come_out_once: PAIR, theft_and_growth_of_a_larger_ring::<Right>;
+    jobs_of_a_ring_that_grows_behind_a_thief_of_several_come_out_once: PAIR, theft_of_several_and_growth::<Helped>;
     jobs_of_a_ring_that_is_given_back_come_out_once: PAIR, owner_gives_back::<Right>;
     jobs_of_a_ring_that_is_given_back_and_grows_again_come_out_once: PAIR, owner_gives_back_and_grows::<Right>;
     jobs_of_a_ring_that_is_given_back_when_all_are_stolen_come_out_once: TRIO, owner_gives_back_what_is_all_stolen::<Right>;
@@ -890,6 +944,7 @@ is_caught! {
     taking_the_last_job_back_by_the_count_is_caught: PAIR, SEEN, reuse::<TakesTheLastBackByTheCount>;
     showing_more_above_the_limit_is_caught: PAIR, OVERTAKEN, owner_shows_more::<ShowsMoreAboveTheLimit>;
     finding_the_ring_before_its_jobs_is_caught: PAIR, SEEN, growth_and_reuse::<FindsTheRingFirst>;
+    finding_the_ring_once_for_several_jobs_is_caught: PAIR, SEEN, theft_of_several_and_growth::<FindsTheRingOnce>;
     finding_the_ring_before_one_is_counted_is_caught: PAIR, FREED, growth_of_a_larger_ring::<CountsItselfLate>;
     being_counted_without_a_fence_is_caught: PAIR, FREED, theft_and_growth_of_a_larger_ring::<CountsItselfWithoutAFence>;
     reading_on_when_one_is_not_counted_any_more_is_caught: PAIR, FREED, growth_of_a_larger_ring::<LeavesRelaxed>;
