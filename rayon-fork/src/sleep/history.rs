@@ -52,9 +52,14 @@ const A_SUCCESS: usize = 2;
 /// The most failures that are paid for.
 const MOST_CREDIT: usize = 16;
 
-/// In a pool of more workers than CPUs, workers linger this many times as long. There the kernel
-/// often puts a woken thread behind a running one, and lingering yields the CPU to others.
+/// In a pool of more workers than CPUs, workers linger this many times as long, while they have
+/// credit. There the kernel often puts a woken thread behind a running one, and lingering yields
+/// the CPU to others. A job that comes after the time of a wake-up earns no credit: without that
+/// rule, workers would wait for timers, and burn more CPU time than they save.
 const WIDE_POOLS_LINGER: u32 = 4;
+
+/// The credit with which a worker of such a pool begins. In the shorter time it may never earn any.
+const FIRST_CREDIT: usize = 4;
 
 /// The longest back-off skips 2^N − 1 attempts.
 const MOST_UNSUCCESSFUL: usize = 8;
@@ -147,6 +152,11 @@ impl Backoff {
         self.left_out.are_over()
     }
 
+    /// Returns whether the last attempts were mostly successful.
+    fn has_credit(&self) -> bool {
+        self.credit.load(Ordering::Relaxed) > 0
+    }
+
     /// The attempt was unsuccessful.
     pub(crate) fn was_unsuccessful(&self) {
         let credit = self.credit.load(Ordering::Relaxed);
@@ -218,7 +228,8 @@ impl Yielding {
 #[derive(Default)]
 pub(crate) struct SearchHistory {
     lingering: Backoff,
-    until: Cell<Option<Instant>>,
+    /// When the worker began to linger.
+    since: Cell<Option<Instant>>,
     /// The time at which the worker found its last job. The next search takes it out.
     found: Cell<Option<Instant>>,
     finds_long_jobs: Cell<bool>,
@@ -230,21 +241,27 @@ pub(crate) struct SearchHistory {
     /// Whether each CPU has several workers of the pool.
     shares_cpus: bool,
     wake_up: WakeUpCost,
-    /// For how many times the cost of a wake-up the worker lingers.
+    /// For how many times the cost of a wake-up the worker lingers while it has credit.
     lingers_for: u32,
 }
 
 impl SearchHistory {
     /// Creates the record of one worker, for a pool of `workers` workers on `cpus` CPUs.
     pub(super) fn new(workers: usize, cpus: usize) -> Self {
+        let is_wide = workers > cpus;
         let yielding = Yielding {
-            is_free: workers > cpus,
+            is_free: is_wide,
             ..Yielding::default()
         };
+        let lingering = Backoff {
+            credit: AtomicUsize::new(if is_wide { FIRST_CREDIT } else { 0 }),
+            ..Backoff::default()
+        };
         Self {
+            lingering,
             yielding,
             shares_cpus: workers >= 2 * cpus,
-            lingers_for: if workers > cpus { WIDE_POOLS_LINGER } else { 1 },
+            lingers_for: if is_wide { WIDE_POOLS_LINGER } else { 1 },
             ..Self::default()
         }
     }
@@ -337,8 +354,7 @@ impl SearchHistory {
         let begins =
             searching <= LINGERERS && !self.yields_are_expensive() && self.lingering.try_begin();
         if begins {
-            self.until
-                .set(Some(Instant::now() + self.lingers_for * self.wake_up.get()));
+            self.since.set(Some(Instant::now()));
         }
         begins
     }
@@ -350,16 +366,32 @@ impl SearchHistory {
             // Enough others search, so this worker stops. That says nothing about lingering.
             return false;
         }
-        let goes_on = self.until.get().is_some_and(|until| Instant::now() < until);
+        let goes_on = self.has_lingered_less_than(self.wake_ups() * self.wake_up.get());
         if !goes_on {
             self.lingering.was_unsuccessful();
         }
         goes_on
     }
 
-    /// The search ended while the worker lingered, so lingering was worth it.
+    /// Returns for how many times the cost of a wake-up the worker lingers.
+    fn wake_ups(&self) -> u32 {
+        if self.lingering.has_credit() {
+            self.lingers_for
+        } else {
+            1
+        }
+    }
+
+    /// The search ended while the worker lingered. That was worth it if a wake-up would have cost
+    /// more.
     pub(super) fn was_worth_it(&self) {
-        self.lingering.was_worth_it();
+        if self.has_lingered_less_than(self.wake_up.get()) {
+            self.lingering.was_worth_it();
+        }
+    }
+
+    fn has_lingered_less_than(&self, time: Duration) -> bool {
+        self.since.get().is_some_and(|since| since.elapsed() < time)
     }
 }
 
@@ -487,6 +519,33 @@ mod tests {
                 })
                 .count();
         assert_eq!(forgotten_after, CHEAP_AGAIN);
+    }
+
+    #[test]
+    fn only_a_job_that_comes_as_soon_as_a_wake_up_earns_credit() {
+        let history = SearchHistory::new(2, 1);
+        history.lingering.credit.store(0, Ordering::Relaxed);
+        history.since.set(Some(Instant::now()));
+        std::thread::sleep(2 * history.wake_up.get());
+        history.was_worth_it();
+        assert!(!history.lingering.has_credit());
+        // In the future, so that no time has passed, however busy the host is.
+        history
+            .since
+            .set(Some(Instant::now() + Duration::from_secs(3600)));
+        history.was_worth_it();
+        assert!(history.lingering.has_credit());
+    }
+
+    #[test]
+    fn a_pool_of_more_workers_than_cpus_lingers_longer_until_its_credit_is_used_up() {
+        let history = SearchHistory::new(2, 1);
+        for _ in 0..FIRST_CREDIT {
+            assert_eq!(history.wake_ups(), WIDE_POOLS_LINGER);
+            history.lingering.was_unsuccessful();
+        }
+        assert_eq!(history.wake_ups(), 1);
+        assert_eq!(SearchHistory::new(2, 2).wake_ups(), 1);
     }
 
     #[test]
