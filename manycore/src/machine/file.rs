@@ -263,12 +263,12 @@ mod tests {
     }
 
     fn example() -> String {
-        std::fs::read_to_string(machines().join("zen4-64.toml")).unwrap()
+        fs::read_to_string(machines().join("zen4-64.toml")).unwrap()
     }
 
     #[test]
     fn every_machine_of_this_checkout_is_sound() {
-        let files: Vec<_> = std::fs::read_dir(machines())
+        let files: Vec<_> = fs::read_dir(machines())
             .unwrap()
             .map(|it| it.unwrap().path())
             .collect();
