@@ -570,6 +570,29 @@ fn simulated_sweeps_may_run_at_once_but_not_beside_one_that_measures() {
 }
 
 #[test]
+fn a_sweep_with_a_damaged_host_file_is_not_resumed() {
+    let folder = folder();
+    let begun = folder.path().join("begun");
+    common::copy(
+        &common::root().join("results/sweeps/2026-11-25T225944Z-here-629f24ec30ff"),
+        &begun,
+    );
+    fs::remove_file(begun.join("trials.jsonl.zst")).unwrap();
+    fs::write(begun.join("trials.jsonl"), "").unwrap();
+    let host = begun.join("host.json");
+    let text = fs::read_to_string(&host).unwrap();
+    fs::write(&host, format!("{text}{text}")).unwrap();
+    let mut resume = common::runner(folder.path());
+    resume.args(["sweep", "--resume"]).arg(&begun);
+    resume
+        .env("RUSTC", "/bin/false")
+        .assert()
+        .code(2)
+        .stderr(contains("begun/host.json"))
+        .stderr(contains("building").not());
+}
+
+#[test]
 fn a_path_without_rayon_core_is_bad_input() {
     let folder = folder();
     let config = config(&folder, "name = \"mine\"\npath = \"nowhere\"");
