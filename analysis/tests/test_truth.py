@@ -136,6 +136,10 @@ def test_two_sweeps_together_know_what_one_does_not(moves: str) -> None:
     assert 100 * np.mean([it.claims for it in found]) < FALSE
 
 
+def test_sentences_name_each_gain_its_threads_and_its_programs() -> None:
+    assert truth.sentences_wrong(0) == []
+
+
 def test_what_is_said_to_be_found_is_found() -> None:
     change, found = truth.detectable_is_found(truth.CASES["quiet"], results("quiet"))
     assert 1 < change < 5

@@ -27,9 +27,12 @@ import numpy.typing as npt
 import polars as pl
 
 from sweep_analysis.read.frames import TIMES
+from sweep_analysis.read.labels import with_panel, without_size
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import PARALLEL, TRIALS
+from sweep_analysis.report.statement_gains import significant
 from sweep_analysis.say.advice import advice
+from sweep_analysis.say.comparison import programs, threads_of
 from sweep_analysis.stats.calibration import EQUAL, OFF, OPEN, calibration
 from sweep_analysis.stats.claims import HELD, check_claims
 from sweep_analysis.stats.compare import DRIFT_ALPHA, FASTER, SLOWER, UNJUDGED
@@ -754,6 +757,45 @@ def calibrated(case: Case, seed: int) -> str:
     return "none" if found is None else found.answer
 
 
+GAIN_ON_ONE = Case("half the time on one workload", effect={"tsp": 0.5})
+"""A case whose sentences are known: two places gain, of which one pools several thread counts."""
+
+
+def sentences_wrong(seed: int) -> list[str]:
+    """What sentences on a sweep of `GAIN_ON_ONE` get wrong.
+
+    A place that gains is not named; the pooled threads or the programs are not those that there are.
+    """
+    sweep, times = sweep_of(GAIN_ON_ONE, seed)
+    rows = judged_of(sweep, times).rows
+    own = without_size(with_panel(rows)).filter(
+        pl.col("level").is_in(["workload", "cell"]), baseline=BASELINE, branch=TRIED
+    )
+    wrong = []
+    places = {told.split(":")[0] for told in significant(own, FASTER)}
+    if places != {"tsp on 1", "tsp on 2, 4, 8"}:
+        wrong.append(f"gains are said to be {sorted(places)}")
+    pooled = threads_of(rows, _row(rows, level="workload", workload="tsp"))
+    if pooled != "2, 4, 8 threads":
+        wrong.append(f"a row of 2, 4, 8 threads is said to be of {pooled}")
+    told = programs(rows, _row(rows, level="overall"))
+    if told != "3 programs together":
+        wrong.append(f"3 programs are said to be {told}")
+    sets = [pl.col("workload").alias("parameters"), pl.lit("tsp").alias("workload")]
+    of_one = replace(sweep, trials=sweep.trials.with_columns(sets))
+    rows = judged_of(of_one, times.with_columns(sets)).rows
+    told = programs(rows, _row(rows, level="overall"))
+    if told != "3 configurations of 1 program together":
+        wrong.append(f"3 configurations of 1 program are said to be {told}")
+    return wrong
+
+
+def _row(rows: pl.DataFrame, **where: str) -> dict[str, Any]:
+    """The row of time of `TRIED` there."""
+    found = rows.filter(baseline=BASELINE, branch=TRIED, quantity="time", **where)
+    return found.row(0, named=True)
+
+
 def goals_missed(name: str, found: list[Result], their_rates: dict[str, float]) -> list[str]:
     """The targets that a case misses; most limits allow three standard errors of so many sweeps."""
     size, case = len(found), CASES[name]
@@ -881,6 +923,9 @@ def main(arguments: list[str] | None = None) -> int:
                 one, both, claims = _of_days(of_days)
                 print(f"| {moves} | {one:.0f} | {both:.1f} | {claims:.1f} |", flush=True)
                 missed += days_missed(moves, of_days)
+            wrong = list(workers.map(sentences_wrong, range(asked.sweeps // 10 or 1)))
+            print(f"\nSentences that are wrong: {sum(map(len, wrong))} in {len(wrong)} sweeps.")
+            missed += sorted({told for of_sweep in wrong for told in of_sweep})
             print()
             print(f"| calibration of | {EQUAL} | {OFF} | {OPEN} |\n|---|---:|---:|---:|")
             for name, case in CALIBRATIONS.items():

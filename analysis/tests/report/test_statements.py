@@ -14,7 +14,7 @@ import synthetic
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.labels import percent
 from sweep_analysis.read.load import CHECKOUT, read_sweep
-from sweep_analysis.report import statement_gains
+from sweep_analysis.report import statement_counts, statement_gains
 from sweep_analysis.report.statement import LONGEST, Statement
 from sweep_analysis.report.statement_kinds import KINDS
 from sweep_analysis.report.statements import FILES, asked_by, made, typed_numbers, words
@@ -423,6 +423,40 @@ def test_a_cell_stands_by_itself_unless_the_row_of_its_workload_pools_it(tmp_pat
     told = stated("balance", [four], "packed", "master")
     assert ": significantly faster in 2 places, slower in no place." in told
     assert "| tsp on 2, 4: −" in told
+
+
+def test_a_balance_says_how_many_significant_changes_are_too_small_to_be_named(
+    tmp_path: Path,
+) -> None:
+    analysis = analysed(
+        tmp_path,
+        threads=[1, 2],
+        effects={("packed", "tsp"): 0.997},
+        trial_noise=1e-5,
+        iteration_noise=1e-5,
+        layouts=7,
+        trials=7,
+    )
+    told = stated("balance", [analysis], "packed", "master")
+    assert (
+        ": significantly faster in no place, slower in no place; "
+        "by less than 0.5\xa0% also faster in 2 places. " in told
+    )
+
+
+def test_the_days_of_measured_sweeps_are_those_of_their_manifests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(statement_counts, "SWEEPS", tmp_path)
+    for day, asked in (
+        ("2026-11-20", {}),
+        ("2026-11-27", {}),
+        ("2026-12-01", {"machine": {"name": "zen4-64"}}),
+    ):
+        (tmp_path / day).mkdir()
+        manifest = {"created_at": f"{day}T10:00:00Z", "asked": asked}
+        (tmp_path / day / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    assert stated("days", []) == "20 to 27 November 2026"
 
 
 def test_pooled_parts_say_which_threads_they_pool(tmp_path: Path) -> None:

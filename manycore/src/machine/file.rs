@@ -1,5 +1,7 @@
 //! `machines/NAME.toml`: a machine as people write it, each price with its source.
 
+use std::fs;
+use std::io;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
@@ -61,7 +63,7 @@ impl Machine {
     /// As [`Machine::read`], and if no price has that key.
     pub fn read_scaled(path: &Path, scaled: Option<(&str, f64)>) -> Result<Self, MachineError> {
         let file = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|error| MachineError {
+        let text = text_of(path).map_err(|error| MachineError {
             file: file.clone(),
             line: None,
             message: format!("cannot be read: {error}"),
@@ -111,6 +113,18 @@ impl Machine {
             None => Ok(machine),
         }
     }
+}
+
+/// The text of a file, which may be anything: a pipe would wait for its other end, a device may have
+/// no end.
+pub(super) fn text_of(path: &Path) -> io::Result<String> {
+    if fs::metadata(path).is_ok_and(|it| !it.is_file() && !it.is_dir()) {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "no regular file",
+        ));
+    }
+    fs::read_to_string(path)
 }
 
 pub(super) fn topology(
@@ -249,12 +263,12 @@ mod tests {
     }
 
     fn example() -> String {
-        std::fs::read_to_string(machines().join("zen4-64.toml")).unwrap()
+        fs::read_to_string(machines().join("zen4-64.toml")).unwrap()
     }
 
     #[test]
     fn every_machine_of_this_checkout_is_sound() {
-        let files: Vec<_> = std::fs::read_dir(machines())
+        let files: Vec<_> = fs::read_dir(machines())
             .unwrap()
             .map(|it| it.unwrap().path())
             .collect();

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_spanned::Spanned;
 
 use super::fault::{MachineError, sourced};
-use super::file::{FrequencyTable, TopologyTable, frequency, topology};
+use super::file::{FrequencyTable, TopologyTable, frequency, text_of, topology};
 use super::{MAX_CORES, Machine};
 
 /// The table `[hardware-threads]`, as written. A machine without it has one a core.
@@ -103,7 +103,7 @@ impl Derived {
             let message = format!("like = {:?}: {why}", self.like.get_ref());
             fault(self.like.span().start, message)
         };
-        let other_text = std::fs::read_to_string(&other)
+        let other_text = text_of(&other)
             .map_err(|error| refused(&format!("{other_file} cannot be read: {error}")))?;
         if self::name(&other_text).is_some() {
             return Err(refused("is like another one itself; name that one"));
@@ -142,9 +142,7 @@ impl Machine {
     /// machine on which it is based.
     #[must_use]
     pub fn priced_in(path: &Path) -> PathBuf {
-        let name = std::fs::read_to_string(path)
-            .ok()
-            .and_then(|text| name(&text));
+        let name = text_of(path).ok().and_then(|text| name(&text));
         name.map_or_else(|| path.to_owned(), |name| beside(path, &name))
     }
 }

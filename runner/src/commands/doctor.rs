@@ -10,7 +10,7 @@ use crate::host::frequency::Setup;
 use crate::host::frequency::sysfs::BackendChoice;
 use crate::host::{CPUS, Host};
 use crate::options::Project;
-use crate::options::{ListFormat, host_folder};
+use crate::options::{ListFormat, host_root};
 use crate::stop::Exit;
 
 /// Text that `--help` prints below the options.
@@ -32,7 +32,7 @@ pub(crate) struct DoctorArgs {
     #[arg(long, value_enum, default_value = "table")]
     format: ListFormat,
     /// Folder to use instead of /, for tests
-    #[arg(long, value_name = "DIR", hide = true, value_parser = host_folder)]
+    #[arg(long, value_name = "DIR", hide = true, value_parser = host_root)]
     host: Option<PathBuf>,
 }
 

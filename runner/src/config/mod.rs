@@ -17,6 +17,7 @@ use std::path::{Component, Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::config::pick::{Known, pick_grouped};
+use crate::system::whole_file;
 
 pub use check::parse;
 pub use fault::ConfigError;
@@ -313,7 +314,7 @@ impl Config {
             .unwrap_or(file.as_os_str())
             .to_string_lossy()
             .into_owned();
-        let text = std::fs::read_to_string(file).map_err(|error| ConfigError {
+        let text = whole_file::read_text(file).map_err(|error| ConfigError {
             file: file.display().to_string(),
             line: None,
             message: format!("cannot be read: {error}; pass --config FILE if it lies elsewhere"),

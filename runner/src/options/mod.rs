@@ -56,6 +56,16 @@ pub(crate) fn host_folder(path: &str) -> Result<PathBuf, String> {
     Err("no such folder; name one that holds the files of a host".to_owned())
 }
 
+/// A folder that stands in the place of the root of a host. One without the files of the kernel is
+/// another folder, and whatever is missing there says nothing of a host.
+pub(crate) fn host_root(path: &str) -> Result<PathBuf, String> {
+    let root = host_folder(path)?;
+    if ["proc", "sys"].iter().any(|it| root.join(it).is_dir()) {
+        return Ok(root);
+    }
+    Err("neither `proc` nor `sys` is there; name the root of a host".to_owned())
+}
+
 /// For people or for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ListFormat {

@@ -17,7 +17,7 @@ use crate::config::{Branch, Config, ConfigError, FileText, catalogue};
 use crate::options::recording;
 use crate::plan::{Definition, Input, Load, Scalar};
 use crate::stop::Stop;
-use crate::system::digest;
+use crate::system::{digest, whole_file};
 
 const FILE: &str = "experiments.toml";
 
@@ -95,7 +95,7 @@ pub(crate) struct Rows {
 /// Reads and checks the file of a checkout.
 pub(crate) fn read(root: &Path) -> Result<Rows> {
     let path = root.join(FILE);
-    let text = fs::read_to_string(&path).map_err(|error| ConfigError {
+    let text = whole_file::read_text(&path).map_err(|error| ConfigError {
         file: path.display().to_string(),
         line: None,
         message: format!("cannot be read: {error}; it names the presets and experiments"),

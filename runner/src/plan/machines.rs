@@ -16,7 +16,7 @@ use crate::host::Host;
 use crate::host::here;
 use crate::plan::{Load, MachineSpec, Mode, PRICE, SweepRequest, Trial};
 use crate::stop::Stop;
-use crate::system::digest;
+use crate::system::{digest, whole_file};
 
 /// Folder of the machines in a checkout.
 const FOLDER: &str = "machines";
@@ -147,7 +147,7 @@ pub fn find(root: &Path, name: &str, loads: &[Load]) -> Result<MachineSpec> {
     } else {
         (CHARGES, root.join(CHARGES))
     };
-    let text = std::fs::read_to_string(&path)
+    let text = whole_file::read_text(&path)
         .with_context(|| format!("{} cannot be read", path.display()))?;
     let charges = charges(from, &text)?;
     let workloads: BTreeSet<&str> = loads.iter().map(|load| load.workload.as_str()).collect();

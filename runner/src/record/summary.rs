@@ -42,6 +42,18 @@ pub(crate) enum BrokenLines {
     Refused,
 }
 
+/// The refusal of a record that the manifest of its sweep does not plan.
+pub(crate) fn not_planned(sweep: &SweepDir, record: &Record) -> Stop {
+    Stop::BadInput(format!(
+        "{}: trial {} of branch `{}` on {} is not part of the plan in manifest.json; trials of other \
+         sweeps cannot be added by hand",
+        sweep.trials().display(),
+        record.trial,
+        record.branch,
+        record.workload
+    ))
+}
+
 impl Summary {
     /// Of a sweep without any trial yet.
     #[must_use]
@@ -89,14 +101,7 @@ impl Summary {
                     .as_ref()
                     .is_some_and(|ids| !ids.contains(&record.trial))
             {
-                bail!(Stop::BadInput(format!(
-                    "{}: trial {} of branch `{}` on {} is not part of the plan in manifest.json; trials of other \
-                     sweeps cannot be added by hand",
-                    sweep.trials().display(),
-                    record.trial,
-                    record.branch,
-                    record.workload
-                )));
+                bail!(not_planned(sweep, &record));
             }
             summary.add(&record);
             trials.insert(record.trial);

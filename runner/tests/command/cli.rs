@@ -540,21 +540,56 @@ fn simulated_sweeps_may_run_at_once_but_not_beside_one_that_measures() {
     // Neither gets as far as a build: there is no compiler.
     let told = |arguments: &[&str]| {
         let mut sweep = common::runner(folder.path());
-        sweep
-            .args(["sweep", "--branches", "packed"])
-            .args(arguments);
+        sweep.args(arguments);
         let output = sweep.env("RUSTC", "/bin/false").output().unwrap();
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
-    let (refusal, simulated) = ("another sweep runs on this host", ["--machine", "zen4-64"]);
+    let refusal = "another sweep runs on this host";
+    let machine = ["sweep", "--branches", "packed", "--machine", "zen4-64"];
+    // A simulated sweep that was begun and has no trial.
+    let begun = folder.path().join("begun");
+    common::copy(
+        &common::root().join("results/sweeps/2026-11-25T225944Z-here-629f24ec30ff"),
+        &begun,
+    );
+    fs::remove_file(begun.join("trials.jsonl.zst")).unwrap();
+    fs::write(begun.join("trials.jsonl"), "").unwrap();
+    let resume = ["sweep", "--resume", begun.to_str().unwrap()];
     lock.lock_shared().unwrap();
-    let at_once = told(&simulated);
-    assert!(!at_once.contains(refusal), "{at_once}");
-    assert!(at_once.contains("error: "), "{at_once}");
-    assert!(told(&[]).contains(refusal));
+    for simulated in [&machine[..], &resume] {
+        let at_once = told(simulated);
+        assert!(!at_once.contains(refusal), "{at_once}");
+        assert!(at_once.contains("error: "), "{at_once}");
+    }
+    assert!(told(&["sweep", "--branches", "packed"]).contains(refusal));
     lock.unlock().unwrap();
     lock.lock().unwrap();
-    assert!(told(&simulated).contains(refusal));
+    for simulated in [&machine[..], &resume] {
+        assert!(told(simulated).contains(refusal));
+    }
+}
+
+#[test]
+fn a_sweep_with_a_damaged_host_file_is_not_resumed() {
+    let folder = folder();
+    let begun = folder.path().join("begun");
+    common::copy(
+        &common::root().join("results/sweeps/2026-11-25T225944Z-here-629f24ec30ff"),
+        &begun,
+    );
+    fs::remove_file(begun.join("trials.jsonl.zst")).unwrap();
+    fs::write(begun.join("trials.jsonl"), "").unwrap();
+    let host = begun.join("host.json");
+    let text = fs::read_to_string(&host).unwrap();
+    fs::write(&host, format!("{text}{text}")).unwrap();
+    let mut resume = common::runner(folder.path());
+    resume.args(["sweep", "--resume"]).arg(&begun);
+    resume
+        .env("RUSTC", "/bin/false")
+        .assert()
+        .code(2)
+        .stderr(contains("begun/host.json"))
+        .stderr(contains("building").not());
 }
 
 #[test]

@@ -409,6 +409,17 @@ fn a_folder_that_is_not_there_is_no_host() {
 }
 
 #[test]
+fn a_folder_without_the_kernels_files_is_no_host() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = common::runner(folder.path());
+    let run = command.args(["doctor", "--host"]).arg(folder.path());
+    run.assert()
+        .code(2)
+        .stdout("")
+        .stderr(contains("neither `proc` nor `sys` is there"));
+}
+
+#[test]
 fn a_diagnosis_from_before_the_unknown_was_listed_is_still_read() {
     let old = r#"{ "findings": [], "in_order": ["no CPU quota"] }"#;
     let diagnosis: Diagnosis = serde_json::from_str(old).unwrap();

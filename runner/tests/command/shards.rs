@@ -97,6 +97,27 @@ fn merged_shards_are_the_whole_plan_and_can_be_shown() {
     )
     .success()
     .stderr(contains("of 2 shards these are missing: 2"));
+    // A record of another configuration under the name of a planned trial, which `show` refuses.
+    let foreign = folder.path().join("foreign");
+    common::copy(&common::only(&two), &foreign);
+    let text = common::text(&foreign).replace("\"elements\":\"4000\"", "\"elements\":\"4001\"");
+    fs::write(foreign.join("trials.jsonl"), text).unwrap();
+    let _ = fs::remove_file(foreign.join("trials.jsonl.zst"));
+    let refused = folder.path().join("refused");
+    run(
+        &folder,
+        &[
+            "merge",
+            &shown(&one),
+            &shown(&foreign),
+            "--output",
+            &shown(&refused),
+        ],
+    )
+    .code(2)
+    .stderr(contains("foreign/trials.jsonl: trial "))
+    .stderr(contains("is not part of the plan in manifest.json"));
+    assert!(!refused.exists());
     // As if it had been begun with another seed.
     let other = folder.path().join("other");
     common::copy(&common::only(&two), &other);

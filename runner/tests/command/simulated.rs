@@ -146,6 +146,28 @@ fn a_machine_with_a_price_missing_is_refused_with_file_and_key() {
 }
 
 #[test]
+fn a_device_among_the_files_of_a_checkout_is_refused_and_named() {
+    plan(&["--config", "/dev/null"])
+        .code(2)
+        .stderr(contains("/dev/null").and(contains("no regular file")));
+    for file in [
+        "experiments.toml",
+        "workloads/charges.toml",
+        "machines/zen4-64.toml",
+    ] {
+        let folder = checkout_with("machines/zen4-64.toml");
+        // A pipe would wait for its other end: of a test that fails, too.
+        let path = folder.path().join(file);
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink("/dev/null", &path).unwrap();
+        let root = folder.path().display().to_string();
+        plan(&["--root", &root])
+            .code(2)
+            .stderr(contains(file).and(contains("no regular file")));
+    }
+}
+
+#[test]
 fn hardware_threads_that_no_machine_has_are_refused_with_file_line_key_and_remedy() {
     let other = "machines/ice-lake-2x32.toml";
     let folder = checkout_with(other);

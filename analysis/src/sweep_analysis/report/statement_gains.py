@@ -109,15 +109,15 @@ def _balance(asked: Statement) -> str:
             "name a branch and a baseline that it has",
         )
     sides = {
-        "gains (workload on threads)": _significant(own, FASTER),
-        "loses": _significant(own, SLOWER),
+        "gains (workload on threads)": significant(own, FASTER),
+        "loses": significant(own, SLOWER),
     }
     gains, loses = sides.values()
     most = max(len(gains), len(loses))
     rest = "; the largest of each are below" if most > MOST_TOLD else ""
     told = (
         f"`{branch}` against `{against}` {asked.source()}: significantly faster in {_places(gains)}, "
-        f"slower in {_places(loses)}{rest}. {_excluded(own)}"
+        f"slower in {_places(loses)}{rest}{_small(own)}. {_excluded(own)}"
     )
     if not most:
         return told
@@ -131,7 +131,21 @@ def _places(cells: list[str]) -> str:
     return count(len(cells), "place") if cells else "no place"
 
 
-def _significant(own: pl.DataFrame, verdict: str) -> list[str]:
+def _small(own: pl.DataFrame) -> str:
+    """How many places have significant changes that are all too small to be named."""
+    small = {
+        verdict: len(significant(own, verdict, 0)) - len(significant(own, verdict))
+        for verdict in (FASTER, SLOWER)
+    }
+    told = [f"{verdict} in {count(places, 'place')}" for verdict, places in small.items() if places]
+    return (
+        f"; by less than {LEAST_TOLD:.1%} also {', '.join(told)}".replace("%", "\xa0%")
+        if told
+        else ""
+    )
+
+
+def significant(own: pl.DataFrame, verdict: str, least: float = LEAST_TOLD) -> list[str]:
     """Significant changes of one branch by workload and threads, the largest first.
 
     All quantities of one place stand together. In: its rows of workloads and cells, with `panel`.
@@ -139,12 +153,12 @@ def _significant(own: pl.DataFrame, verdict: str) -> list[str]:
     said = own.filter(verdict=verdict)
     of_workload = said.filter(level="workload")
     alone = _but_pooled(said.filter(level="cell"), own, of_workload)
-    return _by_place(pl.concat([of_workload, alone]), own)
+    return _by_place(pl.concat([of_workload, alone]), own, least)
 
 
-def _by_place(rows: pl.DataFrame, own: pl.DataFrame) -> list[str]:
+def _by_place(rows: pl.DataFrame, own: pl.DataFrame, least: float = LEAST_TOLD) -> list[str]:
     """These rows by workload and threads, the largest first. In: of the rows of one branch, `own`."""
-    rows = rows.filter((pl.col("time_ratio") - 1).abs() >= LEAST_TOLD)
+    rows = rows.filter((pl.col("time_ratio") - 1).abs() >= least)
     cells: dict[str, list[str]] = {}
     for row in rows.sort(pl.col("time_ratio").log().abs(), descending=True).rows(named=True):
         threads = ", ".join(str(number) for number in pooled_counts(own, row)[0])
@@ -294,8 +308,8 @@ def _proposals(asked: Statement) -> str:
                 "proposal": f"[`{branch}`]({asked.link(edits)})",
                 "lines": own_lines(edits)[0],
                 "time over all programs": f"{_with_interval(overall)}{median}",
-                "largest gain": _largest(_significant(own, FASTER)),
-                "largest loss": _largest(_significant(own, SLOWER)),
+                "largest gain": _largest(significant(own, FASTER)),
+                "largest loss": _largest(significant(own, SLOWER)),
                 "largest losses not excluded": "; ".join(_largest_open(own)) or "none",
             }
         )

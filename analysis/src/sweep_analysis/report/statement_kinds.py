@@ -169,5 +169,5 @@ SEVERAL_MACHINES = {
 }
 """Kinds that may name sweeps of several machines, as they say of each number which it is."""
 
-WITHOUT_SWEEPS = {"hosts", "host-cost", "lines", "losses"}
+WITHOUT_SWEEPS = {"days", "hosts", "host-cost", "lines", "losses"}
 """Kinds that find their sweeps by themselves."""

@@ -17,7 +17,7 @@ use crate::config::FileText;
 use crate::config::pick::plain;
 use crate::stop::Stop;
 use crate::system::digest;
-use crate::system::whole_file::{files_below, write_if_changed};
+use crate::system::whole_file::{self, files_below, write_if_changed};
 
 /// One change of rayon-core, with a script for each tree that it is for.
 #[derive(Debug)]
@@ -96,7 +96,7 @@ impl Edits {
     /// # Errors
     /// [`Stop::BadInput`] with file, line, value and remedy.
     pub fn read(file: &Path, shown: &str) -> Result<Self, Stop> {
-        let text = fs::read_to_string(file).map_err(|error| {
+        let text = whole_file::read_text(file).map_err(|error| {
             Stop::BadInput(format!(
                 "{shown}: cannot be read: {error}; name a file of edits"
             ))

@@ -19,6 +19,7 @@ use crate::options::Project;
 use crate::options::folder;
 use crate::plan::{self, Plan, Shard};
 use crate::record::manifest::{Manifest, MergedShard, identities, sweep_name};
+use crate::record::summary::not_planned;
 use crate::record::sweep_dir::{self, SweepDir};
 use crate::record::trials_file;
 use crate::stop::{Exit, Stop};
@@ -208,7 +209,11 @@ fn find_trials(project: &Project, parts: &[Part], whole: &Plan) -> Result<Vec<Tr
             .collect();
         let mut records = part.sweep.records()?;
         while let Some(record) = records.next() {
-            let trial = record?.trial;
+            let record = record?;
+            if !part.manifest.knows(&record) {
+                bail!(not_planned(&part.sweep, &record));
+            }
+            let trial = record.trial;
             let Some(order) = own.get(&trial) else {
                 bail!(Stop::BadInput(format!(
                     "{}: trial {trial} does not belong to shard {}; sweeps are never edited by hand",

@@ -38,6 +38,17 @@ enum Start {
     Resume(SweepDir),
 }
 
+impl Start {
+    /// Whether its trials leave this host alone. A sweep that was begun says so itself, because
+    /// `--resume` excludes `--machine`.
+    fn is_simulated(&self) -> Result<bool> {
+        match self {
+            Start::New(wanted) => Ok(wanted.0.machine.is_some()),
+            Start::Resume(sweep) => Ok(sweep.manifest()?.asked.machine.is_some()),
+        }
+    }
+}
+
 /// Sweeps for a command.
 pub(crate) fn run_for(
     project: &Project,
@@ -56,7 +67,7 @@ pub(crate) fn run_for(
         return Ok(exit);
     }
     // Before the builds: those would disturb a sweep that runs already.
-    let _host_lock = HostLock::take(arguments.selection.machine.is_some())?;
+    let _host_lock = HostLock::take(start.is_simulated()?)?;
     // Before anything else: what a dead sweep left would be taken for the host's own settings.
     restore_leftover(&arguments.selection.frequency.setup())?;
     let ready = match start {

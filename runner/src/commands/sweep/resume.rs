@@ -65,6 +65,8 @@ pub(super) fn resume(
     }
     arguments.check_jobs(&manifest.asked)?;
     sweep.check_writable()?;
+    // Before hours are measured that no command could show.
+    sweep.host()?;
     if let Some(machine) = &manifest.asked.machine {
         machines::check_unchanged(project.checkout.root(), machine)?;
     } else {
