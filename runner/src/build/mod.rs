@@ -30,7 +30,7 @@ use crate::config::{Branch, Source};
 use crate::record::manifest::{Provenance, Toolchain};
 use crate::stop::Stop;
 use crate::system::digest;
-use crate::system::id::Id;
+use crate::system::digest::Id;
 use crate::system::interrupt;
 use crate::system::lock;
 use crate::system::subprocess;

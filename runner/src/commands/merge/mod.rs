@@ -22,7 +22,7 @@ use crate::record::manifest::{Manifest, MergedShard, identities, sweep_name};
 use crate::record::sweep_dir::{self, SweepDir};
 use crate::record::trials_file;
 use crate::stop::{Exit, Stop};
-use crate::system::id::Id;
+use crate::system::digest::Id;
 use crate::text::table::print;
 use crate::text::words::{count, moment};
 
