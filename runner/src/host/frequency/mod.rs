@@ -2,6 +2,7 @@
 //! tells the rules; [`recipe`] what is written, [`hold`] in which order.
 
 pub mod clock;
+pub mod control;
 pub mod hold;
 pub mod journal;
 pub(crate) mod kinds;
