@@ -88,7 +88,8 @@ def test_too_few_builds_are_not_judged(name: str) -> None:
     ],
 )
 def test_five_per_cent_is_found_in_clean_and_in_heavy_tails(name: str) -> None:
-    assert rates(name)["found, overall"] > 70
+    # What costs power costs it in each sweep, so half of them show it.
+    assert rates(name, SWEEPS // 2)["found, overall"] > 70
 
 
 @pytest.mark.parametrize(
@@ -137,7 +138,7 @@ def test_two_sweeps_together_know_what_one_does_not(moves: str) -> None:
 
 
 def test_what_is_said_to_be_found_is_found() -> None:
-    change, found = truth.detectable_is_found(truth.CASES["quiet"], results("quiet"))
+    change, found = truth.detectable_is_found(truth.CASES["quiet"], results("quiet", SWEEPS // 2))
     assert 1 < change < 5
     assert found > 50
 
