@@ -88,7 +88,7 @@ def test_too_few_builds_are_not_judged(name: str) -> None:
     ],
 )
 def test_five_per_cent_is_found_in_clean_and_in_heavy_tails(name: str) -> None:
-    # What costs power costs it in each sweep, so half of them show it.
+    # A method that loses power loses it in each sweep, so half of the sweeps show it.
     assert rates(name, SWEEPS // 2)["found, overall"] > 70
 
 
