@@ -88,7 +88,8 @@ def test_too_few_builds_are_not_judged(name: str) -> None:
     ],
 )
 def test_five_per_cent_is_found_in_clean_and_in_heavy_tails(name: str) -> None:
-    assert rates(name)["found, overall"] > 70
+    # A method that loses power loses it in each sweep, so half of the sweeps show it.
+    assert rates(name, SWEEPS // 2)["found, overall"] > 70
 
 
 @pytest.mark.parametrize(
@@ -141,7 +142,7 @@ def test_sentences_name_each_gain_its_threads_and_its_programs() -> None:
 
 
 def test_what_is_said_to_be_found_is_found() -> None:
-    change, found = truth.detectable_is_found(truth.CASES["quiet"], results("quiet"))
+    change, found = truth.detectable_is_found(truth.CASES["quiet"], results("quiet", SWEEPS // 2))
     assert 1 < change < 5
     assert found > 50
 

@@ -4,24 +4,16 @@
 //! Neither side needs more of the other than this, and nothing here depends on a pool. So a tool
 //! that reads descriptions and writes requests works even if no rayon-core compiles.
 
-mod catalogue;
 mod description;
 mod messages;
 pub mod packed;
 mod parameters;
-mod refusal;
-mod size;
-mod values;
 mod whole;
 
-pub use catalogue::{workload, workloads};
-pub use description::{Description, Part, RunsFor};
+pub use description::{Description, Part, RunsFor, workload, workloads};
 pub use messages::{
     Events, Failure, Iteration, LineWait, MachineRequest, Metric, Outcome, Placement, Program,
-    Request, SCHEMA, ScaledPrice, Simulated, Usage,
+    Refusal, Request, SCHEMA, ScaledPrice, Simulated, Usage,
 };
-pub use parameters::{Accepts, Parameter};
-pub use refusal::Refusal;
-pub use size::Size;
-pub use values::Values;
+pub use parameters::{Accepts, Parameter, Size, Values};
 pub use whole::{WholeBuilds, WholeInput, WholeProgram, WholePrograms};

@@ -1,11 +1,12 @@
-//! Parameters of a workload: the values that it accepts.
+//! Parameters of a workload: the values that it accepts, those in force for one trial, and the
+//! sizes that stand for them.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::Size;
+use crate::Refusal;
 
 /// One parameter that a workload accepts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,4 +116,97 @@ pub(crate) fn values_by_size<'de, D: Deserializer<'de>>(
         .into_iter()
         .map(|(size, values)| (size, as_words(values)))
         .collect())
+}
+
+/// All parameters in force for one trial, each value checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Values {
+    pub(crate) named: BTreeMap<String, String>,
+    /// Values that the workload sets for its program, and that no request names.
+    pub(crate) set: BTreeMap<String, String>,
+}
+
+impl Values {
+    /// The value of a parameter that takes whole numbers.
+    ///
+    /// # Panics
+    /// If the workload does not declare `name` as such: its own mistake, not the request's.
+    #[must_use]
+    pub fn whole(&self, name: &str) -> u64 {
+        self.word(name)
+            .parse()
+            .unwrap_or_else(|_| panic!("parameter `{name}` is no whole number"))
+    }
+
+    /// [`Values::whole`] as a count of things in memory.
+    ///
+    /// # Panics
+    /// As [`Values::whole`], and if the number does not fit the address space.
+    #[must_use]
+    pub fn count(&self, name: &str) -> usize {
+        usize::try_from(self.whole(name)).expect("a declared count fits the address space")
+    }
+
+    /// The value of a parameter as written.
+    ///
+    /// # Panics
+    /// If the workload does not declare `name`.
+    #[must_use]
+    pub fn word(&self, name: &str) -> &str {
+        self.named
+            .get(name)
+            .or_else(|| self.set.get(name))
+            .unwrap_or_else(|| panic!("parameter `{name}` is not declared"))
+    }
+
+    /// Name and value of each, as reported in the outcome.
+    #[must_use]
+    pub fn as_map(&self) -> &BTreeMap<String, String> {
+        &self.named
+    }
+}
+
+/// How big an input is; what that means in each workload is in its
+/// [`Description::sizes`](crate::Description::sizes).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Size {
+    /// For tests: a few milliseconds even in a debug build.
+    Tiny,
+    /// Default of a sweep: some 25 ms on one core of the 2.6 GHz class.
+    Small,
+    /// Some 250 ms.
+    Medium,
+    /// A few seconds.
+    Large,
+}
+
+impl Size {
+    /// All sizes, smallest first.
+    pub const ALL: [Self; 4] = [Self::Tiny, Self::Small, Self::Medium, Self::Large];
+
+    /// The size called `name`.
+    ///
+    /// # Errors
+    /// If there is none; the message lists the known names.
+    pub fn find(name: &str) -> Result<Self, Refusal> {
+        Self::ALL
+            .into_iter()
+            .find(|size| size.name() == name)
+            .ok_or_else(|| {
+                let known = Self::ALL.map(Self::name).join(", ");
+                Refusal::new(format!("unknown size `{name}`; known: {known}"))
+            })
+    }
+
+    /// Its name in requests and records.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tiny => "tiny",
+            Self::Small => "small",
+            Self::Medium => "medium",
+            Self::Large => "large",
+        }
+    }
 }

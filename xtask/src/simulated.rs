@@ -58,7 +58,7 @@ fn write(sh: &Shell) -> Result<Scratch<'_>> {
             dependencies = { rayon-core = "1" }
             test = [{ name = "behaviour", path = "tests/behaviour/main.rs" }, { name = "pool" }]
             // The tests are short: to compile them better would cost more than it saves.
-            profile = { release = { opt-level = 1, package = { scratch = { opt-level = 0 } } } }
+            profile = { release = { opt-level = 1, codegen-units = 1, package = { scratch = { opt-level = 0 } } } }
         },
     );
     let metadata = MetadataCommand::new()

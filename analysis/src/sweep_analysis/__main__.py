@@ -280,7 +280,7 @@ def _read(asked: argparse.Namespace, *, leaves_out: bool = False) -> Sweep:
 
 
 def _report(asked: argparse.Namespace) -> None:
-    from sweep_analysis.report.write import write_report  # noqa: PLC0415 - drawing takes 100 MB that no other command needs
+    from sweep_analysis.report.page import write_report  # noqa: PLC0415 - drawing takes 100 MB that no other command needs
 
     sweep = _read(asked)
     page = write_report(sweep, asked.output)
@@ -377,7 +377,7 @@ def _write_validation(found: Validation, simulated: Sweep, folder: Path) -> None
     from sweep_analysis.draw.figure import Figure  # noqa: PLC0415 - as in `_report`
     from sweep_analysis.draw.palette import LIGHT  # noqa: PLC0415
     from sweep_analysis.draw.validation_plots import validation_figure  # noqa: PLC0415
-    from sweep_analysis.report.write import write_figures  # noqa: PLC0415
+    from sweep_analysis.report.page import write_figures  # noqa: PLC0415
 
     figure = Figure(
         "Simulated against measured time",
@@ -389,7 +389,7 @@ def _write_validation(found: Validation, simulated: Sweep, folder: Path) -> None
 
 
 def _export(asked: argparse.Namespace) -> None:
-    from sweep_analysis.report.write import write_tables  # noqa: PLC0415 - as in `_report`
+    from sweep_analysis.report.page import write_tables  # noqa: PLC0415 - as in `_report`
 
     write_tables(analyse(_read(asked)), asked.output, [asked.format])
     print(asked.output)

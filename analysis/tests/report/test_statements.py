@@ -18,7 +18,7 @@ from sweep_analysis.report import statement_counts, statement_gains
 from sweep_analysis.report.statement import LONGEST, Statement
 from sweep_analysis.report.statement_kinds import KINDS
 from sweep_analysis.report.statements import FILES, asked_by, made, typed_numbers, words
-from sweep_analysis.say.detectable import detectable
+from sweep_analysis.say.comparison import detectable
 from sweep_analysis.stats.analysis import Analysis, analyse
 from sweep_analysis.stats.hangs import NO_THREAD, PUSHER, hangs
 

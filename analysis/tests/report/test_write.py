@@ -15,8 +15,7 @@ import synthetic
 from sweep_analysis.draw.palette import DARK, LIGHT, Theme, styles
 from sweep_analysis.read.load import read_sweep
 from sweep_analysis.report.figures import figures
-from sweep_analysis.report.page import render_page, words_in
-from sweep_analysis.report.write import write_report
+from sweep_analysis.report.page import render_page, words_in, write_report
 from sweep_analysis.say.cautions import cautions
 from sweep_analysis.say.findings import counter_sentences
 from sweep_analysis.say.headline import headline

@@ -9,9 +9,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from sweep_analysis.read.experiment import Experiment, experiment_named
 from sweep_analysis.read.labels import HERE, PUBLISHED
 from sweep_analysis.read.load import Sweep, read_sweep
+from sweep_analysis.read.request import Experiment, experiment_named
 from sweep_analysis.report.figures import figures
 from sweep_analysis.report.page import render_page
 from sweep_analysis.services.plot import charts

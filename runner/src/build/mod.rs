@@ -2,7 +2,6 @@
 //! binary must name its variant before the runner trusts it.
 
 pub mod binary;
-mod cargo_config;
 pub mod edits;
 pub(crate) mod package;
 pub mod rewriting;
@@ -25,12 +24,12 @@ use crate::build::rewriting::places;
 use crate::build::variant::{which_workloads, who_are_you};
 use crate::build::workspace::{Recipe, SHUFFLE, WHOLE, WHOLE_TABLE, strayed_from_lock};
 use crate::config::catalogue::Programs;
-use crate::config::checkout::{Checkout, Commit, commit_of};
+use crate::config::checkout::{Checkout, Commit, cargo_settings, commit_of};
 use crate::config::{Branch, Source};
 use crate::record::manifest::{Provenance, Toolchain};
 use crate::stop::Stop;
 use crate::system::digest;
-use crate::system::id::Id;
+use crate::system::digest::Id;
 use crate::system::interrupt;
 use crate::system::lock;
 use crate::system::subprocess;
@@ -158,7 +157,7 @@ impl<'a> Builder<'a> {
                 .trim_end()
                 .to_owned(),
             flags,
-            cargo_config: cargo_config::about_code(self.recipe.checkout.root())
+            cargo_config: cargo_settings(self.recipe.checkout.root())
                 .into_iter()
                 .map(|(file, said)| (file, self.recipe.checkout.without_folders(&said)))
                 .collect(),

@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &FrequencyArgs) -> Result<Exit> {
         Verb::Status { format, options } => status(&options.setup(), *format),
         Verb::Fix { options } => fix(&options.setup()),
         Verb::Restore { options } => {
-            if !restore_leftover(&options.setup())? {
+            if !options.setup().restore_leftover()? {
                 tell!("nothing to restore: no fix is in force");
             }
             Ok(Exit::Good)
@@ -108,24 +108,4 @@ fn delivered(khz: u64) -> String {
             "warning: the clock cannot be measured: the two ways to do so do not agree".to_owned()
         }
     }
-}
-
-/// Undoes the fix of a runner that died, or one made by hand; says so, and whether there was one.
-pub(crate) fn restore_leftover(setup: &Setup) -> Result<bool> {
-    let Some(entry) = setup.restore_leftover()? else {
-        return Ok(false);
-    };
-    let (khz, since, process) = (entry.khz, &entry.since, entry.process);
-    if entry.is_of_earlier_boot() {
-        tell!(
-            "note: the frequency was fixed at {khz} kHz on {since}, before this start of the system, which \
-             has undone it; its journal is deleted"
-        );
-    } else {
-        tell!(
-            "restored: the frequency was fixed at {khz} kHz since {since} by process {process}; everything \
-             is as it was before"
-        );
-    }
-    Ok(true)
 }

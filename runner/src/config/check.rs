@@ -7,13 +7,13 @@ use std::fmt::Display;
 use cargo_metadata::semver::{Version, VersionReq};
 use serde_spanned::Spanned;
 
-use super::fault::{ConfigError, FileText};
 use super::features::Features;
 use super::git;
 use super::{
     Branch, Claim, Config, Expectation, INSTRUMENTED_SUFFIX, Quantity, RECORDED_SUFFIX, Source,
     TWIN_SUFFIX,
 };
+use super::{ConfigError, FileText};
 use crate::config::catalogue;
 use crate::config::pick::{hint, pick};
 

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use rustix::thread::{MembarrierCommand, membarrier_query};
 
 use crate::affinity;
-use crate::system::id::Id;
+use crate::system::digest::Id;
 use crate::system::whole_file;
 
 /// A fact of the host, or why it is unknown: a clause that names the file. Code that cannot read a

@@ -4,11 +4,7 @@ use std::time::Duration;
 
 use protocol::Size;
 
-use crate::plan::{Load, Plan, SweepRequest};
-
-/// Pause before each trial, so that the end of one (freed memory, exiting threads) does not fall
-/// into the next. A guess: an exit of 64 threads takes about a millisecond.
-pub const SETTLE: Duration = Duration::from_millis(10);
+use crate::plan::{Load, Plan, SETTLE, SweepRequest};
 
 /// Around a trial: its process begins and ends, the clock is measured twice, the disk is waited
 /// for. Measured once on 2 virtual CPUs.

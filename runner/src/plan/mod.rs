@@ -10,13 +10,18 @@ pub mod machines;
 mod shard;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use chacha20::ChaCha8Rng;
 use chacha20::rand_core::{Rng as _, SeedableRng as _};
 use protocol::{Placement, Program, SCHEMA};
 use serde::{Serialize, Serializer};
 
-use crate::system::id::Id;
+use crate::system::digest::Id;
+
+/// Pause before each trial, so that the end of one (freed memory, exiting threads) does not fall
+/// into the next. A guess: an exit of 64 threads takes about a millisecond.
+pub const SETTLE: Duration = Duration::from_millis(10);
 
 pub use definition::{
     Condition, Definition, Figure, Input, Instrument, Load, MachineSpec, Mode, ModeChoice, PRICE,

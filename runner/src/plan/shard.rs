@@ -84,7 +84,7 @@ mod tests {
     use super::super::tests::{asked, identities};
     use super::super::{Instrument, SweepRequest, Trial, order};
     use super::*;
-    use crate::system::id::Id;
+    use crate::system::digest::Id;
 
     fn parts(asked: &SweepRequest, of: u32) -> Vec<Plan> {
         let whole = order(asked, &counted_identities());

@@ -12,7 +12,7 @@ use crate::plan::{self, Shard, SweepRequest};
 use crate::record::Record;
 use crate::record::check_schema;
 use crate::stop::Stop;
-use crate::system::id::Id;
+use crate::system::digest::Id;
 
 /// The whole file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -19,7 +19,7 @@ use crate::config::INSTRUMENTED_SUFFIX;
 pub use crate::host::frequency::FreqState;
 use crate::plan::{Mode, SweepRequest};
 use crate::stop::Stop;
-use crate::system::id::Id;
+use crate::system::digest::Id;
 
 /// How a trial ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -12,7 +12,7 @@ use crate::record::sweep_dir::SweepDir;
 use crate::record::trials_file::BrokenLine;
 use crate::record::{Ending, Record};
 use crate::stop::Stop;
-use crate::system::id::Id;
+use crate::system::digest::Id;
 use crate::text::words::count;
 
 /// The counts of a sweep's records that the runner itself needs, for its exit code and its last

@@ -22,7 +22,7 @@ use crate::record::Record;
 use crate::record::check_schema;
 use crate::stop::Stop;
 use crate::stop::is_no_file_of_text;
-use crate::system::id::Id;
+use crate::system::digest::Id;
 use crate::system::whole_file;
 
 /// Of a sweep that has trials left to run.

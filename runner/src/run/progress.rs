@@ -10,7 +10,7 @@ use protocol::Program;
 use crate::plan::{Load, Plan, SweepRequest, Trial};
 use crate::record::{Ending, Record};
 use crate::run::sweep::Watch;
-use crate::system::id::Id;
+use crate::system::digest::Id;
 use crate::text::words::{count, human, tell};
 
 /// Without a terminal: a line this often.

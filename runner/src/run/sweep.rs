@@ -18,7 +18,7 @@ use crate::host::sensors::{self, Sensors};
 use crate::plan::machines;
 use crate::plan::{Load, Mode, Plan, SweepRequest, Trial};
 use crate::record::{Ending, FreqState, Record};
-use crate::system::id::Id;
+use crate::system::digest::Id;
 use crate::text::words::moment;
 
 /// The work of one run of a sweep.

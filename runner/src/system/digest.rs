@@ -1,9 +1,13 @@
-//! SHA-256 in hexadecimal: build provenance of binaries, identities of folders.
+//! SHA-256: in hexadecimal for the provenance of binaries and folders, shortened for the identities
+//! of cells and trials.
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
+use serde::de::{self, Deserializer, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+use sha2::{Digest as _, Sha256};
 
 use crate::system::whole_file::files_below;
 
@@ -35,6 +39,82 @@ pub(crate) fn of_tree(root: &Path) -> io::Result<String> {
     Ok(of_bytes(&serde_json::to_vec(&files)?))
 }
 
+/// The first 64 bits of the digest of a value's JSON form; written as 16 hexadecimal digits.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Id(u64);
+
+impl Id {
+    /// The identity of a value.
+    ///
+    /// # Panics
+    /// If the value has no JSON form (a map whose keys are not strings); ours all have.
+    pub(crate) fn of(value: &impl Serialize) -> Self {
+        let mut hasher = Hasher(Sha256::new());
+        serde_json::to_writer(&mut hasher, value).expect("identities are made of plain values");
+        let digest = hasher.0.finalize();
+        let first = digest.first_chunk().expect("SHA-256 has 32 bytes");
+        Self(u64::from_be_bytes(*first))
+    }
+}
+
+/// Takes what is written into a digest, so that no value is ever in memory as text.
+struct Hasher(Sha256);
+
+impl io::Write for Hasher {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+impl fmt::Debug for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl Serialize for Id {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Id {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Digits;
+        impl Visitor<'_> for Digits {
+            type Value = Id;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an identity of 16 hexadecimal digits")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Id, E> {
+                let wrong = || E::invalid_value(de::Unexpected::Str(text), &self);
+                let is_one = text.len() == 16
+                    && text
+                        .bytes()
+                        .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+                if !is_one {
+                    return Err(wrong());
+                }
+                u64::from_str_radix(text, 16).map(Id).map_err(|_| wrong())
+            }
+        }
+        deserializer.deserialize_str(Digits)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,5 +132,35 @@ mod tests {
         std::fs::rename(folder.join("a/b/one"), folder.join("a/b/two")).unwrap();
         let names = [before, changed, digest()];
         assert!(names[0] != names[1] && names[1] != names[2], "{names:?}");
+    }
+}
+
+#[cfg(test)]
+mod id_tests {
+    use super::*;
+
+    #[test]
+    fn an_identity_is_the_beginning_of_the_digest_of_the_json_form() {
+        // `printf '["a",1]' | sha256sum`
+        let expected = "135f17a475a61afd";
+        assert_eq!(Id::of(&("a", 1)).to_string(), expected);
+    }
+
+    #[test]
+    fn an_identity_is_read_back_as_it_was_written_and_nothing_else_is_one() {
+        for value in [0, 1, 77] {
+            let id = Id::of(&value);
+            let text = serde_json::to_string(&id).unwrap();
+            assert_eq!(serde_json::from_str::<Id>(&text).unwrap(), id, "{text}");
+        }
+        for wrong in [
+            "",
+            "+123456789abcdef",
+            "0123456789ABCDEF",
+            "0123456789abcdef0",
+        ] {
+            let text = serde_json::to_string(wrong).unwrap();
+            assert!(serde_json::from_str::<Id>(&text).is_err(), "{wrong}");
+        }
     }
 }

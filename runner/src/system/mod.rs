@@ -1,8 +1,7 @@
 //! The runner's use of the operating system: files that are whole or not there, locks, processes
 //! that end, and digests of files.
 
-pub(crate) mod digest;
-pub mod id;
+pub mod digest;
 pub mod interrupt;
 pub mod lock;
 pub mod python;

@@ -51,6 +51,14 @@ fn only(folder: &Path, ending: &str) -> PathBuf {
     found[0].clone()
 }
 
+/// Manifests of the sweeps in a folder.
+fn manifests(sweeps: &Path) -> Vec<Value> {
+    let entries = fs::read_dir(sweeps).unwrap();
+    let files = entries.map(|entry| entry.unwrap().path().join("manifest.json"));
+    let read = files.map(|file| serde_json::from_slice(&fs::read(file).unwrap()).unwrap());
+    read.collect()
+}
+
 #[test]
 fn the_plan_tells_every_step_and_does_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -81,6 +89,30 @@ fn interrupted_it_continues_and_what_it_packs_is_taken_once_elsewhere() {
     }
     assert_eq!(child.wait().unwrap().code(), Some(130), "{told}");
     assert!(told.contains("continues with `study`"), "{told}");
+    // The same cells by hand: `validate` goes on with the prediction, and measures.
+    let sweeps = results.join("sweeps");
+    let predicted = manifests(&sweeps);
+    let predicted = predicted
+        .iter()
+        .find(|it| it["asked"]["machine"]["name"] == "here")
+        .expect("a prediction");
+    let asked = |field: &str| predicted["asked"][field].clone();
+    let threads: Vec<String> = serde_json::from_value::<Vec<usize>>(asked("threads"))
+        .unwrap()
+        .iter()
+        .map(usize::to_string)
+        .collect();
+    common::runner(folder.path())
+        .env(runner::plan::machines::HERE_FOLDER, folder.path())
+        .args(["validate", "--keep-prices", "--threads", &threads.join(",")])
+        .args(["--size=tiny", "--trials=2", "--iterations=1", "--layouts=1"])
+        .args(["--branches=packed", "--workloads=quicksort,packets"])
+        .arg("--output")
+        .arg(&sweeps)
+        .assert()
+        .success()
+        .stderr(contains("going on with the prediction"))
+        .stdout(contains("within 20%").and(contains("before it was measured")));
     let other = common::runner(folder.path())
         .args(["on-this-host", "--output"])
         .arg(&results)
@@ -114,6 +146,17 @@ fn interrupted_it_continues_and_what_it_packs_is_taken_once_elsewhere() {
     let (predicted, measured) = (manifest(2), manifest(5));
     assert_eq!(predicted["asked"]["machine"]["name"], "here");
     assert!(predicted["runs"][0]["ended_at"].as_str() < measured["created_at"].as_str());
+    assert!(measured["asked"]["machine"].is_null());
+    for field in ["workloads", "threads", "branches", "trials"] {
+        assert_eq!(
+            predicted["asked"][field], measured["asked"][field],
+            "{field}"
+        );
+    }
+    let report = results
+        .join("reports")
+        .join(measured["name"].as_str().unwrap());
+    assert!(report.join("validation.svg").is_file());
 
     let elsewhere = folder.path().join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();

@@ -12,7 +12,7 @@ use runner::host::sensors::Sensors;
 use runner::plan::{self, Instrument, Load, Mode, Plan, SweepRequest, Trial};
 use runner::record::{Ending, FreqState, Record};
 use runner::run::sweep::{self, Job, SweepContext, Tally, Watch};
-use runner::system::id::Id;
+use runner::system::digest::Id;
 
 fn asked() -> SweepRequest {
     SweepRequest {

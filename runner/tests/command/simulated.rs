@@ -142,7 +142,7 @@ fn a_machine_with_a_price_missing_is_refused_with_file_and_key() {
     let root = folder.path().display().to_string();
     plan(&["--root", &root])
         .code(2)
-        .stderr(contains("machines/zen4-64.toml").and(contains("fence-ns")));
+        .stderr(contains("error: machines/zen4-64.toml").and(contains("fence-ns")));
 }
 
 #[test]
@@ -165,31 +165,6 @@ fn a_device_among_the_files_of_a_checkout_is_refused_and_named() {
             .code(2)
             .stderr(contains(file).and(contains("no regular file")));
     }
-}
-
-#[test]
-fn hardware_threads_that_no_machine_has_are_refused_with_file_line_key_and_remedy() {
-    let other = "machines/ice-lake-2x32.toml";
-    let folder = checkout_with(other);
-    let written =
-        fs::read_to_string(common::root().join("machines/ice-lake-2x32-smt.toml")).unwrap();
-    let path = folder.path().join("machines/m.toml");
-    fs::write(&path, written.replace("per-core = 2", "per-core = 3")).unwrap();
-    let root = folder.path().display().to_string();
-    let told = |text: &'static str| {
-        plan(&["--root", &root, "--machine", "m"])
-            .code(2)
-            .stderr(contains(text));
-    };
-    told("error: machines/m.toml:5: per-core = 3: write 2, ");
-    fs::write(&path, written).unwrap();
-    let prices = fs::read_to_string(folder.path().join(other)).unwrap();
-    fs::write(
-        folder.path().join(other),
-        prices.replace("hit-ns", "hits-ns"),
-    )
-    .unwrap();
-    told("error: machines/ice-lake-2x32.toml:16: unknown key `hits-ns`; known: ");
 }
 
 /// A folder with a working tree of a rayon-core that has these dependencies and this source.

@@ -1,15 +1,14 @@
-//! `validate`, and the machine `here`: what is refused, and the way from prices to a comparison.
+//! `validate`, and the machine `here`: what is refused. The way from prices to a comparison is in
+//! `on_this_host.rs`.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use crate::common;
 use assert_cmd::assert::OutputAssertExt as _;
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
-use serde_json::Value;
-
-use crate::common;
 
 /// The command with prices of this host in a folder of its own.
 fn runner(folder: &Path) -> Command {
@@ -77,88 +76,14 @@ fn arguments_are_looked_at_before_the_host_is_measured() {
     }
 }
 
-/// Manifests of the sweeps in a folder, oldest first.
-fn manifests(sweeps: &Path) -> Vec<Value> {
-    let mut names: Vec<_> = fs::read_dir(sweeps)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    names.sort();
-    let read = |name: &std::path::PathBuf| fs::read(name.join("manifest.json")).unwrap();
-    names
-        .iter()
-        .map(|name| serde_json::from_slice(&read(name)).unwrap())
-        .collect()
-}
-
 #[test]
-fn a_prediction_is_made_first_and_the_same_command_goes_on_to_measure_and_compare() {
+fn prices_of_another_host_are_refused_with_the_title_of_both() {
     let folder = tempfile::tempdir().unwrap();
     write_foreign_prices(folder.path());
-    let sweeps = folder.path().join("sweeps");
-    fs::create_dir(&sweeps).unwrap();
-    let validate = |more: &[&str]| {
-        runner(folder.path())
-            .args([
-                "validate",
-                "--branches",
-                "packed",
-                "--workloads",
-                "quicksort",
-                "--size",
-                "tiny",
-            ])
-            .args([
-                "--parameter",
-                "elements=5000",
-                "--threads",
-                "1",
-                "--trials",
-                "1",
-                "--iterations",
-                "1",
-            ])
-            .args(["--keep-prices", "--output"])
-            .arg(&sweeps)
-            .args(more)
-            .assert()
-    };
-    let refused = validate(&[]).code(2).stderr(contains("--keep-prices"));
-    let told = String::from_utf8(refused.get_output().stderr.clone()).unwrap();
-    let title = told
-        .split("this is `")
-        .nth(1)
-        .unwrap()
-        .split('`')
-        .next()
-        .unwrap();
-    let file = folder.path().join("here.toml");
-    let text = fs::read_to_string(&file).unwrap();
-    let foreign = text.lines().next().unwrap();
-    fs::write(
-        &file,
-        text.replacen(foreign, &format!("title = {title:?}"), 1),
-    )
-    .unwrap();
-
-    validate(&["--predict-only"]).success();
-    let predicted = manifests(&sweeps);
-    assert_eq!(predicted.len(), 1);
-    assert_eq!(predicted[0]["asked"]["machine"]["name"], "here");
-
-    let compared = validate(&[])
-        .success()
-        .stderr(contains("going on with the prediction"));
-    compared.stdout(contains("of 1 cell within 20%").and(contains("before it was measured")));
-    let both = manifests(&sweeps);
-    assert_eq!(both.len(), 2);
-    let report = folder
-        .path()
-        .join("reports")
-        .join(both[1]["name"].as_str().unwrap());
-    assert!(report.join("validation.svg").is_file());
-    assert!(both[1]["asked"]["machine"].is_null());
-    for field in ["workloads", "threads", "branches", "trials"] {
-        assert_eq!(both[0]["asked"][field], both[1]["asked"][field], "{field}");
-    }
+    runner(folder.path())
+        .args(["validate", "--keep-prices", "--output"])
+        .arg(folder.path())
+        .assert()
+        .code(2)
+        .stderr(contains("--keep-prices").and(contains("this is `")));
 }

@@ -1,22 +1,31 @@
-"""Renders the page: one HTML file that loads nothing, says what to do first, and has its numbers inside."""
+"""Writes a folder that shows one sweep: figures, tables, and the page.
+
+The page is one HTML file that loads nothing, says what to do first, and has its numbers inside.
+"""
 
 from __future__ import annotations
 
+import json
 import re
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import resources
+from pathlib import Path
 
 import jinja2
 import polars as pl
+from altair.utils.schemapi import debug_mode
 from markupsafe import Markup, escape
 
 from sweep_analysis.draw import svg
 from sweep_analysis.draw.figure import Figure
 from sweep_analysis.draw.palette import LIGHT, styles
-from sweep_analysis.read.experiment import Experiment
 from sweep_analysis.read.labels import count, with_panel
-from sweep_analysis.report.figures import chart_style
+from sweep_analysis.read.load import Sweep
+from sweep_analysis.read.provenance import provenance
+from sweep_analysis.read.request import Experiment
+from sweep_analysis.report.figures import chart_style, figures
 from sweep_analysis.say import tables
 from sweep_analysis.say.advice import Advice, advice
 from sweep_analysis.say.cautions import cautions, voids
@@ -29,7 +38,8 @@ from sweep_analysis.say.findings import (
     verdict_sentences,
 )
 from sweep_analysis.say.headline import headline
-from sweep_analysis.stats.analysis import Analysis
+from sweep_analysis.services.results import points_of
+from sweep_analysis.stats.analysis import FRAMES, Analysis, analyse
 
 FIRST_CAUTIONS = 3
 """So many cautions stand in the first screen; all of them below."""
@@ -213,3 +223,61 @@ def _own_advice(experiment: Experiment) -> Advice:
 def with_code(text: object) -> Markup:
     """A sentence for the page, with text between backticks as code."""
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped just before
+
+
+def write_report(sweep: Sweep, output: Path) -> Path:
+    """Write figures, tables and `index.html` into `output`, telling on stderr how far it is.
+
+    Returns the page.
+    """
+
+    def begin(step: int, what: str) -> None:
+        print(f"[{step}/4] {what}", file=sys.stderr)
+
+    begin(1, f"comparing the branches of {sweep.path.name}")
+    analysis = analyse(sweep)
+    listed = figures(analysis)
+    output.mkdir(parents=True, exist_ok=True)
+    begin(2, "writing tables")
+    write_tables(analysis, output / "tables")
+    # The library that draws keeps much memory, so what looks at all trials comes before.
+    found = cautions(analysis)
+    page = output / "index.html"
+    with debug_mode(
+        arg=False
+    ):  # checking every part of hundreds of charts takes longer than drawing them; tests do
+        begin(3, "drawing figures")
+        write_figures(listed, output / "figures")
+        begin(4, "drawing the page")
+        text = render_page(analysis, listed, found)
+        page.write_text(text, encoding="utf-8", errors="backslashreplace")
+    return page
+
+
+def write_tables(
+    analysis: Analysis, folder: Path, suffixes: Iterable[str] = tables.SUFFIXES
+) -> None:
+    """Write every frame in each of the formats, and `provenance.json`, which says where all of them are from."""
+    frames = {name: analysis.frame(name) for name in FRAMES}
+    points = points_of(analysis)
+    if points is not None:
+        frames["experiment"] = points
+    for name, frame in frames.items():
+        for suffix in suffixes:
+            tables.write(frame, folder / f"{name}.{suffix}", analysis.sweep.label)
+    rows = {name: frame.height for name, frame in frames.items()}
+    told = json.dumps(provenance(analysis.sweep) | {"rows": rows}, indent=2)
+    (folder / "provenance.json").write_text(told + "\n", encoding="utf-8")
+
+
+def write_figures(listed: Iterable[Figure], folder: Path) -> None:
+    """Write every figure as SVG in light and dark.
+
+    Figures without data are left out.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for figure in listed:
+        for name, chart in figure.whole().items() if figure.missing is None else ():
+            drawn = svg.draw(chart)
+            (folder / f"{name}.svg").write_text(drawn, encoding="utf-8")
+            (folder / f"{name}-dark.svg").write_text(svg.dark(drawn), encoding="utf-8")

@@ -12,8 +12,7 @@ from sweep_analysis.read.labels import QUANTITY_NAMES, capital, count, listed, p
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.report.statement import Statement, moment
 from sweep_analysis.say.averages import beside_the_mean, gained_and_lost, rest_of_the_mean
-from sweep_analysis.say.comparison import in_words, interval, place_of, pooled_counts
-from sweep_analysis.say.detectable import builds
+from sweep_analysis.say.comparison import builds, in_words, interval, place_of, pooled_counts
 from sweep_analysis.say.headline import verdict
 from sweep_analysis.stats.calibration import CELL_MARGIN, EQUAL, MEAN_MARGIN, OFF, calibration
 from sweep_analysis.stats.compare import FASTER, JUDGED, SLOWER, UNCLEAR, UNJUDGED

@@ -13,7 +13,7 @@ import polars as pl
 
 from sweep_analysis.read.labels import percent, ranges, with_panel, without_size
 from sweep_analysis.read.schema import PANEL
-from sweep_analysis.say.detectable import detectable_of
+from sweep_analysis.say.comparison import detectable_of
 from sweep_analysis.stats.compare import FASTER, SLOWER, kind_of_cell
 
 LARGEST = 4

@@ -12,7 +12,7 @@ import polars as pl
 
 from sweep_analysis.read.labels import QUANTITY_NAMES, percent
 from sweep_analysis.say.columns import Column, Look, table
-from sweep_analysis.say.detectable import size
+from sweep_analysis.say.comparison import size
 from sweep_analysis.stats.compare import FASTER, JUDGED, SLOWER, UNCLEAR, UNJUDGED
 from sweep_analysis.stats.decisions import Decisions
 

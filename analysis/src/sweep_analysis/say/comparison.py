@@ -1,4 +1,4 @@
-"""Writes one comparison in words: the only place that does.
+"""Writes one comparison in words, with its builds and the change that could have been found: the only place that does.
 
 Terminal, page and documents show these words, so that a comparison reads the same everywhere.
 """
@@ -19,7 +19,7 @@ from sweep_analysis.read.labels import (
     without_size,
 )
 from sweep_analysis.read.schema import PANEL
-from sweep_analysis.stats.compare import FASTER, POOLED, SLOWER, kind_of_cell
+from sweep_analysis.stats.compare import FASTER, POOLED, SLOWER, UNCLEAR, kind_of_cell
 
 FEW_COUNTS = 3
 """Of more thread counts the first and the last are named."""
@@ -157,3 +157,53 @@ def _here(row: dict[str, Any]) -> pl.Expr:
 def _in_brackets(notes: list[str]) -> str:
     told = "; ".join(note for note in notes if note)
     return f" ({told})" if told else ""
+
+
+MOST_TOLD = 10
+"""Ratio from which on the words say no size, but that it is above this."""
+
+
+def detectable(row: dict[str, Any]) -> str:
+    """The change that would have been found, for a row of `frames.COMPARISONS` without a verdict.
+
+    Empty if that is not known.
+    """
+    ratio = row["detectable"]
+    return f"detectable: {size(ratio)}" if ratio else ""
+
+
+def detectable_of(rows: pl.DataFrame) -> str:
+    """The same of all inconclusive rows, as the end of a sentence in brackets."""
+    known = rows.filter(verdict=UNCLEAR)["detectable"].drop_nulls().sort()
+    if known.is_empty():
+        return ""
+    middle, most = size(known[(known.len() - 1) // 2]), size(known[-1])
+    both = middle if middle == most else f"median {middle}, largest {most}"
+    return f" (detectable: {both})"
+
+
+def detectable_column() -> pl.Expr:
+    """The change that would be found in each row, as a column of a table."""
+    return pl.col("detectable").map_elements(size, return_dtype=pl.String)
+
+
+def builds(row: dict[str, Any]) -> str:
+    """The least and the most of the builds of a row, and their median, which several sweeps have not."""
+    low, median, high = (row[name] for name in ("build_low", "build_median", "build_high"))
+    if low is None or high is None:
+        return "unknown"
+    middle = f", median {percent(median)}" if median is not None else ""
+    return f"{percent(low)} to {percent(high)}{middle}"
+
+
+def builds_column(name: str) -> pl.Expr:
+    """`builds` of each row, as a column of a table."""
+    columns = ("build_low", "build_median", "build_high")
+    return pl.struct(columns).map_elements(builds, return_dtype=pl.String).alias(name)
+
+
+def size(ratio: float) -> str:
+    """A detectable ratio as a change."""
+    if ratio < MOST_TOLD:
+        return f"{(ratio - 1) * 100:.1f}\N{NO-BREAK SPACE}%"
+    return f"above {(MOST_TOLD - 1) * 100}\N{NO-BREAK SPACE}%"

@@ -10,8 +10,7 @@ from __future__ import annotations
 import polars as pl
 
 from sweep_analysis.read.labels import count, with_panel
-from sweep_analysis.say.comparison import in_words
-from sweep_analysis.say.detectable import detectable_of
+from sweep_analysis.say.comparison import detectable_of, in_words
 from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.claims import VERDICTS as CLAIM_VERDICTS
 from sweep_analysis.stats.compare import FASTER, SLOWER, UNCLEAR, UNJUDGED

@@ -8,8 +8,13 @@ import polars as pl
 
 from sweep_analysis.read.labels import count
 from sweep_analysis.read.load import Sweep
-from sweep_analysis.say.comparison import counted_once, in_words, place_of
-from sweep_analysis.say.detectable import detectable, detectable_of
+from sweep_analysis.say.comparison import (
+    counted_once,
+    detectable,
+    detectable_of,
+    in_words,
+    place_of,
+)
 from sweep_analysis.stats.compare import UNCLEAR, UNJUDGED
 from sweep_analysis.stats.decisions import Decisions
 from sweep_analysis.stats.location import FEWEST_UNITS

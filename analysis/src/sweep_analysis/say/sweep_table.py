@@ -10,9 +10,8 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any
 
-from sweep_analysis.read.experiment import experiment_of
 from sweep_analysis.read.load import Sweep
-from sweep_analysis.read.request import Request, request_of
+from sweep_analysis.read.request import Request, experiment_of, request_of
 from sweep_analysis.read.schema import SEQUENTIAL
 from sweep_analysis.say.advice import advice
 from sweep_analysis.say.cautions import voids

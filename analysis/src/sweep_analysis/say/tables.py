@@ -10,7 +10,7 @@ import polars as pl
 
 from sweep_analysis.read.labels import QUANTITY_NAMES, count, percent, with_panel
 from sweep_analysis.read.schema import FREE, PANEL, WORDS
-from sweep_analysis.say.detectable import builds_column, detectable_column
+from sweep_analysis.say.comparison import builds_column, detectable_column
 from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.claims import HELD, OPEN, REFUTED, UNTESTED
 from sweep_analysis.stats.events import HEADLINE, scale

@@ -10,8 +10,7 @@ import polars as pl
 from sweep_analysis.read.labels import percent
 from sweep_analysis.read.schema import TWIN_SUFFIX
 from sweep_analysis.say.columns import Column, Look, table
-from sweep_analysis.say.comparison import interval
-from sweep_analysis.say.detectable import detectable
+from sweep_analysis.say.comparison import detectable, interval
 from sweep_analysis.say.user_program import SIGNIFICANT
 from sweep_analysis.stats.compare import (
     FASTER,

@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 from scipy import special
 
-from sweep_analysis.read.experiment import ANSWERS, Experiment
 from sweep_analysis.read.labels import HERE, PUBLISHED, parameter, without
 from sweep_analysis.read.load import Sweep
+from sweep_analysis.read.request import ANSWERS, Experiment
 from sweep_analysis.read.schema import PARALLEL, SEQUENTIAL, WORDS
 from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.location import described

@@ -8,9 +8,9 @@ import altair as alt
 import polars as pl
 
 from sweep_analysis.draw.figure import Charts, Figure
-from sweep_analysis.read.experiment import ANSWERS, Experiment, experiment_named, newest_of
 from sweep_analysis.read.labels import HERE, count
 from sweep_analysis.read.load import Sweep
+from sweep_analysis.read.request import ANSWERS, Experiment, experiment_named, newest_of
 from sweep_analysis.read.schema import PARALLEL
 from sweep_analysis.say import tables
 from sweep_analysis.say.facts import host

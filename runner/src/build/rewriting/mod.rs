@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::build::edits::copy_folder;
 use crate::stop::Stop;
-use crate::system::id::Id;
+use crate::system::digest::Id;
 use crate::system::whole_file::files_below;
 
 /// Folder of the copies, as places in records and messages begin.

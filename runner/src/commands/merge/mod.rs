@@ -23,7 +23,7 @@ use crate::record::summary::not_planned;
 use crate::record::sweep_dir::{self, SweepDir};
 use crate::record::trials_file;
 use crate::stop::{Exit, Stop};
-use crate::system::id::Id;
+use crate::system::digest::Id;
 use crate::text::table::print;
 use crate::text::words::{count, moment};
 

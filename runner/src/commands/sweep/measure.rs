@@ -16,7 +16,7 @@ use crate::host::Host;
 use crate::host::frequency::control::Controller;
 use crate::host::sensors::Sensors;
 use crate::options::Project;
-use crate::plan::estimate::SETTLE;
+use crate::plan::SETTLE;
 use crate::record::Record;
 use crate::record::manifest::{Manifest, Run};
 use crate::record::summary::{BrokenLines, Summary};

@@ -7,7 +7,6 @@ mod resume;
 
 use anyhow::Result;
 
-use super::frequency::restore_leftover;
 use crate::host::Host;
 use crate::options::Project;
 use crate::record::summary::{BrokenLines, Summary};
@@ -69,7 +68,7 @@ pub(crate) fn run_for(
     // Before the builds: those would disturb a sweep that runs already.
     let _host_lock = HostLock::take(start.is_simulated()?)?;
     // Before anything else: what a dead sweep left would be taken for the host's own settings.
-    restore_leftover(&arguments.selection.frequency.setup())?;
+    arguments.selection.frequency.setup().restore_leftover()?;
     let ready = match start {
         Start::New(wanted) => begin::begin(project, arguments, command, *wanted)?,
         Start::Resume(sweep) => resume::resume(project, arguments, command, sweep)?,

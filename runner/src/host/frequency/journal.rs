@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::sysfs::{Knob, Tree};
 use crate::host::{Host, start_of};
 use crate::stop::Stop;
-use crate::system::id::Id;
+use crate::system::digest::Id;
 use crate::system::whole_file::{check_locked, folder_of, sync_folder};
 use crate::text::words::moment;
 

@@ -16,7 +16,7 @@ use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use self::hold::Hold;
-use self::journal::{Entry, Journal};
+use self::journal::Journal;
 use self::recipe::Recipe;
 use self::sysfs::{Backend, BackendChoice, Policy, Tree};
 use crate::stop::Stop;
@@ -135,19 +135,29 @@ impl Setup {
         Hold::begin(self.tree.clone(), backend, recipe, &self.journal)
     }
 
-    /// Undoes the fix of a runner that did not get to do so; returns what its journal said.
-    pub(crate) fn restore_leftover(&self) -> Result<Option<Entry>> {
+    /// Undoes the fix of a runner that died, or one made by hand; says so, and whether there was
+    /// one.
+    pub(crate) fn restore_leftover(&self) -> Result<bool> {
         let Some(journal) = Journal::open(&self.journal, &self.tree)? else {
-            return Ok(None);
+            return Ok(false);
         };
         let entry = journal.entry.clone();
+        let (khz, since, process) = (entry.khz, &entry.since, entry.process);
         if entry.is_of_earlier_boot() {
-            journal.delete()?; // what it tells of went with that start of the system
+            journal.delete()?;
+            tell!(
+                "note: the frequency was fixed at {khz} kHz on {since}, before this start of the system, which \
+                 has undone it; its journal is deleted"
+            );
         } else {
             let mut backend = self.backend.open(&self.tree, &self.policies())?;
             hold::put_back(&self.tree, &mut *backend, journal)?;
+            tell!(
+                "restored: the frequency was fixed at {khz} kHz since {since} by process {process}; everything \
+                 is as it was before"
+            );
         }
-        Ok(Some(entry))
+        Ok(true)
     }
 
     /// Describes the fix that is in force, by hand or left by a runner that died, or says why that

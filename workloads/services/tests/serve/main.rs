@@ -28,43 +28,6 @@ fn statuses(answers: &str) -> Vec<u16> {
 }
 
 #[test]
-fn good_and_malformed_requests_are_answered_in_order_in_whatever_pieces_they_come() {
-    for arrangement in ARRANGEMENTS {
-        let server = Server::start("kv", arrangement);
-        let absolute = get("a").replace("/a ", "http://elsewhere:80/a ");
-        let delete = get("a").replace("GET", "DELETE");
-        let put = get("a").replace("GET", "PUT");
-        let (one, two) = (post("a", "one"), post("a", "two"));
-        let all = [get("a"), one, two, absolute, delete, get("a"), put].concat();
-        let answers = server.talk(&all);
-        assert_eq!(
-            statuses(&answers),
-            [404, 201, 200, 200, 204, 404, 405],
-            "{arrangement:?}"
-        );
-        assert!(answers.contains("\r\n\r\ntwo"), "{answers}");
-        let mut stream = server.connect();
-        stream.set_nodelay(true).unwrap();
-        for byte in post("b", "one").bytes() {
-            stream.write_all(&[byte]).unwrap();
-        }
-        let mut status = [0; 12];
-        stream.read_exact(&mut status).unwrap();
-        assert_eq!(&status, b"HTTP/1.1 201");
-        drop(stream);
-        let long = format!("GET /{} HTTP/1.1\r\n", "x".repeat(100_000));
-        let large = "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1048577\r\n\r\n";
-        for (text, expected) in [("nonsense\r\n\r\n", 400), (&long, 414), (large, 413)] {
-            assert_eq!(statuses(&server.talk(text)), [expected], "{arrangement:?}");
-        }
-        let report = server.end();
-        let expected = "5 connections: 2 good, 3 malformed, 0 too slow, 0 vanished\n";
-        assert!(report.starts_with(expected), "{report}");
-        assert!(report.contains("2 POST with status 201\n"), "{report}");
-    }
-}
-
-#[test]
 fn slow_deaf_and_vanishing_clients_are_let_go_hold_up_nobody_and_leave_nothing_behind() {
     for arrangement in ARRANGEMENTS {
         let timeouts = ["--request-timeout-ms", "150", "--idle-timeout-ms", "300"];
