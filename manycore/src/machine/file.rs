@@ -9,7 +9,7 @@ use serde_spanned::Spanned;
 use super::fault::{MachineError, sourced};
 use super::hardware_threads::{Derived, HardwareThreads};
 use super::prices::PriceTables;
-use super::{Frequency, MAX_CORES, Machine, Topology};
+use super::{Frequency, MAX_CORES, Machine, OwnInstructions, Topology};
 
 /// The frequencies that a core may have, in MHz: a value outside is a slip of the unit.
 const MHZ: RangeInclusive<u32> = 100..=10_000;
@@ -105,6 +105,7 @@ impl Machine {
             topology,
             frequency: frequency(&written.frequency, &fault)?,
             prices: written.price.read(scaled, &fault)?,
+            own_instructions: OwnInstructions::default(),
         };
         match written.hardware_threads {
             Some(threads) => threads.given_to(machine, &fault),

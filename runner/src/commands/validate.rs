@@ -201,7 +201,7 @@ pub(super) fn branches(project: &Project, arguments: &SweepArgs) -> Result<Confi
 /// Refuses prices of another host, and none.
 fn check_prices(project: &Project) -> Result<()> {
     let root = project.checkout.root();
-    let machine = machines::find(root, here::NAME, &[])?;
+    let machine = machines::find(root, here::NAME, &[], &[])?;
     let host = Host::default();
     let title = here::title(&host, &here::cpus(&host));
     if machine.title != title {

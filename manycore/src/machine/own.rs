@@ -1,0 +1,57 @@
+//! A scheduler's own instructions: what a call of its interface takes beside the accesses to shared
+//! memory that it announces.
+
+use super::{Machine, Picoseconds};
+
+/// A call of a pool's interface whose own instructions have a price.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// `join` and `join_context`, with the execution of both closures.
+    Join,
+    /// The methods and functions called `spawn` and `spawn_fifo`, with the execution of the job.
+    Spawn,
+}
+
+impl Call {
+    /// All, in the order of [`OwnInstructions`].
+    pub const ALL: [Self; 2] = [Self::Join, Self::Spawn];
+
+    /// Its name in files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Join => "join",
+            Self::Spawn => "spawn",
+        }
+    }
+}
+
+/// The time of a branch's own instructions by [`Call`], at the machine's reference frequency. They
+/// belong to the branch that runs, so no machine's file has them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OwnInstructions([Picoseconds; 2]);
+
+impl OwnInstructions {
+    /// The time of `call`.
+    #[inline]
+    #[must_use]
+    pub fn time(&self, call: Call) -> Picoseconds {
+        self.0[call as usize]
+    }
+}
+
+impl Machine {
+    /// Lets a `call` of the branch that runs take so many cycles of its own: as many times as the
+    /// price `own-instructions` says.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "cycles are few and not negative"
+    )]
+    pub fn set_own_cycles(&mut self, call: Call, cycles: f64) {
+        let picoseconds = cycles * 1e6 / f64::from(self.frequency.reference_mhz);
+        self.own_instructions.0[call as usize] = (picoseconds * self.prices.own_instructions)
+            .round()
+            .max(0.0) as Picoseconds;
+    }
+}
