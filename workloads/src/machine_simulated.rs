@@ -79,9 +79,9 @@ pub(crate) fn run(
                 "own_cycles: {name}: no such call; know join, spawn"
             )));
         };
-        if !(*cycles >= 0.0 && cycles.is_finite()) {
+        if !cycles.is_finite() {
             return Err(refuse(format!(
-                "own_cycles: {name} = {cycles}: write 0 or more"
+                "own_cycles: {name} = {cycles}: write a number"
             )));
         }
         machine.set_own_cycles(call, *cycles);

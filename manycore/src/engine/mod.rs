@@ -102,6 +102,8 @@ struct Thread {
     yielder: *const Yielder<(), ()>,
     spent: Spent,
     is_searching: bool,
+    /// Time of its next accesses that the core overlaps with others.
+    overlapped: Picoseconds,
     /// Work and bytes that do not fill a piece yet.
     unmoved: (Picoseconds, u64),
     blocked: Option<Blocked>,
@@ -122,6 +124,7 @@ impl Thread {
             yielder: ptr::null(),
             spent: Spent::default(),
             is_searching: false,
+            overlapped: 0,
             unmoved: (0, 0),
             blocked: None,
             is_late: false,
@@ -342,7 +345,11 @@ impl Engine {
 
     #[inline]
     fn charge_own(&mut self, time: Picoseconds) {
-        let is_searching = self.threads[self.current].is_searching;
+        let thread = &mut self.threads[self.current];
+        let is_searching = thread.is_searching;
+        let overlapped = thread.overlapped.min(time);
+        thread.overlapped -= overlapped;
+        let time = time - overlapped;
         self.charge(
             if is_searching {
                 Spending::Search

@@ -155,15 +155,17 @@ pub(crate) fn heavy_fence(at: &'static Location<'static>) {
     });
 }
 
-/// The scheduler's own instructions of a call.
+/// The scheduler's own instructions of a call. What an earlier call left to overlap is over.
 #[inline]
 pub(crate) fn own_instructions(call: Call) {
     on_engine(|engine| {
-        let time = scaled(
-            engine.machine.own_instructions.time(call),
-            engine.prices.speed,
-        );
-        engine.charge_own(time);
+        let time = engine.machine.own_instructions.time(call);
+        let magnitude = scaled(time.unsigned_abs(), engine.prices.speed);
+        let is_overlap = time < 0;
+        engine.threads[engine.current].overlapped = if is_overlap { magnitude } else { 0 };
+        if !is_overlap {
+            engine.charge_own(magnitude);
+        }
     });
 }
 

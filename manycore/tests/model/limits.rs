@@ -453,3 +453,19 @@ fn a_call_takes_the_cycles_of_its_own_instructions() {
     // 12 cycles at 1 GHz.
     assert_eq!(elapsed, 12 * NS);
 }
+
+#[test]
+fn a_call_whose_cycles_are_negative_overlaps_its_own_accesses_and_no_later_call() {
+    let mut machine = machine(1);
+    machine.prices.hit = 2 * NS;
+    machine.set_own_cycles(manycore::Call::Join, -3.0);
+    let ((), elapsed) = simulate(&machine, || {
+        let word = Padded::default();
+        manycore::own_instructions(manycore::Call::Join);
+        manycore::own_instructions(manycore::Call::Join);
+        for _ in 0..4 {
+            word.0.load(Ordering::Relaxed);
+        }
+    });
+    assert_eq!(elapsed, (4 * 2 - 3) * NS);
+}

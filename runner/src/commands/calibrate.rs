@@ -49,7 +49,8 @@ this host. Both files are of this host alone and not in the repository. Measure 
 else runs.
 
 A join and a spawn also take instructions that are no access to shared memory. They are measured by branch, on one
-thread: the time of a program of joins, or of spawns, less what it takes on the simulated machine `here`.
+thread: the time of a program of joins, or of spawns, less that of its sequential version, and less what the simulated
+machine `here` predicts.
 
 Examples:
   cargo runner calibrate
@@ -162,8 +163,10 @@ pub(crate) fn run(project: &Project, arguments: &CalibrateArgs) -> Result<Exit> 
     match (&arguments.own_instructions, &arguments.output) {
         (Some(list), output) => {
             let (branches, _) = selection::branches(&project.config()?, list)?;
-            let here = machines::own_here(project.checkout.root());
-            own::measure(project, &branches, output.as_ref().unwrap_or(&here))?;
+            match output {
+                Some(output) => own::measure(project, &branches, output)?,
+                None => own_instructions(project, &branches)?,
+            }
         }
         (None, Some(output)) => work(project, output, Of::Fastest, Precision::WHOLE)?,
         (None, None) => here(project, Precision::WHOLE)?,
@@ -180,6 +183,15 @@ pub(super) fn here(project: &Project, care: Precision) -> Result<()> {
     let output = machines::file(root, here::NAME);
     whole_file::write(&output, |file| file.write_all(text.as_bytes()))?;
     print(&format!("{}\n", project.checkout.shown(&output)))
+}
+
+/// Measures the own instructions of `branches`, for the machine `here`.
+pub(super) fn own_instructions(project: &Project, branches: &[Branch]) -> Result<()> {
+    own::measure(
+        project,
+        branches,
+        &machines::own_here(project.checkout.root()),
+    )
 }
 
 /// The least price that the file's four digits can tell.

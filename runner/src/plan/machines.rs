@@ -249,9 +249,9 @@ pub(crate) fn measured_cycles(
                     Call::ALL.map(Call::name).join(" or ")
                 )));
             }
-            if !(0.0..=MOST_CYCLES).contains(&it.cycles) || it.source.trim().is_empty() {
+            if !(-MOST_CYCLES..=MOST_CYCLES).contains(&it.cycles) || it.source.trim().is_empty() {
                 bail!(Stop::BadInput(format!(
-                    "{from}: {branch}.{call}: cycles = {}, source = {:?}: write 0 to {MOST_CYCLES} cycles and where they \
+                    "{from}: {branch}.{call}: cycles = {}, source = {:?}: write at most {MOST_CYCLES} cycles and where they \
                      are from",
                     it.cycles, it.source
                 )));
@@ -499,12 +499,12 @@ mod tests {
                 "o.toml: master.joins: no such call; write join or spawn",
             ),
             (
-                "[master.join]\ncycles = -1\nsource = \"a guess\"",
-                "o.toml: master.join: cycles = -1, ",
+                "[master.join]\ncycles = 1e6\nsource = \"a guess\"",
+                "o.toml: master.join: cycles = 1000000, ",
             ),
             (
                 "[master.join]\ncycles = 1\nsource = \" \"",
-                "o.toml: master.join: cycles = 1, source = \" \": write 0 to",
+                "o.toml: master.join: cycles = 1, source = \" \": write at most",
             ),
         ] {
             let said = measured_cycles("o.toml", text).unwrap_err().to_string();

@@ -1,5 +1,6 @@
-//! The cycles of a branch's own instructions: what a program of joins, or of spawns, takes on one
-//! thread of this host beyond what it takes on the simulated machine `here`.
+//! The cycles of a branch's own instructions. A program of joins, or of spawns, takes longer on one
+//! thread of this host than its sequential version. The simulated machine `here` predicts a part of
+//! that; the rest is the branch's own.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,16 +9,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use manycore::{Call, FrequencyMode, Machine};
-use protocol::{MachineRequest, Program, Request};
+use protocol::{MachineRequest, Outcome, Program, Request};
 
-use super::{ask, cpu_ns, while_busy};
+use super::{ask, while_busy};
 use crate::build::Builder;
 use crate::config::Branch;
 use crate::config::catalogue::Programs;
 use crate::host::Host;
 use crate::host::here;
 use crate::options::Project;
-use crate::plan::{Load, machines};
+use crate::plan::machines;
 use crate::run::builds;
 use crate::system::interrupt;
 use crate::system::whole_file;
@@ -29,11 +30,15 @@ const HEADER: &str = "\
 ";
 
 /// Processes of each program and branch. The branches take turns, and the fastest run counts, since
-/// other programs of the host only slow a run down.
+/// other programs of the host only slow a run down. Runs are shorter than a time slice, so that
+/// some are whole even on a busy host.
 const ROUNDS: u32 = 15;
 
-/// Iterations of a process, of some milliseconds each.
-const ITERATIONS: u32 = 5;
+/// Iterations of a process, of a millisecond or less each.
+const ITERATIONS: u32 = 20;
+
+/// The cost of a unit of work in simulations: next to nothing, since the work is not compared.
+const NO_WORK_NS: f64 = 1e-6;
 
 /// The cycles with which calls are counted: so many that rounding does not matter.
 const COUNTING: f64 = 10_000.0;
@@ -42,7 +47,7 @@ const COUNTING: f64 = 10_000.0;
 fn program(call: Call) -> (&'static str, &'static [(&'static str, &'static str)]) {
     match call {
         Call::Join => ("fib-join", &[("n", "20")]),
-        Call::Spawn => ("scope-spawn", &[("repeats", "2")]),
+        Call::Spawn => ("scope-spawn", &[("repeats", "1"), ("spawns", "20000")]),
     }
 }
 
@@ -54,17 +59,10 @@ struct Builds {
 }
 
 /// Measures `branches` and writes the file `output`.
-pub(in crate::commands) fn measure(
-    project: &Project,
-    branches: &[Branch],
-    output: &Path,
-) -> Result<()> {
+pub(super) fn measure(project: &Project, branches: &[Branch], output: &Path) -> Result<()> {
     let root = project.checkout.root();
-    let loads = Call::ALL.map(|call| Load {
-        workload: program(call).0.to_owned(),
-        ..Load::default()
-    });
-    let spec = machines::find(root, here::NAME, &loads, &[])?;
+    // It says so if this host was not measured.
+    machines::find(root, here::NAME, &[], &[])?;
     let file = machines::file(root, here::NAME);
     let machine = Machine::read(&file).context("it was read a moment ago")?;
     let mhz = f64::from(machine.frequency.mhz(FrequencyMode::Fixed, 1));
@@ -75,16 +73,15 @@ pub(in crate::commands) fn measure(
     let mut text = HEADER.to_owned();
     for call in Call::ALL {
         let (workload, parameters) = program(call);
-        let charge_ns = spec.charges_ns[workload];
-        let request = |machine: Option<MachineRequest>| Request {
+        let request = |program: Program, machine: Option<MachineRequest>| Request {
             size: "small".to_owned(),
             parameters: parameters
                 .iter()
                 .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
                 .collect(),
-            program: Program::Parallel,
+            program,
             warmup_iterations: 1,
-            iterations: if machine.is_none() { ITERATIONS } else { 1 },
+            iterations: if machine.is_none() { ITERATIONS } else { 3 },
             machine,
             ..Request::tiny(workload)
         };
@@ -93,31 +90,35 @@ pub(in crate::commands) fn measure(
                 file: file.clone(),
                 is_fixed: true,
                 seed: 1,
-                charge_ns,
+                charge_ns: NO_WORK_NS,
                 own_cycles: BTreeMap::from([(call.name().to_owned(), cycles)]),
                 scaled: None,
             };
-            Ok(fastest(cpu_ns(&ask(
-                &builds.simulated,
-                &request(Some(machine)),
-            )?)))
+            let request = request(Program::Parallel, Some(machine));
+            Ok(fastest(&ask(&builds.simulated, &request)?))
         };
         let mut native = vec![f64::INFINITY; builds.len()];
+        let mut sequential = f64::INFINITY;
         for _ in 0..ROUNDS {
             for (builds, least) in builds.iter().zip(&mut native) {
-                let outcome = ask(&builds.native, &request(None))?;
-                *least = least.min(fastest(cpu_ns(&outcome)));
+                let fastest_of = |program| {
+                    let outcome = ask(&builds.native, &request(program, None))?;
+                    anyhow::Ok(fastest(&outcome))
+                };
+                *least = least.min(fastest_of(Program::Parallel)?);
+                sequential = sequential.min(fastest_of(Program::Sequential)?);
             }
         }
         let busy = while_busy(&host);
         for (builds, native) in builds.iter().zip(native) {
             let without = simulated(builds, 0.0)?;
             let calls = (simulated(builds, COUNTING)? - without) / (COUNTING * 1e3 / mhz);
+            let native = native - sequential;
             let ns = (native - without) / calls;
-            let cycles = (ns * mhz / 1e3).max(0.0);
+            let cycles = ns * mhz / 1e3;
             let name = call.name();
             tell!(
-                "{}, {name}: {cycles:.1} cycles; {:.2} ns measured, {:.2} ns simulated, {calls:.0} calls of {workload}{busy}",
+                "{}, {name}: {cycles:.1} cycles; beyond the work {:.2} ns measured, {:.2} ns simulated, {calls:.0} calls of {workload}{busy}",
                 builds.branch,
                 native / calls,
                 without / calls
@@ -126,7 +127,7 @@ pub(in crate::commands) fn measure(
                 .cpu_field("model name")
                 .unwrap_or_else(|_| "an unknown CPU".to_owned());
             let source = format!(
-                "measured: {workload}, one thread, fastest run less simulated one, on {model}{busy}"
+                "measured: {workload}, one thread, fastest run less the sequential and the simulated one, on {model}{busy}"
             );
             write!(
                 text,
@@ -172,6 +173,7 @@ fn built(project: &Project, branches: &[Branch], machine: &Path) -> Result<Vec<B
     Ok(builds)
 }
 
-fn fastest(times: impl Iterator<Item = u64>) -> f64 {
+fn fastest(outcome: &Outcome) -> f64 {
+    let times = outcome.iterations.iter().map(|it| it.elapsed_ns);
     times.min().unwrap_or(u64::MAX) as f64
 }
