@@ -290,11 +290,16 @@ mod tests {
             ),
             (
                 priced("store-buffer", "0"),
-                "store-buffer = 0: write how many",
+                "store-buffer = 0: write a whole number",
             ),
             (
                 priced("store-buffer", "1.5"),
-                "store-buffer = 1.5: write how many",
+                "store-buffer = 1.5: write a whole number",
+            ),
+            (priced("run", "0"), "run = 0: write a whole number, 1 to"),
+            (
+                priced("own-instructions", "-1"),
+                "own-instructions = -1: write a number from 0",
             ),
             (with("fixed", "fixed = 1"), "fixed = 1: write MHz, 100 to"),
             (
