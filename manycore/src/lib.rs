@@ -47,7 +47,7 @@ pub use allocator::Heap;
 use engine::Engine;
 pub use engine::PIECE_BYTES;
 pub use engine::attribution::{Spending, Spent, Wait, WaitedFor};
-pub use machine::{FrequencyMode, Machine, MachineError, Picoseconds, SYSTEM};
+pub use machine::{Call, FrequencyMode, Machine, MachineError, Picoseconds, SYSTEM};
 pub use stall::STALLED;
 pub use stuck::{Stuck, StuckThread};
 
@@ -128,6 +128,13 @@ pub fn run_watched<R: 'static>(
 /// frequency, alone on its core.
 pub fn work(time: Picoseconds) {
     engine::work(time);
+}
+
+/// Charges the own instructions of `call`, which a pool begins: those that are no access to shared
+/// memory. The machine knows what they take for the pool that runs on it.
+#[inline]
+pub fn own_instructions(call: Call) {
+    engine::own_instructions(call);
 }
 
 /// Charges work that moves `bytes` between the core and its socket's memory meanwhile. It takes

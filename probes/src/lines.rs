@@ -3,10 +3,9 @@
 //! Both measurements are solved for the prices, by the time of the same loops on a simulated
 //! machine. In one way of a ping-pong, the store takes the line from the reader, and the next
 //! reader fetches it as soon as the store lets go: `way = transfer × (1 + occupancy) + 3 hits`.
-//! When cores add in turns, each waits until the line is let go: `add = transfer × occupancy +
-//! read-modify-write`.
+//! When two cores add, each does a run of additions before the line leaves: `run × add = transfer +
+//! run × read-modify-write`. The values that each has read tell the run.
 
-use std::hint::black_box;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -49,17 +48,15 @@ pub(crate) fn prices(cpus: &[Cpu], hit: f64, read_modify_write: f64) -> Vec<Pric
     let socket = way(|one, other| one.socket == other.socket && one.cluster != other.cluster);
     let far = way(|one, other| one.socket != other.socket);
     let nearest = near.or(socket).or(far);
-    let Some((way, add)) = nearest.zip(pair(cpus).and_then(added_by_two)) else {
+    let Some((way, (add, run))) = nearest.zip(pair(cpus).and_then(added_by_two)) else {
         return Vec::new();
     };
     let own = 3.0 * hit;
-    let held = (add - read_modify_write).clamp(0.0, (way - own).max(0.0) / 2.0);
-    let transfer = way - own - held;
-    let occupancy = if transfer > 0.0 {
-        held / transfer
-    } else {
+    let transfer = run * (add - read_modify_write);
+    if way <= own || transfer <= 0.0 {
         return Vec::new();
-    };
+    }
+    let occupancy = ((way - own) / transfer - 1.0).clamp(0.0, 1.0);
     let of = |key, way: Option<f64>| {
         way.map(|way| Price::new(key, (way - own) / (1.0 + occupancy), BY_PING_PONG))
     };
@@ -73,26 +70,37 @@ pub(crate) fn prices(cpus: &[Cpu], hit: f64, read_modify_write: f64) -> Vec<Pric
         occupancy,
         "two CPUs that add to one word, and the ping-pong",
     );
-    transfers.into_iter().flatten().chain([occupancy]).collect()
+    let run = Price::new(
+        "run",
+        run,
+        "additions in a row of one of two CPUs that add to one word, by the values that they read",
+    );
+    transfers
+        .into_iter()
+        .flatten()
+        .chain([occupancy, run])
+        .collect()
 }
 
-/// Nanoseconds of an addition, of which two CPUs make as many as they can to one word.
-fn added_by_two(cpus: [usize; 2]) -> Option<f64> {
+/// Nanoseconds of an addition, of which two CPUs make as many as they can to one word, and how many
+/// one of them makes in a row: medians.
+fn added_by_two(cpus: [usize; 2]) -> Option<(f64, f64)> {
     let word = Word::default();
     let start = Barrier::new(2);
     let add = |cpu| {
         let is_pinned = pin_to(cpu);
-        let times = (0..WINDOWS).map(|_| {
+        let mut values = vec![0; (WINDOWS * ADDITIONS) as usize];
+        let times = values.chunks_mut(ADDITIONS as usize).map(|values| {
             start.wait();
             let started = Instant::now();
-            for _ in 0..ADDITIONS {
-                // Relaxed: the sum carries no other data, and is not read.
-                black_box(word.0.fetch_add(1, Ordering::Relaxed));
+            for value in values {
+                // Relaxed: the sum carries no other data.
+                *value = word.0.fetch_add(1, Ordering::Relaxed);
             }
             started.elapsed().as_nanos() as f64 / f64::from(2 * ADDITIONS)
         });
         let times: Vec<f64> = times.collect();
-        is_pinned.then_some(times)
+        is_pinned.then_some((times, values))
     };
     let (one, other) = thread::scope(|scope| {
         let other = scope.spawn(|| add(cpus[1]));
@@ -101,11 +109,28 @@ fn added_by_two(cpus: [usize; 2]) -> Option<f64> {
             other.join().ok().flatten(),
         )
     });
+    let ((one, values), (other, _)) = one.zip(other)?;
     // The thread that began a window first was alone for some of it; the later thread was not.
-    let mut slower: Vec<f64> = one?
-        .into_iter()
-        .zip(other?)
-        .map(|(a, b)| a.max(b))
-        .collect();
-    median(&mut slower)
+    let mut slower: Vec<f64> = one.into_iter().zip(other).map(|(a, b)| a.max(b)).collect();
+    median(&mut slower).zip(run(&values))
+}
+
+/// The median of how many of one thread's `values` follow each other without one of the other
+/// thread's between them.
+fn run(values: &[u64]) -> Option<f64> {
+    let follows = |one: &u64, next: &u64| one + 1 == *next;
+    let runs = values.chunk_by(follows).map(|run| run.len() as f64);
+    median(&mut runs.collect::<Vec<f64>>()).map(|run| run.round().max(1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_ends_where_the_other_thread_added() {
+        assert_eq!(run(&[0, 1, 2, 5, 6, 7, 9, 12, 13, 14]), Some(3.0));
+        assert_eq!(run(&[0, 2, 4]), Some(1.0));
+        assert_eq!(run(&[]), None);
+    }
 }

@@ -140,6 +140,9 @@ pub struct MachineRequest {
     /// The time of one unit that the workload charges, in nanoseconds at the machine's reference
     /// frequency.
     pub charge_ns: f64,
+    /// The branch's own instructions: cycles of one call, by the call.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub own_cycles: BTreeMap<String, f64>,
     /// A price that differs from the machine's file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaled: Option<ScaledPrice>,

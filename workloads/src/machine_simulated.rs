@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use manycore::{FrequencyMode, Machine, Spending, Spent, Wait, WaitedFor};
+use manycore::{Call, FrequencyMode, Machine, Spending, Spent, Wait, WaitedFor};
 use protocol::{Failure, LineWait, Outcome, Refusal, Request, Simulated};
 
 use crate::usage::{UsageSample, nanoseconds};
@@ -65,13 +65,26 @@ pub(crate) fn run(
         ));
     };
     let scaled = asked.scaled.as_ref().map(|it| (it.key.as_str(), it.factor));
-    let machine =
+    let mut machine =
         Machine::read_scaled(&asked.file, scaled).map_err(|error| refuse(error.to_string()))?;
     if !(asked.charge_ns > 0.0 && asked.charge_ns.is_finite()) {
         return Err(refuse(format!(
             "charge_ns = {}: a unit takes more than that",
             asked.charge_ns
         )));
+    }
+    for (name, cycles) in &asked.own_cycles {
+        let Some(call) = Call::ALL.into_iter().find(|call| call.name() == name) else {
+            return Err(refuse(format!(
+                "own_cycles: {name}: no such call; know join, spawn"
+            )));
+        };
+        if !cycles.is_finite() {
+            return Err(refuse(format!(
+                "own_cycles: {name} = {cycles}: write a number"
+            )));
+        }
+        machine.set_own_cycles(call, *cycles);
     }
     PRICE.store((asked.charge_ns * 1e3).to_bits(), Relaxed);
     let mode = if asked.is_fixed {

@@ -117,6 +117,65 @@ pub fn rewritten(text: &str, has_alloc: bool) -> Result<String, Fault> {
     Ok(after)
 }
 
+/// Functions of a pool's interface that begin a job, by the name of their `Call`.
+const CALLS: [(&str, &[&str]); 2] = [
+    ("Join", &["join", "join_context"]),
+    ("Spawn", &["spawn", "spawn_fifo"]),
+];
+
+/// The text of a file of a pool, whose public functions that begin a job first charge their own
+/// instructions. One that calls another such function leaves that to it.
+///
+/// # Errors
+/// If it is no Rust.
+pub fn with_own_instructions(text: &str) -> Result<String, Fault> {
+    let mut tokens = Vec::new();
+    flatten(parsed(text)?, &mut tokens);
+    let word = |i: usize| match tokens.get(i) {
+        Some((Token::Word(word), _)) => word.as_str(),
+        _ => "",
+    };
+    let source = |i: usize| &text[tokens[i].1.byte_range()];
+    let mut after = String::with_capacity(text.len());
+    let mut copied = 0;
+    for i in 0..tokens.len() {
+        let call = CALLS.iter().find(|(_, names)| names.contains(&word(i + 1)));
+        let Some((call, names)) = call.filter(|_| i > 0 && word(i) == "fn" && word(i - 1) == "pub")
+        else {
+            continue;
+        };
+        let mut body = (i..tokens.len()).skip_while(|&i| source(i) != "{");
+        let Some(begin) = body.next() else {
+            continue;
+        };
+        let mut depth = 1;
+        let inside = body.take_while(|&i| {
+            match source(i) {
+                "{" => depth += 1,
+                "}" => depth -= 1,
+                _ => {}
+            }
+            depth > 0
+        });
+        let is_passed_on = |i: usize| {
+            let rest = &text[tokens[i].1.byte_range().end..];
+            names.contains(&word(i)) && (rest.starts_with('(') || rest.starts_with("::<"))
+        };
+        if !inside.into_iter().any(is_passed_on) {
+            let begin = tokens[begin].1.byte_range().end;
+            after.push_str(&text[copied..begin]);
+            after.extend([
+                " ::cores_std::manycore::own_instructions(::cores_std::manycore::Call::",
+                call,
+                ");",
+            ]);
+            copied = begin;
+        }
+    }
+    after.push_str(&text[copied..]);
+    Ok(after)
+}
+
 /// The text of a file of tests, each of which gives its body to the function `on`, as in
 /// `on("name", || { … })`.
 ///
@@ -316,6 +375,30 @@ mod tests {
         }
         let deeper = method("        match self.0.lock() {\n        }").replace('\n', "\n    ");
         assert!(rewritten(&deeper, false).unwrap().contains("track_caller"));
+    }
+
+    #[test]
+    fn a_public_function_that_begins_a_job_charges_its_instructions_once() {
+        let charge = |call| {
+            format!(
+                " ::cores_std::manycore::own_instructions(::cores_std::manycore::Call::{call});"
+            )
+        };
+        let text = "pub fn join<A>(a: A)\nwhere A: Send,\n{ join_by::<_, 1>(|| { a() }) }";
+        let expected = text.replace("{ join", &format!("{{{} join", charge("Join")));
+        assert_eq!(with_own_instructions(text), Ok(expected));
+        let text = "impl S { pub fn spawn(&self) { self.push(self.fifo()) } fn b() { spawn() } }";
+        let expected = text.replace("{ self", &format!("{{{} self", charge("Spawn")));
+        assert_eq!(with_own_instructions(text), Ok(expected));
+        for text in [
+            "pub fn join(a: A) { join_context::<A>(|_| a()) }",
+            "impl P { pub fn spawn_fifo(&self) { { self.install(|| spawn(1)) } } }",
+            "impl T for B { fn spawn(&mut self) { self.0() } }",
+            "pub fn join_all() { }",
+            "trait T { fn join(&self); }",
+        ] {
+            assert_eq!(with_own_instructions(text).as_deref(), Ok(text));
+        }
     }
 
     #[test]

@@ -150,6 +150,18 @@ impl Waits {
         wait.waited += waited;
     }
 
+    /// One of the waits that were added takes `more`.
+    pub(crate) fn lengthen(
+        &mut self,
+        at: &'static Location<'static>,
+        on: WaitedFor,
+        more: Picoseconds,
+    ) {
+        if let Some(wait) = self.pairs.get_mut(&(address(at), on.key())) {
+            wait.waited += more;
+        }
+    }
+
     /// All, the longest first; ties by place.
     pub(crate) fn sorted(&self) -> Vec<Wait> {
         let name = |place: &Location<'static>| (place.file(), place.line(), place.column());

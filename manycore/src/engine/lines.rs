@@ -1,5 +1,6 @@
 //! Cache lines: the cores that have them, and until when they are on their way.
 
+use std::collections::VecDeque;
 use std::panic::Location;
 
 use rustc_hash::FxHashMap;
@@ -20,17 +21,40 @@ pub(crate) enum Access {
     ReadModifyWrite,
 }
 
-/// One line.
+/// A core's turn at a line that several cores want.
 #[derive(Clone, Copy, Debug)]
+struct Turn {
+    core: usize,
+    /// When the core has the line.
+    done: Picoseconds,
+    /// When the next core can have it.
+    free_at: Picoseconds,
+    ticket: u64,
+}
+
+impl Turn {
+    fn delay(&mut self, by: Picoseconds) {
+        self.done += by;
+        self.free_at += by;
+    }
+}
+
+/// One line.
+#[derive(Clone, Debug)]
 pub(crate) struct Line {
     /// The core that has it alone, or [`NOBODY`] if it is shared or in no cache.
     owner: u32,
     /// Whether any core has it.
     is_cached: bool,
-    /// When the next core can have it: those that wait get it in the order in which they asked.
+    /// When a core can have it that is the last to ask.
     pub(crate) free_at: Picoseconds,
     /// Where it was last written.
     pub(crate) written_at: Option<&'static Location<'static>>,
+    /// The turns of the core that has the line and of those before it in its cluster, then of all
+    /// that wait for it, in the order in which they get it. Empty where the order is that of
+    /// asking.
+    turns: VecDeque<Turn>,
+    tickets: u64,
 }
 
 /// From where a core gets a line that it does not have as it needs it.
@@ -92,6 +116,8 @@ impl Lines {
                 is_cached: false,
                 free_at: 0,
                 written_at: None,
+                turns: VecDeque::new(),
+                tickets: 0,
             });
             self.sharers.resize((next + 1) * self.words, 0);
             u32::try_from(next).expect("fewer than 2^32 lines")
@@ -160,6 +186,148 @@ impl Lines {
             losers,
             is_exclusive: true,
         })
+    }
+
+    fn are_near(&self, one: usize, other: usize) -> bool {
+        self.neighbours[one][0][other / 64] >> (other % 64) & 1 == 1
+    }
+
+    /// The place in line `number`'s turns at which `core` may go before some that asked earlier,
+    /// and whether the line is then in its own cache; `None` if it goes last.
+    ///
+    /// A core goes behind its own operations (its sibling's are its own), unless these are `run`
+    /// in a row already. Otherwise it goes behind those of its cluster, unless `run` cores of the
+    /// cluster have it in a row.
+    fn place(&self, number: usize, core: usize, run: usize) -> Option<(usize, bool)> {
+        let turns = &self.all[number].turns;
+        let mut operations = 0;
+        let mut cores = 0;
+        let mut of_cluster = None;
+        for (i, turn) in turns.iter().enumerate() {
+            let before = i.checked_sub(1).map(|i| turns[i].core);
+            let is_same = before == Some(turn.core);
+            let is_next = before.is_some_and(|before| self.are_near(before, turn.core));
+            operations = if is_same { operations + 1 } else { 1 };
+            cores = match (is_same, is_next) {
+                (true, _) => cores,
+                (false, true) => cores + 1,
+                (false, false) => 1,
+            };
+            let after = turns.get(i + 1)?.core;
+            if turn.core == core && after != core && operations < run {
+                return Some((i + 1, true));
+            }
+            let is_last = self.are_near(core, turn.core) && !self.are_near(core, after);
+            // Behind its own, it would only be one of these again.
+            if is_last && turn.core != core && cores < run && of_cluster.is_none() {
+                of_cluster = Some((i + 1, false));
+            }
+            if i + 2 == turns.len() {
+                break;
+            }
+        }
+        of_cluster
+    }
+
+    /// Forgets turns that are over, and do not count for the core that has the line now.
+    fn forget(&mut self, number: usize, now: Picoseconds) {
+        let turns = &self.all[number].turns;
+        let Some(holder) = turns.iter().rposition(|turn| turn.done <= now) else {
+            return;
+        };
+        let over = if holder + 1 == turns.len() {
+            // No core waited.
+            holder
+        } else {
+            let is_near = |i: &usize| self.are_near(turns[*i].core, turns[holder].core);
+            (0..holder).rev().find(|i| !is_near(i)).map_or(0, |i| i + 1)
+        };
+        self.all[number].turns.drain(..over);
+    }
+
+    /// Lets `core` have line `number` before some that asked earlier, if it may: returns when it
+    /// has the line, and its ticket. `time` is what a transfer in its cluster takes, of which no
+    /// other core can have the line for `kept`; `held` is how long its own operation keeps the line.
+    pub(crate) fn squeeze_in(
+        &mut self,
+        number: usize,
+        core: usize,
+        run: usize,
+        now: Picoseconds,
+        (time, kept, held): (Picoseconds, Picoseconds, Picoseconds),
+    ) -> Option<(Picoseconds, u64)> {
+        self.forget(number, now);
+        let (place, is_own) = self.place(number, core, run)?;
+        let line = &mut self.all[number];
+        let (time, kept) = if is_own { (0, 0) } else { (time, kept) };
+        let start = now.max(line.turns[place - 1].free_at);
+        let delay = kept + held;
+        line.turns
+            .iter_mut()
+            .skip(place)
+            .for_each(|turn| turn.delay(delay));
+        line.free_at += delay;
+        line.tickets += 1;
+        let turn = Turn {
+            core,
+            done: start + time,
+            free_at: start + delay,
+            ticket: line.tickets,
+        };
+        line.turns.insert(place, turn);
+        Some((turn.done, turn.ticket))
+    }
+
+    /// Lets `core` have line `number` last, when it is `done`; returns its ticket.
+    pub(crate) fn line_up(&mut self, number: usize, core: usize, done: Picoseconds) -> u64 {
+        let line = &mut self.all[number];
+        if line.turns.is_empty() && line.owner != NOBODY {
+            line.turns.push_back(Turn {
+                core: line.owner as usize,
+                done: 0,
+                free_at: 0,
+                ticket: 0,
+            });
+        }
+        line.tickets += 1;
+        line.turns.push_back(Turn {
+            core,
+            done,
+            free_at: line.free_at,
+            ticket: line.tickets,
+        });
+        line.tickets
+    }
+
+    /// When `core` has line `number`, which is on its way to it, and the ticket of that turn; `None`
+    /// if it has it, or did not ask.
+    pub(crate) fn on_its_way(
+        &self,
+        number: usize,
+        core: usize,
+        now: Picoseconds,
+    ) -> Option<(Picoseconds, u64)> {
+        let last = self.all[number].turns.back()?;
+        (last.core == core && last.done > now).then_some((last.done, last.ticket))
+    }
+
+    /// Its core keeps line `number` until `free_at`.
+    #[inline]
+    pub(crate) fn keep(&mut self, number: usize, free_at: Picoseconds) {
+        let line = &mut self.all[number];
+        line.free_at = free_at;
+        if let Some(last) = line.turns.back_mut() {
+            last.free_at = free_at;
+        }
+    }
+
+    /// When the core with this ticket has line `number`; `None` if it has had it.
+    pub(crate) fn turn(&self, number: usize, ticket: u64) -> Option<Picoseconds> {
+        let turns = &self.all[number].turns;
+        turns
+            .iter()
+            .find(|turn| turn.ticket == ticket)
+            .map(|turn| turn.done)
     }
 
     fn farthest(&self, core: usize, holders: impl Fn(usize) -> u64) -> Distance {

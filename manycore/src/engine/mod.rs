@@ -102,6 +102,8 @@ struct Thread {
     yielder: *const Yielder<(), ()>,
     spent: Spent,
     is_searching: bool,
+    /// Time of its next accesses that the core overlaps with others.
+    overlapped: Picoseconds,
     /// Work and bytes that do not fill a piece yet.
     unmoved: (Picoseconds, u64),
     blocked: Option<Blocked>,
@@ -122,6 +124,7 @@ impl Thread {
             yielder: ptr::null(),
             spent: Spent::default(),
             is_searching: false,
+            overlapped: 0,
             unmoved: (0, 0),
             blocked: None,
             is_late: false,
@@ -168,6 +171,17 @@ struct Socket {
     prices: [CorePrices; 2],
     /// When its memory will have moved all bytes that were asked for.
     memory_free_at: Picoseconds,
+}
+
+/// A line for which a thread waits.
+struct Transfer {
+    number: usize,
+    /// Its turn, if others may still go first.
+    ticket: Option<u64>,
+    /// When it has the line.
+    done: Picoseconds,
+    at: &'static Location<'static>,
+    on: WaitedFor,
 }
 
 /// A simulated machine while it runs.
@@ -331,7 +345,11 @@ impl Engine {
 
     #[inline]
     fn charge_own(&mut self, time: Picoseconds) {
-        let is_searching = self.threads[self.current].is_searching;
+        let thread = &mut self.threads[self.current];
+        let is_searching = thread.is_searching;
+        let overlapped = thread.overlapped.min(time);
+        thread.overlapped -= overlapped;
+        let time = time - overlapped;
         self.charge(
             if is_searching {
                 Spending::Search
@@ -357,23 +375,61 @@ impl Engine {
         from + prices.invalidation * miss.losers.saturating_sub(1)
     }
 
-    /// Queues for line `number`; returns when the core will have it.
+    /// Queues for line `number`; returns when the core will have it, and its ticket, if other cores
+    /// may still go first.
     fn fetch(
         &mut self,
         number: usize,
         access: Access,
         miss: Miss,
         from: Picoseconds,
-    ) -> Picoseconds {
-        let time = self.transfer_time(miss);
+    ) -> (Picoseconds, Option<u64>) {
+        let prices = &self.machine.prices;
         let cache = self.cache;
+        let kept = |time| scaled(time, 1.0 / prices.occupancy);
+        let held = match access {
+            Access::ReadModifyWrite => self.prices.read_modify_write,
+            Access::Store | Access::Load => 0,
+        };
+        let has_order = miss.is_exclusive && prices.run > 1;
+        if has_order {
+            let near = prices.transfer_cluster;
+            let times = (near, kept(near), held);
+            let turn = self
+                .lines
+                .squeeze_in(number, cache, prices.run, from, times);
+            if let Some((done, ticket)) = turn {
+                return (done, Some(ticket));
+            }
+        }
+        let time = self.transfer_time(miss);
         let line = self.lines.line(number);
         let start = from.max(line.free_at);
         if miss.is_exclusive {
-            line.free_at = start + scaled(time, 1.0 / self.machine.prices.occupancy);
+            line.free_at = start + kept(time) + held;
         }
+        let done = start + time;
+        let ticket = has_order.then(|| self.lines.line_up(number, cache, done));
         self.lines.give(number, cache, access);
-        start + time
+        (done, ticket)
+    }
+
+    /// Whether cores that were nearer have gone first since the current thread began to `wait`; it
+    /// then waits for these, too.
+    fn is_overtaken(&mut self, wait: &mut Transfer) -> bool {
+        let done = wait
+            .ticket
+            .and_then(|ticket| self.lines.turn(wait.number, ticket));
+        let Some(more) = done
+            .and_then(|done| done.checked_sub(wait.done))
+            .filter(|it| *it > 0)
+        else {
+            return false;
+        };
+        wait.done += more;
+        self.waits.lengthen(wait.at, wait.on, more);
+        self.charge(Spending::Lines, more);
+        true
     }
 
     /// Lets stores whose time has come leave the buffer, and waits for those above `most`.
@@ -392,10 +448,15 @@ impl Engine {
         self.wait_until(until);
     }
 
-    /// Prices an access; the caller must take its turn again before the access takes effect if this
-    /// returns `true`.
+    /// Prices an access; if this returns a transfer, the caller must take its turn again before the
+    /// access takes effect, until it is not [overtaken](Self::is_overtaken).
     #[inline]
-    fn price(&mut self, address: usize, access: Access, at: &'static Location<'static>) -> bool {
+    fn price(
+        &mut self,
+        address: usize,
+        access: Access,
+        at: &'static Location<'static>,
+    ) -> Option<Transfer> {
         self.accesses += 1;
         self.progress.access(at);
         if access == Access::ReadModifyWrite {
@@ -403,40 +464,52 @@ impl Engine {
         }
         let number = self.lines.number(address);
         let miss = self.lines.miss(number, self.cache, access);
-        let mut must_wait = false;
-        if let Some(miss) = miss {
-            let written_at = self.lines.line(number).written_at;
-            let before = self.clock;
-            if access == Access::Store {
-                let last = self.cores[self.core].stores.back().copied().unwrap_or(0);
-                let done = self.fetch(number, access, miss, before.max(last));
+        let mut transfer = None;
+        let begins = match (access, self.cores[self.core].stores.back()) {
+            (Access::Store, Some(last)) => self.clock.max(*last),
+            _ => self.clock,
+        };
+        let on = WaitedFor::Line(self.lines.line(number).written_at);
+        let turn = match miss {
+            Some(miss) => Some(self.fetch(number, access, miss, begins)),
+            // A sibling has asked for it.
+            None => self
+                .lines
+                .on_its_way(number, self.cache, begins)
+                .map(|(done, ticket)| (done, Some(ticket))),
+        };
+        match turn {
+            Some((done, _)) if access == Access::Store => {
                 self.cores[self.core].stores.push_back(done);
-                self.waits.add(at, WaitedFor::Line(written_at), 0);
+                self.waits.add(at, on, 0);
                 self.drain(self.machine.prices.store_buffer, at);
-            } else {
-                let done = self.fetch(number, access, miss, before);
-                self.waits
-                    .add(at, WaitedFor::Line(written_at), done - before);
-                self.wait_until(done);
-                must_wait = true;
             }
+            Some((done, ticket)) => {
+                self.waits.add(at, on, done - self.clock);
+                self.wait_until(done);
+                transfer = Some(Transfer {
+                    number,
+                    ticket,
+                    done,
+                    at,
+                    on,
+                });
+            }
+            None => {}
         }
         if access != Access::Load {
             self.lines.line(number).written_at = Some(at);
         }
         if access == Access::ReadModifyWrite {
             let price = self.prices.read_modify_write;
-            let line = self.lines.line(number);
-            let begins = if miss.is_some() {
-                line.free_at
-            } else {
-                line.free_at.max(self.clock)
-            };
-            line.free_at = begins + price;
+            if miss.is_none() {
+                let free_at = self.lines.line(number).free_at.max(self.clock) + price;
+                self.lines.keep(number, free_at);
+            }
             self.charge_own(price);
         }
         self.charge_own(self.prices.hit);
-        must_wait
+        transfer
     }
 
     /// The core of the thread whose stack has the object at `address`.

@@ -9,7 +9,7 @@ use super::attribution::{Spending, Spent, Wait, WaitedFor};
 use super::earliest::{LATEST, key};
 use super::{Access, Blocked, Engine, IS_THREAD, LINE_BYTES, Local, State, Value, running, scaled};
 use crate::heap::{self, RunHeap};
-use crate::machine::Picoseconds;
+use crate::machine::{Call, Picoseconds};
 
 /// Runs `step` on the engine, if there is one.
 ///
@@ -64,8 +64,12 @@ fn suspend() {
 #[inline]
 pub(crate) fn access(address: usize, access: Access, at: &'static Location<'static>) {
     turn();
-    if on_engine(|engine| engine.price(address, access, at)) == Some(true) {
+    let transfer = on_engine(|engine| engine.price(address, access, at)).flatten();
+    if let Some(mut transfer) = transfer {
         turn();
+        while on_engine(|engine| engine.is_overtaken(&mut transfer)) == Some(true) {
+            turn();
+        }
     }
 }
 
@@ -148,6 +152,20 @@ pub(crate) fn heavy_fence(at: &'static Location<'static>) {
         let time = alone + others * per_core;
         engine.charge(Spending::System, time);
         engine.heavy_fence_free_at = engine.clock;
+    });
+}
+
+/// The scheduler's own instructions of a call. What an earlier call left to overlap is over.
+#[inline]
+pub(crate) fn own_instructions(call: Call) {
+    on_engine(|engine| {
+        let time = engine.machine.own_instructions.time(call);
+        let magnitude = scaled(time.unsigned_abs(), engine.prices.speed);
+        let is_overlap = time < 0;
+        engine.threads[engine.current].overlapped = if is_overlap { magnitude } else { 0 };
+        if !is_overlap {
+            engine.charge_own(magnitude);
+        }
     });
 }
 

@@ -11,7 +11,7 @@ use serde_spanned::Spanned;
 use super::fault::{MachineError, sourced};
 use super::hardware_threads::{Derived, HardwareThreads};
 use super::prices::PriceTables;
-use super::{Frequency, MAX_CORES, Machine, Topology};
+use super::{Frequency, MAX_CORES, Machine, OwnInstructions, Topology};
 
 /// The frequencies that a core may have, in MHz: a value outside is a slip of the unit.
 const MHZ: RangeInclusive<u32> = 100..=10_000;
@@ -107,6 +107,7 @@ impl Machine {
             topology,
             frequency: frequency(&written.frequency, &fault)?,
             prices: written.price.read(scaled, &fault)?,
+            own_instructions: OwnInstructions::default(),
         };
         match written.hardware_threads {
             Some(threads) => threads.given_to(machine, &fault),
@@ -303,11 +304,16 @@ mod tests {
             ),
             (
                 priced("store-buffer", "0"),
-                "store-buffer = 0: write how many",
+                "store-buffer = 0: write a whole number",
             ),
             (
                 priced("store-buffer", "1.5"),
-                "store-buffer = 1.5: write how many",
+                "store-buffer = 1.5: write a whole number",
+            ),
+            (priced("run", "0"), "run = 0: write a whole number, 1 to"),
+            (
+                priced("own-instructions", "-1"),
+                "own-instructions = -1: write a number from 0",
             ),
             (with("fixed", "fixed = 1"), "fixed = 1: write MHz, 100 to"),
             (

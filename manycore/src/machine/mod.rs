@@ -5,9 +5,11 @@
 mod fault;
 mod file;
 mod hardware_threads;
+mod own;
 mod prices;
 
 pub use fault::MachineError;
+pub use own::{Call, OwnInstructions};
 pub use prices::{NANOSECOND, Picoseconds, Prices, SYSTEM};
 
 /// Most CPUs of a machine: what fits beside a clock in a key of 64 bits.
@@ -26,6 +28,8 @@ pub struct Machine {
     pub prices: Prices,
     /// How fast its cores run.
     pub frequency: Frequency,
+    /// What calls of the pool take that runs on it, beside accesses.
+    pub own_instructions: OwnInstructions,
 }
 
 /// Cores in clusters (which share a cache), clusters in sockets. Cores are numbered through: the
@@ -179,6 +183,7 @@ impl Machine {
                 fixed_mhz: 1_000,
                 dynamic_mhz: Vec::new(),
             },
+            own_instructions: OwnInstructions::default(),
         }
     }
 }

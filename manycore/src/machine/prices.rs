@@ -96,6 +96,9 @@ prices! {
     read_modify_write: Picoseconds = "read-modify-write-ns", time, 0;
     /// Of a core: a sequentially consistent fence whose store buffer is empty.
     fence: Picoseconds = "fence-ns", time, 0;
+    /// Of a core: a branch's own instructions, over the cycles that they take on the host that
+    /// measured them.
+    own_instructions: f64 = "own-instructions", factor, 1.0;
     /// Of a core: one spin hint.
     pause: Picoseconds = "pause-ns", time, 0;
     /// Of a core: an allocation, or freeing what it allocated itself.
@@ -108,12 +111,15 @@ prices! {
     transfer_far: Picoseconds = "transfer-far-ns", time, 0;
     /// The part of a transfer during which no other core can have the line, from 0 to 1.
     occupancy: f64 = "occupancy", share, 1.0;
+    /// Operations that a core does in a row on a line for which others wait, and cores of a cluster
+    /// that have it in a row, at most; 1 is first come, first served.
+    run: usize = "run", count, 1;
     /// Each sharer of a line beyond the farthest, when it is written.
     invalidation: Picoseconds = "invalidation-ns", time, 0;
     /// The first access to a line that no cache has.
     memory: Picoseconds = "memory-ns", time, 0;
     /// Stores that a core's buffer holds.
-    store_buffer: usize = "store-buffer", stores, 56;
+    store_buffer: usize = "store-buffer", count, 56;
     /// A system call that finds no thread to wake, or that it need not block.
     call: Picoseconds = "call-ns", time, 0;
     /// Going to sleep, above the call, until the core is idle.
@@ -218,21 +224,26 @@ impl<F: Fn(usize, String) -> MachineError> Reader<'_, F> {
         self.within(key, price, 1.0)
     }
 
-    /// A whole number of stores, at least 1.
+    /// A whole number, at least 1.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "within 0 and 1000"
     )]
-    fn stores(&self, key: &str, price: &Price) -> Result<usize, MachineError> {
+    fn count(&self, key: &str, price: &Price) -> Result<usize, MachineError> {
         let value = *price.value.get_ref();
         if value.fract() != 0.0 || value < 1.0 {
             return Err((self.fault)(
                 price.value.span().start,
-                format!("{key} = {value}: write how many stores it holds, 1 to 1000"),
+                format!("{key} = {value}: write a whole number, 1 to 1000"),
             ));
         }
         Ok(self.within(key, price, 1_000.0)?.round().max(1.0) as usize)
+    }
+
+    /// So many times as much.
+    fn factor(&self, key: &str, price: &Price) -> Result<f64, MachineError> {
+        self.within(key, price, 100.0)
     }
 
     /// Gigabytes a second, as picoseconds for a byte.

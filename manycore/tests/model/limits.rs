@@ -330,3 +330,142 @@ proptest! {
         prop_assert!(elapsed <= share + 1 + task.longest_path(), "{elapsed}");
     }
 }
+
+/// Threads on the cores of `machine` that each add so often to one word, and work for `gap` after
+/// each addition: who added, in the order of the word's values, and the whole time.
+fn additions(
+    machine: &Machine,
+    each: usize,
+    gap: fn() -> Picoseconds,
+) -> (Vec<usize>, Picoseconds) {
+    let threads = machine.topology.cpus();
+    simulate(machine, move || {
+        let word = Arc::new(Padded::default());
+        let log = Arc::new(std::sync::Mutex::new(vec![0; threads * each]));
+        let shared = Arc::clone(&log);
+        on_threads(threads, move |i| {
+            for _ in 0..each {
+                let value = word.0.fetch_add(1, Ordering::Relaxed);
+                shared.lock().unwrap()[value] = i;
+                manycore::work(gap());
+            }
+        });
+        Arc::try_unwrap(log).unwrap().into_inner().unwrap()
+    })
+}
+
+/// How long a group of threads has the word in a row, in the middle of the additions.
+fn streaks(adders: &[usize], group: impl Fn(usize) -> usize) -> Vec<usize> {
+    let middle = &adders[adders.len() / 4..adders.len() * 3 / 4];
+    let same = |one: &usize, next: &usize| group(*one) == group(*next);
+    let mut streaks: Vec<usize> = middle.chunk_by(same).map(<[usize]>::len).collect();
+    // The first and the last were cut.
+    streaks.pop();
+    streaks.drain(..1);
+    streaks
+}
+
+fn with_run(cores: usize, run: usize) -> Machine {
+    let mut machine = machine(cores);
+    machine.prices.set_transfers(50 * NS);
+    machine.prices.hit = NS;
+    machine.prices.run = run;
+    machine
+}
+
+#[test]
+fn a_core_does_as_many_operations_in_a_row_on_a_hot_line_as_the_run_allows() {
+    for run in [1, 2, 4] {
+        let (adders, elapsed) = additions(&with_run(2, run), 200, || 0);
+        let streaks = streaks(&adders, |it| it);
+        assert!(streaks.iter().all(|it| *it == run), "{run}: {streaks:?}");
+        let transfers = elapsed as f64 / (50 * NS) as f64;
+        let expected = 400.0 / run as f64;
+        assert!(
+            (transfers / expected - 1.0).abs() < 0.1,
+            "{run}: {transfers} transfers"
+        );
+    }
+}
+
+#[test]
+fn a_core_that_comes_back_after_the_line_left_waits_for_it() {
+    let (adders, _) = additions(&with_run(2, 4), 200, || 60 * NS);
+    let streaks = streaks(&adders, |it| it);
+    assert!(streaks.iter().all(|it| *it == 1), "{streaks:?}");
+}
+
+#[test]
+fn a_core_that_works_as_long_as_half_a_transfer_does_two_operations_before_the_line_leaves() {
+    let (adders, _) = additions(&with_run(2, 8), 200, || 30 * NS);
+    let streaks = streaks(&adders, |it| it);
+    assert!(streaks.iter().all(|it| *it == 2), "{streaks:?}");
+}
+
+#[test]
+fn cores_of_a_cluster_have_a_hot_line_before_others_that_asked_earlier() {
+    let mean_streak = |run| {
+        let mut machine = with_run(8, run);
+        machine.topology.clusters_per_socket = 2;
+        machine.topology.cores_per_cluster = 4;
+        machine.prices.transfer_socket = 100 * NS;
+        let (adders, _) = additions(&machine, 200, || manycore::random() % (100 * NS));
+        let streaks = streaks(&adders, |it| it / 4);
+        streaks.iter().sum::<usize>() as f64 / streaks.len() as f64
+    };
+    let (first_come, near_first) = (mean_streak(1), mean_streak(3));
+    assert!(near_first > 1.5 * first_come, "{first_come}, {near_first}");
+}
+
+#[test]
+fn no_core_starves_at_a_hot_line() {
+    let mut machine = with_run(8, 3);
+    machine.topology.clusters_per_socket = 2;
+    machine.topology.cores_per_cluster = 4;
+    let (adders, _) = additions(&machine, 200, || 0);
+    let half = &adders[..adders.len() / 2];
+    for core in 0..8 {
+        let share = half.iter().filter(|it| **it == core).count() as f64 / half.len() as f64;
+        assert!((share * 8.0 - 1.0).abs() < 0.3, "core {core}: {share}");
+    }
+}
+
+#[test]
+fn siblings_have_a_hot_line_as_one_core() {
+    let mut machine = with_run(2, 2);
+    machine.topology.hardware_threads = 2;
+    let (adders, _) = additions(&machine, 200, || 0);
+    let streaks = streaks(&adders, |it| it % 2);
+    assert!(streaks.iter().all(|it| (2..=4).contains(it)), "{streaks:?}");
+}
+
+#[test]
+fn a_call_takes_the_cycles_of_its_own_instructions() {
+    let mut machine = machine(1);
+    machine.frequency.reference_mhz = 2_000;
+    machine.frequency.fixed_mhz = 1_000;
+    machine.prices.own_instructions = 1.5;
+    machine.set_own_cycles(manycore::Call::Join, 8.0);
+    let ((), elapsed) = simulate(&machine, || {
+        manycore::own_instructions(manycore::Call::Join);
+        manycore::own_instructions(manycore::Call::Spawn);
+    });
+    // 12 cycles at 1 GHz.
+    assert_eq!(elapsed, 12 * NS);
+}
+
+#[test]
+fn a_call_whose_cycles_are_negative_overlaps_its_own_accesses_and_no_later_call() {
+    let mut machine = machine(1);
+    machine.prices.hit = 2 * NS;
+    machine.set_own_cycles(manycore::Call::Join, -3.0);
+    let ((), elapsed) = simulate(&machine, || {
+        let word = Padded::default();
+        manycore::own_instructions(manycore::Call::Join);
+        manycore::own_instructions(manycore::Call::Join);
+        for _ in 0..4 {
+            word.0.load(Ordering::Relaxed);
+        }
+    });
+    assert_eq!(elapsed, (4 * 2 - 3) * NS);
+}

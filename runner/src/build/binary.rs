@@ -363,6 +363,7 @@ mod tests {
             is_fixed: true,
             seed: 1,
             charge_ns: 1.0,
+            own_cycles: BTreeMap::new(),
             scaled: None,
         });
         let end_of = |script| {

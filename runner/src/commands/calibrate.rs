@@ -1,6 +1,8 @@
 //! `calibrate`: measures this host as a simulated machine, and what the units of work take that
 //! workloads charge there.
 
+mod own;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -18,7 +20,7 @@ use crate::config::Branch;
 use crate::config::catalogue::Programs;
 use crate::host::Host;
 use crate::host::here;
-use crate::options::Project;
+use crate::options::{Project, selection};
 use crate::plan::machines;
 use crate::run::builds;
 use crate::stop::{Exit, Stop};
@@ -33,6 +35,10 @@ pub(crate) struct CalibrateArgs {
     /// shipped machines take
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Measure the own instructions of these branches alone, such as `master,champion`, or `all`,
+    /// for the machine `here`, or for the file of `--output`
+    #[arg(long, value_name = "BRANCHES")]
+    own_instructions: Option<String>,
 }
 
 /// Text that `--help` prints below the options.
@@ -42,8 +48,13 @@ each workload's work costs, by its sequential program (workloads/charges-here.to
 this host. Both files are of this host alone and not in the repository. Measure while nothing
 else runs.
 
-Example:
-  cargo runner calibrate";
+A join and a spawn also take instructions that are no access to shared memory. They are measured by branch, on one
+thread: the time of a program of joins, or of spawns, less that of its sequential version, and less what the simulated
+machine `here` predicts.
+
+Examples:
+  cargo runner calibrate
+  cargo runner calibrate --own-instructions master,champion --output workloads/own-instructions.toml";
 
 const HEADER: &str = "\
 # The cost of each unit of work on a simulated machine: nanoseconds of one core at the machine's reference
@@ -149,9 +160,16 @@ impl Unit {
 }
 
 pub(crate) fn run(project: &Project, arguments: &CalibrateArgs) -> Result<Exit> {
-    match &arguments.output {
-        Some(output) => work(project, output, Of::Fastest, Precision::WHOLE)?,
-        None => here(project, Precision::WHOLE)?,
+    match (&arguments.own_instructions, &arguments.output) {
+        (Some(list), output) => {
+            let (branches, _) = selection::branches(&project.config()?, list)?;
+            match output {
+                Some(output) => own::measure(project, &branches, output)?,
+                None => own_instructions(project, &branches)?,
+            }
+        }
+        (None, Some(output)) => work(project, output, Of::Fastest, Precision::WHOLE)?,
+        (None, None) => here(project, Precision::WHOLE)?,
     }
     Ok(Exit::Good)
 }
@@ -165,6 +183,15 @@ pub(super) fn here(project: &Project, care: Precision) -> Result<()> {
     let output = machines::file(root, here::NAME);
     whole_file::write(&output, |file| file.write_all(text.as_bytes()))?;
     print(&format!("{}\n", project.checkout.shown(&output)))
+}
+
+/// Measures the own instructions of `branches`, for the machine `here`.
+pub(super) fn own_instructions(project: &Project, branches: &[Branch]) -> Result<()> {
+    own::measure(
+        project,
+        branches,
+        &machines::own_here(project.checkout.root()),
+    )
 }
 
 /// The least price that the file's four digits can tell.
@@ -188,6 +215,7 @@ fn work(project: &Project, output: &Path, of: Of, care: Precision) -> Result<()>
         is_fixed: true,
         seed: 1,
         charge_ns: COUNTING_NS,
+        own_cycles: BTreeMap::new(),
         scaled: None,
     };
     // Before minutes go into builds.

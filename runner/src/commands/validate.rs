@@ -110,7 +110,11 @@ pub(super) fn predict(project: &Project, arguments: &ValidateArgs) -> Result<(Sw
             Some(earlier)
         }
         None if arguments.keep_prices => check_prices(project).map(|()| None)?,
-        None => calibrate::here(project, Precision::WHOLE).map(|()| None)?,
+        None => {
+            calibrate::here(project, Precision::WHOLE)?;
+            calibrate::own_instructions(project, &config.branches)?;
+            None
+        }
     };
     simulation.resume = earlier.as_ref().map(|sweep| project.reference_to(sweep));
     let is_whole = |sweep: &SweepDir| sweep.manifest().is_ok_and(|it| it.is_finished());
@@ -201,7 +205,7 @@ pub(super) fn branches(project: &Project, arguments: &SweepArgs) -> Result<Confi
 /// Refuses prices of another host, and none.
 fn check_prices(project: &Project) -> Result<()> {
     let root = project.checkout.root();
-    let machine = machines::find(root, here::NAME, &[])?;
+    let machine = machines::find(root, here::NAME, &[], &[])?;
     let host = Host::default();
     let title = here::title(&host, &here::cpus(&host));
     if machine.title != title {

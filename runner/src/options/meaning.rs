@@ -36,7 +36,7 @@ pub(crate) fn asked(
     let baseline = baseline.context("a file of branches has a baseline, as was checked")?;
     let machine = selection.machine.as_deref();
     let machine = machine
-        .map(|name| machines::find(project.checkout.root(), name, &loads))
+        .map(|name| machines::find(project.checkout.root(), name, &loads, &branches))
         .transpose()?;
     let instrument = selection
         .instrument

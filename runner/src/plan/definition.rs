@@ -324,6 +324,9 @@ pub struct MachineSpec {
     pub sha256: String,
     /// The cost of a unit of work, in nanoseconds, by workload.
     pub charges_ns: BTreeMap<String, f64>,
+    /// Cycles of a branch's own instructions, by branch and call; none in older sweeps.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub own_cycles: BTreeMap<String, BTreeMap<String, f64>>,
 }
 
 impl MachineSpec {

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use manycore::{Machine, SYSTEM};
+use manycore::{Call, Machine, SYSTEM};
 use protocol::{Description, MachineRequest, ScaledPrice};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::config::ConfigError;
 use crate::config::catalogue;
 use crate::config::pick::{no_such, pick, pick_grouped, plain};
+use crate::config::{Branch, ConfigError};
 use crate::host::Host;
 use crate::host::here;
 use crate::plan::{Load, MachineSpec, Mode, PRICE, SweepRequest, Trial};
@@ -27,8 +27,20 @@ const CHARGES: &str = "workloads/charges.toml";
 /// The file of the costs that they charge to the machine [`here::NAME`].
 const CHARGES_HERE: &str = "workloads/charges-here.toml";
 
-/// Names a folder in which the two files of this host lie instead, for tests: they must not touch
-/// those of a checkout.
+/// The file with the cycles of the branches' own instructions, in a checkout.
+const OWN: &str = "workloads/own-instructions.toml";
+
+/// The file with those that were measured on this host, for the machine [`here::NAME`].
+const OWN_HERE: &str = "workloads/own-instructions-here.toml";
+
+/// The branch whose own instructions stand for those of a branch that has none measured.
+const MEASURED: &str = "master";
+
+/// Most cycles of a call: more is a slip of the unit.
+const MOST_CYCLES: f64 = 100_000.0;
+
+/// Names a folder in which the files of this host lie instead, for tests: they must not touch those
+/// of a checkout.
 pub const HERE_FOLDER: &str = "WORK_STEALING_HERE";
 
 /// The branch by which units of work are measured: the published crate's counterpart in the fork.
@@ -49,6 +61,15 @@ pub(crate) struct Charge {
     source: String,
 }
 
+/// The cycles of one call of a branch.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OwnCycles {
+    cycles: f64,
+    /// Where the figure is from.
+    source: String,
+}
+
 /// The file of a machine.
 pub(crate) fn file(root: &Path, name: &str) -> PathBuf {
     let path = Path::new(FOLDER).join(format!("{name}.toml"));
@@ -62,6 +83,11 @@ pub(crate) fn file(root: &Path, name: &str) -> PathBuf {
 /// The file with what workloads charge to the machine [`here::NAME`].
 pub(crate) fn charges_here(root: &Path) -> PathBuf {
     of_this_host(root, CHARGES_HERE.as_ref())
+}
+
+/// The file with the cycles of own instructions that were measured on this host.
+pub(crate) fn own_here(root: &Path) -> PathBuf {
+    of_this_host(root, OWN_HERE.as_ref())
 }
 
 fn of_this_host(root: &Path, path: &Path) -> PathBuf {
@@ -119,12 +145,12 @@ fn names(root: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The machine called `name`, and what `loads`, of workloads that [`workloads`] let through, charge
-/// there.
+/// The machine called `name`, what `loads`, of workloads that [`workloads`] let through, charge
+/// there, and the own instructions of `branches`.
 ///
 /// # Errors
 /// [`Stop::BadInput`] if there is none, if its file is wrong, or if a load has no price.
-pub fn find(root: &Path, name: &str, loads: &[Load]) -> Result<MachineSpec> {
+pub fn find(root: &Path, name: &str, loads: &[Load], branches: &[Branch]) -> Result<MachineSpec> {
     let known = names(root)?;
     let is_here = name == here::NAME;
     if is_here && !(file(root, name).is_file() && charges_here(root).is_file()) {
@@ -168,7 +194,71 @@ pub fn find(root: &Path, name: &str, loads: &[Load]) -> Result<MachineSpec> {
         hardware_threads: Some(machine.topology.hardware_threads).filter(|it| *it > 1),
         sha256: sha256(&file(root, name)).context("a machine's file cannot be read")?,
         charges_ns: workloads.into_iter().map(price).collect::<Result<_>>()?,
+        own_cycles: own_cycles(root, is_here, branches)?,
     })
+}
+
+/// Cycles of the own instructions of each of `branches`. Those of [`MEASURED`] stand for what was
+/// not measured, and a note says so.
+fn own_cycles(
+    root: &Path,
+    is_here: bool,
+    branches: &[Branch],
+) -> Result<BTreeMap<String, BTreeMap<String, f64>>> {
+    let (from, path) = if is_here && own_here(root).is_file() {
+        (OWN_HERE, own_here(root))
+    } else {
+        (OWN, root.join(OWN))
+    };
+    let text = std::fs::read_to_string(&path)
+        .with_context(|| format!("{} cannot be read", path.display()))?;
+    let measured = measured_cycles(from, &text)?;
+    let unmeasured: Vec<&str> = branches
+        .iter()
+        .map(|branch| branch.name.as_str())
+        .filter(|name| !measured.contains_key(*name))
+        .collect();
+    if !unmeasured.is_empty() {
+        tell!(
+            "note: own instructions as those of {MEASURED}, without a measurement in {from}: {}; `cargo runner \
+             calibrate --own-instructions` measures them",
+            unmeasured.join(", ")
+        );
+    }
+    let of = |branch: &Branch| {
+        let name = branch.name.as_str();
+        let cycles = measured.get(name).or_else(|| measured.get(MEASURED))?;
+        let cycles = cycles.iter().map(|(call, it)| (call.clone(), it.cycles));
+        Some((name.to_owned(), cycles.collect()))
+    };
+    Ok(branches.iter().filter_map(of).collect())
+}
+
+/// Reads cycles by branch and call from a file's text. Errors call that file `from`.
+pub(crate) fn measured_cycles(
+    from: &str,
+    text: &str,
+) -> Result<BTreeMap<String, BTreeMap<String, OwnCycles>>> {
+    let branches: BTreeMap<String, BTreeMap<String, OwnCycles>> =
+        toml::from_str(text).map_err(|error| ConfigError::of_parser(from, text, &error))?;
+    for (branch, calls) in &branches {
+        for (call, it) in calls {
+            if !Call::ALL.iter().any(|known| known.name() == call) {
+                bail!(Stop::BadInput(format!(
+                    "{from}: {branch}.{call}: no such call; write {}",
+                    Call::ALL.map(Call::name).join(" or ")
+                )));
+            }
+            if !(-MOST_CYCLES..=MOST_CYCLES).contains(&it.cycles) || it.source.trim().is_empty() {
+                bail!(Stop::BadInput(format!(
+                    "{from}: {branch}.{call}: cycles = {}, source = {:?}: write at most {MOST_CYCLES} cycles and where they \
+                     are from",
+                    it.cycles, it.source
+                )));
+            }
+        }
+    }
+    Ok(branches)
 }
 
 /// Digest of a machine's file, and of the one that its prices are in, if that is another.
@@ -304,6 +394,13 @@ pub(crate) fn request(
         // the same to the last byte.
         seed: asked.seed * 1_000_000 + u64::from(trial.replicate) * 2 + u64::from(is_twin),
         charge_ns: machine.charges_ns[&load.workload] * work,
+        // The A/A control has the baseline's, as has a branch that only counts.
+        own_cycles: machine
+            .own_cycles
+            .get(trial.branch)
+            .or_else(|| machine.own_cycles.get(&asked.baseline))
+            .cloned()
+            .unwrap_or_default(),
         scaled: scaled.filter(|it| it.key != WORK),
     })
 }
@@ -317,6 +414,7 @@ pub(crate) fn first_request(root: &Path, asked: &SweepRequest) -> Option<Machine
         is_fixed: true,
         seed: 1,
         charge_ns: 1.0,
+        own_cycles: BTreeMap::new(),
         scaled: None,
     })
 }
@@ -374,7 +472,7 @@ pub(crate) fn check_unchanged(root: &Path, machine: &MachineSpec) -> Result<()> 
 
 #[cfg(test)]
 mod tests {
-    use super::charges;
+    use super::{charges, measured_cycles};
 
     #[test]
     fn a_fault_in_charges_is_told_with_its_line_and_remedy() {
@@ -389,6 +487,27 @@ mod tests {
             ),
         ] {
             let said = charges("c.toml", text).unwrap_err().to_string();
+            assert!(said.starts_with(told), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_fault_in_own_instructions_is_told_with_branch_call_and_remedy() {
+        for (text, told) in [
+            (
+                "[master.joins]\ncycles = 1\nsource = \"a guess\"",
+                "o.toml: master.joins: no such call; write join or spawn",
+            ),
+            (
+                "[master.join]\ncycles = 1e6\nsource = \"a guess\"",
+                "o.toml: master.join: cycles = 1000000, ",
+            ),
+            (
+                "[master.join]\ncycles = 1\nsource = \" \"",
+                "o.toml: master.join: cycles = 1, source = \" \": write at most",
+            ),
+        ] {
+            let said = measured_cycles("o.toml", text).unwrap_err().to_string();
             assert!(said.starts_with(told), "{said}");
         }
     }

@@ -25,6 +25,9 @@ pub const FOLDER: &str = "rewritten";
 /// The crates with which a branch's pool begins.
 const ROOTS: [&str; 2] = ["rayon", "rayon-core"];
 
+/// The crate that has the scheduler.
+const POOL: &str = "rayon-core";
+
 /// Where a crate of workloads has its programs. The rest of the crate runs on the host, and knows
 /// that there is a machine.
 const PROGRAMS: &str = "src/kinds";
@@ -250,6 +253,9 @@ fn texts(package: &Package, part: &Path) -> Result<BTreeMap<PathBuf, String>> {
     }
     for (file, text) in &mut texts {
         *text = rewrite::rewritten(text, has_alloc).map_err(|why| fault(file, why))?;
+        if package.name == POOL {
+            *text = rewrite::with_own_instructions(text).map_err(|why| fault(file, why))?;
+        }
     }
     Ok(texts)
 }

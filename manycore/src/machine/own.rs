@@ -1,0 +1,53 @@
+//! A scheduler's own instructions: what a call of its interface takes beside the accesses to shared
+//! memory that it announces.
+
+use super::Machine;
+
+/// A call of a pool's interface whose own instructions have a price.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// `join` and `join_context`, with the execution of both closures.
+    Join,
+    /// The methods and functions called `spawn` and `spawn_fifo`, with the execution of the job.
+    Spawn,
+}
+
+impl Call {
+    /// All, in the order of [`OwnInstructions`].
+    pub const ALL: [Self; 2] = [Self::Join, Self::Spawn];
+
+    /// Its name in files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Join => "join",
+            Self::Spawn => "spawn",
+        }
+    }
+}
+
+/// The time of a branch's own instructions by [`Call`], in picoseconds at the machine's reference
+/// frequency. They belong to the branch that runs, so no machine's file has them. Below 0, the core
+/// overlaps accesses of the call that are priced one after the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OwnInstructions([i64; 2]);
+
+impl OwnInstructions {
+    /// The time of `call`.
+    #[inline]
+    #[must_use]
+    pub fn time(&self, call: Call) -> i64 {
+        self.0[call as usize]
+    }
+}
+
+impl Machine {
+    /// Lets a `call` of the branch that runs take so many cycles of its own: as many times as the
+    /// price `own-instructions` says.
+    #[expect(clippy::cast_possible_truncation, reason = "cycles are few")]
+    pub fn set_own_cycles(&mut self, call: Call, cycles: f64) {
+        let picoseconds = cycles * 1e6 / f64::from(self.frequency.reference_mhz);
+        self.own_instructions.0[call as usize] =
+            (picoseconds * self.prices.own_instructions).round() as i64;
+    }
+}

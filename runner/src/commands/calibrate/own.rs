@@ -1,0 +1,179 @@
+//! The cycles of a branch's own instructions. A program of joins, or of spawns, takes longer on one
+//! thread of this host than its sequential version. The simulated machine `here` predicts a part of
+//! that; the rest is the branch's own.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use manycore::{Call, FrequencyMode, Machine};
+use protocol::{MachineRequest, Outcome, Program, Request};
+
+use super::{ask, while_busy};
+use crate::build::Builder;
+use crate::config::Branch;
+use crate::config::catalogue::Programs;
+use crate::host::Host;
+use crate::host::here;
+use crate::options::Project;
+use crate::plan::machines;
+use crate::run::builds;
+use crate::system::interrupt;
+use crate::system::whole_file;
+use crate::text::table::print;
+
+const HEADER: &str = "\
+# Cycles of a branch's own instructions: those of a call that are no access to shared memory. `cargo runner calibrate
+# --own-instructions` writes such files. A machine's clock and its price `own-instructions` make times of them.
+";
+
+/// Processes of each program and branch. The branches take turns, and the fastest run counts, since
+/// other programs of the host only slow a run down. Runs are shorter than a time slice, so that
+/// some are whole even on a busy host.
+const ROUNDS: u32 = 15;
+
+/// Iterations of a process, of a millisecond or less each.
+const ITERATIONS: u32 = 20;
+
+/// The cost of a unit of work in simulations: next to nothing, since the work is not compared.
+const NO_WORK_NS: f64 = 1e-6;
+
+/// The cycles with which calls are counted: so many that rounding does not matter.
+const COUNTING: f64 = 10_000.0;
+
+/// The program that measures a call: it does little else.
+fn program(call: Call) -> (&'static str, &'static [(&'static str, &'static str)]) {
+    match call {
+        Call::Join => ("fib-join", &[("n", "20")]),
+        Call::Spawn => ("scope-spawn", &[("repeats", "1"), ("spawns", "20000")]),
+    }
+}
+
+/// A branch's builds.
+struct Builds {
+    branch: String,
+    native: PathBuf,
+    simulated: PathBuf,
+}
+
+/// Measures `branches` and writes the file `output`.
+pub(super) fn measure(project: &Project, branches: &[Branch], output: &Path) -> Result<()> {
+    let root = project.checkout.root();
+    // It says so if this host was not measured.
+    machines::find(root, here::NAME, &[], &[])?;
+    let file = machines::file(root, here::NAME);
+    let machine = Machine::read(&file).context("it was read a moment ago")?;
+    let mhz = f64::from(machine.frequency.mhz(FrequencyMode::Fixed, 1));
+    whole_file::check_writable(output)?;
+    interrupt::install()?;
+    let builds = built(project, branches, &file)?;
+    let host = Host::default();
+    let mut text = HEADER.to_owned();
+    for call in Call::ALL {
+        let (workload, parameters) = program(call);
+        let request = |program: Program, machine: Option<MachineRequest>| Request {
+            size: "small".to_owned(),
+            parameters: parameters
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
+            program,
+            warmup_iterations: 1,
+            iterations: if machine.is_none() { ITERATIONS } else { 3 },
+            machine,
+            ..Request::tiny(workload)
+        };
+        let simulated = |builds: &Builds, cycles: f64| -> Result<f64> {
+            let machine = MachineRequest {
+                file: file.clone(),
+                is_fixed: true,
+                seed: 1,
+                charge_ns: NO_WORK_NS,
+                own_cycles: BTreeMap::from([(call.name().to_owned(), cycles)]),
+                scaled: None,
+            };
+            let request = request(Program::Parallel, Some(machine));
+            Ok(fastest(&ask(&builds.simulated, &request)?))
+        };
+        let mut native = vec![f64::INFINITY; builds.len()];
+        let mut sequential = f64::INFINITY;
+        for _ in 0..ROUNDS {
+            for (builds, least) in builds.iter().zip(&mut native) {
+                let fastest_of = |program| {
+                    let outcome = ask(&builds.native, &request(program, None))?;
+                    anyhow::Ok(fastest(&outcome))
+                };
+                *least = least.min(fastest_of(Program::Parallel)?);
+                sequential = sequential.min(fastest_of(Program::Sequential)?);
+            }
+        }
+        let busy = while_busy(&host);
+        for (builds, native) in builds.iter().zip(native) {
+            let without = simulated(builds, 0.0)?;
+            let calls = (simulated(builds, COUNTING)? - without) / (COUNTING * 1e3 / mhz);
+            let native = native - sequential;
+            let ns = (native - without) / calls;
+            let cycles = ns * mhz / 1e3;
+            let name = call.name();
+            tell!(
+                "{}, {name}: {cycles:.1} cycles; beyond the work {:.2} ns measured, {:.2} ns simulated, {calls:.0} calls of {workload}{busy}",
+                builds.branch,
+                native / calls,
+                without / calls
+            );
+            let model = host
+                .cpu_field("model name")
+                .unwrap_or_else(|_| "an unknown CPU".to_owned());
+            let source = format!(
+                "measured: {workload}, one thread, fastest run less the sequential and the simulated one, on {model}{busy}"
+            );
+            write!(
+                text,
+                "\n[{}.{name}]\ncycles = {cycles:.1}\nsource = {source:?}\n",
+                builds.branch
+            )?;
+        }
+    }
+    whole_file::write(output, |file| file.write_all(text.as_bytes()))?;
+    print(&format!("{}\n", project.checkout.shown(output)))
+}
+
+/// Both builds of each branch.
+fn built(project: &Project, branches: &[Branch], machine: &Path) -> Result<Vec<Builds>> {
+    let folder = project.config_folder()?;
+    let first = MachineRequest {
+        file: machine.to_owned(),
+        is_fixed: true,
+        seed: 1,
+        charge_ns: 1.0,
+        own_cycles: BTreeMap::new(),
+        scaled: None,
+    };
+    let all = |machine: Option<MachineRequest>| {
+        let builder = Builder::new(&project.checkout, &folder, 1)?
+            .with(Programs::Workloads)
+            .simulated(machine);
+        builds::all(&builder, branches)
+    };
+    let (mut native, mut simulated) = (all(None)?, all(Some(first))?);
+    let mut builds = Vec::new();
+    for branch in branches {
+        let both = native
+            .remove(&branch.name)
+            .zip(simulated.remove(&branch.name));
+        let (native, simulated) = both.context("a build that did not fail gives a binary")?;
+        builds.push(Builds {
+            branch: branch.name.clone(),
+            native: native.binaries[0].clone(),
+            simulated: simulated.binaries[0].clone(),
+        });
+    }
+    Ok(builds)
+}
+
+fn fastest(outcome: &Outcome) -> f64 {
+    let times = outcome.iterations.iter().map(|it| it.elapsed_ns);
+    times.min().unwrap_or(u64::MAX) as f64
+}
