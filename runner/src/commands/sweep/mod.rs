@@ -56,7 +56,7 @@ pub(crate) fn run_for(
         return Ok(exit);
     }
     // Before the builds: those would disturb a sweep that runs already.
-    let _host_lock = HostLock::take(arguments.selection.machine.is_some())?;
+    let _host_lock = HostLock::take(arguments.selection.machine().is_some())?;
     // Before anything else: what a dead sweep left would be taken for the host's own settings.
     restore_leftover(&arguments.selection.frequency.setup())?;
     let ready = match start {
