@@ -332,16 +332,21 @@ def _show(asked: argparse.Namespace) -> None:
 def _show_box(sweep: Sweep, asked: argparse.Namespace) -> None:
     """The signs over a box; times of one of its machines mean nothing."""
     analysis = analyse(sweep)
+    told = [
+        f"{box_sentence(analysis.box, branch, str(analysis.baseline))}."
+        for branch in analysis.box["branch"].unique(maintain_order=True)
+    ]
     if asked.format == "csv":
         print(analysis.box.write_csv(), end="")
     elif asked.format == "json":
-        print(msgspec.json.format(msgspec.json.encode(analysis.box.to_dicts())).decode())
+        rows: object = analysis.box.to_dicts()
+        if asked.judgement:
+            rows = {"rows": rows, "judgement": "\n".join(told) or None}
+        print(msgspec.json.format(msgspec.json.encode(rows)).decode())
     else:
         print(plain(tables.markdown(box_table(analysis.box))))
-        branches = analysis.box["branch"].unique(maintain_order=True)
-        for branch in branches:
-            told = box_sentence(analysis.box, branch, str(analysis.baseline))
-            print(plain(textwrap.fill(f"{told}.", break_on_hyphens=False)))
+        for sentence in told:
+            print(plain(textwrap.fill(sentence, break_on_hyphens=False)))
 
 
 def _turns(asked: argparse.Namespace) -> None:

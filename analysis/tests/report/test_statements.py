@@ -545,9 +545,7 @@ def test_a_drifted_statement_is_made_anew(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "statement", ["change {} all master champion", "effect {} fib-join packed champion brief"]
 )
-def test_a_simulated_size_without_its_box_cannot_be_printed(
-    statement: str, tmp_path: Path
-) -> None:
+def test_a_simulated_size_without_its_box_cannot_be_printed(statement: str, tmp_path: Path) -> None:
     simulated, line_waits = "2026-11-26T050153Z", "line-waits workload=fib-join first=1"
     file = tmp_path / "page.md"
     file.write_text(f"<!-- analysis: {statement.format(simulated)} -->\n<!-- /analysis -->\n")

@@ -87,6 +87,16 @@ def with_schema(frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
     )
 
 
+def same(log: float) -> Truth:
+    """This log of the ratio on every machine."""
+    return lambda prices: log + 0 * prices["work"]
+
+
+def turning(factor: int) -> Truth:
+    """A ratio that is 1 where a wake-up takes 4 µs, and grows or falls with it."""
+    return lambda prices: factor * np.log(prices["wake-ns"] / 4000)
+
+
 def verdict(truth: Truth, seed: int, noise: float = 0.06) -> str:
     return str(boxed(truth, seed, noise)["verdict"].item())
 
@@ -107,13 +117,13 @@ def test_the_bound_lies_above_the_true_share_no_more_often_than_it_says(share: f
 
 
 def test_equal_branches_are_never_claimed() -> None:
-    claimed = [verdict(lambda p: 0 * p["work"], seed) for seed in range(40)]
+    claimed = [verdict(same(0), seed) for seed in range(40)]
     assert claimed == [UNDECIDED] * 40
 
 
 def test_a_large_sign_that_holds_on_the_whole_box_is_claimed_in_its_direction() -> None:
     for gain, sign in ((-0.5, FASTER), (0.5, SLOWER)):
-        found = [verdict(lambda p, it=gain: it + 0 * p["work"], seed) for seed in range(10)]
+        found = [verdict(same(gain), seed) for seed in range(10)]
         assert found == [sign] * 10
 
 
@@ -125,21 +135,21 @@ def test_a_sign_on_four_fifths_of_the_box_is_not_claimed_however_large_its_media
 
 
 def test_a_sign_everywhere_that_is_smaller_than_the_prices_are_known_is_not_claimed() -> None:
-    found = boxed(lambda p: -0.05 + 0 * p["work"], 1, noise=0.001)
+    found = boxed(same(-0.05), 1, noise=0.001)
     assert found["faster"].item() == MACHINES
     assert found["verdict"].item() == UNDECIDED
 
 
 def test_a_median_inside_the_range_of_the_control_is_not_claimed() -> None:
     # On most machines the control differs from the baseline as much as the branch.
-    found = boxed(lambda p: -0.13 + 0 * p["work"], 3, noise=0.25)
+    found = boxed(same(-0.13), 3, noise=0.25)
     assert found["control_low"].item() < found["ratio"].item() < 0.9
     assert found["verdict"].item() == UNDECIDED
 
 
 def test_machines_that_failed_count_against_the_sign() -> None:
-    whole = boxed(lambda p: -0.5 + 0 * p["work"], 1)
-    some = boxed(lambda p: -0.5 + 0 * p["work"], 1, failed=set(range(6)))
+    whole = boxed(same(-0.5), 1)
+    some = boxed(same(-0.5), 1, failed=set(range(6)))
     assert [whole[name].item() for name in ("faster", "failed", "verdict")] == [60, 0, FASTER]
     assert [some[name].item() for name in ("machines", "faster", "failed")] == [60, 54, 6]
     assert some["verdict"].item() == UNDECIDED
@@ -147,10 +157,7 @@ def test_machines_that_failed_count_against_the_sign() -> None:
 
 def test_the_price_that_turns_a_sign_is_named_with_its_value_and_its_side() -> None:
     for factor, side in ((1, "above"), (-1, "below")):
-        found = [
-            boxed(lambda p, it=factor: it * np.log(p["wake-ns"] / 4000), seed).row(0, named=True)
-            for seed in range(10)
-        ]
+        found = [boxed(turning(factor), seed).row(0, named=True) for seed in range(10)]
         assert {row["price"] for row in found} == {"wake-ns"}
         assert all(row["turns_at"] == pytest.approx(4000, rel=0.15) for row in found)
         told = box_table(pl.DataFrame(found, schema_overrides={"rho": pl.Float64}))["result"][0]
@@ -159,12 +166,12 @@ def test_the_price_that_turns_a_sign_is_named_with_its_value_and_its_side() -> N
 
 
 def test_chance_names_no_price() -> None:
-    named = [boxed(lambda p: 0 * p["work"], seed)["price"].item() for seed in range(40)]
+    named = [boxed(same(0), seed)["price"].item() for seed in range(40)]
     assert named == [None] * 40
 
 
 def test_a_sentence_has_the_share_and_no_size() -> None:
-    found = boxed(lambda p: -0.5 + 0 * p["work"], 1)
+    found = boxed(same(-0.5), 1)
     assert box_sentence(found, BRANCH, "master") == (
         "Over the box, `tried` against `master` takes less time on `packets` with 64 threads "
         "(60 of 60 machines, at least 95 % of the box)"

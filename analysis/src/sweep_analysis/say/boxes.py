@@ -75,7 +75,7 @@ def _open(row: dict[str, Any]) -> str:
 
 def _verdict(row: dict[str, Any]) -> str:
     turns = _turns(row)
-    return row["verdict"] + (f"; {turns}" if turns and row["verdict"] == UNDECIDED else "")
+    return str(row["verdict"]) + (f"; {turns}" if turns and row["verdict"] == UNDECIDED else "")
 
 
 def _turns(row: dict[str, Any]) -> str:

@@ -2,7 +2,8 @@
 
 A sweep over a box runs each branch on the same machines, points of a Latin hypercube of prices. A
 machine is the sampling unit: its seeds are averaged. A machine on which a trial of the branch or of
-the baseline failed has no sign, so it counts against either.
+the baseline failed has no sign, so it counts against either. The bound below is that of independent
+draws; the points of a hypercube are spread more evenly than these.
 
 **Rule.** A sign is claimed if the exact one-sided 95 % lower bound (Clopper-Pearson) of the share of
 machines that agree is at least `SHARE`, and the median ratio is beyond `LEAST_SIMULATED` and outside
