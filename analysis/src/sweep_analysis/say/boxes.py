@@ -32,7 +32,7 @@ def box_table(rows: pl.DataFrame) -> pl.DataFrame:
             _change("control_low"),
             _change("control_high"),
             "control_faster",
-            "machines",
+            "control",
         ).alias("A/A control"),
         pl.struct("verdict", "price", "rho", "turns_at")
         .map_elements(_verdict, return_dtype=pl.String)

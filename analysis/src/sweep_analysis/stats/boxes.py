@@ -107,12 +107,20 @@ def _row(sweep: Sweep, own: pl.DataFrame, twin: _Floats) -> dict[str, Any]:
         "slower": slower,
         "faster_bound": bounds[0],
         "slower_bound": bounds[1],
-        "ratio_low": math.exp(low),
-        "ratio": math.exp(median),
-        "ratio_high": math.exp(high),
+        **(
+            dict(
+                zip(("ratio_low", "ratio", "ratio_high"), np.exp([low, median, high]), strict=True)
+            )
+            if logs.size
+            else {}
+        ),
+        "control": twin.size,
         "control_faster": int((twin < 0).sum()),
-        "control_low": math.exp(twin_low),
-        "control_high": math.exp(twin_high),
+        **(
+            {"control_low": math.exp(twin_low), "control_high": math.exp(twin_high)}
+            if twin.size
+            else {}
+        ),
         "price": turn.price,
         "rho": turn.rho,
         "turns_at": turn.value,
