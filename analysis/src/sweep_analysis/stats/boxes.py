@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy import stats
+from scipy import special
 
 from sweep_analysis.read.frames import BOX
 from sweep_analysis.read.load import Sweep
@@ -62,7 +62,7 @@ def lower_bound(agreeing: int, machines: int) -> float:
     """The exact one-sided 95 % lower bound of the share of a box, of `machines` drawn from it."""
     if agreeing == 0:
         return 0.0
-    return float(stats.beta.ppf(LEVEL, agreeing, machines - agreeing + 1))
+    return float(special.betaincinv(agreeing, machines - agreeing + 1, LEVEL))
 
 
 def box_signs(sweep: Sweep, times: pl.DataFrame, baseline: str | None) -> pl.DataFrame:
@@ -146,12 +146,24 @@ def _turn(sweep: Sweep, points: list[int], logs: _Floats) -> _Turn:
     varied = {key: values for key, values in prices.items() if np.ptp(values) > 0}
     best = _Turn()
     for key, values in varied.items():
-        found = stats.spearmanr(values, logs)
-        is_certain = found.pvalue * len(varied) < LEVEL
-        rho = float(found.statistic)
+        rho = _rank_correlation(values, logs)
+        is_certain = _chance(rho, logs.size) * len(varied) < LEVEL
         if is_certain and abs(rho) >= max(LEAST_RHO, abs(best.rho or 0.0)):
             best = _Turn(key, rho, _turns_at(values, logs, rho))
     return best
+
+
+def _rank_correlation(one: _Floats, other: _Floats) -> float:
+    """Spearman's."""
+    ranks = [pl.Series(values).rank().to_numpy() for values in (one, other)]
+    return float(np.corrcoef(*ranks)[0, 1])
+
+
+def _chance(rho: float, machines: int) -> float:
+    """Two-sided p-value of a rank correlation, by Student's t."""
+    freedom = machines - 2
+    t = abs(rho) * math.sqrt(freedom / max(1 - rho * rho, 1e-12))
+    return float(2 * special.stdtr(freedom, -t))
 
 
 def _turns_at(values: _Floats, logs: _Floats, rho: float) -> float | None:
