@@ -42,6 +42,7 @@ def boxed(
     noise: float = 0.06,
     failed: set[int] | None = None,
     control: Truth | None = None,
+    baseline: str = "master",
 ) -> pl.DataFrame:
     """`frames.BOX` of a synthetic sweep: `noise` is that of a trial's log-time, by its seed."""
     rng = np.random.default_rng(seed)
@@ -85,7 +86,7 @@ def boxed(
     )
     trials = with_schema(frame, TRIALS).lazy()
     sweep = Sweep(Path("box"), manifest, {}, trials, pl.LazyFrame(), ["master", BRANCH], "master")
-    return box_signs(sweep, times, "master")
+    return box_signs(sweep, times, baseline)
 
 
 def with_schema(frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
@@ -187,6 +188,15 @@ def test_a_sentence_has_the_share_and_no_size() -> None:
         "Over the box, `tried` against `master` takes less time on `packets` with 64 threads "
         "(60 of 60 machines, at least 95 % of the box)"
     )
+
+
+def test_another_baseline_is_compared_with_and_the_control_stays_that_of_the_sweep() -> None:
+    own, other = (boxed(same(-0.5), 1, baseline=name) for name in ("master", BRANCH))
+    assert other["branch"].to_list() == ["master"]
+    assert other["ratio"].item() == pytest.approx(1 / own["ratio"].item(), rel=0.01)
+    assert other["verdict"].item() == SLOWER
+    columns = ["control", "control_low", "control_high"]
+    assert other.select(columns).row(0) == own.select(columns).row(0)
 
 
 def test_a_sweep_over_no_box_has_no_row() -> None:

@@ -453,7 +453,10 @@ mod tests {
             }
             let shapes: std::collections::BTreeSet<&str> =
                 points.iter().map(|it| it.topology.as_str()).collect();
-            assert_eq!(shapes.len(), count.min(ranges.shapes.len()), "{shapes:?}");
+            assert!(
+                count < 60 || shapes.len() == ranges.shapes.len(),
+                "{shapes:?}"
+            );
         }
     }
 

@@ -73,11 +73,15 @@ def box_signs(sweep: Sweep, times: pl.DataFrame, baseline: str | None) -> pl.Dat
     """
     if not sweep.points or baseline is None:
         return pl.DataFrame(schema=BOX)
-    ratios = _ratios(sweep, times, baseline)
+    logs = _logs(sweep, times)
+    # The control differs from the sweep's own baseline by its seeds alone.
+    controls = _ratios(
+        logs.filter(pl.col("branch").is_in([sweep.baseline, sweep.twin])), sweep.baseline
+    )
     rows: list[dict[str, Any]] = []
-    for key, cell in ratios.group_by(PLACE, maintain_order=True):
+    for key, cell in _ratios(logs, baseline).group_by(PLACE, maintain_order=True):
         place = dict(zip(PLACE, key, strict=True))
-        twin = cell.filter(branch=sweep.twin)["log"].drop_nulls().to_numpy()
+        twin = controls.filter(**place)["log"].drop_nulls().to_numpy()
         for name in dict.fromkeys(cell["branch"]):
             if name != sweep.twin:
                 own = cell.filter(branch=name)
@@ -183,11 +187,23 @@ def _turns_at(values: _Floats, logs: _Floats, rho: float) -> float | None:
     return float((lower + upper) / 2)
 
 
-def _ratios(sweep: Sweep, times: pl.DataFrame, baseline: str) -> pl.DataFrame:
-    """`log` of each branch's time over the baseline's by cell and `point`, a mean over seeds.
+def _ratios(logs: pl.DataFrame, baseline: str | None) -> pl.DataFrame:
+    """`log` of each branch's time over the baseline's, null where a trial of either failed.
 
-    Null where a trial of either failed.
+    In: what `_logs` gives.
     """
+    by = [*PLACE, "point"]
+    base = logs.filter(branch=baseline).select(*by, base="log")
+    return (
+        logs.filter(pl.col("branch") != baseline)
+        .join(base, on=by, how="left", nulls_equal=True)
+        .with_columns(pl.col("log") - pl.col("base"))
+        .sort([*PLACE, "branch", "point"])
+    )
+
+
+def _logs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
+    """`log` of each branch's time by cell and `point`, a mean over seeds; null where a trial failed."""
     by = [*PLACE, "point"]
     words = sweep.trials.with_columns(WORDS).with_columns(pl.col("input").fill_null(""))
     tried = (
@@ -203,15 +219,8 @@ def _ratios(sweep: Sweep, times: pl.DataFrame, baseline: str) -> pl.DataFrame:
         .agg(pl.col(QUANTITIES["time"]).log().mean().alias("log"))
         .collect()
     )
-    every = tried.join(logs, on=[*by, "branch"], how="left", nulls_equal=True).with_columns(
+    return tried.join(logs, on=[*by, "branch"], how="left", nulls_equal=True).with_columns(
         log=pl.when("is_good").then("log")
-    )
-    base = every.filter(branch=baseline).select(*by, base="log")
-    return (
-        every.filter(pl.col("branch") != baseline)
-        .join(base, on=by, how="left", nulls_equal=True)
-        .with_columns(pl.col("log") - pl.col("base"))
-        .sort([*PLACE, "branch", "point"])
     )
 
 
