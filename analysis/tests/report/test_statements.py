@@ -543,7 +543,12 @@ def test_a_drifted_statement_is_made_anew(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "statement", ["change {} all master champion", "effect {} fib-join packed champion brief"]
+    "statement",
+    [
+        "change {} all master champion",
+        "effect {} fib-join packed champion brief",
+        "table {} comparisons level=overall",
+    ],
 )
 def test_a_simulated_size_without_its_box_cannot_be_printed(statement: str, tmp_path: Path) -> None:
     simulated, line_waits = "2026-11-26T050153Z", "line-waits workload=fib-join first=1"

@@ -172,8 +172,11 @@ SEVERAL_MACHINES = {
 }
 """Kinds that may name sweeps of several machines, as they say of each number which it is."""
 
-WITHOUT_BOX = {"evidence", "validated", "published", "replays", "table"}
-"""Kinds that may speak of one simulated machine: beside what was measured, or of lines that wait."""
+WITHOUT_BOX = {"evidence", "validated", "published", "replays"}
+"""Kinds that may speak of one simulated machine, as they set it beside what was measured."""
+
+TABLES_WITHOUT_BOX = {"line-waits", "spent"}
+"""Tables that may do so: who waits for whom, and what the cores do."""
 
 WITHOUT_SWEEPS = {"hosts", "host-cost", "lines", "losses"}
 """Kinds that find their sweeps by themselves."""

@@ -22,6 +22,7 @@ from sweep_analysis.report.statement_box import BOXES
 from sweep_analysis.report.statement_kinds import (
     KINDS,
     SEVERAL_MACHINES,
+    TABLES_WITHOUT_BOX,
     WITHOUT_BOX,
     WITHOUT_SWEEPS,
 )
@@ -121,7 +122,8 @@ def _refuse_without_box(kind: str, asked: Statement) -> None:
         InputError: `kind` says how large something is on one simulated machine.
     """
     named = [it.sweep for it in asked.sweeps if it.sweep.machine]
-    if named and kind not in {*BOXES, *WITHOUT_BOX}:
+    is_table = kind == "table" and bool(TABLES_WITHOUT_BOX.intersection(asked.words))
+    if named and not is_table and kind not in {*BOXES, *WITHOUT_BOX}:
         raise asked.refused(
             f"`{kind}` of {named[0].path.name}: a simulated size without its box cannot be printed",
             f"sweep with `--box`, and state {' or '.join(f'`{it}`' for it in BOXES)}",
