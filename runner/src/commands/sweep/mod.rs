@@ -38,6 +38,16 @@ enum Start {
     Resume(SweepDir),
 }
 
+impl Start {
+    /// Whether its trials measure no host. A sweep that goes on names no machine on the command line.
+    fn is_simulated(&self) -> Result<bool> {
+        Ok(match self {
+            Self::New(wanted) => wanted.0.machine.is_some(),
+            Self::Resume(sweep) => sweep.manifest()?.asked.machine.is_some(),
+        })
+    }
+}
+
 /// Sweeps for a command.
 pub(crate) fn run_for(
     project: &Project,
@@ -56,7 +66,7 @@ pub(crate) fn run_for(
         return Ok(exit);
     }
     // Before the builds: those would disturb a sweep that runs already.
-    let _host_lock = HostLock::take(arguments.selection.machine().is_some())?;
+    let _host_lock = HostLock::take(start.is_simulated()?)?;
     // Before anything else: what a dead sweep left would be taken for the host's own settings.
     restore_leftover(&arguments.selection.frequency.setup())?;
     let ready = match start {
