@@ -212,7 +212,7 @@ impl Ranges {
             .map(|key| (key, self.places(key, count)))
             .collect();
         let point = |index: usize| {
-            let shape = fit[(topologies[index] * fit.len() as f64) as usize % fit.len()];
+            let shape = fit[part_of(topologies[index], fit.len())];
             let prices = self
                 .prices
                 .iter()
@@ -284,6 +284,16 @@ impl Ranges {
         }
         Ok(text)
     }
+}
+
+/// The part, of so many, in which a place from 0 to 1 lies.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "from 0 to `parts`"
+)]
+fn part_of(place: f64, parts: usize) -> usize {
+    (place * parts as f64) as usize % parts
 }
 
 /// A value of the range, at a place from 0 to 1.
