@@ -153,6 +153,20 @@ fn shards_of_a_box_are_merged_and_shown_as_signs() {
     let manifest = fs::read_to_string(merged.join("manifest.json")).unwrap();
     assert_eq!(manifest.matches("\"topology\"").count(), 4);
 
+    // One that was stopped goes on while another simulated sweep runs.
+    let stopped = common::only(&own[0]);
+    let text = common::text(&stopped);
+    let kept: Vec<&str> = text.lines().skip(1).collect();
+    fs::remove_file(stopped.join("trials.jsonl.zst")).unwrap();
+    fs::write(stopped.join("trials.jsonl"), kept.join("\n") + "\n").unwrap();
+    let lock = fs::File::open(folder.path().join("host.lock")).unwrap();
+    lock.lock_shared().unwrap();
+    let mut command = common::runner(folder.path());
+    command.args(["sweep", "--resume"]).arg(&stopped);
+    command.assert().success();
+    drop(lock);
+    assert_eq!(common::records(&stopped).len(), 4);
+
     // A machine whose trial does not end is a record, the others are kept, and the end says so. One or
     // the other trial may end within the limit.
     let (swept, own) = sweep(folder.path(), "short", &["--timeout", "0.000001"]);
