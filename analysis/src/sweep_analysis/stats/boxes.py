@@ -159,8 +159,8 @@ def _turn(sweep: Sweep, points: list[int], logs: _Floats) -> _Turn:
 
 def _rank_correlation(one: _Floats, other: _Floats) -> float:
     """Spearman's."""
-    ranks = [pl.Series(values).rank().to_numpy() for values in (one, other)]
-    return float(np.corrcoef(*ranks)[0, 1])
+    ranks = np.stack([pl.Series(values).rank().to_numpy() for values in (one, other)])
+    return float(np.corrcoef(ranks)[0, 1])
 
 
 def _chance(rho: float, machines: int) -> float:
