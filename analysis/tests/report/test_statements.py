@@ -556,7 +556,7 @@ def test_a_simulated_size_without_its_box_cannot_be_printed(statement: str, tmp_
     file.write_text(f"<!-- analysis: {statement.format(simulated)} -->\n<!-- /analysis -->\n")
     with pytest.raises(InputError, match="a simulated size without its box cannot be printed"):
         made(file)
-    # What waits for what stays.
+    # The lines that wait stay.
     file.write_text(f"<!-- analysis: table {simulated} {line_waits} -->\n<!-- /analysis -->\n")
     assert "simulated: zen4-64" in made(file)[file]
 

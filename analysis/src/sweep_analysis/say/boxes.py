@@ -41,7 +41,7 @@ def box_table(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def box_sentence(rows: pl.DataFrame, branch: str, baseline: str) -> str:
-    """What a branch does over the box: the signs that hold, and those that do not. No size.
+    """The signs of a branch that hold over the box, and those that do not. No size.
 
     In: rows of `frames.BOX`.
     """

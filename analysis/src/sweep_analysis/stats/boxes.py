@@ -91,7 +91,7 @@ def box_signs(sweep: Sweep, times: pl.DataFrame, baseline: str | None) -> pl.Dat
 
 
 def _row(sweep: Sweep, own: pl.DataFrame, twin: _Floats) -> dict[str, Any]:
-    """What a branch shows in one cell. In: `point` and `log`, null where it failed; the control's `log`."""
+    """The signs of a branch in one cell. In: `point` and `log`, null where it failed; the control's `log`."""
     machines = own.height
     known = own.drop_nulls("log")
     logs = known["log"].to_numpy()
