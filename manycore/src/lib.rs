@@ -47,7 +47,7 @@ pub use allocator::Heap;
 use engine::Engine;
 pub use engine::PIECE_BYTES;
 pub use engine::attribution::{Spending, Spent, Wait, WaitedFor};
-pub use machine::{Call, FrequencyMode, Machine, MachineError, Picoseconds, SYSTEM};
+pub use machine::{Call, FrequencyMode, MAX_CORES, Machine, MachineError, Picoseconds, SYSTEM};
 pub use stall::STALLED;
 pub use stuck::{Stuck, StuckThread};
 

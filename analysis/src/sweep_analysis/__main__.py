@@ -10,6 +10,7 @@ import io
 import os
 import shutil
 import sys
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from sweep_analysis.read.load import Sweep, find_sweep, read_sweep
 from sweep_analysis.read.study import FILES, read_study
 from sweep_analysis.read.turns import read_turns
 from sweep_analysis.say import output, tables
+from sweep_analysis.say.boxes import box_sentence, box_table
 from sweep_analysis.say.columns import Look
 from sweep_analysis.say.sweep_table import SweepTable
 from sweep_analysis.say.turns import turns_table
@@ -71,6 +73,11 @@ REMEDIES = {
         "no cost parameter was changed",
         "sweep with `--machine NAME --experiment sensitivity`, or with `--prices`",
     ),
+    "box": (
+        "manifest.json",
+        "it is over no box of machines",
+        "sweep with `--box`",
+    ),
     "placements": (
         "",
         "no workload ran free and pinned on one branch",
@@ -90,6 +97,7 @@ examples (`cargo runner analysis` instead of `python -m sweep_analysis` sets up 
   python -m sweep_analysis table latest costs --where workload=ticks
   python -m sweep_analysis table latest placements --where level=branch --format md
   python -m sweep_analysis table latest line-waits --where threads=64 --format md  # which source lines waited, simulated
+  python -m sweep_analysis table latest box --format md           # a sweep with --box: on which share of machines
   python -m sweep_analysis validate SIMULATED MEASURED --format md  # predicted times beside measured ones
   python -m sweep_analysis export SWEEP --format parquet --output tables/
   python -m sweep_analysis report 12-07-2022 --output report/       # a folder of the 2022 study's files
@@ -283,6 +291,12 @@ def _report(asked: argparse.Namespace) -> None:
     from sweep_analysis.report.page import write_report  # noqa: PLC0415 - drawing takes 100 MB that no other command needs
 
     sweep = _read(asked)
+    if sweep.points:
+        raise InputError(
+            sweep.path,
+            "it is over a box of machines, of which no page is drawn",
+            "print its signs by `show`, or `table SWEEP box`",
+        )
     page = write_report(sweep, asked.output)
     for note in sweep.notes:
         print(plain(f"note: {note}"), file=sys.stderr)
@@ -294,6 +308,9 @@ def _show(asked: argparse.Namespace) -> None:
     sweep = _read(asked, leaves_out=True)
     for note in sweep.notes:
         print(plain(f"note: {note}"), file=sys.stderr)
+    if sweep.points:
+        _show_box(sweep, asked)
+        return
     table = SweepTable(sweep)
     if asked.format == "csv":
         print(table.rows.write_csv(), end="")
@@ -310,6 +327,26 @@ def _show(asked: argparse.Namespace) -> None:
             is_markdown=asked.format == "markdown",
         )
         print(plain(table.text(look), keeps_colours=look.has_colour), end="")
+
+
+def _show_box(sweep: Sweep, asked: argparse.Namespace) -> None:
+    """The signs over a box; times of one of its machines mean nothing."""
+    analysis = analyse(sweep)
+    told = [
+        f"{box_sentence(analysis.box, branch, str(analysis.baseline))}."
+        for branch in analysis.box["branch"].unique(maintain_order=True)
+    ]
+    if asked.format == "csv":
+        print(analysis.box.write_csv(), end="")
+    elif asked.format == "json":
+        rows: object = analysis.box.to_dicts()
+        if asked.judgement:
+            rows = {"rows": rows, "judgement": "\n".join(told) or None}
+        print(msgspec.json.format(msgspec.json.encode(rows)).decode())
+    else:
+        print(plain(tables.markdown(box_table(analysis.box))))
+        for sentence in told:
+            print(plain(textwrap.fill(sentence, break_on_hyphens=False)))
 
 
 def _turns(asked: argparse.Namespace) -> None:

@@ -123,7 +123,7 @@ def test_every_statement_says_what_it_is_of(
     write_two(tmp_path)
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "page.md"
-    file.write_text(f"<!-- analysis: tally {SIMULATED} -->\n<!-- /analysis -->\n")
+    file.write_text(f"<!-- analysis: evidence {SIMULATED} -->\n<!-- /analysis -->\n")
     assert LABEL in made(file)[file]
 
 

@@ -576,6 +576,25 @@ def test_a_drifted_statement_is_made_anew(tmp_path: Path) -> None:
     assert "\n2 branches against `master` on 4 programs, wall and CPU time and waits: " in text
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "change {} all master champion",
+        "effect {} fib-join packed champion brief",
+        "table {} comparisons level=overall",
+    ],
+)
+def test_a_simulated_size_without_its_box_cannot_be_printed(statement: str, tmp_path: Path) -> None:
+    simulated, line_waits = "2026-11-26T050153Z", "line-waits workload=fib-join first=1"
+    file = tmp_path / "page.md"
+    file.write_text(f"<!-- analysis: {statement.format(simulated)} -->\n<!-- /analysis -->\n")
+    with pytest.raises(InputError, match="a simulated size without its box cannot be printed"):
+        made(file)
+    # The lines that wait stay.
+    file.write_text(f"<!-- analysis: table {simulated} {line_waits} -->\n<!-- /analysis -->\n")
+    assert "simulated: zen4-64" in made(file)[file]
+
+
 def test_an_unknown_kind_is_named_with_those_that_are_known(tmp_path: Path) -> None:
     file = tmp_path / "page.md"
     file.write_text("<!-- analysis: rumour 2026-11-22T074035Z -->\n<!-- /analysis -->\n")

@@ -272,6 +272,8 @@ mod tests {
         let files: Vec<_> = fs::read_dir(machines())
             .unwrap()
             .map(|it| it.unwrap().path())
+            // A box is ranges of prices, and no machine.
+            .filter(|it| !it.ends_with("box.toml"))
             .collect();
         assert!(files.len() >= 5, "{files:?}");
         for file in files {

@@ -1,5 +1,5 @@
 //! Two hardware threads a core: what a machine's file says about them, and machines that are
-//! another one with them, or with other cores or frequencies.
+//! another one with them, or with other cores, frequencies or prices.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,8 @@ use serde_spanned::Spanned;
 
 use super::fault::{MachineError, sourced};
 use super::file::{FrequencyTable, TopologyTable, frequency, text_of, topology};
-use super::{MAX_CORES, Machine};
+use super::prices::OwnPrices;
+use super::{MAX_CORES, Machine, Prices, Topology};
 
 /// The table `[hardware-threads]`, as written. A machine without it has one a core.
 #[derive(Deserialize)]
@@ -63,8 +64,8 @@ impl HardwareThreads {
     }
 }
 
-/// A machine that has the prices of another one, and tables of its own: so the prices are in one
-/// place.
+/// A machine that has the prices of another one, but for some, and tables of its own: so the prices
+/// are in one place.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Derived {
@@ -73,6 +74,7 @@ pub(super) struct Derived {
     like: Spanned<String>,
     topology: Option<TopologyTable>,
     frequency: Option<FrequencyTable>,
+    price: Option<Spanned<OwnPrices>>,
     hardware_threads: Option<HardwareThreads>,
 }
 
@@ -117,6 +119,12 @@ impl Derived {
         if let Some(own) = self.frequency {
             machine.frequency = frequency(&own, &fault)?;
         }
+        if let Some(own) = self.price {
+            own.get_ref().replace(&mut machine.prices, scaled, &fault)?;
+            if let Some(why) = disorder(&machine.prices, machine.topology) {
+                return Err(fault(own.span().start, why));
+            }
+        }
         if machine.topology.hardware_threads > 1 {
             return Err(refused("has two hardware threads a core itself"));
         }
@@ -125,6 +133,35 @@ impl Derived {
             None => Ok(machine),
         }
     }
+}
+
+/// Which of `prices` is less than that of a shorter distance, or of a lighter sleep.
+fn disorder(prices: &Prices, topology: Topology) -> Option<String> {
+    let mut transfers = Vec::new();
+    for (key, price, is_there) in [
+        (
+            "transfer-cluster-ns",
+            prices.transfer_cluster,
+            topology.cores_per_cluster > 1,
+        ),
+        (
+            "transfer-socket-ns",
+            prices.transfer_socket,
+            topology.clusters_per_socket > 1,
+        ),
+        ("transfer-far-ns", prices.transfer_far, topology.sockets > 1),
+    ] {
+        transfers.extend(is_there.then_some((key, price)));
+    }
+    let resumes = [
+        ("resume-ns", prices.resume),
+        ("deep-resume-ns", prices.deep_resume),
+    ];
+    let pairs = transfers.windows(2).chain(resumes.windows(2));
+    pairs
+        .map(|pair| (pair[0], pair[1]))
+        .find(|((_, low), (_, high))| high < low)
+        .map(|((less, _), (key, _))| format!("{key} is less than {less}; write as much or more"))
 }
 
 /// The machine that the one of `text` is like, if it is like one.
@@ -220,6 +257,41 @@ mod tests {
         // zen4-64 has one socket, and says what a transfer between two would cost.
         let two = read(&own.replacen("sockets = 1", "sockets = 2", 1)).unwrap();
         assert_eq!(two.topology.cores(), 16);
+    }
+
+    #[test]
+    fn a_machine_that_is_like_another_may_have_prices_of_its_own() {
+        let own = |row: &str| read(&format!("{LIKE}\n[price]\n{row}\n"));
+        let plain = read(LIKE).unwrap().prices;
+        let priced = own("fence-ns = { value = 7, source = \"guess\" }")
+            .unwrap()
+            .prices;
+        assert_eq!(priced.fence, 7_000);
+        assert_eq!(
+            Prices {
+                fence: plain.fence,
+                ..priced
+            },
+            plain
+        );
+        for (row, told) in [
+            (
+                "fence-ns = { value = -7, source = \"guess\" }",
+                "m.toml:10: fence-ns = -7: write a number from 0",
+            ),
+            ("fence-ns = { value = 7 }", "missing field `source`"),
+            ("fences-ns = 7", "unknown field `fences-ns`"),
+            (
+                "deep-resume-ns = { value = 2, source = \"guess\" }",
+                "deep-resume-ns is less than resume-ns; write as much or more",
+            ),
+        ] {
+            let message = own(row).unwrap_err().to_string();
+            assert!(
+                message.starts_with("m.toml:") && message.contains(told),
+                "{message}"
+            );
+        }
     }
 
     #[test]

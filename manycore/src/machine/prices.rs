@@ -64,6 +64,29 @@ macro_rules! prices {
             $(#[serde(rename = $key)] pub(super) $name: Price,)*
         }
 
+        /// The prices that a machine which is like another one has of its own.
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub(super) struct OwnPrices {
+            $(#[serde(rename = $key)] $name: Option<Price>,)*
+        }
+
+        impl OwnPrices {
+            /// Puts them, checked, in the place of those in `prices`.
+            pub(super) fn replace(
+                &self,
+                prices: &mut Prices,
+                scaled: Option<(&str, f64)>,
+                fault: &impl Fn(usize, String) -> MachineError,
+            ) -> Result<(), MachineError> {
+                let reader = Reader { scaled, fault };
+                $(if let Some(own) = &self.$name {
+                    prices.$name = reader.$read($key, own)?;
+                })*
+                Ok(())
+            }
+        }
+
         /// Each price's key, and whether [`SYSTEM`] stands for it.
         const KEYS: &[(&str, bool)] = &[$(($key, prices!(@is_system $($system)?))),*];
 

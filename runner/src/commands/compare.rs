@@ -27,7 +27,7 @@ pub(crate) struct CompareArgs {
     /// `--`
     #[arg(long, value_name = "DIR", value_parser = folder,
           conflicts_with_all = ["preset", "experiment", "workloads", "size", "parameters", "input", "machine",
-                                "instrument", "placement"])]
+                                "points", "instrument", "placement"])]
     program: Option<PathBuf>,
     /// The binary of that package, if it has several
     #[arg(
@@ -53,6 +53,8 @@ Examples:
       under a name of your own, as a comment for a pull request
   cargo runner compare master path:../rayon/rayon-core --machine zen4-64 --threads 1,8,64
       the same on 64 simulated cores, with the lines of source that wait
+  cargo runner compare master path:../rayon/rayon-core --box --workloads packets,fib-join
+      on which share of 60 simulated machines the tree is faster, and which price turns that
   cargo runner compare packed split-counters fork:split,push-fence
       branches of branches.toml, and a combination of the fork's features
   cargo runner compare published:1.13.0 git:https://example.org/rayon#0123abc

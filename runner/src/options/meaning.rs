@@ -10,11 +10,11 @@ use crate::config::{Branch, Config};
 use crate::host::Host;
 use crate::options::Project;
 use crate::options::selection;
-use crate::plan::machines;
 use crate::plan::{
     self, Definition, Figure, Instrument, Load, MachineSpec, Mode, PlacementChoice, Shard,
     SweepRequest,
 };
+use crate::plan::{machine_box, machines};
 use crate::stop::Stop;
 
 /// Returns the request of the command line, checked against branches, catalogue and host. Branches
@@ -34,10 +34,11 @@ pub(crate) fn asked(
     let branches = branches(project, elsewhere, &meant, &loads)?;
     let baseline = branches.iter().find(|branch| branch.baseline);
     let baseline = baseline.context("a file of branches has a baseline, as was checked")?;
-    let machine = selection.machine.as_deref();
-    let machine = machine
-        .map(|name| machines::find(project.checkout.root(), name, &loads, &branches))
-        .transpose()?;
+    let machine = machine(project, selection, &meant, &loads, &branches)?;
+    let loads = match selection.points {
+        Some(count) => machine_box::with_points(&loads, count as usize),
+        None => loads,
+    };
     let instrument = selection
         .instrument
         .map(|trials| instrument(trials, &branches, &loads))
@@ -94,7 +95,7 @@ fn loads(
     meant: &Definition,
 ) -> Result<Vec<Load>> {
     let list = meant.workloads.as_deref().context(CHECKED)?;
-    let list = if selection.machine.is_some() {
+    let list = if selection.machine().is_some() {
         machines::workloads(list)?
     } else {
         list.to_owned()
@@ -103,6 +104,11 @@ fn loads(
     let input = selection.input.as_deref();
     let mut loads = row.loads(&list, size, &selection.parameters, input)?;
     if let Some(prices) = &meant.prices {
+        if selection.points.is_some() {
+            bail!(Stop::BadInput(format!(
+                "--prices {prices}: in a box every price differs already; leave it out, or name one --machine"
+            )));
+        }
         let Some(machine) = &selection.machine else {
             bail!(Stop::BadInput(format!(
                 "--prices {prices}: only simulated machines have prices; name one by --machine"
@@ -148,6 +154,34 @@ fn branches(
     Ok(branches)
 }
 
+/// The simulated machine, or the machines of the box, that take the host's place.
+fn machine(
+    project: &Project,
+    selection: &Selection,
+    meant: &Definition,
+    loads: &[Load],
+    branches: &[Branch],
+) -> Result<Option<MachineSpec>> {
+    let root = project.checkout.root();
+    if let Some(name) = &selection.machine {
+        return machines::find(root, name, loads, branches).map(Some);
+    }
+    let Some(count) = selection.points else {
+        return Ok(None);
+    };
+    let list = meant.threads.as_deref().context(CHECKED)?;
+    if let Some(word) = ["cores", "cpus"].iter().find(|word| list.contains(*word)) {
+        bail!(Stop::BadInput(format!(
+            "--threads {list}: the machines of a box have different numbers of {word}; write numbers"
+        )));
+    }
+    let most = selection::threads(list, 1, 1)?.into_iter().max();
+    let mut machine = machine_box::find(root, count as usize, most.unwrap_or(1))?;
+    machine.charges_ns = machines::charges_of(root, loads, false)?;
+    machine.own_cycles = machines::own_cycles(root, false, branches)?;
+    Ok(Some(machine))
+}
+
 /// Thread counts of the host, or of the machine in its place.
 fn threads(
     selection: &Selection,
@@ -171,7 +205,7 @@ fn threads(
 /// Where workers run. A simulated machine ignores a row's choice to pin them, which it cannot do.
 fn placements(selection: &Selection, meant: &Definition) -> Result<Vec<Placement>> {
     let typed = selection.definition.placement;
-    let meant = match (&selection.machine, typed) {
+    let meant = match (selection.machine(), typed) {
         (None, _) => meant.placement.context(CHECKED)?,
         (Some(_), None | Some(PlacementChoice::Free)) => PlacementChoice::Free,
         (Some(_), Some(_)) => bail!(Stop::BadInput(
@@ -286,13 +320,14 @@ fn start(project: &Project, selection: &Selection) -> Result<(Option<String>, De
         let row = selection::find(rows.experiments, "experiment", name)?;
         return Ok((None, row));
     }
-    let name = match (selection.preset.as_deref(), &selection.machine) {
+    let name = match (selection.preset.as_deref(), selection.machine()) {
         (Some(SIMULATED), None) => bail!(Stop::BadInput(
             "--preset simulated is for simulated machines; add `--machine NAME` (`list machines` has the names)"
                 .to_owned()
         )),
         (Some(preset), _) => preset,
         (None, None) => "quick",
+        (None, Some(machine_box::NAME)) => machine_box::NAME,
         (None, Some(_)) => SIMULATED,
     };
     let row = selection::find(rows.presets, "preset", name)?;
@@ -305,7 +340,7 @@ const SIMULATED: &str = "simulated";
 /// The modes, refused where the host cannot keep them.
 fn modes(selection: &Selection, meant: &Definition) -> Result<Vec<Mode>> {
     let choice = meant.mode.unwrap_or_default();
-    if selection.machine.is_some() {
+    if selection.machine().is_some() {
         let allowed = selection
             .allow_uncontrolled
             .then_some("--allow-uncontrolled");

@@ -18,7 +18,7 @@ use crate::config::spec::Reader;
 use crate::config::{Config, folder_of};
 use crate::host::frequency::Setup;
 use crate::host::frequency::sysfs::BackendChoice;
-use crate::plan::{Definition, FREQUENCY_HEADING as HEADING, Shard, SweepRequest};
+use crate::plan::{Definition, FREQUENCY_HEADING as HEADING, Shard, SweepRequest, machine_box};
 use crate::record::sweep_dir::SweepDir;
 use crate::stop::Stop;
 use crate::text::table::{json, print};
@@ -88,8 +88,8 @@ impl ListFormat {
 /// The options that select a sweep.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Selection {
-    /// Starting point: smoke, quick, full or simulated; the options below override it [default:
-    /// quick; with --machine: simulated]
+    /// Starting point: smoke, quick, full, simulated or box; the options below override it [default:
+    /// quick; with --machine: simulated; with --box: box]
     #[arg(long, value_name = "NAME", conflicts_with = "experiment")]
     pub(crate) preset: Option<String>,
     /// Named starting point for one table or figure; see `list experiments`
@@ -106,6 +106,12 @@ pub(crate) struct Selection {
     /// Run on a simulated machine: a name in `list machines`
     #[arg(long, value_name = "NAME")]
     pub(crate) machine: Option<String>,
+    /// Run on machines of the box in machines/box.toml, so many of them: signs that hold whatever a
+    /// machine's prices are [default: 60]
+    #[arg(long = "box", value_name = "MACHINES", num_args = 0..=1, require_equals = true,
+          default_missing_value = "60", value_parser = clap::value_parser!(u32).range(1..=10_000),
+          conflicts_with = "machine")]
+    pub(crate) points: Option<u32>,
     /// Seed of the order and of the workloads' inputs [default: 1]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) seed: Option<u64>,
@@ -129,6 +135,14 @@ pub(crate) struct Selection {
     pub(crate) allow_uncontrolled: bool,
     #[command(flatten)]
     pub(crate) frequency: FrequencyOptions,
+}
+
+impl Selection {
+    /// The name of the simulated machine, also if there are many.
+    pub(crate) fn machine(&self) -> Option<&str> {
+        let one = self.machine.as_deref();
+        one.or_else(|| self.points.map(|_| machine_box::NAME))
+    }
 }
 
 /// A folder on the command line, whose name does not look like a file's.

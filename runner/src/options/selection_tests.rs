@@ -82,7 +82,7 @@ fn presets() -> Vec<Definition> {
 #[test]
 fn the_help_text_names_every_preset() {
     let names: Vec<String> = presets().into_iter().map(|it| it.name).collect();
-    assert_eq!(names, ["smoke", "quick", "full", "simulated"]);
+    assert_eq!(names, ["smoke", "quick", "full", "simulated", "box"]);
 }
 
 #[test]

@@ -220,6 +220,9 @@ impl ModeChoice {
 /// The parameter of a load that says which price is another than in the machine's file.
 pub const PRICE: &str = "price";
 
+/// The parameter of a load that says on which point of a box it runs, from 1 on.
+pub const BOX: &str = "box";
+
 /// A pair of conditions that a sweep varies around a program, its load and its threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Condition {
@@ -271,6 +274,7 @@ impl Load {
     pub(crate) fn own_parameters(&self) -> BTreeMap<String, String> {
         let mut own = self.parameters.clone();
         own.remove(PRICE);
+        own.remove(BOX);
         own
     }
 
@@ -327,6 +331,21 @@ pub struct MachineSpec {
     /// Cycles of a branch's own instructions, by branch and call; none in older sweeps.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub own_cycles: BTreeMap<String, BTreeMap<String, f64>>,
+    /// The machines of a box; of one machine, none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub points: Vec<Point>,
+}
+
+/// A machine of a box.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Point {
+    /// The name of its topology.
+    pub topology: String,
+    /// Its CPUs.
+    pub cpus: usize,
+    /// Its prices, by their keys in a machine's file, and `work`, the factor of the workloads' units.
+    pub prices: BTreeMap<String, f64>,
 }
 
 impl MachineSpec {
@@ -481,6 +500,13 @@ impl SweepRequest {
         } else {
             unpriced.map(|load| format!("`machine` has no price for `{}`", load.workload))
         }
+    }
+
+    /// Whether it runs on the machines of a box.
+    pub(crate) fn is_box(&self) -> bool {
+        self.machine
+            .as_ref()
+            .is_some_and(|it| !it.points.is_empty())
     }
 
     /// Returns the beginning of a heading: the simulated machine that it is about; empty on hosts.

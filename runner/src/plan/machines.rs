@@ -14,7 +14,7 @@ use crate::config::pick::{no_such, pick, pick_grouped, plain};
 use crate::config::{Branch, ConfigError};
 use crate::host::Host;
 use crate::host::here;
-use crate::plan::{Load, MachineSpec, Mode, PRICE, SweepRequest, Trial};
+use crate::plan::{Load, MachineSpec, Mode, PRICE, SweepRequest, Trial, machine_box};
 use crate::stop::Stop;
 use crate::system::{digest, whole_file};
 
@@ -139,8 +139,10 @@ fn names(root: &Path) -> Result<Vec<String>> {
             )
         })
         .collect();
-    // Its file may be kept elsewhere.
-    names.retain(|name| name != here::NAME || file(root, name).is_file());
+    // The file of this host may be kept elsewhere, and a box is no machine.
+    names.retain(|name| {
+        name != machine_box::NAME && (name != here::NAME || file(root, name).is_file())
+    });
     names.sort();
     Ok(names)
 }
@@ -168,6 +170,27 @@ pub fn find(root: &Path, name: &str, loads: &[Load], branches: &[Branch]) -> Res
         ));
     }
     let machine = read(root, name)?;
+    Ok(MachineSpec {
+        name: name.to_owned(),
+        title: machine.title.clone(),
+        cores: machine.topology.cores(),
+        hardware_threads: Some(machine.topology.hardware_threads).filter(|it| *it > 1),
+        sha256: sha256(&file(root, name)).context("a machine's file cannot be read")?,
+        charges_ns: charges_of(root, loads, is_here)?,
+        own_cycles: own_cycles(root, is_here, branches)?,
+        points: Vec::new(),
+    })
+}
+
+/// The costs of a unit of `loads`, by workload: of this host if it `is_here`, else of the checkout.
+///
+/// # Errors
+/// As [`find`].
+pub(crate) fn charges_of(
+    root: &Path,
+    loads: &[Load],
+    is_here: bool,
+) -> Result<BTreeMap<String, f64>> {
     let (from, path) = if is_here {
         (CHARGES_HERE, charges_here(root))
     } else {
@@ -187,20 +210,12 @@ pub fn find(root: &Path, name: &str, loads: &[Load], branches: &[Branch]) -> Res
         })?;
         Ok((workload.to_owned(), charge.ns))
     };
-    Ok(MachineSpec {
-        name: name.to_owned(),
-        title: machine.title.clone(),
-        cores: machine.topology.cores(),
-        hardware_threads: Some(machine.topology.hardware_threads).filter(|it| *it > 1),
-        sha256: sha256(&file(root, name)).context("a machine's file cannot be read")?,
-        charges_ns: workloads.into_iter().map(price).collect::<Result<_>>()?,
-        own_cycles: own_cycles(root, is_here, branches)?,
-    })
+    workloads.into_iter().map(price).collect()
 }
 
 /// Cycles of the own instructions of each of `branches`. Those of [`MEASURED`] stand for what was
 /// not measured, and a note says so.
-fn own_cycles(
+pub(crate) fn own_cycles(
     root: &Path,
     is_here: bool,
     branches: &[Branch],
@@ -383,12 +398,18 @@ pub(crate) fn request(
     let is_twin = asked.twin_name().as_deref() == Some(trial.branch);
     let load = &asked.workloads[trial.kind.load];
     let scaled = scaled(load);
+    let point = machine_box::point_of(machine, load);
     let work = scaled
         .as_ref()
         .filter(|it| it.key == WORK)
-        .map_or(1.0, |it| it.factor);
+        .map(|it| it.factor)
+        .or(point.map(|(_, point)| machine_box::work(point)))
+        .unwrap_or(1.0);
     Some(MachineRequest {
-        file: file(root, &machine.name),
+        file: point.map_or_else(
+            || file(root, &machine.name),
+            |(number, _)| machine_box::file(root, machine, number),
+        ),
         is_fixed: trial.condition.mode == Mode::Fixed,
         // Branches share a replicate's seed; the A/A control has seeds of its own, or it would be
         // the same to the last byte.
@@ -408,7 +429,11 @@ pub(crate) fn request(
 /// Returns the simulated machine on which a build is checked before anything is measured.
 pub(crate) fn first_request(root: &Path, asked: &SweepRequest) -> Option<MachineRequest> {
     let machine = asked.machine.as_ref()?;
-    let file = file(root, &machine.name);
+    let file = if asked.is_box() {
+        machine_box::file(root, machine, "1")
+    } else {
+        file(root, &machine.name)
+    };
     Some(MachineRequest {
         file,
         is_fixed: true,
@@ -454,14 +479,20 @@ pub(crate) fn host_facts(asked: &SweepRequest) -> Value {
             "cpus_usable": machine.cpus(),
             "cores": machine.cores,
             "cpu": { "model_name": format!("simulated: {}, {}", machine.name, machine.title), "is_virtual": false },
-            "simulated": machine,
+            // The points of a box are in the manifest.
+            "simulated": MachineSpec { points: Vec::new(), ..machine.clone() },
         }),
     }
 }
 
 /// Whether the machine of a sweep is still the one that it began with.
 pub(crate) fn check_unchanged(root: &Path, machine: &MachineSpec) -> Result<()> {
-    if sha256(&file(root, &machine.name)).ok().as_ref() != Some(&machine.sha256) {
+    let now = if machine.points.is_empty() {
+        sha256(&file(root, &machine.name)).ok()
+    } else {
+        machine_box::sha256(root, &machine.points).ok()
+    };
+    if now.as_ref() != Some(&machine.sha256) {
         bail!(Stop::BadInput(format!(
             "{FOLDER}/{}.toml is not the file that the sweep began with; put that one back, or begin another sweep",
             machine.name

@@ -6,6 +6,7 @@
 
 mod definition;
 pub mod estimate;
+pub(crate) mod machine_box;
 pub mod machines;
 mod shard;
 
@@ -24,8 +25,8 @@ use crate::system::digest::Id;
 pub const SETTLE: Duration = Duration::from_millis(10);
 
 pub use definition::{
-    Condition, Definition, Figure, Input, Instrument, Load, MachineSpec, Mode, ModeChoice, PRICE,
-    PlacementChoice, Scalar, SweepRequest,
+    BOX, Condition, Definition, Figure, Input, Instrument, Load, MachineSpec, Mode, ModeChoice,
+    PRICE, PlacementChoice, Point, Scalar, SweepRequest,
 };
 pub(crate) use definition::{FREQUENCY_HEADING, is_free};
 pub use shard::Shard;
@@ -358,8 +359,8 @@ fn small(index: usize) -> u16 {
 fn unordered(asked: &SweepRequest, identities: &BTreeMap<String, String>) -> Plan {
     let mut kinds = Vec::new();
     for load in 0..asked.workloads.len() {
-        // A program of the user has no sequential version.
-        if asked.sequential_load(load) == load && asked.program.is_none() {
+        // A program of the user has no sequential version. Over a box, nothing is compared with it.
+        if asked.sequential_load(load) == load && asked.program.is_none() && !asked.is_box() {
             kinds.push(Kind {
                 load,
                 program: Program::Sequential,

@@ -1,6 +1,7 @@
 //! The command as its users meet it: one program, as each would link the whole runner.
 
 mod answers;
+mod boxes;
 mod cli;
 mod common;
 mod compare;

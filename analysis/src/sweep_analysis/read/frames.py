@@ -211,6 +211,28 @@ SENSITIVITY = _of(
 )
 """One row per simulated cell, branch and quantity: see `simulated.sensitivity`."""
 
+BOX = _of(
+    POOL_CELL,
+    machines=pl.Int64,  # of the box, on which the branch was tried
+    failed=pl.Int64,  # those on which a trial of it or of the baseline failed: they have no sign
+    faster=pl.Int64,  # machines on which the branch takes less time, by its mean over seeds
+    slower=pl.Int64,
+    faster_bound=pl.Float64,  # exact one-sided 95 % lower bound of the share of the box
+    slower_bound=pl.Float64,
+    ratio_low=pl.Float64,  # time over the baseline's, 5th percentile of the machines
+    ratio=pl.Float64,  # the median
+    ratio_high=pl.Float64,
+    control=pl.Int64,  # machines on which the A/A control has a sign
+    control_faster=pl.Int64,  # the same of the A/A control; its ratios are null where it has none
+    control_low=pl.Float64,
+    control_high=pl.Float64,
+    price=pl.String,  # the price with the strongest rank correlation; null: none is strong
+    rho=pl.Float64,
+    turns_at=pl.Float64,  # the price's value at which the sign turns; null if it does not
+    verdict=pl.String,  # `faster`, `slower` or `undecided`
+)
+"""One row per workload, thread count and branch of a sweep over a box: see `boxes.box_signs`."""
+
 LINE_WAIT_RATES = _of(
     POOL_CELL,
     work_unit=pl.String,

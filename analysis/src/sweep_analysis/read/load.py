@@ -81,8 +81,16 @@ class Sweep:
         return str(machine["name"]) if machine else None
 
     @property
+    def points(self) -> list[dict[str, Any]]:
+        """The machines of a box, the first being point 1; empty if the sweep is over none."""
+        machine = _machine(self.manifest.get("asked"), "machine")
+        return list(machine.get("points", [])) if machine else []
+
+    @property
     def label(self) -> str:
         """The label that every output adds to a simulated sweep; empty for a measured one."""
+        if self.points:
+            return f"simulated: a box of {count(len(self.points), 'machine')}"
         return f"simulated: {self.machine}" if self.machine else ""
 
     @property

@@ -19,10 +19,17 @@ _MOST_SHOWN = 40
 """So many characters of a value are shown."""
 
 
+class _Point(msgspec.Struct):
+    topology: str
+    cpus: _Cpus
+    prices: dict[str, float]
+
+
 class _Machine(msgspec.Struct):
     name: str
     title: str | None = None
     sha256: str | None = None
+    points: list[_Point] = []
 
 
 class _Processor(msgspec.Struct):

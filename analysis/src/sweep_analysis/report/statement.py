@@ -123,6 +123,8 @@ def moment(analysis: Analysis) -> str:
 
 def host(analysis: Analysis) -> str:
     """The host or simulated machine of its sweep, in a few words."""
+    if analysis.sweep.points:  # Each has cores of its own.
+        return analysis.sweep.label
     if analysis.sweep.machine:
         return f"{analysis.sweep.label}, {count(analysis.sweep.host.get('cores') or analysis.cpus or 0, 'core')}"
     cpu: dict[str, Any] = analysis.sweep.host.get("cpu", {})

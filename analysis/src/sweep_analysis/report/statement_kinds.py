@@ -19,6 +19,7 @@ from sweep_analysis.read.schema import TWIN_SUFFIX
 from sweep_analysis.report import hosts
 from sweep_analysis.report.figures import found
 from sweep_analysis.report.statement import Made, Statement, host, moment
+from sweep_analysis.report.statement_box import BOXES
 from sweep_analysis.report.statement_changes import CHANGES
 from sweep_analysis.report.statement_counts import COUNTS
 from sweep_analysis.report.statement_gains import GAINS
@@ -141,6 +142,7 @@ _TEXTS: dict[str, Callable[[Statement], str]] = {
     "tally": _tally,
     "hosts": _hosts,
     "host-cost": host_cost,
+    **BOXES,
     **CHANGES,
     **COUNTS,
     **GAINS,
@@ -161,6 +163,7 @@ KINDS: dict[str, Callable[[Statement], Made]] = {
 """By name. The docstring of each says which words it takes besides sweeps."""
 
 SEVERAL_MACHINES = {
+    *BOXES,
     "evidence",
     "forest",
     "validated",
@@ -168,6 +171,12 @@ SEVERAL_MACHINES = {
     "replays",
 }
 """Kinds that may name sweeps of several machines, as they say of each number which it is."""
+
+WITHOUT_BOX = {"evidence", "validated", "published", "replays"}
+"""Kinds that may speak of one simulated machine, as they set it beside what was measured."""
+
+TABLES_WITHOUT_BOX = {"line-waits", "spent"}
+"""Tables that may do so: who waits for whom, and what the cores do."""
 
 WITHOUT_SWEEPS = {"days", "hosts", "host-cost", "lines", "losses"}
 """Kinds that find their sweeps by themselves."""

@@ -18,7 +18,14 @@ from pathlib import Path
 from sweep_analysis.read.errors import InputError
 from sweep_analysis.read.load import CHECKOUT, find_sweep, read_sweep, refuse_mixed
 from sweep_analysis.report.statement import Statement
-from sweep_analysis.report.statement_kinds import KINDS, SEVERAL_MACHINES, WITHOUT_SWEEPS
+from sweep_analysis.report.statement_box import BOXES
+from sweep_analysis.report.statement_kinds import (
+    KINDS,
+    SEVERAL_MACHINES,
+    TABLES_WITHOUT_BOX,
+    WITHOUT_BOX,
+    WITHOUT_SWEEPS,
+)
 from sweep_analysis.stats.analysis import Analysis, analyse
 
 FILES = [
@@ -94,6 +101,7 @@ def made(file: Path) -> dict[Path, str]:
         # `SEVERAL_MACHINES` names the sweep of each line or number; `WITHOUT_SWEEPS` names no sweep.
         if kind not in SEVERAL_MACHINES | WITHOUT_SWEEPS:
             refuse_mixed([it.sweep for it in asked.sweeps], where)
+        _refuse_without_box(kind, asked)
         text, pictures = KINDS[kind](asked)
         label = asked.sweep.sweep.label if asked.sweeps and kind != "published" else ""
         texts.update(pictures)
@@ -105,6 +113,21 @@ def made(file: Path) -> dict[Path, str]:
 
     filled = _STATEMENT.sub(fill, file.read_text(encoding="utf-8"))
     return {file: filled} | texts
+
+
+def _refuse_without_box(kind: str, asked: Statement) -> None:
+    """A simulated statement needs its box, since its size hangs on prices that nobody knows exactly.
+
+    Raises:
+        InputError: `kind` says how large something is on one simulated machine.
+    """
+    named = [it.sweep for it in asked.sweeps if it.sweep.machine]
+    is_table = kind == "table" and bool(TABLES_WITHOUT_BOX.intersection(asked.words))
+    if named and not is_table and kind not in {*BOXES, *WITHOUT_BOX}:
+        raise asked.refused(
+            f"`{kind}` of {named[0].path.name}: a simulated size without its box cannot be printed",
+            f"sweep with `--box`, and state {' or '.join(f'`{it}`' for it in BOXES)}",
+        )
 
 
 @cache

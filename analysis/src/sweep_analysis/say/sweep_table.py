@@ -137,7 +137,10 @@ def _decisions(sweep: Sweep, decisions: Decisions) -> list[str]:
     if headline(decisions) not in found.answer:
         lines.append(f"Which branch to merge? {found.answer}")
     lines += [sentence for sentence in found.hurts if " fails on " in sentence]
-    least = f"No difference under {LEAST_SIMULATED * 100:.0f} % is called one."
+    least = (
+        f"No difference under {LEAST_SIMULATED * 100:.0f} % is called one. This is one machine of guessed prices: sweep "
+        "with `--box` to learn on which share of machines a sign holds, and state no size."
+    )
     return [*lines, least] if sweep.machine else lines
 
 

@@ -10,6 +10,7 @@ import polars as pl
 
 from sweep_analysis.read.labels import QUANTITY_NAMES, count, percent, with_panel
 from sweep_analysis.read.schema import FREE, PANEL, WORDS
+from sweep_analysis.say.boxes import box_table
 from sweep_analysis.say.comparison import builds_column, detectable_column
 from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.claims import HELD, OPEN, REFUTED, UNTESTED
@@ -476,6 +477,7 @@ READABLE: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
     "spent": spent_table,
     "line-waits": line_wait_table,
     "sensitivity": sensitivity_table,
+    "box": box_table,
     "latencies": latency_table,
     "claim-details": claim_detail_table,
     "costs": cost_table,

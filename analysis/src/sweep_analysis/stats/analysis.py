@@ -14,6 +14,7 @@ import polars as pl
 
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.request import Experiment, experiment_of
+from sweep_analysis.stats.boxes import box_signs
 from sweep_analysis.stats.claims import Checked, check_claims
 from sweep_analysis.stats.clocks import clocks
 from sweep_analysis.stats.costs import costs
@@ -122,6 +123,11 @@ class Analysis:
     def sensitivity(self) -> pl.DataFrame:
         """Simulated comparisons with one cost parameter changed: rows of `frames.SENSITIVITY`."""
         return sensitivity(self.times.lazy(), self.baseline)
+
+    @_frame("box")
+    def box(self) -> pl.DataFrame:
+        """Signs over a box of machines: rows of `frames.BOX`."""
+        return box_signs(self.sweep, self.times, self.baseline)
 
     @_frame("latencies")
     def waits(self) -> pl.DataFrame:

@@ -211,6 +211,9 @@ pub(crate) trait WakeRule: Send + Sync + 'static {
     const NAME_PART: &'static str;
     /// Whether the rule ever reads how many workers search.
     const COUNTS_SEARCHERS: bool;
+    /// Whether every push reads how many workers search, although that matters only while one
+    /// sleeps. The branch of the 2022 study did so.
+    const READS_BOTH: bool = false;
 
     /// Returns the number of sleepers to wake for one job, given that `sleeping` is not 0. It calls
     /// `searching` only if the result depends on it.
@@ -222,15 +225,19 @@ pub(crate) trait WakeRule: Send + Sync + 'static {
 }
 
 /// The rule of rayon-core: if a job finds its queue empty, a searching worker takes it, if there is
-/// one.
-pub(crate) enum IdleFirst {}
+/// one. With `READS_BOTH`, see [`WakeRule::READS_BOTH`].
+pub(crate) enum IdleFirst<const READS_BOTH: bool = false> {}
+
+/// The rule of rayon-core, by which every push reads both counts.
+pub(crate) type ReadsBoth = IdleFirst<true>;
 
 /// A job wakes a sleeper whenever there is one, even if others search.
 pub(crate) enum SleepersOnly {}
 
-impl WakeRule for IdleFirst {
-    const NAME_PART: &'static str = "";
+impl<const READS_BOTH: bool> WakeRule for IdleFirst<READS_BOTH> {
+    const NAME_PART: &'static str = if READS_BOTH { "+reads-both" } else { "" };
     const COUNTS_SEARCHERS: bool = true;
+    const READS_BOTH: bool = READS_BOTH;
 
     #[inline]
     fn sleepers_to_wake(

@@ -168,6 +168,10 @@ fn a_name_is_that_of_the_layout_and_of_the_modifiers_in_the_order_of_the_axes() 
         Split::<(Jec, PushFence, SleepersOnly, Inline)>::NAME,
         "split+push-fence+sleepers-only"
     );
+    assert_eq!(
+        Split::<(Jec, NoFence, ReadsBoth, CachePadded)>::NAME,
+        "split+reads-both+cache-padded"
+    );
 }
 
 #[test]

@@ -163,6 +163,15 @@ impl<A: Axes> SleepCounters for Split<A> {
             }
         }
         let sleeping = self.sleeping.load(Ordering::SeqCst);
+        if A::WakeRule::READS_BOTH {
+            // The same two loads in the same order as below, in every push.
+            let searching = words::searching(&self.inactive, sleeping);
+            return if sleeping == 0 {
+                0
+            } else {
+                A::WakeRule::sleepers_to_wake(sleeping, queue_was_empty, || searching)
+            };
+        }
         if sleeping == 0 {
             0
         } else {

@@ -5,8 +5,8 @@
 //! each other, and `build.rs` refuses them.
 
 use super::axes::{
-    CachePadded, IdleFirst, Inline, Jec, NoFence, NoJec, PushFence, ScanFence, SleepersOnly,
-    WakeTwo, WakeWhereWorkIs,
+    CachePadded, IdleFirst, Inline, Jec, NoFence, NoJec, PushFence, ReadsBoth, ScanFence,
+    SleepersOnly, WakeTwo, WakeWhereWorkIs,
 };
 use super::{Packed, SleepCounters, Split};
 
@@ -29,7 +29,7 @@ use self::NoFence as SelectedFence;
 use self::ScanFence as SelectedFence;
 
 #[cfg(not(feature = "sleepers-only"))]
-use self::IdleFirst as SelectedWakeRule;
+type SelectedWakeRule = IdleFirst<{ cfg!(feature = "reads-both") }>;
 #[cfg(feature = "sleepers-only")]
 use self::SleepersOnly as SelectedWakeRule;
 
@@ -70,6 +70,8 @@ macro_rules! for_every_variant {
             split_push_fence_sleepers_only: Split Jec PushFence SleepersOnly,
             split_no_jec: Split NoJec ScanFence IdleFirst,
             split_no_jec_sleepers_only: Split NoJec ScanFence SleepersOnly,
+            packed_reads_both: Packed Jec NoFence ReadsBoth,
+            split_reads_both: Split Jec NoFence ReadsBoth,
         }
     };
     (@here $test:ident $($name:ident: $($axis:ident)*,)*) => {

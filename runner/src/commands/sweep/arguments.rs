@@ -21,7 +21,7 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "SWEEP", num_args = 0..=1, default_missing_value = "latest",
           conflicts_with_all = ["preset", "experiment", "branches", "workloads", "size", "parameters", "threads",
                                 "mode", "placement", "trials", "layouts", "iterations", "seed", "timeout", "no_twin",
-                                "instrument", "shard", "machine"])]
+                                "instrument", "shard", "machine", "points"])]
     pub(in crate::commands) resume: Option<String>,
     /// Parent folder of the sweep [default: results/sweeps]
     #[arg(long, value_name = "DIR", value_parser = folder)]
@@ -77,6 +77,8 @@ Examples:
       one figure of a study by its name, with shorter runs
   cargo runner sweep --machine zen4-64 --experiment study --mode both
       the same pools on 64 simulated cores; `cargo runner list machines`
+  cargo runner sweep --box --threads 64
+      the same on 60 machines that differ in every price: in which direction, and where it turns
   cargo runner sweep --resume
       continue the newest unfinished sweep
 

@@ -1,0 +1,56 @@
+"""Statements about signs over a box of simulated machines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import polars as pl
+
+from sweep_analysis.read.labels import listed
+from sweep_analysis.report.statement import Statement
+from sweep_analysis.say.boxes import box_sentence, box_table
+from sweep_analysis.stats.analysis import analyse
+
+
+def _box(asked: Statement) -> str:
+    """A row for each workload, thread count and branch: on which share of machines it is faster.
+
+    Words: branches; without any, all.
+    """
+    rows = _rows(asked, str(asked.sweep.baseline))
+    shown = box_table(rows.filter(pl.col("branch").is_in(asked.words)) if asked.words else rows)
+    return asked.table(shown, "signs over the box")
+
+
+def _box_signs(asked: Statement) -> str:
+    """The signs of branches that hold over the box, and those that do not: a sentence each, without sizes.
+
+    Words: the branches; `against=NAME` for another baseline; `brief` leaves out the sweep.
+    """
+    against = next((word for word in asked.words if word.startswith("against=")), "")
+    baseline = against.removeprefix("against=") or str(asked.sweep.baseline)
+    rows = _rows(asked, baseline)
+    branches = [word for word in asked.words if word not in ("brief", against)]
+    known = set(rows["branch"])
+    if not branches or not set(branches) <= known:
+        raise asked.refused(
+            f"no box of {listed(sorted(set(branches) - known)) or 'no branch'}",
+            f"name some of {', '.join(sorted(known))}",
+        )
+    told = [box_sentence(rows, branch, baseline) for branch in branches]
+    end = "" if "brief" in asked.words else f" {asked.source()}"
+    return ". ".join(told) + end + "."
+
+
+def _rows(asked: Statement, baseline: str) -> pl.DataFrame:
+    """The rows of `frames.BOX` of all sweeps that are named, against `baseline`."""
+    for analysis in asked.sweeps:
+        if not analysis.sweep.points:
+            raise asked.refused(
+                f"{analysis.sweep.path.name} is over no box of machines", "name a sweep of `--box`"
+            )
+    return pl.concat([analyse(analysis.sweep, baseline).box for analysis in asked.sweeps])
+
+
+BOXES: dict[str, Callable[[Statement], str]] = {"box": _box, "box-signs": _box_signs}
+"""These statements, by kind."""

@@ -1,0 +1,102 @@
+"""Signs over a box of machines, as a table and in sentences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from sweep_analysis.read.labels import count, listed, percent, with_panel
+from sweep_analysis.stats.boxes import UNDECIDED
+from sweep_analysis.stats.compare import FASTER, SLOWER
+
+_LESS = {FASTER: "less", SLOWER: "more"}
+_US, _MS = 1e3, 1e6
+
+
+def box_table(rows: pl.DataFrame) -> pl.DataFrame:
+    """The columns of `frames.BOX` that a reader needs, ratios as changes in per cent."""
+    named = with_panel(rows)
+    bound = pl.max_horizontal("faster_bound", "slower_bound") * 100
+    return named.select(
+        pl.col("panel").alias("workload"),
+        "threads",
+        "branch",
+        pl.format("{} of {}", "faster", "machines").alias("faster on"),
+        pl.format("{} %", bound.floor().cast(pl.Int64)).alias("share that agrees, at least"),
+        _change("ratio").alias("median"),
+        _change("ratio_low").alias("5 %"),
+        _change("ratio_high").alias("95 %"),
+        pl.format(
+            "{} to {}, {} of {} faster",
+            _change("control_low"),
+            _change("control_high"),
+            "control_faster",
+            "control",
+        ).alias("A/A control"),
+        pl.struct("verdict", "price", "rho", "turns_at")
+        .map_elements(_verdict, return_dtype=pl.String)
+        .alias("result"),
+    )
+
+
+def box_sentence(rows: pl.DataFrame, branch: str, baseline: str) -> str:
+    """The signs of a branch that hold over the box, and those that do not. No size.
+
+    In: rows of `frames.BOX`.
+    """
+    own = with_panel(rows).filter(branch=branch).sort("threads", "workload")
+    groups = {
+        f"takes {less} time on": [_holds(row) for row in own.filter(verdict=sign).rows(named=True)]
+        for sign, less in _LESS.items()
+    }
+    groups["is undecided on"] = [
+        _open(row) for row in own.filter(verdict=UNDECIDED).rows(named=True)
+    ]
+    told = [f"{what} {listed(cells)}" for what, cells in groups.items() if cells]
+    return f"Over the box, `{branch}` against `{baseline}` {'; '.join(told)}"
+
+
+def _cell(row: dict[str, Any]) -> str:
+    return f"`{row['workload']}` with {count(row['threads'], 'thread')}"
+
+
+def _holds(row: dict[str, Any]) -> str:
+    agreeing = row[row["verdict"]]
+    bound = int(100 * row[f"{row['verdict']}_bound"])
+    return f"{_cell(row)} ({agreeing} of {count(row['machines'], 'machine')}, at least {bound} % of the box)"
+
+
+def _open(row: dict[str, Any]) -> str:
+    turns = _turns(row)
+    told = f"faster on {row['faster']} of {row['machines']}"
+    return f"{_cell(row)} ({told}{f'; {turns}' if turns else ''})"
+
+
+def _verdict(row: dict[str, Any]) -> str:
+    turns = _turns(row)
+    return str(row["verdict"]) + (f"; {turns}" if turns and row["verdict"] == UNDECIDED else "")
+
+
+def _turns(row: dict[str, Any]) -> str:
+    """`turns where wake-ns > 6 µs`: there the branch is the slower one."""
+    if row["turns_at"] is None:
+        return ""
+    side = "above" if row["rho"] > 0 else "below"
+    return f"slower where {row['price'].removesuffix('-ns')} is {side} {_value(row)}"
+
+
+def _value(row: dict[str, Any]) -> str:
+    value = row["turns_at"]
+    if not row["price"].endswith("-ns"):
+        return f"{value:.2g}"
+    unit, size = next(
+        (unit, size)
+        for unit, size in (("ms", _MS), ("µs", _US), ("ns", 1.0))
+        if value >= size or size == 1.0
+    )
+    return f"{value / size:.2g} {unit}"
+
+
+def _change(ratio: str) -> pl.Expr:
+    return pl.col(ratio).map_elements(percent, return_dtype=pl.String)

@@ -1,0 +1,233 @@
+"""Signs over a box: on which share of machines a branch is faster, and which price turns that.
+
+A sweep over a box runs each branch on the same machines, points of a Latin hypercube of prices. A
+machine is the sampling unit: its seeds are averaged. A machine on which a trial of the branch or of
+the baseline failed has no sign, so it counts against either. The bound below is that of independent
+draws; the points of a hypercube are spread more evenly than these.
+
+**Rule.** A sign is claimed if the exact one-sided 95 % lower bound (Clopper-Pearson) of the share of
+machines that agree is at least `SHARE`, and the median ratio is beyond `LEAST_SIMULATED` and outside
+the 5-95 % range of the A/A control, the baseline with other seeds. Otherwise it is undecided.
+
+**The price that turns it** has the strongest rank correlation (Spearman) with the ratio, of at least
+`LEAST_RHO` and significant for the number of prices. It turns at the value that tells the machines of
+one sign from those of the other with the fewest errors.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from scipy import special
+
+from sweep_analysis.read.frames import BOX
+from sweep_analysis.read.load import Sweep
+from sweep_analysis.read.schema import PARALLEL, PLACE, WORDS
+from sweep_analysis.stats.compare import FASTER, LEAST_SIMULATED, QUANTITIES, SLOWER
+
+SHARE = 0.9
+"""Least share of the box on which a claimed sign holds, by its lower bound."""
+
+LEVEL = 0.05
+"""Error of a bound, and of a price among all prices."""
+
+LEAST_RHO = 0.5
+"""A weaker rank correlation names no price."""
+
+FEWEST = 4
+"""With fewer machines no correlation is computed."""
+
+UNDECIDED = "undecided"
+"""The verdict where no sign is claimed."""
+
+_POINT = r"(?:^| )box=(\S+)"
+_Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class _Turn:
+    """A price and where it turns a sign."""
+
+    price: str | None = None
+    rho: float | None = None
+    value: float | None = None
+
+
+def lower_bound(agreeing: int, machines: int) -> float:
+    """The exact one-sided 95 % lower bound of the share of a box, of `machines` drawn from it."""
+    if agreeing == 0:
+        return 0.0
+    return float(special.betaincinv(agreeing, machines - agreeing + 1, LEVEL))
+
+
+def box_signs(sweep: Sweep, times: pl.DataFrame, baseline: str | None) -> pl.DataFrame:
+    """The signs of every branch over the box, the A/A control beside them.
+
+    In:  the sweep and its rows of `frames.TIMES`. Out: rows of `frames.BOX`, one per workload, thread
+         count and branch; none if the sweep is over no box.
+    """
+    if not sweep.points or baseline is None:
+        return pl.DataFrame(schema=BOX)
+    logs = _logs(sweep, times)
+    # The control differs from the sweep's own baseline by its seeds alone.
+    controls = _ratios(
+        logs.filter(pl.col("branch").is_in([sweep.baseline, sweep.twin])), sweep.baseline
+    )
+    rows: list[dict[str, Any]] = []
+    for key, cell in _ratios(logs, baseline).group_by(PLACE, maintain_order=True):
+        place = dict(zip(PLACE, key, strict=True))
+        twin = controls.filter(**place)["log"].drop_nulls().to_numpy()
+        for name in dict.fromkeys(cell["branch"]):
+            if name != sweep.twin:
+                own = cell.filter(branch=name)
+                rows.append(place | {"branch": name} | _row(sweep, own, twin))
+    found = pl.DataFrame(rows, schema=BOX)
+    return found.sort([*PLACE, "branch"])
+
+
+def _row(sweep: Sweep, own: pl.DataFrame, twin: _Floats) -> dict[str, Any]:
+    """The signs of a branch in one cell. In: `point` and `log`, null where it failed; the control's `log`."""
+    machines = own.height
+    known = own.drop_nulls("log")
+    logs = known["log"].to_numpy()
+    faster, slower = int((logs < 0).sum()), int((logs > 0).sum())
+    bounds = lower_bound(faster, machines), lower_bound(slower, machines)
+    low, median, high = _quantiles(logs)
+    twin_low, _, twin_high = _quantiles(twin)
+    sign = FASTER if faster >= slower else SLOWER
+    is_large = bool(logs.size) and abs(median) >= math.log1p(LEAST_SIMULATED)
+    is_beyond = bool(twin.size) and not twin_low <= median <= twin_high
+    holds = max(bounds) >= SHARE and is_large and is_beyond and (median < 0) == (sign == FASTER)
+    turn = _turn(sweep, known["point"].to_list(), logs)
+    return {
+        "machines": machines,
+        "failed": machines - known.height,
+        "faster": faster,
+        "slower": slower,
+        "faster_bound": bounds[0],
+        "slower_bound": bounds[1],
+        **(
+            dict(
+                zip(("ratio_low", "ratio", "ratio_high"), np.exp([low, median, high]), strict=True)
+            )
+            if logs.size
+            else {}
+        ),
+        "control": twin.size,
+        "control_faster": int((twin < 0).sum()),
+        **(
+            {"control_low": math.exp(twin_low), "control_high": math.exp(twin_high)}
+            if twin.size
+            else {}
+        ),
+        "price": turn.price,
+        "rho": turn.rho,
+        "turns_at": turn.value,
+        "verdict": sign if holds else UNDECIDED,
+    }
+
+
+def _quantiles(logs: _Floats) -> tuple[float, float, float]:
+    if not logs.size:
+        return math.nan, math.nan, math.nan
+    low, median, high = np.quantile(logs, [0.05, 0.5, 0.95])
+    return float(low), float(median), float(high)
+
+
+def _turn(sweep: Sweep, points: list[int], logs: _Floats) -> _Turn:
+    """The price with the strongest rank correlation, and the value at which the sign turns."""
+    if logs.size < FEWEST or np.ptp(logs) == 0:
+        return _Turn()
+    prices: dict[str, _Floats] = {
+        key: np.array([sweep.points[point - 1]["prices"][key] for point in points], dtype=float)
+        for key in sweep.points[0]["prices"]
+    }
+    varied = {key: values for key, values in prices.items() if np.ptp(values) > 0}
+    best = _Turn()
+    for key, values in varied.items():
+        rho = _rank_correlation(values, logs)
+        is_certain = _chance(rho, logs.size) * len(varied) < LEVEL
+        if is_certain and abs(rho) >= max(LEAST_RHO, abs(best.rho or 0.0)):
+            best = _Turn(key, rho, _turns_at(values, logs, rho))
+    return best
+
+
+def _rank_correlation(one: _Floats, other: _Floats) -> float:
+    """Spearman's."""
+    ranks = np.stack([pl.Series(values).rank().to_numpy() for values in (one, other)])
+    return float(np.corrcoef(ranks)[0, 1])
+
+
+def _chance(rho: float, machines: int) -> float:
+    """Two-sided p-value of a rank correlation, by Student's t."""
+    freedom = machines - 2
+    t = abs(rho) * math.sqrt(freedom / max(1 - rho * rho, 1e-12))
+    return float(2 * special.stdtr(freedom, -t))
+
+
+def _turns_at(values: _Floats, logs: _Floats, rho: float) -> float | None:
+    """The value that tells the two signs apart with the fewest errors; None if all have one."""
+    order = np.argsort(values)
+    # Of a rising ratio the slower machines are those with the higher price.
+    is_upper = (logs[order] > 0) if rho > 0 else (logs[order] < 0)
+    if is_upper.all() or not is_upper.any():
+        return None
+    below = np.concatenate([[0], np.cumsum(is_upper)])
+    above = np.concatenate([np.cumsum(~is_upper[::-1])[::-1], [0]])
+    cuts = np.arange(1, values.size)
+    errors = (below + above)[cuts]
+    best = cuts[errors == errors.min()]
+    cut = int(best[best.size // 2])
+    lower, upper = values[order][[cut - 1, cut]]
+    return float((lower + upper) / 2)
+
+
+def _ratios(logs: pl.DataFrame, baseline: str | None) -> pl.DataFrame:
+    """`log` of each branch's time over the baseline's, null where a trial of either failed.
+
+    In: what `_logs` gives.
+    """
+    by = [*PLACE, "point"]
+    base = logs.filter(branch=baseline).select(*by, base="log")
+    return (
+        logs.filter(pl.col("branch") != baseline)
+        .join(base, on=by, how="left", nulls_equal=True)
+        .with_columns(pl.col("log") - pl.col("base"))
+        .sort([*PLACE, "branch", "point"])
+    )
+
+
+def _logs(sweep: Sweep, times: pl.DataFrame) -> pl.DataFrame:
+    """`log` of each branch's time by cell and `point`, a mean over seeds; null where a trial failed."""
+    by = [*PLACE, "point"]
+    words = sweep.trials.with_columns(WORDS).with_columns(pl.col("input").fill_null(""))
+    tried = (
+        _with_points(words.filter(program=PARALLEL))
+        .group_by([*by, "branch"])
+        .agg(is_good=(pl.col("outcome") == "ok").all())
+        .collect()
+    )
+    own = times.lazy().with_columns(WORDS).filter(program=PARALLEL)
+    logs = (
+        _with_points(own)
+        .group_by([*by, "branch"])
+        .agg(pl.col(QUANTITIES["time"]).log().mean().alias("log"))
+        .collect()
+    )
+    return tried.join(logs, on=[*by, "branch"], how="left", nulls_equal=True).with_columns(
+        log=pl.when("is_good").then("log")
+    )
+
+
+def _with_points(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Rows of a box: `parameters` without the point, which stands in `point`."""
+    words = pl.col("parameters").cast(pl.String)
+    return rows.with_columns(
+        point=words.str.extract(_POINT).cast(pl.Int64),
+        parameters=words.str.replace(r" ?\bbox=\S+", "").str.strip_chars(),
+    ).drop_nulls("point")

@@ -1,0 +1,180 @@
+//! Sweeps over a box of machines: what is refused, and that a box is an ordinary sweep of many machines.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use assert_cmd::assert::{Assert, OutputAssertExt as _};
+use predicates::prelude::PredicateBooleanExt as _;
+use predicates::str::contains;
+
+use crate::common;
+
+const SMALL: [&str; 8] = [
+    "--branches",
+    "master",
+    "--workloads",
+    "quicksort",
+    "--threads",
+    "16",
+    "--trials",
+    "1",
+];
+
+/// `plan` over the box of a checkout in which `old` of its file is `new`.
+fn plan_with(old: &str, new: &str, more: &[&str]) -> Assert {
+    let folder = tempfile::tempdir().unwrap();
+    for file in [
+        "branches.toml",
+        "experiments.toml",
+        "workloads/charges.toml",
+        "machines/box.toml",
+        "machines/zen4-64.toml",
+    ] {
+        let to = folder.path().join(file);
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::copy(common::root().join(file), to).unwrap();
+    }
+    let path = folder.path().join("machines/box.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.contains(old), "{old}");
+    fs::write(&path, text.replacen(old, new, 1)).unwrap();
+    common::runner(folder.path())
+        .arg("--root")
+        .arg(folder.path())
+        .args(["plan", "--box=4"])
+        .args(SMALL)
+        .args(more)
+        .assert()
+}
+
+#[test]
+fn a_box_that_cannot_be_is_refused_with_file_line_key_and_remedy() {
+    for (old, new, told) in [
+        (
+            "hit-ns = { low = 0.3, high = 1.2",
+            "hit-ns = { low = 1.2, high = 0.3",
+            "machines/box.toml:13: hit-ns: low = 1.2, high = 0.3: the range is upside down",
+        ),
+        (
+            "hit-ns = {",
+            "hits-ns = {",
+            "machines/box.toml:13: hits-ns: no machine has this price; did you mean `hit-ns`?",
+        ),
+        (
+            "occupancy = { low = 0.15, high = 1,",
+            "occupancy = { low = 1.5, high = 2,",
+            "machines/box.toml: point 1 is no machine: occupancy = ",
+        ),
+        (
+            "seed = 1",
+            "sed = 1",
+            "machines/box.toml:10: unknown key `sed`",
+        ),
+    ] {
+        plan_with(old, new, &[]).code(2).stderr(contains(told));
+    }
+}
+
+#[test]
+fn what_a_box_cannot_do_is_refused_in_the_words_that_were_typed() {
+    let folder = tempfile::tempdir().unwrap();
+    let told_of = |words: &[&str], told: &str| {
+        let refused = common::runner(folder.path())
+            .arg("plan")
+            .args(words)
+            .assert();
+        refused.code(2).stderr(contains(told));
+    };
+    told_of(
+        &["--box", "--threads", "113"],
+        "--threads 113: no topology of machines/box.toml has so many CPUs",
+    );
+    told_of(
+        &["--box", "--threads", "cores"],
+        "--threads cores: the machines of a box have different numbers of cores; write numbers",
+    );
+    told_of(&["--box", "--prices", "all"], "--prices all: in a box");
+    told_of(&["--box", "--machine", "zen4-64"], "cannot be used with");
+    told_of(&["--machine", "box"], "--machine box: no such machine");
+    told_of(&["--box=0"], "0 is not in 1..=10000");
+}
+
+#[test]
+fn a_plan_has_each_workload_on_each_machine_and_says_which_topologies_are_too_small() {
+    plan_with("seed = 1", "seed = 2", &[])
+        .success()
+        .stdout(contains("box: 4 points").and(contains("box=4")))
+        .stderr(contains(
+            "without the topologies 1x8, which have fewer CPUs than 16",
+        ));
+}
+
+/// A sweep over a box of four, into a folder of its own.
+fn sweep(folder: &Path, name: &str, more: &[&str]) -> (Assert, PathBuf) {
+    let own = folder.join(name);
+    let mut command = common::runner(folder);
+    command.args(["sweep", "--box=4"]).args(SMALL);
+    let swept = command.args(more).arg("--output").arg(&own).assert();
+    (swept, own)
+}
+
+#[test]
+fn shards_of_a_box_are_merged_and_shown_as_signs() {
+    let folder = tempfile::tempdir().unwrap();
+    let own: Vec<PathBuf> = ["1/2", "2/2"]
+        .iter()
+        .map(|shard| {
+            let (swept, own) = sweep(folder.path(), &shard.replace('/', "-"), &["--shard", shard]);
+            swept.success();
+            own
+        })
+        .collect();
+    let merge = |parts: [&PathBuf; 2]| {
+        let mut command = common::runner(folder.path());
+        command.arg("merge").args(parts).arg("--output");
+        command.arg(folder.path().join("merged")).assert()
+    };
+    merge([&own[0], &own[0]])
+        .code(2)
+        .stderr(contains("shard 1/2 is there twice"));
+    let merged = merge([&own[0], &own[1]]).success();
+    let merged = String::from_utf8(merged.get_output().stdout.clone()).unwrap();
+    let merged = PathBuf::from(merged.trim());
+    // Master and its A/A control on four machines, and no sequential program.
+    let records = common::records(&merged);
+    assert_eq!(records.len(), 8);
+    let times: BTreeSet<String> = records
+        .iter()
+        .filter(|it| it["branch"] == "master")
+        .map(|it| it["iterations"][0]["elapsed_ns"].to_string())
+        .collect();
+    assert_eq!(times.len(), 4, "each machine has its own time");
+    let manifest = fs::read_to_string(merged.join("manifest.json")).unwrap();
+    assert_eq!(manifest.matches("\"topology\"").count(), 4);
+
+    // One that was stopped goes on while another simulated sweep runs.
+    let stopped = common::only(&own[0]);
+    let text = common::text(&stopped);
+    let kept: Vec<&str> = text.lines().skip(1).collect();
+    fs::remove_file(stopped.join("trials.jsonl.zst")).unwrap();
+    fs::write(stopped.join("trials.jsonl"), kept.join("\n") + "\n").unwrap();
+    let lock = fs::File::open(folder.path().join("host.lock")).unwrap();
+    lock.lock_shared().unwrap();
+    let mut command = common::runner(folder.path());
+    command.args(["sweep", "--resume"]).arg(&stopped);
+    command.assert().success();
+    drop(lock);
+    assert_eq!(common::records(&stopped).len(), 4);
+
+    // A machine whose trial does not end is a record, the others are kept, and the end says so. One or
+    // the other trial may end within the limit.
+    let (swept, own) = sweep(folder.path(), "short", &["--timeout", "0.000001"]);
+    swept.code(1).stdout(contains(" of 8 failed"));
+    let records = common::records(&common::only(&own));
+    assert_eq!(records.len(), 8);
+    assert!(
+        records.iter().any(|it| it["outcome"] != "ok"),
+        "{records:?}"
+    );
+}
