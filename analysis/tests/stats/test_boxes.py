@@ -177,6 +177,24 @@ def test_the_price_that_turns_a_sign_is_named_with_its_value_and_its_side() -> N
         assert told.endswith(" µs")
 
 
+@pytest.mark.parametrize(
+    ("value", "told"), [(420.0, "420 ns"), (4300.0, "4.3 µs"), (123_456.0, "120 µs"), (2e6, "2 ms")]
+)
+def test_a_value_is_told_in_its_unit_with_two_digits(value: float, told: str) -> None:
+    row = boxed(turning(1), 1).with_columns(turns_at=pl.lit(value))
+    assert box_table(row)["result"].item().endswith(f" {told}")
+
+
+def test_no_value_is_told_that_does_not_tell_the_signs_apart() -> None:
+    def truth(prices: dict[str, Floats]) -> Floats:
+        order = np.argsort(np.argsort(prices["wake-ns"]))
+        return np.where(np.isin(order, [12, 25, 40]), -0.5, np.log(prices["wake-ns"] / 500))
+
+    row = boxed(truth, 1)
+    assert [row[name].item() for name in ("faster", "price", "turns_at")] == [3, "wake-ns", None]
+    assert box_table(row)["result"].item() == UNDECIDED
+
+
 def test_chance_names_no_price() -> None:
     named = [boxed(same(0), seed)["price"].item() for seed in range(40)]
     assert named == [None] * 40

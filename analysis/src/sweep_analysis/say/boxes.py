@@ -87,15 +87,14 @@ def _turns(row: dict[str, Any]) -> str:
 
 
 def _value(row: dict[str, Any]) -> str:
-    value = row["turns_at"]
-    if not row["price"].endswith("-ns"):
-        return f"{value:.2g}"
-    unit, size = next(
-        (unit, size)
-        for unit, size in (("ms", _MS), ("µs", _US), ("ns", 1.0))
-        if value >= size or size == 1.0
-    )
-    return f"{value / size:.2g} {unit}"
+    """The price where the sign turns, with two digits."""
+    value, unit = row["turns_at"], ""
+    if row["price"].endswith("-ns"):
+        size, unit = next(
+            (it for it in ((_MS, " ms"), (_US, " µs")) if value >= it[0]), (1.0, " ns")
+        )
+        value /= size
+    return f"{float(f'{value:.2g}'):g}{unit}"
 
 
 def _change(ratio: str) -> pl.Expr:

@@ -171,16 +171,22 @@ def _chance(rho: float, machines: int) -> float:
 
 
 def _turns_at(values: _Floats, logs: _Floats, rho: float) -> float | None:
-    """The value that tells the two signs apart with the fewest errors; None if all have one."""
+    """The value that tells the two signs apart with the fewest errors.
+
+    None if all have one sign, or if it does no better than to give all the more frequent one.
+    """
     order = np.argsort(values)
     # Of a rising ratio the slower machines are those with the higher price.
     is_upper = (logs[order] > 0) if rho > 0 else (logs[order] < 0)
-    if is_upper.all() or not is_upper.any():
+    rarer = min(is_upper.sum(), (~is_upper).sum())
+    if rarer == 0:
         return None
     below = np.concatenate([[0], np.cumsum(is_upper)])
     above = np.concatenate([np.cumsum(~is_upper[::-1])[::-1], [0]])
     cuts = np.arange(1, values.size)
     errors = (below + above)[cuts]
+    if errors.min() >= rarer:
+        return None
     best = cuts[errors == errors.min()]
     cut = int(best[best.size // 2])
     lower, upper = values[order][[cut - 1, cut]]
