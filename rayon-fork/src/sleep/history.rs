@@ -19,7 +19,7 @@ use std::cell::Cell;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use super::counters::axes::LeaveRule as _;
+use super::counters::dimensions::LeaveRule as _;
 use super::counters::{LeaveRuleOf, Selected};
 use crate::sync::modelled::yield_now;
 use crate::sync::{AtomicUsize, Instant, Ordering, hint};

@@ -27,7 +27,7 @@ pub(crate) use history::pause;
 #[allow(unused_imports)]
 pub(crate) use history::{Backoff, WakeUpCost, Yielding};
 
-use self::counters::axes::{Events, Fence, LeaveRule};
+use self::counters::dimensions::{Events, Fence, LeaveRule};
 use self::counters::{EventsOf, FenceOf, LeaveRuleOf, Selected, SleepCounters, SleepyTicket};
 use self::demand::Demand;
 use self::parking::{ParkingSlot, Slot};

@@ -2,7 +2,7 @@
 //! the point.
 
 use super::counters::variants::for_every_variant;
-use super::counters::{EventsOf, FenceOf, Packed, SleepCounters, Split, axes::*};
+use super::counters::{EventsOf, FenceOf, Packed, SleepCounters, Split, dimensions::*};
 use super::parking::{ParkingSlot, Slot, State};
 use super::{IdlePeriod, MAX_WORKERS, Phase, Queues, ROUNDS_UNTIL_SLEEPY, SearchHistory, Sleep};
 use crate::core_latch::CoreLatch;
@@ -400,8 +400,8 @@ fn where_searchers_are_not_counted_none_is_helped() {
 }
 
 macro_rules! policy_tests {
-    ($packing:ident $($axis:ident)*) => {
-        policy_tests! { @tests $packing<($($axis),*)>:
+    ($layout:ident $($dimension:ident)*) => {
+        policy_tests! { @tests $layout<($($dimension),*)>:
             a_worker_searches_for_all_rounds_and_twice_more_before_it_tries_to_sleep,
             news_cost_a_sleepy_worker_one_more_search_and_not_all_rounds,
             a_worker_that_sees_something_to_run_does_not_block_and_is_not_counted,

@@ -1,7 +1,7 @@
 //! The rules that every variant must keep, with one thread at a time, and the mistakes that only
 //! one counter layout can make.
 
-use super::axes::*;
+use super::dimensions::*;
 use super::variants::for_every_variant;
 use super::{
     COUNT_BITS, EventsOf, MAX_WORKERS, Packed, Selected, SleepCounters, SleepyTicket, Split,
@@ -142,8 +142,8 @@ fn a_pool_of_the_largest_size_is_counted_exactly<C: SleepCounters>() {
 }
 
 macro_rules! conformance_tests {
-    ($packing:ident $($axis:ident)*) => {
-        conformance_tests! { @tests $packing<($($axis),*)>:
+    ($layout:ident $($dimension:ident)*) => {
+        conformance_tests! { @tests $layout<($($dimension),*)>:
             a_long_random_history_agrees_with_plain_book_keeping,
             a_pool_of_the_largest_size_is_counted_exactly,
         }
@@ -158,7 +158,7 @@ macro_rules! conformance_tests {
 for_every_variant!(in_modules conformance_tests);
 
 #[test]
-fn a_name_is_that_of_the_layout_and_of_the_modifiers_in_the_order_of_the_axes() {
+fn a_name_is_that_of_the_layout_and_of_the_features_in_the_order_of_the_dimensions() {
     assert_eq!(Packed::<(Jec, NoFence, IdleFirst, Inline)>::NAME, "packed");
     assert_eq!(
         Split::<(NoJec, ScanFence, SleepersOnly, CachePadded)>::NAME,
@@ -202,7 +202,7 @@ fn of_those_that_look_first_only_the_last_searcher_may_wake_a_sleeper() {
         }
     }
     macro_rules! check {
-        ($packing:ident $($axis:ident)*) => { check::<$packing<($($axis),*, WakeWhereWorkIs)>>(); };
+        ($layout:ident $($dimension:ident)*) => { check::<$layout<($($dimension),*, WakeWhereWorkIs)>>(); };
     }
     for_every_variant!(here check);
 }
@@ -211,9 +211,9 @@ fn of_those_that_look_first_only_the_last_searcher_may_wake_a_sleeper() {
 fn no_two_variants_share_a_name_and_one_of_them_was_built() {
     let mut names = Vec::new();
     macro_rules! add_name {
-        ($packing:ident $($axis:ident)*) => {
-            names.push(<$packing<($($axis),*)>>::NAME);
-            names.push(<$packing<($($axis),*, WakeWhereWorkIs)>>::NAME);
+        ($layout:ident $($dimension:ident)*) => {
+            names.push(<$layout<($($dimension),*)>>::NAME);
+            names.push(<$layout<($($dimension),*, WakeWhereWorkIs)>>::NAME);
         };
     }
     for_every_variant!(here add_name);

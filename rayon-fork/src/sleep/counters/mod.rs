@@ -5,14 +5,14 @@
 //! | `packed.rs`      | sleeping, inactive and events in one word                      |
 //! | `split.rs`       | one word each                                                  |
 //! | `words.rs`       | one word, whose accesses can be counted, and its common steps  |
-//! | `axes.rs`        | the dimensions of layouts: events, fences, rules, padding      |
+//! | `dimensions.rs`        | the dimensions of layouts: events, fences, rules, padding      |
 //! | `variants.rs`    | all variants, and the one that features choose                 |
 //! | `conformance.rs` | for tests: what every variant must do, single-threaded         |
 //! | `walk.rs`        | for tests: the example of the sleep README                     |
 //!
 //! The README of the crate says how to add a variant.
 
-pub(crate) mod axes;
+pub(crate) mod dimensions;
 mod packed;
 mod split;
 pub(crate) mod variants;
@@ -23,7 +23,7 @@ mod conformance;
 #[cfg(all(test, not(fork_loom)))]
 mod walk;
 
-use self::axes::Axes;
+use self::dimensions::Dimensions;
 pub(crate) use self::packed::Packed;
 pub(crate) use self::split::Split;
 pub(crate) use self::variants::Selected;
@@ -52,7 +52,7 @@ pub(crate) trait SleepCounters: Send + Sync + 'static {
     /// The name in `branches.toml` and in every trial record.
     const NAME: &'static str;
     /// The choice in each dimension.
-    type Axes: Axes;
+    type Dimensions: Dimensions;
     /// Whether searching workers are counted, even if the wake rule does not need that.
     const COUNTS_SEARCHERS: bool;
 
@@ -124,11 +124,11 @@ pub(crate) trait SleepCounters: Send + Sync + 'static {
 pub(crate) struct SleepyTicket(pub(crate) usize);
 
 /// Whether counters of type `C` count announcements.
-pub(crate) type EventsOf<C> = <<C as SleepCounters>::Axes as Axes>::Events;
+pub(crate) type EventsOf<C> = <<C as SleepCounters>::Dimensions as Dimensions>::Events;
 /// The fences that go with counters of type `C`.
-pub(crate) type FenceOf<C> = <<C as SleepCounters>::Axes as Axes>::Fence;
+pub(crate) type FenceOf<C> = <<C as SleepCounters>::Dimensions as Dimensions>::Fence;
 /// The rule by which a worker that stops searching wakes sleepers, for counters of type `C`.
-pub(crate) type LeaveRuleOf<C> = <<C as SleepCounters>::Axes as Axes>::LeaveRule;
+pub(crate) type LeaveRuleOf<C> = <<C as SleepCounters>::Dimensions as Dimensions>::LeaveRule;
 /// The rule for how many sleepers a new job wakes, for counters of type `C`.
 #[cfg(all(test, not(fork_loom)))]
-type WakeRuleOf<C> = <<C as SleepCounters>::Axes as Axes>::WakeRule;
+type WakeRuleOf<C> = <<C as SleepCounters>::Dimensions as Dimensions>::WakeRule;

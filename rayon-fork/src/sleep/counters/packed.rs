@@ -14,7 +14,7 @@
 //! Unpadded, the word lies inline among the fields of its pool, as in rayon-core; padded, it has
 //! lines of its own.
 
-use super::axes::{Axes, Events, LeaveRule, Line, WakeRule};
+use super::dimensions::{Dimensions, Events, LeaveRule, Line, WakeRule};
 use super::words::{self, CountedWord};
 use super::{COUNT_BITS, MAX_WORKERS, SleepCounters, SleepyTicket};
 #[cfg(feature = "instrument")]
@@ -30,15 +30,15 @@ const ONE_EVENT: usize = 1 << (2 * COUNT_BITS);
 const SLEEPING: usize = ONE_INACTIVE - 1;
 
 /// Counters in one word.
-pub(crate) struct Packed<A: Axes> {
+pub(crate) struct Packed<A: Dimensions> {
     pub(crate) word: Line<A, CountedWord<words::Packed>>,
-    axes: PhantomData<A>,
+    dimensions: PhantomData<A>,
 }
 
 const _: () = assert!(MAX_WORKERS == SLEEPING);
 #[cfg(not(fork_loom))]
 const _: () = {
-    use super::axes::{CachePadded, IdleFirst, Inline, Jec, NoFence};
+    use super::dimensions::{CachePadded, IdleFirst, Inline, Jec, NoFence};
     use crossbeam_utils::CachePadded as Line;
 
     assert!(size_of::<Packed<(Jec, NoFence, IdleFirst, Inline)>>() == size_of::<usize>());
@@ -76,14 +76,14 @@ impl Word {
     }
 }
 
-impl<A: Axes> Packed<A> {
-    const FULL_NAME: Name = Name::join("packed", A::MODIFIERS);
+impl<A: Dimensions> Packed<A> {
+    const FULL_NAME: Name = Name::join("packed", A::NAME_PARTS);
 
     /// Counters that continue from `word`.
     pub(crate) fn from_word(word: usize) -> Self {
         Self {
             word: CountedWord::new(word).into(),
-            axes: PhantomData,
+            dimensions: PhantomData,
         }
     }
 
@@ -121,9 +121,9 @@ impl<A: Axes> Packed<A> {
     }
 }
 
-impl<A: Axes> SleepCounters for Packed<A> {
+impl<A: Dimensions> SleepCounters for Packed<A> {
     const NAME: &'static str = Self::FULL_NAME.as_str();
-    type Axes = A;
+    type Dimensions = A;
     const COUNTS_SEARCHERS: bool = true;
 
     fn new(_workers: usize) -> Self {

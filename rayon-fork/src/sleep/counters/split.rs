@@ -18,7 +18,7 @@
 //! There is no snapshot of all three words. The sleep README, section 8, says what that means for
 //! each step, and why values of different age do no harm.
 
-use super::axes::{Axes, Events, LeaveRule, Line, WakeRule};
+use super::dimensions::{Dimensions, Events, LeaveRule, Line, WakeRule};
 use super::words::{self, CountedWord};
 use super::{MAX_WORKERS, SleepCounters, SleepyTicket};
 #[cfg(feature = "instrument")]
@@ -29,16 +29,16 @@ use std::marker::PhantomData;
 
 /// Counters in three words.
 #[repr(C, align(32))]
-pub(crate) struct Split<A: Axes> {
+pub(crate) struct Split<A: Dimensions> {
     pub(crate) sleeping: Line<A, CountedWord<words::Sleeping>>,
     pub(crate) inactive: Line<A, CountedWord<words::Inactive>>,
     pub(crate) events: Line<A, CountedWord<words::Events>>,
-    axes: PhantomData<A>,
+    dimensions: PhantomData<A>,
 }
 
 #[cfg(not(fork_loom))]
 const _: () = {
-    use super::axes::{CachePadded, IdleFirst, Inline, Jec, NoFence};
+    use super::dimensions::{CachePadded, IdleFirst, Inline, Jec, NoFence};
     use crossbeam_utils::CachePadded as Line;
     use std::mem::offset_of;
 
@@ -57,8 +57,8 @@ fn is_odd(events: usize) -> bool {
     events & 1 != 0
 }
 
-impl<A: Axes> Split<A> {
-    const FULL_NAME: Name = Name::join("split", A::MODIFIERS);
+impl<A: Dimensions> Split<A> {
+    const FULL_NAME: Name = Name::join("split", A::NAME_PARTS);
 
     /// Counters that continue from these values.
     pub(crate) fn from_words(sleeping: usize, inactive: usize, events: usize) -> Self {
@@ -66,7 +66,7 @@ impl<A: Axes> Split<A> {
             sleeping: CountedWord::new(sleeping).into(),
             inactive: CountedWord::new(inactive).into(),
             events: CountedWord::new(events).into(),
-            axes: PhantomData,
+            dimensions: PhantomData,
         }
     }
 
@@ -92,9 +92,9 @@ impl<A: Axes> Split<A> {
     }
 }
 
-impl<A: Axes> SleepCounters for Split<A> {
+impl<A: Dimensions> SleepCounters for Split<A> {
     const NAME: &'static str = Self::FULL_NAME.as_str();
-    type Axes = A;
+    type Dimensions = A;
     const COUNTS_SEARCHERS: bool = A::WakeRule::COUNTS_SEARCHERS;
 
     fn new(_workers: usize) -> Self {

@@ -4,7 +4,7 @@
 //! This is the only file that names a counter feature. `Cargo.toml` lists the features that exclude
 //! each other, and `build.rs` refuses them.
 
-use super::axes::{
+use super::dimensions::{
     CachePadded, IdleFirst, Inline, Jec, NoFence, NoJec, PushFence, ReadsBoth, ScanFence,
     SleepersOnly, WakeTwo, WakeWhereWorkIs,
 };
@@ -52,7 +52,7 @@ pub(crate) type Selected = Packing<(
     SelectedLeaveRule,
 )>;
 
-/// Calls `$test! { $packing $events $fence $wake_rule $padding }` for every variant. With `here`,
+/// Calls `$test! { $layout $events $fence $wake_rule $padding }` for every variant. With `here`,
 /// both paddings are in one place. With `in_modules`, each variant without padding is in a module:
 /// padding is placement, and changes no step.
 macro_rules! for_every_variant {
@@ -74,13 +74,13 @@ macro_rules! for_every_variant {
             split_reads_both: Split Jec NoFence ReadsBoth,
         }
     };
-    (@here $test:ident $($name:ident: $($axis:ident)*,)*) => {
-        $($test! { $($axis)* Inline } $test! { $($axis)* CachePadded })*
+    (@here $test:ident $($name:ident: $($dimension:ident)*,)*) => {
+        $($test! { $($dimension)* Inline } $test! { $($dimension)* CachePadded })*
     };
-    (@in_modules $test:ident $($name:ident: $($axis:ident)*,)*) => {
+    (@in_modules $test:ident $($name:ident: $($dimension:ident)*,)*) => {
         $(mod $name {
             use super::*;
-            $test! { $($axis)* Inline }
+            $test! { $($dimension)* Inline }
         })*
     };
 }
@@ -89,9 +89,9 @@ pub(crate) use for_every_variant;
 
 /// Only mentions a variant, because a build compiles what it mentions.
 macro_rules! mention {
-    ($packing:ident $($axis:ident)*) => {
-        const _: &str = <$packing<($($axis),*, WakeTwo)> as SleepCounters>::NAME;
-        const _: &str = <$packing<($($axis),*, WakeWhereWorkIs)> as SleepCounters>::NAME;
+    ($layout:ident $($dimension:ident)*) => {
+        const _: &str = <$layout<($($dimension),*, WakeTwo)> as SleepCounters>::NAME;
+        const _: &str = <$layout<($($dimension),*, WakeWhereWorkIs)> as SleepCounters>::NAME;
     };
 }
 for_every_variant!(here mention);

@@ -1,6 +1,6 @@
 //! A test of the walk through in the sleep README: its table says what the counters do.
 
-use super::axes::{IdleFirst, Inline, Jec, NoFence};
+use super::dimensions::{IdleFirst, Inline, Jec, NoFence};
 use super::{COUNT_BITS, Packed, SleepCounters};
 
 /// S, I and J of each row of the table.

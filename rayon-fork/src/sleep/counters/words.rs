@@ -5,7 +5,7 @@
 //! without the feature `instrument` accesses only the number.
 
 use super::MAX_WORKERS;
-use super::axes::WakeRule;
+use super::dimensions::WakeRule;
 use crate::hooks;
 use crate::sync::modelled::{AtomicUsize, Ordering, fence_for_loom};
 use std::marker::PhantomData;

@@ -3,7 +3,7 @@
 //! Twins exist only in the models: counters wrap real counters, and slots wrap a real slot. So
 //! nothing in the code that ships knows of them.
 
-use crate::sleep::counters::axes::{Axes, Fence};
+use crate::sleep::counters::dimensions::{Dimensions, Fence};
 use crate::sleep::counters::{Packed, SleepCounters, SleepyTicket, Split};
 use crate::sleep::parking::{ParkingSlot, Slot, State};
 use crate::sync::modelled::{Ordering, fence, fence_for_loom};
@@ -30,7 +30,7 @@ pub(super) struct With<T, C>(C, PhantomData<T>);
 
 impl<T: Change<C>, C: SleepCounters> SleepCounters for With<T, C> {
     const NAME: &'static str = C::NAME;
-    type Axes = C::Axes;
+    type Dimensions = C::Dimensions;
     const COUNTS_SEARCHERS: bool = C::COUNTS_SEARCHERS;
 
     fn new(workers: usize) -> Self {
@@ -106,7 +106,7 @@ impl<C: SleepCounters> Change<C> for NoChain {
 /// workers.
 pub(super) enum LooksBeforeLeaving {}
 
-impl<A: Axes> Change<Split<A>> for LooksBeforeLeaving {
+impl<A: Dimensions> Change<Split<A>> for LooksBeforeLeaving {
     fn end_search(real: &Split<A>, _worker: usize) -> usize {
         // ORDERING: SeqCst and fence, as in the original; only the order of the two is wrong.
         let sleeping = real.sleeping.load(Ordering::SeqCst);
@@ -119,7 +119,7 @@ impl<A: Axes> Change<Split<A>> for LooksBeforeLeaving {
 /// A sleeper looks for news first, and then registers.
 pub(super) enum LooksBeforeRegistering {}
 
-impl<A: Axes> Change<Split<A>> for LooksBeforeRegistering {
+impl<A: Dimensions> Change<Split<A>> for LooksBeforeRegistering {
     fn try_begin_sleep(real: &Split<A>, _worker: usize, ticket: SleepyTicket) -> bool {
         // ORDERING: SeqCst and fence, as in the original; only the order of the two is wrong.
         let has_news = real.events.load(Ordering::SeqCst) != ticket.0;
@@ -135,7 +135,7 @@ impl<A: Axes> Change<Split<A>> for LooksBeforeRegistering {
 /// none. No counter that wraps can do worse.
 pub(super) enum OneBitOfEvents {}
 
-impl<A: Axes> Change<Packed<A>> for OneBitOfEvents {
+impl<A: Dimensions> Change<Packed<A>> for OneBitOfEvents {
     fn try_begin_sleep(real: &Packed<A>, worker: usize, _ticket: SleepyTicket) -> bool {
         loop {
             let word = real.load();

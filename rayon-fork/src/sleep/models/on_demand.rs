@@ -14,7 +14,7 @@ use crate::deque::on_demand::numbered::Numbered;
 use crate::deque::on_demand::{Deque, Stealer};
 use crate::deque::settle;
 use crate::sleep::counters::SleepCounters;
-use crate::sleep::counters::axes::{
+use crate::sleep::counters::dimensions::{
     IdleFirst, Inline, Jec, NoFence, NoJec, ScanFence, SleepersOnly, WakeWhereWorkIs,
 };
 use crate::sleep::counters::{Packed, Split};

@@ -3,16 +3,16 @@
 use super::mutants::*;
 use super::scenarios as play;
 use super::{LOST, PAIR, TRIO, TWO_SLEEPERS, holds, is_caught};
-use crate::sleep::counters::axes::*;
+use crate::sleep::counters::dimensions::*;
 use crate::sleep::counters::{Packed, Split};
 use crate::sleep::parking::Slot;
 
 /// Each variant in a module of its own.
 macro_rules! for_each {
-    ($scenario:ident: $($name:ident: $($axis:ident)*,)*) => {
+    ($scenario:ident: $($name:ident: $($dimension:ident)*,)*) => {
         $(mod $name {
             use super::*;
-            $scenario! { $($axis)* }
+            $scenario! { $($dimension)* }
         })*
     };
 }
@@ -20,15 +20,15 @@ macro_rules! for_each {
 /// The claims that must hold for every variant, and those only for variants with fences. Variants
 /// without fences may lose an internal job, and the list records that.
 macro_rules! every_scenario {
-    ($packing:ident $events:ident NoFence $wake_rule:ident) => {
-        holds_for_all! { $packing<($events, NoFence, $wake_rule, Inline)> }
+    ($layout:ident $events:ident NoFence $wake_rule:ident) => {
+        holds_for_all! { $layout<($events, NoFence, $wake_rule, Inline)> }
         is_caught! {
-            a_pushed_job_after_news_falls_into_the_accepted_hole: PAIR, LOST, play::push_after_news::<$packing<($events, NoFence, $wake_rule, Inline)>, Slot>;
+            a_pushed_job_after_news_falls_into_the_accepted_hole: PAIR, LOST, play::push_after_news::<$layout<($events, NoFence, $wake_rule, Inline)>, Slot>;
         }
     };
-    ($packing:ident $($axis:ident)*) => {
-        holds_for_all! { $packing<($($axis),*, Inline)> }
-        holds_with_fences! { $packing<($($axis),*, Inline)> }
+    ($layout:ident $($dimension:ident)*) => {
+        holds_for_all! { $layout<($($dimension),*, Inline)> }
+        holds_with_fences! { $layout<($($dimension),*, Inline)> }
     };
 }
 
@@ -74,8 +74,8 @@ for_each! { every_scenario:
 /// The claims that depend on which sleepers a worker wakes when it stops searching, for variants
 /// that look for work first.
 macro_rules! looking_scenario {
-    ($packing:ident $($axis:ident)*) => {
-        looking_holds! { $packing<($($axis),*, Inline, WakeWhereWorkIs)> }
+    ($layout:ident $($dimension:ident)*) => {
+        looking_holds! { $layout<($($dimension),*, Inline, WakeWhereWorkIs)> }
     };
 }
 

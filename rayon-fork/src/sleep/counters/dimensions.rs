@@ -5,7 +5,7 @@ use crate::sync::modelled::{Ordering, fence};
 use std::ops::Deref;
 
 /// One choice in each dimension.
-pub(crate) trait Axes: Send + Sync + 'static {
+pub(crate) trait Dimensions: Send + Sync + 'static {
     type Events: Events;
     type Fence: Fence;
     type WakeRule: WakeRule;
@@ -13,17 +13,17 @@ pub(crate) trait Axes: Send + Sync + 'static {
     type LeaveRule: LeaveRule;
 
     /// The parts that the choices add to the variant's name, in this order.
-    const MODIFIERS: &'static [&'static str];
+    const NAME_PARTS: &'static [&'static str];
 }
 
-impl<E: Events, F: Fence, W: WakeRule, P: Padding, L: LeaveRule> Axes for (E, F, W, P, L) {
+impl<E: Events, F: Fence, W: WakeRule, P: Padding, L: LeaveRule> Dimensions for (E, F, W, P, L) {
     type Events = E;
     type Fence = F;
     type WakeRule = W;
     type Padding = P;
     type LeaveRule = L;
 
-    const MODIFIERS: &'static [&'static str] = {
+    const NAME_PARTS: &'static [&'static str] = {
         assert!(
             E::COUNTED || F::SCANS_BEFORE_SLEEP,
             "without events nothing tells a sleeper of a job, so it must scan"
@@ -39,18 +39,18 @@ impl<E: Events, F: Fence, W: WakeRule, P: Padding, L: LeaveRule> Axes for (E, F,
 }
 
 /// The four dimensions of the study, with the leave rule of rayon-core.
-impl<E: Events, F: Fence, W: WakeRule, P: Padding> Axes for (E, F, W, P) {
+impl<E: Events, F: Fence, W: WakeRule, P: Padding> Dimensions for (E, F, W, P) {
     type Events = E;
     type Fence = F;
     type WakeRule = W;
     type Padding = P;
     type LeaveRule = WakeTwo;
 
-    const MODIFIERS: &'static [&'static str] = <(E, F, W, P, WakeTwo)>::MODIFIERS;
+    const NAME_PARTS: &'static [&'static str] = <(E, F, W, P, WakeTwo)>::NAME_PARTS;
 }
 
 /// A counter word, placed as the padding says.
-pub(crate) type Line<A, T> = <<A as Axes>::Padding as Padding>::Line<T>;
+pub(crate) type Line<A, T> = <<A as Dimensions>::Padding as Padding>::Line<T>;
 
 /// The placement of a counter word.
 pub(crate) trait Padding: Send + Sync + 'static {
