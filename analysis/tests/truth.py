@@ -762,7 +762,7 @@ GAIN_ON_ONE = Case("half the time on one workload", effect={"tsp": 0.5})
 
 
 def sentences_wrong(seed: int) -> list[str]:
-    """What sentences on a sweep of `GAIN_ON_ONE` get wrong.
+    """Return the faults of sentences on a sweep of `GAIN_ON_ONE`.
 
     A place that gains is not named; the pooled threads or the programs are not those that there are.
     """

@@ -155,7 +155,7 @@ pub(crate) fn heavy_fence(at: &'static Location<'static>) {
     });
 }
 
-/// The scheduler's own instructions of a call. What an earlier call left to overlap is over.
+/// The scheduler's own instructions of a call. Time that an earlier call left to overlap is over.
 #[inline]
 pub(crate) fn own_instructions(call: Call) {
     on_engine(|engine| {

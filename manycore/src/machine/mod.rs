@@ -28,7 +28,7 @@ pub struct Machine {
     pub prices: Prices,
     /// How fast its cores run.
     pub frequency: Frequency,
-    /// What calls of the pool take that runs on it, beside accesses.
+    /// The time that calls of the pool take on it, beside accesses.
     pub own_instructions: OwnInstructions,
 }
 
