@@ -11,9 +11,9 @@ use super::dimensions::{
 use super::{Packed, SleepCounters, Split};
 
 #[cfg(not(feature = "split"))]
-use self::Packed as Packing;
+use self::Packed as Layout;
 #[cfg(feature = "split")]
-use self::Split as Packing;
+use self::Split as Layout;
 
 #[cfg(not(feature = "no-jec"))]
 use self::Jec as SelectedEvents;
@@ -44,7 +44,7 @@ use self::WakeTwo as SelectedLeaveRule;
 use self::WakeWhereWorkIs as SelectedLeaveRule;
 
 /// The counters of the pool.
-pub(crate) type Selected = Packing<(
+pub(crate) type Selected = Layout<(
     SelectedEvents,
     SelectedFence,
     SelectedWakeRule,
@@ -71,7 +71,11 @@ macro_rules! for_every_variant {
             split_no_jec: Split NoJec ScanFence IdleFirst,
             split_no_jec_sleepers_only: Split NoJec ScanFence SleepersOnly,
             packed_reads_both: Packed Jec NoFence ReadsBoth,
+            packed_push_fence_reads_both: Packed Jec PushFence ReadsBoth,
+            packed_no_jec_reads_both: Packed NoJec ScanFence ReadsBoth,
             split_reads_both: Split Jec NoFence ReadsBoth,
+            split_push_fence_reads_both: Split Jec PushFence ReadsBoth,
+            split_no_jec_reads_both: Split NoJec ScanFence ReadsBoth,
         }
     };
     (@here $test:ident $($name:ident: $($dimension:ident)*,)*) => {
