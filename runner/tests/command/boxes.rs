@@ -28,6 +28,7 @@ fn plan_with(old: &str, new: &str, more: &[&str]) -> Assert {
         "branches.toml",
         "experiments.toml",
         "workloads/charges.toml",
+        "workloads/own-instructions.toml",
         "machines/box.toml",
         "machines/zen4-64.toml",
     ] {

@@ -229,6 +229,8 @@ pub(crate) trait WakeRule: Send + Sync + 'static {
 pub(crate) enum IdleFirst<const READS_BOTH: bool = false> {}
 
 /// The rule of rayon-core, by which every push reads both counts.
+// Compilers before 1.85 do not see its use in `for_every_variant`.
+#[allow(dead_code)]
 pub(crate) type ReadsBoth = IdleFirst<true>;
 
 /// A job wakes a sleeper whenever there is one, even if others search.
