@@ -454,10 +454,10 @@ impl Steps for FindsTheRingFirst {
     }
 }
 
-/// A thief that takes several jobs reads only once which ring is in use.
-enum FindsTheRingOnce {}
+/// A thief that takes several jobs is counted only while it copies the first.
+enum CountsItselfOnce {}
 
-impl Steps for FindsTheRingOnce {
+impl Steps for CountsItselfOnce {
     fn answer(deque: &Deque<Numbered>) {
         Helped::answer(deque);
     }
@@ -465,18 +465,19 @@ impl Steps for FindsTheRingOnce {
     fn steal_up_to(stealer: &Stealer<Numbered>, most: u64, mut take: impl FnMut(Numbered)) {
         let thieves = &*stealer.shared.thieves;
         thieves.count_reader();
-        let ring = thieves.ring.load(Ordering::SeqCst);
-        for _ in 0..most {
+        for job in 0..most {
             let public = Public(thieves.public.load(Ordering::Acquire));
-            let words = copy(ring, public);
+            let words = thieves.copy(public.0 >> TAIL_SHIFT);
+            if job == 0 {
+                thieves.uncount_reader();
+            }
             let next = public.without_oldest();
             if public.count() == 0 || stealer.shared.exchange(public, next).is_err() {
                 break;
             }
-            // SAFETY: the mistake is that the ring may lack this job.
+            // SAFETY: the mistake is that the ring may have been freed; in models it stays.
             take(unsafe { Numbered::from_words(words) });
         }
-        thieves.uncount_reader();
     }
 }
 
@@ -831,25 +832,25 @@ fn theft_and_growth_of_a_larger_ring<S: Steps>() {
     tally.check();
 }
 
-/// A thief takes several jobs at once, while a larger ring takes the place of theirs. The thief is
-/// the first thread here, as in `theft_and_reuse`.
+/// A thief takes several jobs at once, while a larger ring takes the place of theirs.
 fn theft_of_several_and_growth<S: Steps>() {
     let deque = Deque::starting_at(1, 1, S::fences());
     let tally = Tally::new(3);
-    let stealer = deque.stealer();
     for job in 0..2 {
         deque.push(Numbered(job));
     }
     S::answer(&deque);
-    let owner = thread::spawn(move || {
-        deque.push(Numbered(2));
-        S::answer(&deque);
-        deque
+    let thief = thread::spawn({
+        let (stealer, tally) = (deque.stealer(), Arc::clone(&tally));
+        move || {
+            S::steal_up_to(&stealer, 3, |job| {
+                tally.add(Some(job));
+            });
+        }
     });
-    S::steal_up_to(&stealer, 3, |job| {
-        tally.add(Some(job));
-    });
-    let deque = owner.join().expect("a failed thread has failed the model");
+    deque.push(Numbered(2));
+    S::answer(&deque);
+    thief.join().expect("a failed thread has failed the model");
     while tally.add(S::pop(&deque)) {}
     tally.check();
 }
@@ -944,7 +945,7 @@ is_caught! {
     taking_the_last_job_back_by_the_count_is_caught: PAIR, SEEN, reuse::<TakesTheLastBackByTheCount>;
     showing_more_above_the_limit_is_caught: PAIR, OVERTAKEN, owner_shows_more::<ShowsMoreAboveTheLimit>;
     finding_the_ring_before_its_jobs_is_caught: PAIR, SEEN, growth_and_reuse::<FindsTheRingFirst>;
-    finding_the_ring_once_for_several_jobs_is_caught: PAIR, SEEN, theft_of_several_and_growth::<FindsTheRingOnce>;
+    being_counted_for_the_first_of_several_jobs_is_caught: LONG_PAIR, FREED, theft_of_several_and_growth::<CountsItselfOnce>;
     finding_the_ring_before_one_is_counted_is_caught: PAIR, FREED, growth_of_a_larger_ring::<CountsItselfLate>;
     being_counted_without_a_fence_is_caught: PAIR, FREED, theft_and_growth_of_a_larger_ring::<CountsItselfWithoutAFence>;
     reading_on_when_one_is_not_counted_any_more_is_caught: PAIR, FREED, growth_of_a_larger_ring::<LeavesRelaxed>;
