@@ -701,31 +701,18 @@ impl<T: TwoWords> Stealer<T> {
     #[inline]
     pub(crate) fn steal(&self) -> Steal<T> {
         let thieves = &*self.shared.thieves;
-        // ORDERING: Acquire, pairs with `exchange`: the slots of public jobs hold them, and so does
-        // the ring that is read next.
-        let public = Public(thieves.public.load(Ordering::Acquire));
-        if public.count() == 0 {
-            return Steal::Empty;
-        }
-        let tail = public.0 >> TAIL_SHIFT;
-        // While the tail stays, the slot at the tail holds the job in every ring that was in use
-        // since the job became public.
-        //
-        // ORDERING: Acquire, pairs with the store in `use_ring`. Relaxed for the first ring, which
-        // has not changed since the job became public.
-        let first = thieves.first.load(Ordering::Relaxed);
-        let words = if ptr::eq(thieves.ring.load(Ordering::Acquire), first) {
-            // SAFETY: the first ring lives as long as `shared`, and exists since the first push.
-            unsafe { Ring::copy(first, tail) }
-        } else {
-            thieves.copy_counted(tail)
-        };
-        match self.shared.exchange(public, public.without_oldest()) {
-            // SAFETY: stepping the tail gave the job to this thread, and proves that the words are
-            // those of the job.
-            Ok(()) => Steal::Success(unsafe { T::from_words(words) }),
-            Err(_) => Steal::Retry,
-        }
+        self.take_oldest(|tail| {
+            // ORDERING: Acquire, pairs with the store in `use_ring`. Relaxed for the first ring,
+            // which has not changed since the job became public.
+            let first = thieves.first.load(Ordering::Relaxed);
+            if ptr::eq(thieves.ring.load(Ordering::Acquire), first) {
+                // SAFETY: the first ring lives as long as `shared`, and exists since the first
+                // push.
+                unsafe { Ring::copy(first, tail) }
+            } else {
+                thieves.copy_counted(tail)
+            }
+        })
     }
 
     /// Takes up to `most` of the oldest public jobs, and hands each to `take`. Ends early if there
@@ -734,23 +721,33 @@ impl<T: TwoWords> Stealer<T> {
         let thieves = &*self.shared.thieves;
         thieves.count_reader();
         for _ in 0..most {
-            // ORDERING: Acquire, as in `steal`.
-            let public = Public(thieves.public.load(Ordering::Acquire));
-            if public.count() == 0 {
+            let Steal::Success(job) = self.take_oldest(|tail| thieves.copy(tail)) else {
                 break;
-            }
-            let words = thieves.copy(public.0 >> TAIL_SHIFT);
-            if self
-                .shared
-                .exchange(public, public.without_oldest())
-                .is_err()
-            {
-                break;
-            }
-            // SAFETY: as in `steal`.
-            take(unsafe { T::from_words(words) });
+            };
+            take(job);
         }
         thieves.uncount_reader();
+    }
+
+    /// Takes the oldest public job, of which `copy` returns the words at the tail, of the ring in
+    /// use.
+    #[inline]
+    fn take_oldest(&self, copy: impl FnOnce(u64) -> [*mut (); 2]) -> Steal<T> {
+        // ORDERING: Acquire, pairs with `exchange`: the slots of public jobs hold them, and so does
+        // the ring that is read next.
+        let public = Public(self.shared.thieves.public.load(Ordering::Acquire));
+        if public.count() == 0 {
+            return Steal::Empty;
+        }
+        // While the tail stays, the slot at the tail holds the job in every ring that was in use
+        // since the job became public.
+        let words = copy(public.0 >> TAIL_SHIFT);
+        match self.shared.exchange(public, public.without_oldest()) {
+            // SAFETY: stepping the tail gave the job to this thread, and proves that the words are
+            // those of the job.
+            Ok(()) => Steal::Success(unsafe { T::from_words(words) }),
+            Err(_) => Steal::Retry,
+        }
     }
 
     /// Asks the owner for jobs if all of its jobs are private. The owner exposes jobs when it next
