@@ -74,7 +74,7 @@ pub(crate) fn run(
         )));
     }
     for (name, cycles) in &asked.own_cycles {
-        let Some(call) = Call::ALL.into_iter().find(|call| call.name() == name) else {
+        let Some(call) = Call::named(name) else {
             return Err(refuse(format!(
                 "own_cycles: {name}: no such call; know join, spawn"
             )));

@@ -16,6 +16,12 @@ impl Call {
     /// All, in the order of [`OwnInstructions`].
     pub const ALL: [Self; 2] = [Self::Join, Self::Spawn];
 
+    /// The call with this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|call| call.name() == name)
+    }
+
     /// Its name in files.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -17,7 +17,7 @@ use super::{Load, MachineSpec, shuffle};
 use crate::config::pick::{listed, nearest, plain};
 use crate::config::{ConfigError, FileText};
 use crate::stop::Stop;
-use crate::system::digest;
+use crate::system::{digest, whole_file};
 
 /// The machine's name of a sweep over the box; no machine of a checkout may have it.
 pub(crate) const NAME: &str = "box";
@@ -117,7 +117,7 @@ struct Ranges {
 impl Ranges {
     /// Reads and checks the file.
     fn read(root: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(root.join(FILE))
+        let text = whole_file::read_text(&root.join(FILE))
             .with_context(|| format!("{FILE} cannot be read; take the file of the repository"))?;
         Self::parse(root, &text)
     }

@@ -225,7 +225,7 @@ pub(crate) fn own_cycles(
     } else {
         (OWN, root.join(OWN))
     };
-    let text = std::fs::read_to_string(&path)
+    let text = whole_file::read_text(&path)
         .with_context(|| format!("{} cannot be read", path.display()))?;
     let measured = measured_cycles(from, &text)?;
     let unmeasured: Vec<&str> = branches
@@ -258,7 +258,7 @@ pub(crate) fn measured_cycles(
         toml::from_str(text).map_err(|error| ConfigError::of_parser(from, text, &error))?;
     for (branch, calls) in &branches {
         for (call, it) in calls {
-            if !Call::ALL.iter().any(|known| known.name() == call) {
+            if Call::named(call).is_none() {
                 bail!(Stop::BadInput(format!(
                     "{from}: {branch}.{call}: no such call; write {}",
                     Call::ALL.map(Call::name).join(" or ")

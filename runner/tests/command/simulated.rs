@@ -120,6 +120,7 @@ fn checkout_with(machine: &str) -> tempfile::TempDir {
         "branches.toml",
         "experiments.toml",
         "workloads/charges.toml",
+        "workloads/own-instructions.toml",
         machine,
     ] {
         let to = folder.path().join(file);
@@ -153,6 +154,7 @@ fn a_device_among_the_files_of_a_checkout_is_refused_and_named() {
     for file in [
         "experiments.toml",
         "workloads/charges.toml",
+        "workloads/own-instructions.toml",
         "machines/zen4-64.toml",
     ] {
         let folder = checkout_with("machines/zen4-64.toml");
