@@ -20,8 +20,7 @@ use crate::build::rewriting::Rewritten;
 use crate::config::catalogue::Programs;
 use crate::config::checkout::Checkout;
 use crate::config::{Branch, Source, git};
-use crate::system::digest;
-use crate::system::digest::Id;
+use crate::system::digest::{self, Id};
 use crate::system::whole_file::write_if_changed;
 
 /// The option of LLVM's linker that shuffles sections; with a seed, the same on every machine.

@@ -10,10 +10,9 @@ use serde_spanned::Spanned;
 use super::features::Features;
 use super::git;
 use super::{
-    Branch, Claim, Config, Expectation, INSTRUMENTED_SUFFIX, Quantity, RECORDED_SUFFIX, Source,
-    TWIN_SUFFIX,
+    Branch, Claim, Config, ConfigError, Expectation, FileText, INSTRUMENTED_SUFFIX, Quantity,
+    RECORDED_SUFFIX, Source, TWIN_SUFFIX,
 };
-use super::{ConfigError, FileText};
 use crate::config::catalogue;
 use crate::config::pick::{hint, pick};
 

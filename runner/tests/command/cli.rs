@@ -1,7 +1,7 @@
 //! The messages that a person reads when something is wrong, and the exit codes for scripts.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use assert_cmd::assert::OutputAssertExt as _;
@@ -533,6 +533,18 @@ fn a_place_that_takes_no_merged_sweep_is_the_hosts_fault_and_named_with_the_reme
     .stderr(contains("mend that, or choose a folder with --output"));
 }
 
+/// A simulated sweep that was begun and has no trial.
+fn simulated_sweep_without_trials(folder: &TempDir) -> PathBuf {
+    let begun = folder.path().join("begun");
+    common::copy(
+        &common::root().join("results/sweeps/2026-11-25T225944Z-here-629f24ec30ff"),
+        &begun,
+    );
+    fs::remove_file(begun.join("trials.jsonl.zst")).unwrap();
+    fs::write(begun.join("trials.jsonl"), "").unwrap();
+    begun
+}
+
 #[test]
 fn simulated_sweeps_may_run_at_once_but_not_beside_one_that_measures() {
     let folder = folder();
@@ -546,14 +558,7 @@ fn simulated_sweeps_may_run_at_once_but_not_beside_one_that_measures() {
     };
     let refusal = "another sweep runs on this host";
     let machine = ["sweep", "--branches", "packed", "--machine", "zen4-64"];
-    // A simulated sweep that was begun and has no trial.
-    let begun = folder.path().join("begun");
-    common::copy(
-        &common::root().join("results/sweeps/2026-11-25T225944Z-here-629f24ec30ff"),
-        &begun,
-    );
-    fs::remove_file(begun.join("trials.jsonl.zst")).unwrap();
-    fs::write(begun.join("trials.jsonl"), "").unwrap();
+    let begun = simulated_sweep_without_trials(&folder);
     let resume = ["sweep", "--resume", begun.to_str().unwrap()];
     lock.lock_shared().unwrap();
     for simulated in [&machine[..], &resume] {
@@ -572,13 +577,7 @@ fn simulated_sweeps_may_run_at_once_but_not_beside_one_that_measures() {
 #[test]
 fn a_sweep_with_a_damaged_host_file_is_not_resumed() {
     let folder = folder();
-    let begun = folder.path().join("begun");
-    common::copy(
-        &common::root().join("results/sweeps/2026-11-25T225944Z-here-629f24ec30ff"),
-        &begun,
-    );
-    fs::remove_file(begun.join("trials.jsonl.zst")).unwrap();
-    fs::write(begun.join("trials.jsonl"), "").unwrap();
+    let begun = simulated_sweep_without_trials(&folder);
     let host = begun.join("host.json");
     let text = fs::read_to_string(&host).unwrap();
     fs::write(&host, format!("{text}{text}")).unwrap();
