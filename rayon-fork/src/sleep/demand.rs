@@ -4,14 +4,23 @@
 //! `README.md`, section 10, argues why no worker sleeps while a private job waits.
 
 use std::fmt;
+use std::time::Duration;
 
 use super::Sleep;
 use super::parking::ParkingSlot;
 use super::{IdlePeriod, Phase};
 use crate::deque::Answer;
 use crate::sleep::counters::SleepCounters;
-use crate::sync::AtomicUsize as UnmodelledUsize;
 use crate::sync::modelled::{AtomicUsize, Fences, Ordering, fence};
+use crate::sync::{AtomicUsize as UnmodelledUsize, Instant};
+
+/// How old a pool is before one of its workers may leave it to [register](Sleep::register) the
+/// process.
+///
+/// The kernel may take a hundredth of this to register a process. A program that ends sooner keeps
+/// its worker, and a longer one loses some percent of a worker's time at most. A guess: any limit
+/// above the time of short commands serves these, such as the program `dust` of the workloads.
+pub(super) const REGISTERS_AFTER: Duration = Duration::from_secs(1);
 
 /// How the pushes of a pool depend on steal requests.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -37,6 +46,8 @@ pub(crate) struct Demand {
     /// pool, not to the process: a child of `fork` has none of its parent's threads, and builds its
     /// own pools. No model contains it.
     registrar: UnmodelledUsize,
+    /// When the pool was built, if the kernel had not registered the process by then.
+    pub(super) built: Option<Instant>,
     /// The step that a mutant takes instead of [`before_scan`](Sleep::before_scan).
     #[cfg(all(test, fork_loom))]
     pub(super) before_scan: Option<fn(&Self)>,
@@ -67,6 +78,8 @@ impl Demand {
             fences,
             jobs,
             registrar: UnmodelledUsize::new(0),
+            // A browser's `Instant` panics, but there no thread registers.
+            built: fences.is_register_called_for().then(Instant::now),
             #[cfg(all(test, fork_loom))]
             before_scan: None,
         }
@@ -112,11 +125,12 @@ impl<C: SleepCounters, S: ParkingSlot> Sleep<C, S> {
 
     /// Returns whether the calling worker must end this search and [register](Self::register) the
     /// process. The worker is in its main loop and may block next. Only one worker of a pool gets
-    /// `true`; the others stay ready for jobs.
+    /// `true`, and only when the pool has existed for a while; the others stay ready for jobs.
     pub(crate) fn try_begin_registering(&self, idle: &IdlePeriod<'_>) -> bool {
         let demand = &self.demand;
         matches!(idle.phase, Phase::Sleepy(_))
             && demand.fences.is_register_called_for()
+            && demand.built.is_some_and(|it| it.elapsed() >= REGISTERS_AFTER)
             // Relaxed: nothing but the system call depends on it.
             && demand.registrar.swap(1, Ordering::Relaxed) == 0
     }

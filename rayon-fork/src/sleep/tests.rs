@@ -439,3 +439,35 @@ fn the_deque_of_a_pools_only_worker_has_no_fences_whether_or_not_the_process_is_
     assert_eq!(fences.name(), "membarrier");
     assert!(!fences.is_register_called_for());
 }
+
+#[cfg(all(feature = "demand", target_os = "linux", not(miri)))]
+#[test]
+fn one_worker_leaves_a_pool_to_register_the_process_and_only_when_the_pool_is_old() {
+    use super::demand::{Demand, Jobs, REGISTERS_AFTER};
+    use crate::sync::modelled::Fences;
+
+    let demand = Demand::new(Jobs::Private, Fences::unregistered());
+    let mut sleep =
+        Sleep::<Packed<(Jec, NoFence, IdleFirst, Inline, WakeWhereWorkIs)>>::with_demand(2, demand);
+    let ticket = sleep.counters.become_sleepy(0);
+    let sleepy = |worker| IdlePeriod {
+        worker,
+        phase: Phase::Sleepy(ticket),
+        history: None,
+    };
+    assert!(
+        !sleep.try_begin_registering(&sleepy(0)),
+        "the pool is young"
+    );
+    sleep.demand.built = Instant::now().checked_sub(REGISTERS_AFTER);
+    let awake = IdlePeriod {
+        phase: Phase::AWAKE,
+        ..sleepy(0)
+    };
+    assert!(!sleep.try_begin_registering(&awake), "a job may come soon");
+    assert!(sleep.try_begin_registering(&sleepy(0)));
+    assert!(
+        !sleep.try_begin_registering(&sleepy(1)),
+        "another worker has gone"
+    );
+}

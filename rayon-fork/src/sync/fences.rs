@@ -63,6 +63,15 @@ impl Fences {
         }
     }
 
+    /// Returns the pair of a process that is not registered, and never is.
+    #[cfg(test)]
+    pub(crate) fn unregistered() -> Self {
+        static OPEN: Registration = Registration::new();
+        Self {
+            registration: &OPEN,
+        }
+    }
+
     /// Returns whether both sides are full fences only because no thread has called
     /// [`register`](Self::register).
     pub(crate) fn is_register_called_for(self) -> bool {

@@ -17,8 +17,18 @@ pub(crate) fn pool_of_two() -> ThreadPool {
 }
 
 /// Returns whether a pool says that its fences are not full.
-pub(crate) fn say_fences(pool: &ThreadPool) -> bool {
+fn say_fences(pool: &ThreadPool) -> bool {
     format!("{pool:?}").contains("fences: membarrier")
+}
+
+/// Waits until a worker has done the work that a process needs once: one that becomes idle in a
+/// pool that is a second old.
+pub(crate) fn settle(pool: &ThreadPool) {
+    while rayon_fork_variant().contains("demand") && !say_fences(pool) {
+        // Not `install`: the caller may be a worker of the pool.
+        pool.spawn(|| ());
+        sleep(Duration::from_millis(1));
+    }
 }
 
 /// Jobs that wait for each other, after gaps in which workers fall asleep, some of them beside a
@@ -50,10 +60,7 @@ pub(crate) fn watch_for(calls: &[libc::c_long], action: SeccompAction) {
 fn a_sandbox_after_the_first_pool_loses_no_job() {
     alone(&[], || {
         let pool = pool_of_two();
-        let has_fences = rayon_fork_variant().contains("demand");
-        while has_fences && !say_fences(&pool) {
-            sleep(Duration::from_millis(1));
-        }
+        settle(&pool);
         meet(&pool);
         let refusal = SeccompAction::Errno(libc::EPERM.unsigned_abs());
         watch_for(&[libc::SYS_membarrier], refusal);

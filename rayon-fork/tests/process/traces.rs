@@ -18,7 +18,7 @@ use seccompiler::SeccompAction;
 
 use crate::child::{alone, ending};
 use crate::common::{Tally, panic_text, patiently};
-use crate::sandbox::{fork_and_wait, meet, pool_of_two, say_fences, watch_for};
+use crate::sandbox::{fork_and_wait, meet, pool_of_two, settle, watch_for};
 
 /// Returns the kernel's names of the threads of this process.
 fn threads() -> BTreeSet<String> {
@@ -36,13 +36,6 @@ fn threads() -> BTreeSet<String> {
 /// Another thread, for as long as the process lives.
 fn bystander() {
     thread::spawn(|| sleep(Duration::from_secs(600)));
-}
-
-/// Waits until an idle worker has done the work that a process needs once.
-fn settle(pool: &ThreadPool) {
-    while rayon_fork_variant().contains("demand") && !say_fences(pool) {
-        sleep(Duration::from_millis(1));
-    }
 }
 
 #[test]
