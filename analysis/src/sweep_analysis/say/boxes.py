@@ -41,7 +41,7 @@ def box_table(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def box_sentence(rows: pl.DataFrame, branch: str, baseline: str) -> str:
-    """The signs of a branch that hold over the box, and those that do not. No size.
+    """A sentence on the signs of a branch that hold over the box, and those that do not, without sizes.
 
     In: rows of `frames.BOX`.
     """
@@ -79,7 +79,7 @@ def _verdict(row: dict[str, Any]) -> str:
 
 
 def _turns(row: dict[str, Any]) -> str:
-    """`turns where wake-ns > 6 µs`: there the branch is the slower one."""
+    """The cost parameter and the values at which the branch is slower; empty if no sign flips."""
     if row["turns_at"] is None:
         return ""
     side = "above" if row["rho"] > 0 else "below"
@@ -87,7 +87,7 @@ def _turns(row: dict[str, Any]) -> str:
 
 
 def _value(row: dict[str, Any]) -> str:
-    """The price where the sign turns, with two digits."""
+    """The value of the cost parameter at which the sign flips, with two digits and its unit."""
     value, unit = row["turns_at"], ""
     if row["price"].endswith("-ns"):
         size, unit = next(

@@ -1,4 +1,4 @@
-"""The table of builds that ran in turns: each benchmark with its paired interval, by the decision rule of sweeps."""
+"""The table of benchmarks that alternated between builds, with paired intervals, by the decision rule of sweeps."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SPREAD = "min / median / max"
 
 
 def turns_table(times: pl.DataFrame, look: Look) -> str:
-    """A row for each benchmark and build. In: rows of `frames.TIMES`, of a baseline and its A/A control."""
+    """A row for each benchmark and build. In: rows of `frames.TIMES` with a baseline and its A/A control."""
     baseline = next(
         name.removesuffix(TWIN_SUFFIX)
         for name in times["branch"].unique()
@@ -58,7 +58,7 @@ def _row(row: dict[str, Any], times: pl.DataFrame, baseline: str) -> list[str]:
         f"±{percent(row['band'])[1:]}" if row["band"] else "unknown",
         _result(row),
     ]
-    # A table prints what its cells hold, and takes no space that does not break.
+    # A terminal table escapes non-breaking spaces.
     return [cell.replace("\N{NO-BREAK SPACE}", " ") for cell in cells]
 
 
@@ -69,7 +69,7 @@ def _spread(runs: pl.DataFrame) -> str:
 
 def _result(row: dict[str, Any]) -> str:
     if row["verdict"] == UNJUDGED and row["units"] < FEWEST_UNITS:
-        return f"{UNJUDGED}: {row['units']} turns are fewer than {FEWEST_UNITS}"
+        return f"{UNJUDGED}: {row['units']} rounds are fewer than {FEWEST_UNITS}"
     could = detectable(row)
     if row["verdict"] in (FASTER, SLOWER):
         return SIGNIFICANT

@@ -1,4 +1,4 @@
-"""The changes that branches make to a program of the user: wall time, CPU time and peak memory, each with its verdict."""
+"""Sentences on a program of the user: the change of wall time, CPU time and peak memory, each with its result."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from sweep_analysis.stats.decisions import Decisions
 SHOWN = ("time", "cpu", "memory")
 SIGNIFICANT = "significant"
 PEAK_MEMORY = "peak_memory"
-"""The metric of a trial. One that needs less than the process that starts it does not tell it."""
-UNSEEN = "Peak memory is not compared: the program needs less than the process that starts it, some 9 MiB."
+"""The metric of a trial with peak memory. A program that needs less than its parent process does not report it."""
+UNSEEN = "Peak memory is not compared: the program needs less than the process that starts it, about 9 MiB."
 _VALUE = QUANTITIES["time"]
 
 
 def is_of_user(sweep: Sweep) -> bool:
-    """Whether its workload is a program of the user (`compare --program`)."""
+    """Whether the sweep ran a program of the user (`compare --program`)."""
     return bool((sweep.manifest.get("asked") or {}).get("program"))
 
 
 def program_lines(decisions: Decisions, times: pl.DataFrame) -> list[str]:
-    """A sentence for each branch, thread count and quantity; none of a sweep of workloads.
+    """A sentence for each branch, thread count and quantity; none for a sweep of workloads.
 
-    Memory is tested by itself, since no other sweep tells it: so what is said of times is corrected
-    as everywhere. In: rows of `frames.TIMES`.
+    Memory has a correction of its own, so that times have the same correction as in other sweeps.
+    In: rows of `frames.TIMES`.
     """
     sweep, baseline = decisions.sweep, decisions.baseline
     if baseline is None or not is_of_user(sweep):
