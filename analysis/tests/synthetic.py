@@ -54,7 +54,7 @@ class Truth:
         workloads: serial fraction (Amdahl) of each workload by its name.
         threads: thread counts.
         cpus: CPUs of the synthetic host; more threads give no more speed.
-        trials: trials of each cell.
+        trials: trials of each configuration.
         iterations: timed iterations of each trial.
         effects: factor on the time of (branch, workload); 1 where absent.
         trial_noise: standard deviation of the trial's log-time.
@@ -65,7 +65,7 @@ class Truth:
         clock_noise: standard deviation of the log of the clock that all trials of a block share;
             work takes the same cycles at any clock.
         layouts: builds of each branch, with which trials take turns; None: as many as trials.
-        twin: whether the baseline runs a second time.
+        A/A control: whether the baseline runs a second time.
         sequential: whether the sequential program runs.
         sequential_ns: time of the sequential program in ns.
         fails: whether the trial of (branch, workload, threads, replicate) fails, and how.
@@ -74,7 +74,7 @@ class Truth:
         counts: events that one worker of a branch counts in its first counted trial; in the second
             twice as many, and so on. Threads outside count each event once, likewise. Absent
             branches are not counted.
-        counted_trials: counted trials of each of their cells.
+        counted_trials: counted trials of each of their configurations.
         modes: clock in GHz by threads, for each frequency mode; work takes the same cycles at any
             clock. A thread count without a clock has none measured, and the nominal one.
         pinned: factor on the time of each workload's pool where its workers are pinned, 1 where
@@ -285,7 +285,7 @@ def _simulated(truth: Truth, place: dict[str, Any], times: list[int]) -> dict[st
 def records(truth: Truth) -> list[dict[str, Any]]:
     """All lines of `trials.jsonl`, in the order of measurement.
 
-    Replicate, then cell set, then random branch.
+    Replicate, then configuration set, then random branch.
     """
     rng = np.random.default_rng(truth.seed)
     baseline = truth.branches[0]

@@ -1,6 +1,6 @@
 """Calibrates the real functions on synthetic sweeps of known truth.
 
-It counts how often intervals cover, verdicts err, and recommendations hurt.
+It counts how often intervals cover, results err, and recommendations hurt.
 
 `cargo xtask truth` prints the table; `test_truth.py` tests the same on fewer sweeps. Nothing here
 was measured: every time follows from a `Case`. A sweep has ten branches and the A/A control, and
@@ -95,7 +95,7 @@ def autocorrelated(rng: Rng, shape: tuple[int, ...]) -> Floats:
     """
     trials = np.moveaxis(
         np.zeros(shape), (2, 0, 1), (0, 1, 2)
-    )  # replicate, cell, branch: the order in which they run
+    )  # replicate, configuration, branch: the order in which they run
     flat = rng.normal(0, 2 * NOISE * np.sqrt(1 - 0.9**2), trials.size)
     for at in range(1, flat.size):
         flat[at] += 0.9 * flat[at - 1]
@@ -167,7 +167,7 @@ WITH_A_SLOW_ONE = (SIX_OF_SEVEN**6 * 2) ** (1 / 7)
 
 
 def one_slow_build(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """One build of `TRIED` is slow in all its cells.
+    """One build of `TRIED` is slow in all its configurations.
 
     About the mean of its builds, so that the effect is `WITH_A_SLOW_ONE`.
     """
@@ -188,7 +188,7 @@ def twofold_states(rng: Rng, shape: tuple[int, ...]) -> Floats:
 
 
 def unlike(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """Branches and cells differ in how noisy they are, by up to six times."""
+    """Branches and configurations differ in how noisy they are, by up to six times."""
     scale: Floats = rng.choice([0.5, 1.0, 3.0], (*shape[:2], 1))
     return quiet(rng, shape) * scale
 
@@ -199,7 +199,7 @@ class Case:
 
     Attributes:
         name: as the command line calls it.
-        noise: noise of every trial's log-time; cells by branches by replicates.
+        noise: noise of every trial's log-time; configurations by branches by replicates.
         layouts: builds of each branch; replicates take turns with them.
         trials: replicates.
         builds: log-time that a build costs; workloads by branches by builds.
@@ -209,13 +209,13 @@ class Case:
         claims: claims about `TRIED` on all workloads; those in `UNTRUE` are false.
         crash: branches all of whose trials of one workload crash.
         is_simulated: whether the trials ran on a simulated machine, where builds are seeds.
-        fails: whether trials of `TRIED` fail, cells by replicates; drawn after the times are known.
+        fails: whether trials of `TRIED` fail, configurations by replicates; drawn after the times are known.
         failure: the outcome of those trials.
         others: branches beside the baseline, its A/A control and `TRIED`, all equal to the
             baseline.
         zeros: share of the waits of all names but `TRIED` that are zero, the others being longer
             for it.
-        kept: the only cells that were measured; empty: all.
+        kept: the only configurations that were measured; empty: all.
     """
 
     name: str
@@ -235,7 +235,7 @@ class Case:
     kept: tuple[tuple[str, int], ...] = ()
 
     def factor(self, workload: str, threads: int, quantity: str = "time") -> float:
-        """The truth about `TRIED` in one cell."""
+        """The truth about `TRIED` in one configuration."""
         if quantity in ("p50", "p99"):
             return self.waits.get(workload, 1.0)
         return self.effect.get((workload, threads), self.effect.get(workload, 1.0))
@@ -244,7 +244,7 @@ class Case:
 def slowest_fail(_: Rng, times: Floats) -> Bools:
     """The slowest trials fail.
 
-    Three trials of each cell fail, so that the rest looks quick.
+    Three trials of each configuration fail, so that the rest looks quick.
     """
     late: Bools = np.argsort(np.argsort(times, axis=1), axis=1) >= times.shape[1] - 3
     return late
@@ -532,9 +532,9 @@ class Result:
         covered: share of intervals that hold the truth, by level; NaN without intervals. Where one
             branch alone is noisy, of its intervals.
         false_claims: number of significant results that are false, or in the wrong direction.
-        found: whether the effect of `TRIED` was significant, by level; of workloads and cells the
+        found: whether the effect of `TRIED` was significant, by level; of workloads and configurations the
             share.
-        advised: the branch that the analysis recommends to merge.
+        recommended: the branch that the analysis recommends to merge.
         fails: whether a trial of `TRIED` failed.
         is_judged: whether any row was tested.
         detectable: the ratio that the analysis says it could have found overall.
@@ -591,7 +591,7 @@ def tried(case: Case, seed: int) -> Result:
 def _truth(case: Case, row: dict[str, Any]) -> float:
     """The ratio that a row of `frames.COMPARISONS` should have.
 
-    Pooled rows hold the cells of several workers.
+    Pooled rows hold the configurations of several workers.
     """
     if row["branch"] != TRIED:
         return 1.0

@@ -1,4 +1,4 @@
-"""The first answer of the page follows from the verdicts, and from nothing else."""
+"""The first answer of the page follows from the results, and from nothing else."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sweep_analysis.stats.analysis import analyse
 
 
 def advised(effects: dict[tuple[str, str], float], **truth: Any) -> Advice:  # noqa: ANN401 - any field of `Truth`
-    """The advice on three branches and two workloads with these effects, trials being steady."""
+    """The recommendation on three branches and two workloads with these effects, trials being steady."""
     fields: dict[str, Any] = {
         "branches": ["master", "good", "other"],
         "workloads": {"quicksort": 0.2, "tsp": 0.05},

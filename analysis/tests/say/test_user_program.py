@@ -1,4 +1,4 @@
-"""Sentences on a program of the user: for each quantity a change, an interval and a verdict."""
+"""Sentences on a program of the user: for each quantity a change, an interval and a result."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def test_one_workload_that_is_a_tenth_slower_spoils_its_cells_and_the_mean() -> 
     sweep = synthetic.swept(truth({("packed", "tsp"): 1.1}))
     found = calibration(trial_times(sweep), "master", "packed")
     assert found is not None
-    assert found.mean["answer"].item() == OFF  # a third of the cells at 10 %
+    assert found.mean["answer"].item() == OFF  # a third of the configurations at 10 %
     assert found.cells["answer"].to_list() == [OFF] * 4 + [EQUAL] * 8, "the furthest off come first"
 
 

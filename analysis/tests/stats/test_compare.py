@@ -1,4 +1,4 @@
-"""Verdicts on synthetic sweeps: significant where branches differ, and only there."""
+"""Results on synthetic sweeps: significant where branches differ, and only there."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_pooled_ratio_is_the_geometric_mean_of_cells_of_several_workers_within
 
 
 def test_a_row_of_one_cell_is_judged_as_that_cell_at_every_level() -> None:
-    """The known mistake: on two CPUs a workload is its cell of two workers, and each had a correction of its own."""
+    """The known mistake: on two CPUs a workload is its configuration of two workers, and each had a correction of its own."""
     effects = {("packed", "tsp"): 0.955, ("packed", "quicksort"): 1.04}
     truth = synthetic.Truth(
         branches=FOUR, effects=effects, threads=[1, 2], cpus=2, trials=7, trial_noise=0.01
@@ -317,7 +317,7 @@ def test_a_clock_that_moved_is_taken_out_by_cycles() -> None:
 def _with_a_slow(
     build: int, cells: set[int] | None = None
 ) -> Callable[[str, str, int, int], float]:
-    """Twice the time of `packed` in one build, in cells of these thread counts; in all by default."""
+    """Twice the time of `packed` in one build, in configurations of these thread counts; in all by default."""
 
     def factor(branch: str, _: str, threads: int, replicate: int) -> float:
         is_slow = replicate == build and (cells is None or threads in cells)

@@ -12,7 +12,7 @@ from sweep_analysis.stats.units import Units, of_builds
 
 
 def builds_of(*cells: list[float]) -> list[list[float]]:
-    """The result of `of_builds` for one branch, in cells of one program."""
+    """The result of `of_builds` for one branch, in configurations of one program."""
     keys = {name: ["same"] * len(cells) for name in CELL_SET}
     table = pl.DataFrame(keys).with_columns(threads=pl.Series(range(len(cells))))
     values = np.array(cells)[:, None, :]

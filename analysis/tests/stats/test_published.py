@@ -63,7 +63,7 @@ def test_an_unknown_key_of_the_file_is_refused(tmp_path: Path) -> None:
 
 
 def rows(*series: tuple[str, str, list[float], list[float]]) -> pl.DataFrame:
-    """Figures of series: name, unit, published and simulated values; one program, a cell each."""
+    """Figures of series: name, unit, published and simulated values; one program, a configuration each."""
     return pl.concat(
         pl.DataFrame(
             {

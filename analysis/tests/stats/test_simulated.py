@@ -121,7 +121,7 @@ def test_no_simulated_difference_under_ten_per_cent_is_called_one(
 
 
 def priced(factors: dict[str, float]) -> pl.LazyFrame:
-    """Times of `other`, so many times those of `packed`, with each price, by two seeds that are almost equal."""
+    """Times of `other`, so many times those of `packed`, with each cost parameter, by two seeds that are almost equal."""
     return pl.LazyFrame(
         [
             {
@@ -168,7 +168,7 @@ def test_a_cell_that_a_price_brings_into_another_state_is_not_judged() -> None:
     assert turned.select("quantity", "two_states").rows() == [("cpu", False), ("time", True)]
     shown = dict(tables.sensitivity_table(turned).select("quantity", "turned by").rows())
     assert shown == {"time": "not tested: bimodal", "CPU time": "none"}
-    # A price that is doubled cannot more than double a sum of prices, and other prices are not
+    # A cost parameter that is doubled cannot more than double a sum of cost parameters, and other cost parameters are not
     # looked at.
     for factors in (
         {"as-written": 0.8, "wake-ns*2": 1.5},

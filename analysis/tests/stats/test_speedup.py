@@ -143,4 +143,4 @@ def test_speed_up_interval_covers_the_truth_at_the_promised_rate() -> None:
         .mean()
     )
     assert isinstance(covered, float)
-    assert 0.91 <= covered <= 0.985  # 95 % of 400 cells, three standard errors
+    assert 0.91 <= covered <= 0.985  # 95 % of 400 configurations, three standard errors

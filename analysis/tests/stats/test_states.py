@@ -1,4 +1,4 @@
-"""Bimodal cells, on synthetic cells of known truth."""
+"""Bimodal configurations, on synthetic configurations of known truth."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ MEDIANS = pl.Schema(
         "cpu_ratio": pl.Float64,  # the same of the CPU time
     }
 )
-"""One row per cell that a sweep has trials of: see `medians.medians`."""
+"""One row per configuration that a sweep has trials of: see `medians.medians`."""
 
 AGREEMENTS = pl.Schema(
     {
@@ -95,13 +95,13 @@ SPEEDUPS = _of(
     reference_trials=pl.Int64,
     elapsed_ms=pl.Float64,  # median over trials
     ns_per_unit=pl.Float64,  # median over trials
-    speedup=pl.Float64,  # reference's time per unit over this cell's
+    speedup=pl.Float64,  # reference's time per unit over this configuration's
     speedup_low=pl.Float64,  # 95 % interval
     speedup_high=pl.Float64,
     efficiency=pl.Float64,  # speed-up over threads
     karp_flatt=pl.Float64,  # experimentally determined serial fraction; null at one thread
 )
-"""One row per cell of the pool's program and definition of speed-up: see `speedup.speedups`."""
+"""One row per configuration of the pool's program and definition of speed-up: see `speedup.speedups`."""
 
 COMPARISONS = pl.Schema(
     pl.Schema(
@@ -137,7 +137,7 @@ COMPARISONS = pl.Schema(
         }
     )
 )
-"""One row per branch, baseline, quantity and cell, workload or sweep: see `compare.judge`."""
+"""One row per branch, baseline, quantity and configuration, workload or sweep: see `compare.judge`."""
 
 FAILURES = _of(
     [*PANEL, "branch"],
@@ -171,7 +171,7 @@ EVENT_RATES = _of(
     per_unit_low=pl.Float64,  # the least of the trials
     per_unit_high=pl.Float64,  # the most
 )
-"""One row per counted cell and kind of event: see `events.event_rates`."""
+"""One row per counted configuration and kind of event: see `events.event_rates`."""
 
 LINE_RATES = _of(
     POOL_CELL,
@@ -185,7 +185,7 @@ LINE_RATES = _of(
     writes_high=pl.Float64,  # the most
     cas_failures=pl.Float64,
 )
-"""One row per counted cell and cache line of the sleep counters: see `events.line_rates`."""
+"""One row per counted configuration and cache line of the sleep counters: see `events.line_rates`."""
 
 SPENT_SHARES = _of(
     POOL_CELL,
@@ -209,7 +209,7 @@ SENSITIVITY = _of(
     flips=pl.String,  # changes that move the result between faster, equal and slower; empty: none
     two_states=pl.Boolean,  # branch or baseline is bimodal, by seeds or by costs: not tested
 )
-"""One row per simulated cell, branch and quantity: see `simulated.sensitivity`."""
+"""One row per simulated configuration, branch and quantity: see `simulated.sensitivity`."""
 
 BOX = _of(
     POOL_CELL,

@@ -258,4 +258,4 @@ CELL_SET = ["program", *PLACE]
 """Columns of a set of configurations that differ only in branch; one block runs each of the set once."""
 
 CELL = [*CELL_SET, "branch"]
-"""Columns of a configuration, which records call a cell."""
+"""Columns of a configuration, which records call a configuration."""

@@ -129,7 +129,7 @@ def verdict_table(comparisons: pl.DataFrame, units: str = "builds") -> pl.DataFr
 
 
 def validation_table(cells: pl.DataFrame) -> pl.DataFrame:
-    """Cells with predicted and measured times. In: rows of `frames.VALIDATION` with `panel`."""
+    """Configurations with predicted and measured times. In: rows of `frames.VALIDATION` with `panel`."""
     return cells.select(
         *_CELL,
         pl.col("predicted_ms").alias("simulated ms"),
@@ -230,7 +230,7 @@ def event_table(rates: pl.DataFrame) -> pl.DataFrame:
 
 
 def spent_table(shares: pl.DataFrame) -> pl.DataFrame:
-    """A row per cell, a column per key of `simulated.SPENT_ON` with its share.
+    """A row per configuration, a column per key of `simulated.SPENT_ON` with its share.
 
     In: rows of `frames.SPENT_SHARES` with `panel`.
     """

@@ -190,7 +190,7 @@ class Group:
 
     Attributes:
         key: the columns of `schema.PLACE` that all of them share, with their values.
-        cells: indices of the configurations in `Comparison.units`.
+        configurations: indices of the configurations in `Comparison.units`.
         branches: indices of the branches that have exactly these configurations.
     """
 

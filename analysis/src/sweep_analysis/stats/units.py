@@ -26,7 +26,7 @@ class Units:
     """Logarithms, one per unit, of every branch in every set of configurations that differ only in branch.
 
     Attributes:
-        cells: a row per set: `schema.CELL_SET`, `oversubscribed`; sorted by key.
+        configurations: a row per set: `schema.CELL_SET`, `oversubscribed`; sorted by key.
         branches: names, the second axis of `values`.
         values: sets by branches by units; NaN where nothing was measured.
         pairs: sets by branches: number of trials, or of pairs of trials.
