@@ -65,7 +65,7 @@ class Truth:
         clock_noise: standard deviation of the log of the clock that all trials of a block share;
             work takes the same cycles at any clock.
         layouts: builds of each branch, with which trials take turns; None: as many as trials.
-        A/A control: whether the baseline runs a second time.
+        twin: whether the baseline runs a second time.
         sequential: whether the sequential program runs.
         sequential_ns: time of the sequential program in ns.
         fails: whether the trial of (branch, workload, threads, replicate) fails, and how.

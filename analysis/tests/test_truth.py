@@ -15,8 +15,8 @@ import pytest
 
 import truth
 from sweep_analysis.stats.calibration import EQUAL, OFF
-from sweep_analysis.stats.compare import UNJUDGED
-from sweep_analysis.stats.decisions import judged_of
+from sweep_analysis.stats.compare import UNTESTED
+from sweep_analysis.stats.decisions import decisions_of
 
 SWEEPS = 24
 FALSE = 17.0
@@ -42,10 +42,10 @@ def rates(name: str, sweeps: int = SWEEPS) -> dict[str, float]:
 )
 def test_equal_branches_are_rarely_told_apart_and_intervals_cover(name: str) -> None:
     found = rates(name)
-    assert found["any false claim"] < FALSE
+    assert found["any false result"] < FALSE
     for level in truth.LEVELS:
         assert found[f"covered, {level}"] > 89, level
-    assert found["advised"] + found["advised another"] < FALSE
+    assert found["recommended"] + found["recommended another"] < FALSE
 
 
 @pytest.mark.parametrize(
@@ -58,23 +58,23 @@ def test_equal_branches_are_rarely_told_apart_and_intervals_cover(name: str) -> 
     ],
 )
 def test_two_modes_and_a_lone_noisy_branch_make_few_claims(name: str) -> None:
-    assert rates(name)["any false claim"] < FALSE
+    assert rates(name)["any false result"] < FALSE
 
 
 def test_simulated_cells_of_two_bimodal_names_are_judged_for_nobody() -> None:
     case = truth.CASES["simulated, every name bimodal"]
     for seed in range(2):
-        rows = judged_of(*truth.sweep_of(case, seed)).rows
+        rows = decisions_of(*truth.sweep_of(case, seed)).rows
         cells = rows.filter(level="cell", quantity="time")
-        assert cells["two_states"].all()
-        assert set(rows["verdict"]) <= {UNJUDGED}
+        assert cells["is_bimodal"].all()
+        assert set(rows["verdict"]) <= {UNTESTED}
 
 
 @pytest.mark.parametrize(
     "name", ["few-layouts", "one-layout", "one-trial", "two-trials", "three-trials"]
 )
 def test_too_few_builds_are_not_judged(name: str) -> None:
-    assert not any(result.is_judged for result in results(name, 2))
+    assert not any(result.is_tested for result in results(name, 2))
 
 
 @pytest.mark.parametrize(
@@ -97,22 +97,22 @@ def test_five_per_cent_is_found_in_clean_and_in_heavy_tails(name: str) -> None:
 )
 def test_no_branch_is_advised_against_a_failure(name: str) -> None:
     found = results(name, SWEEPS // 2)
-    assert not any(result.advised == truth.TRIED for result in found if result.fails)
+    assert not any(result.recommended == truth.TRIED for result in found if result.fails)
 
 
 def test_a_gain_here_does_not_pay_for_losses_there() -> None:
     found = rates("10 % faster on one, 3 % slower on two")
-    assert found["advised"] == 0
+    assert found["recommended"] == 0
 
 
 @pytest.mark.parametrize("name", sorted(truth.NOT_TO_MERGE))
 def test_a_branch_that_loses_somewhere_is_not_advised(name: str) -> None:
-    assert rates(name, SWEEPS // 3)["advised"] == 0
+    assert rates(name, SWEEPS // 3)["recommended"] == 0
 
 
 @pytest.mark.parametrize("name", [name for name, case in truth.CASES.items() if case.zeros])
 def test_waits_of_zero_make_few_false_claims(name: str) -> None:
-    assert rates(name)["any false claim"] < FALSE
+    assert rates(name)["any false result"] < FALSE
 
 
 @pytest.mark.parametrize("name", [name for name, case in truth.CASES.items() if case.claims])

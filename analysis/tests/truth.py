@@ -31,12 +31,12 @@ from sweep_analysis.read.labels import with_panel, without_size
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import PARALLEL, TRIALS
 from sweep_analysis.report.statement_gains import significant
-from sweep_analysis.say.advice import advice
 from sweep_analysis.say.comparison import programs, threads_of
+from sweep_analysis.say.recommendation import recommendation
 from sweep_analysis.stats.calibration import EQUAL, OFF, OPEN, calibration
 from sweep_analysis.stats.claims import HELD, check_claims
-from sweep_analysis.stats.compare import DRIFT_ALPHA, FASTER, SLOWER, UNJUDGED
-from sweep_analysis.stats.decisions import judged_of
+from sweep_analysis.stats.compare import DRIFT_ALPHA, FASTER, SLOWER, UNTESTED
+from sweep_analysis.stats.decisions import decisions_of
 from sweep_analysis.stats.location import Floats
 from sweep_analysis.stats.two_sweeps import Pooled
 
@@ -531,23 +531,23 @@ class Result:
     Attributes:
         covered: share of intervals that hold the truth, by level; NaN without intervals. Where one
             branch alone is noisy, of its intervals.
-        false_claims: number of significant results that are false, or in the wrong direction.
+        false_results: number of significant results that are false, or in the wrong direction.
         found: whether the effect of `TRIED` was significant, by level; of workloads and configurations the
             share.
         recommended: the branch that the analysis recommends to merge.
         fails: whether a trial of `TRIED` failed.
-        is_judged: whether any row was tested.
+        is_tested: whether any row was tested.
         detectable: the ratio that the analysis says it could have found overall.
         held: the claims of the case that the analysis holds.
         drifts: share of pooled rows that drift by `compare.DRIFT_ALPHA`; NaN without that test.
     """
 
     covered: dict[str, float]
-    false_claims: int
+    false_results: int
     found: dict[str, float]
-    advised: str | None
+    recommended: str | None
     fails: bool
-    is_judged: bool
+    is_tested: bool
     detectable: float | None
     held: tuple[str, ...]
     drifts: float
@@ -559,7 +559,7 @@ LEVELS = ("cell", "workload", "overall")
 def tried(case: Case, seed: int) -> Result:
     """Judge one synthetic sweep."""
     sweep, times = sweep_of(case, seed)
-    decisions = judged_of(sweep, times)
+    decisions = decisions_of(sweep, times)
     rows = decisions.rows
     truth = [_truth(case, row) for row in rows.rows(named=True)]
     told = rows.with_columns(truth=pl.Series(truth, dtype=pl.Float64))
@@ -579,9 +579,9 @@ def tried(case: Case, seed: int) -> Result:
         {level: _share(kept.filter(level=level).select(inside.mean())) for level in LEVELS},
         wrong.height,
         {level: _share(by_time.filter(level=level).select(right.mean())) for level in LEVELS},
-        advice(decisions).merge,
+        recommendation(decisions).merge,
         bool(decisions.failures.height),
-        bool((rows["verdict"] != UNJUDGED).any()),
+        bool((rows["verdict"] != UNTESTED).any()),
         detectable if isinstance(detectable, float) else None,
         _held(case, sweep, times),
         _share(told.drop_nulls("p_drift").select((pl.col("p_drift") < DRIFT_ALPHA).mean())),
@@ -621,7 +621,7 @@ def _held(case: Case, sweep: Sweep, times: pl.DataFrame) -> tuple[str, ...]:
 
 def claims_of(sweep: Sweep, times: pl.DataFrame) -> int:
     """Claims of a null sweep, all of them false."""
-    return judged_of(sweep, times).rows.filter(pl.col("verdict").is_in([FASTER, SLOWER])).height
+    return decisions_of(sweep, times).rows.filter(pl.col("verdict").is_in([FASTER, SLOWER])).height
 
 
 def _share(frame: pl.DataFrame) -> float:
@@ -645,11 +645,13 @@ def rates(found: list[Result]) -> dict[str, float]:
 
     return {
         **{f"covered, {level}": mean([it.covered[level] for it in found]) for level in LEVELS},
-        "any false claim": mean([float(it.false_claims > 0) for it in found]),
+        "any false result": mean([float(it.false_results > 0) for it in found]),
         **{f"found, {level}": mean([it.found[level] for it in found]) for level in LEVELS},
-        "advised": mean([float(it.advised == TRIED) for it in found]),
-        "advised another": mean([float(it.advised not in (None, TRIED)) for it in found]),
-        "advised against a failure": mean([float(it.advised == TRIED) for it in found if it.fails]),
+        "recommended": mean([float(it.recommended == TRIED) for it in found]),
+        "recommended another": mean([float(it.recommended not in (None, TRIED)) for it in found]),
+        "recommended against a failure": mean(
+            [float(it.recommended == TRIED) for it in found if it.fails]
+        ),
         "held": mean([float(bool(it.held)) for it in found]),
         "said to drift": mean([it.drifts for it in found]),
     }
@@ -715,7 +717,7 @@ class OfSweeps:
 
 def of_sweeps(moves: str, sweeps: int, seed: int) -> OfSweeps:
     """Judge so many sweeps of equal branches that differ as one of `SHIFTS` says."""
-    judged = []
+    tested = []
     for day in range(sweeps):
         sweep, times = sweep_of(Case(f"day {day}", others=4), seed)
         rng = np.random.default_rng([seed, day])
@@ -728,9 +730,9 @@ def of_sweeps(moves: str, sweeps: int, seed: int) -> OfSweeps:
         there = times.join(luck, on=key or ["branch"]).with_columns(
             pl.col("ns_per_unit", "cpu_ns_per_unit") * factor
         )
-        judged.append(judged_of(sweep, there.select(times.columns)).comparisons)
-    rows = judged[0].filter(~pl.col("branch").is_in([BASELINE, TWIN]))
-    pooled = [it for it in Pooled(judged).rows() if it["branch"] not in (BASELINE, TWIN)]
+        tested.append(decisions_of(sweep, there.select(times.columns)).comparisons)
+    rows = tested[0].filter(~pl.col("branch").is_in([BASELINE, TWIN]))
+    pooled = [it for it in Pooled(tested).rows() if it["branch"] not in (BASELINE, TWIN)]
     of_workloads = [it for it in pooled if it["level"] == "workload" and it["quantity"] == "time"]
     alone = rows.filter(level="workload", quantity="time").rows(named=True)
     holds = [
@@ -767,7 +769,7 @@ def sentences_wrong(seed: int) -> list[str]:
     A place that gains is not named; the pooled threads or the programs are not those that there are.
     """
     sweep, times = sweep_of(GAIN_ON_ONE, seed)
-    rows = judged_of(sweep, times).rows
+    rows = decisions_of(sweep, times).rows
     own = without_size(with_panel(rows)).filter(
         pl.col("level").is_in(["workload", "cell"]), baseline=BASELINE, branch=TRIED
     )
@@ -783,7 +785,7 @@ def sentences_wrong(seed: int) -> list[str]:
         wrong.append(f"3 programs are said to be {told}")
     sets = [pl.col("workload").alias("parameters"), pl.lit("tsp").alias("workload")]
     of_one = replace(sweep, trials=sweep.trials.with_columns(sets))
-    rows = judged_of(of_one, times.with_columns(sets)).rows
+    rows = decisions_of(of_one, times.with_columns(sets)).rows
     told = programs(rows, _row(rows, level="overall"))
     if told != "3 configurations of 1 program together":
         wrong.append(f"3 configurations of 1 program are said to be {told}")
@@ -796,7 +798,7 @@ def _row(rows: pl.DataFrame, **where: str) -> dict[str, Any]:
     return found.row(0, named=True)
 
 
-def goals_missed(name: str, found: list[Result], their_rates: dict[str, float]) -> list[str]:
+def targets_missed(name: str, found: list[Result], their_rates: dict[str, float]) -> list[str]:
     """The targets that a case misses; most limits allow three standard errors of so many sweeps."""
     size, case = len(found), CASES[name]
     missed = []
@@ -808,16 +810,16 @@ def goals_missed(name: str, found: list[Result], their_rates: dict[str, float]) 
                 missed.append(
                     f"{name}: intervals of a {level} hold the truth in less than 95 ± 2 %"
                 )
-    if (name in NULL_NAMES or case.zeros) and their_rates["any false claim"] > 5 + 300 * np.sqrt(
+    if (name in NULL_NAMES or case.zeros) and their_rates["any false result"] > 5 + 300 * np.sqrt(
         0.05 * 0.95 / size
     ):
         missed.append(f"{name}: more than 5 % of sweeps have a false claim")
-    if their_rates["advised against a failure"] > 0:
-        missed.append(f"{name}: a branch is advised though it fails")
+    if their_rates["recommended against a failure"] > 0:
+        missed.append(f"{name}: a branch is recommended though it fails")
     if case.claims and their_rates["held"] > 5 + 300 * np.sqrt(0.05 * 0.95 / size):
         missed.append(f"{name}: a claim is held that is not true")
-    if name in NOT_TO_MERGE and their_rates["advised"] > 2 + 300 * np.sqrt(0.02 * 0.98 / size):
-        missed.append(f"{name}: a branch is advised that loses somewhere")
+    if name in NOT_TO_MERGE and their_rates["recommended"] > 2 + 300 * np.sqrt(0.02 * 0.98 / size):
+        missed.append(f"{name}: a branch is recommended that loses somewhere")
     if name in NULL_NAMES and name != "drift" and their_rates["said to drift"] > 2:
         missed.append(f"{name}: more than 1 % of ratios are said to drift, and none does")
     least_power = 80 - 300 * np.sqrt(0.8 * 0.2 / size)
@@ -859,9 +861,15 @@ NOT_TO_MERGE = {
 
 
 def _table(names: list[str], sweeps: int, workers: ProcessPoolExecutor) -> list[str]:
-    columns = ["covered, cell", "covered, workload", "covered, overall", "any false claim"]
+    columns = ["covered, cell", "covered, workload", "covered, overall", "any false result"]
     columns += ["found, cell", "found, workload", "found, overall"]
-    columns += ["advised", "advised another", "advised against a failure", "held", "said to drift"]
+    columns += [
+        "recommended",
+        "recommended another",
+        "recommended against a failure",
+        "held",
+        "said to drift",
+    ]
     print(f"{sweeps} synthetic sweeps a case; numbers in per cent; `–`: nothing to tell of.\n")
     print(f"| case | {' | '.join(columns)} |\n|---|{'---:|' * len(columns)}")
     missed = []
@@ -872,7 +880,7 @@ def _table(names: list[str], sweeps: int, workers: ProcessPoolExecutor) -> list[
             "–" if np.isnan(of_case[column]) else f"{of_case[column]:.1f}" for column in columns
         ]
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
-        missed += goals_missed(name, found, of_case)
+        missed += targets_missed(name, found, of_case)
     return missed
 
 
@@ -936,7 +944,7 @@ def main(arguments: list[str] | None = None) -> int:
                     100 * answers.count(answer) / len(answers) for answer in (EQUAL, OFF, OPEN)
                 ]
                 print(f"| {name} | {' | '.join(f'{share:.0f}' for share in shares)} |")
-    print(f"\nGoals missed: {'; '.join(missed) or 'none'}.")
+    print(f"\nTargets missed: {'; '.join(missed) or 'none'}.")
     print(f"{time.monotonic() - begin:.0f} s", file=sys.stderr)
     return 1 if missed else 0
 

@@ -16,9 +16,9 @@ from sweep_analysis.read.load import read_sweep
 from sweep_analysis.report.figures import figures
 from sweep_analysis.report.page import render_page
 from sweep_analysis.report.statements import made
-from sweep_analysis.say.advice import advice
 from sweep_analysis.say.cautions import cautions, voids
 from sweep_analysis.say.findings import noise_sentences
+from sweep_analysis.say.recommendation import recommendation
 from sweep_analysis.stats.analysis import Analysis, analyse
 
 LABEL = "simulated: synthetic-64"
@@ -104,7 +104,7 @@ def test_what_a_host_does_is_no_caution_of_a_simulated_sweep(analysis: Analysis)
 
 
 def test_sentences_speak_of_seeds(analysis: Analysis) -> None:
-    said = " ".join([*advice(analysis.decisions).evidence, *noise_sentences(analysis)])
+    said = " ".join([*recommendation(analysis.decisions).evidence, *noise_sentences(analysis)])
     assert "in 5 seeds" in said
     assert "build" not in said
 

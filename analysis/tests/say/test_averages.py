@@ -11,7 +11,7 @@ from sweep_analysis.stats.analysis import analyse
 from sweep_analysis.stats.decisions import Decisions
 
 
-def judged() -> Decisions:
+def tested() -> Decisions:
     """Six workloads on two CPUs, one of which takes half the time."""
     workloads = dict.fromkeys(("a", "b", "c", "d", "e", "inject"), 0.1)
     truth = synthetic.Truth(
@@ -22,7 +22,7 @@ def judged() -> Decisions:
 
 
 def test_a_mean_that_is_one_workloads_is_told_so() -> None:
-    decisions = judged()
+    decisions = tested()
     row = decisions.rows.filter(level="overall", quantity="time").row(0, named=True)
     counts, median, few, threads = beside_the_mean(decisions.comparisons, row)
     assert counts.startswith("1 faster, 0 slower, 5 inconclusive (detectable: median ")
@@ -35,7 +35,7 @@ def test_a_mean_that_is_one_workloads_is_told_so() -> None:
 
 
 def test_a_mean_pools_neither_one_worker_nor_more_than_the_cpus() -> None:
-    decisions = judged()
+    decisions = tested()
     for level in ("overall", "workload"):
         row = decisions.rows.filter(level=level, quantity="time").row(0, named=True)
         assert threads_of(decisions.comparisons, row) == "2 threads"

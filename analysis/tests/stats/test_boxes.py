@@ -171,7 +171,7 @@ def test_the_price_that_turns_a_sign_is_named_with_its_value_and_its_side() -> N
     for factor, side in ((1, "above"), (-1, "below")):
         found = [boxed(turning(factor), seed).row(0, named=True) for seed in range(10)]
         assert {row["price"] for row in found} == {"wake-ns"}
-        assert all(row["turns_at"] == pytest.approx(4000, rel=0.15) for row in found)
+        assert all(row["flips_at"] == pytest.approx(4000, rel=0.15) for row in found)
         told = box_table(pl.DataFrame(found, schema_overrides={"rho": pl.Float64}))["result"][0]
         assert told.startswith(f"undecided; slower where wake is {side} ")
         assert told.endswith(" µs")
@@ -181,7 +181,7 @@ def test_the_price_that_turns_a_sign_is_named_with_its_value_and_its_side() -> N
     ("value", "told"), [(420.0, "420 ns"), (4300.0, "4.3 µs"), (123_456.0, "120 µs"), (2e6, "2 ms")]
 )
 def test_a_value_is_told_in_its_unit_with_two_digits(value: float, told: str) -> None:
-    row = boxed(turning(1), 1).with_columns(turns_at=pl.lit(value))
+    row = boxed(turning(1), 1).with_columns(flips_at=pl.lit(value))
     assert box_table(row)["result"].item().endswith(f" {told}")
 
 
@@ -191,7 +191,7 @@ def test_no_value_is_told_that_does_not_tell_the_signs_apart() -> None:
         return np.where(np.isin(order, [12, 25, 40]), -0.5, np.log(prices["wake-ns"] / 500))
 
     row = boxed(truth, 1)
-    assert [row[name].item() for name in ("faster", "price", "turns_at")] == [3, "wake-ns", None]
+    assert [row[name].item() for name in ("faster", "price", "flips_at")] == [3, "wake-ns", None]
     assert box_table(row)["result"].item() == UNDECIDED
 
 

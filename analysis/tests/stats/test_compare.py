@@ -12,7 +12,7 @@ import pytest
 
 import synthetic
 from sweep_analysis.read.load import read_sweep
-from sweep_analysis.stats.compare import FASTER, SLOWER, UNCLEAR, UNJUDGED, compare, holm, judge
+from sweep_analysis.stats.compare import FASTER, SLOWER, UNCLEAR, UNTESTED, compare, decide, holm
 from sweep_analysis.stats.speedup import trial_times, with_time_outs
 
 FOUR = ["master", "packed", "split-counters", "split-counters-no-jec"]
@@ -26,12 +26,12 @@ def compared(truth: synthetic.Truth) -> pl.DataFrame:
 
 def test_verdicts_of_wall_and_cpu_time_are_corrected_together() -> None:
     times = trial_times(synthetic.swept(synthetic.Truth(branches=FOUR)))
-    whole = judge(times, "master").filter(level="overall", branch="packed")
-    alone = judge(times, "master", ["time"]).filter(level="overall", branch="packed")
+    whole = decide(times, "master").filter(level="overall", branch="packed")
+    alone = decide(times, "master", ["time"]).filter(level="overall", branch="packed")
     by_time = whole.filter(quantity="time")
     assert by_time["p_value"].item() == alone["p_value"].item()
     assert by_time["p_corrected"].item() >= alone["p_corrected"].item()
-    assert judge(times, "master").filter(quantity="time").equals(compare(times, "master"))
+    assert decide(times, "master").filter(quantity="time").equals(compare(times, "master"))
 
 
 def test_a_pooled_ratio_is_the_geometric_mean_of_cells_of_several_workers_within_the_cpus() -> None:
@@ -177,7 +177,7 @@ def test_where_the_twin_fails_nothing_is_judged() -> None:
         ),
     )
     rows = compared(truth).filter(branch="packed")
-    assert set(rows.filter(workload="tsp")["verdict"]) == {UNJUDGED}
+    assert set(rows.filter(workload="tsp")["verdict"]) == {UNTESTED}
     assert rows.filter(level="overall")["cells"].item() == 4  # two workloads, two thread counts
     assert rows.filter(level="overall")["verdict"].item() == UNCLEAR
 
@@ -191,7 +191,7 @@ def test_simulated_times_that_chance_does_not_touch_are_judged() -> None:
         block_noise=0,
     )
     times = trial_times(synthetic.swept(truth))
-    rows = judge(times, "master", simulated=True).filter(
+    rows = decide(times, "master", simulated=True).filter(
         pl.col("branch") != "master-again", quantity="time"
     )
     verdicts = (
@@ -208,7 +208,7 @@ def test_waits_are_judged_where_a_workload_tells_them() -> None:
     times = trial_times(synthetic.swept(synthetic.Truth(branches=FOUR, trials=7)))
     longer = pl.when(pl.col("branch") == "packed").then(1.3).otherwise(1.0)
     tells = pl.when(pl.col("workload") == "tsp").then(pl.col("ns_per_unit") * longer)
-    rows = judge(times.with_columns(p50_ns=tells, p99_ns=tells), "master").filter(
+    rows = decide(times.with_columns(p50_ns=tells, p99_ns=tells), "master").filter(
         branch="packed", level="workload"
     )
     verdicts = {(row["workload"], row["quantity"]): row["verdict"] for row in rows.rows(named=True)}
@@ -239,7 +239,7 @@ def test_times_that_never_vary_are_not_judged() -> None:
         block_noise=0,
     )
     packed = compared(truth).filter(level="cell", workload="tsp", branch="packed")
-    assert set(packed["verdict"]) == {UNJUDGED}
+    assert set(packed["verdict"]) == {UNTESTED}
     assert packed["ratio_low"].null_count() == packed.height
     assert packed["time_ratio"].to_list() == pytest.approx([1.1] * 4, rel=1e-6)
 
@@ -265,7 +265,7 @@ def test_another_baseline_is_judged_by_the_noise_of_the_twins() -> None:
     verdicts = dict(zip(pooled["branch"], pooled["verdict"], strict=True))
     assert verdicts["split-counters"] == SLOWER
     assert verdicts["master"] == UNCLEAR
-    assert verdicts["master-again"] == UNJUDGED
+    assert verdicts["master-again"] == UNTESTED
 
 
 def test_a_pooled_claim_is_refused_if_its_ratio_drifts_by_more_than_it_shows() -> None:
@@ -287,7 +287,7 @@ def test_a_pooled_claim_is_refused_if_its_ratio_drifts_by_more_than_it_shows() -
         )
         verdicts[name] = pooled["verdict"].item()
         drifted = pooled["ratio_drift"].item()
-    assert verdicts == {"steady": SLOWER, "drifting": UNJUDGED}
+    assert verdicts == {"steady": SLOWER, "drifting": UNTESTED}
     assert drifted == pytest.approx(1.2, abs=0.03)
 
 
@@ -351,7 +351,7 @@ def test_a_wait_of_zero_leaves_its_cell_without_a_ratio() -> None:
     of_base = pl.when(pl.col("replicate") % 2 == 0).then(0.0).otherwise(100.0)
     waits = pl.when(pl.col("branch") == "packed").then(60.0).otherwise(of_base)
     at_two = pl.when(pl.col("threads") == 2).then(waits).otherwise(100.0 + pl.col("position"))
-    rows = judge(times.with_columns(p50_ns=at_two), "master").filter(quantity="p50", level="cell")
+    rows = decide(times.with_columns(p50_ns=at_two), "master").filter(quantity="p50", level="cell")
     assert 2 not in set(rows["threads"])
     assert {1, 4, 8} <= set(rows["threads"])
 

@@ -25,7 +25,7 @@ EPOCHS = {
 def test_the_committed_file_names_experiments_machines_and_positive_figures() -> None:
     told = published.read()
     experiments = (CHECKOUT / "experiments.toml").read_text(encoding="utf-8")
-    assert 0 < told.mark.share <= 1 < told.mark.factor
+    assert 0 < told.threshold.share <= 1 < told.threshold.factor
     branches = (CHECKOUT / "branches.toml").read_text(encoding="utf-8")
     every: list[published.Series | published.Sign] = [*told.series, *told.sign]
     for one in every:
@@ -176,7 +176,7 @@ def series(quantity: str, *figures: float) -> published.Series:
 
 def test_values_are_times_of_another_branch_and_shares_of_functions() -> None:
     analysis = swept({"tsp": 0.1})
-    mark, no_signs = published.Mark(1.5, 0.75), list[published.Sign]()
+    mark, no_signs = published.Threshold(1.5, 0.75), list[published.Sign]()
     told = [
         series("times:turned", 0.5),
         series("share:pin,try_advance", 25.0),
@@ -193,9 +193,9 @@ def test_values_are_times_of_another_branch_and_shares_of_functions() -> None:
 def test_a_figure_may_be_less_than_a_time_by_what_its_work_takes() -> None:
     analysis = swept({"tsp": 0.1})
     whole, rest = (
-        published.beside(published.Published(published.Mark(1.5, 0.75), [one], []), [analysis]).row(
-            0, named=True
-        )["simulated"][0]
+        published.beside(
+            published.Published(published.Threshold(1.5, 0.75), [one], []), [analysis]
+        ).row(0, named=True)["simulated"][0]
         for one in (series("wall", 1e6), msgspec.structs.replace(series("wall", 1e6), less=1e6))
     )
     assert rest == pytest.approx(whole - 1e6)
@@ -215,7 +215,7 @@ def test_a_scored_figure_is_of_the_last_sweep_and_what_was_wrong_of_the_first() 
     )
 
     def values(told: list[published.Series], of: list[Analysis]) -> list[float]:
-        rows = published.beside(published.Published(published.Mark(1.5, 0.75), told, []), of)
+        rows = published.beside(published.Published(published.Threshold(1.5, 0.75), told, []), of)
         return rows["simulated"].list.first().to_list()
 
     each = [values([wrong], [sweep])[0] for sweep in sweeps]
@@ -241,7 +241,8 @@ def test_a_break_even_is_the_least_work_that_takes_longer_alone() -> None:
         series("break-even"), figures=[published.Figure("2 workers", 2, "", 320.0)]
     )
     found = published.beside(
-        published.Published(published.Mark(1.5, 0.75), [told], []), [cast("Analysis", analysis)]
+        published.Published(published.Threshold(1.5, 0.75), [told], []),
+        [cast("Analysis", analysis)],
     )
     assert found.row(0, named=True)["simulated"] == [320.0]
     never = SimpleNamespace(
@@ -254,7 +255,8 @@ def test_a_break_even_is_the_least_work_that_takes_longer_alone() -> None:
     )
     with pytest.raises(InputError, match="no work gains on 2 threads"):
         published.beside(
-            published.Published(published.Mark(1.5, 0.75), [told], []), [cast("Analysis", never)]
+            published.Published(published.Threshold(1.5, 0.75), [told], []),
+            [cast("Analysis", never)],
         )
 
 
@@ -262,7 +264,7 @@ def test_a_figure_whose_cell_has_two_states_is_neither_met_nor_missed() -> None:
     analysis = swept({"quicksort": 0.1})
     told = [series("wall", 1e6)]
     row = published.beside(
-        published.Published(published.Mark(1.5, 0.75), told, []), [analysis]
+        published.Published(published.Threshold(1.5, 0.75), told, []), [analysis]
     ).row(0, named=True)
     assert (row["ratio"], row["is_met"]) == (None, None)
     low, high = row["simulated"]
@@ -282,8 +284,12 @@ def test_a_sign_is_right_if_what_was_seen_to_gain_gains_a_tenth_and_nothing_else
         ["tsp"],
         ["quicksort"],
     )
-    rows = published.seen(published.Published(published.Mark(1.5, 0.75), [], [sign]), [analysis])
+    rows = published.seen(
+        published.Published(published.Threshold(1.5, 0.75), [], [sign]), [analysis]
+    )
     assert rows["is_right"].to_list() == [True, True]
     swapped = msgspec.structs.replace(sign, gain=["quicksort"], others=["tsp"])
-    rows = published.seen(published.Published(published.Mark(1.5, 0.75), [], [swapped]), [analysis])
+    rows = published.seen(
+        published.Published(published.Threshold(1.5, 0.75), [], [swapped]), [analysis]
+    )
     assert rows["is_right"].to_list() == [False, False]

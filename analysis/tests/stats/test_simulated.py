@@ -165,7 +165,7 @@ def test_a_cell_that_a_price_brings_into_another_state_is_not_judged() -> None:
     turned = sensitivity(
         priced({"as-written": 0.8, "wake-ns*0.5": 0.8, "wake-ns*2": 1.8, "hit-ns*2": 0.8}), "packed"
     )
-    assert turned.select("quantity", "two_states").rows() == [("cpu", False), ("time", True)]
+    assert turned.select("quantity", "is_bimodal").rows() == [("cpu", False), ("time", True)]
     shown = dict(tables.sensitivity_table(turned).select("quantity", "turned by").rows())
     assert shown == {"time": "not tested: bimodal", "CPU time": "none"}
     # A cost parameter that is doubled cannot more than double a sum of cost parameters, and other cost parameters are not
@@ -174,4 +174,4 @@ def test_a_cell_that_a_price_brings_into_another_state_is_not_judged() -> None:
         {"as-written": 0.8, "wake-ns*2": 1.5},
         {"as-written": 0.8, "wake-ns*2": 0.8, "hit-ns*2": 9.0},
     ):
-        assert not sensitivity(priced(factors), "packed")["two_states"].any()
+        assert not sensitivity(priced(factors), "packed")["is_bimodal"].any()

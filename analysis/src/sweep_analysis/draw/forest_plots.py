@@ -11,7 +11,7 @@ import polars as pl
 from sweep_analysis.draw.palette import LIGHT, Theme
 from sweep_analysis.draw.plots import ROW, SIGNED_PERCENT, finished, interval_layers
 from sweep_analysis.read.labels import without_size
-from sweep_analysis.stats.compare import FASTER, SLOWER, VERDICTS
+from sweep_analysis.stats.compare import FASTER, RESULTS, SLOWER
 
 WIDTH = 150
 """Width of one quantity in pixels. With both and the names the plot is about 460 wide, so a narrow page keeps it legible."""
@@ -103,7 +103,7 @@ def _side(
         if has_names
         else None,
     )
-    colours = dict.fromkeys(VERDICTS, theme.ink)
+    colours = dict.fromkeys(RESULTS, theme.ink)
     colours |= {FASTER: theme.faster[2], SLOWER: theme.slower[2]}
     scale = alt.Scale(domain=list(colours), range=list(colours.values()))
     ink = alt.Color("verdict:N", legend=None, scale=scale)

@@ -131,13 +131,13 @@ COMPARISONS = pl.Schema(
             "p_drift": pl.Float64,  # t-test that the ratio has no trend over replicates
             "p_value": pl.Float64,  # t-test of the mean of log-ratios; null where there is no interval
             "degrees": pl.Float64,  # degrees of freedom of that test
-            "two_states": pl.Boolean,  # simulated: branch, baseline or two other branches are bimodal, see `states`
+            "is_bimodal": pl.Boolean,  # simulated: branch, baseline or two other branches are bimodal, see `states`
             "p_corrected": pl.Float64,  # `p_value` after correction for all tests; null if not tested
-            "verdict": pl.String,  # the result: one of `compare.VERDICTS`
+            "verdict": pl.String,  # the result: one of `compare.RESULTS`
         }
     )
 )
-"""One row per branch, baseline, quantity and configuration, workload or sweep: see `compare.judge`."""
+"""One row per branch, baseline, quantity and configuration, workload or sweep: see `compare.decide`."""
 
 FAILURES = _of(
     [*PANEL, "branch"],
@@ -207,7 +207,7 @@ SENSITIVITY = _of(
     most=pl.Float64,
     most_price=pl.String,
     flips=pl.String,  # changes that move the result between faster, equal and slower; empty: none
-    two_states=pl.Boolean,  # branch or baseline is bimodal, by seeds or by costs: not tested
+    is_bimodal=pl.Boolean,  # branch or baseline is bimodal, by seeds or by costs: not tested
 )
 """One row per simulated configuration, branch and quantity: see `simulated.sensitivity`."""
 
@@ -228,7 +228,7 @@ BOX = _of(
     control_high=pl.Float64,
     price=pl.String,  # the cost parameter with the strongest rank correlation; null: none is strong
     rho=pl.Float64,  # that correlation
-    turns_at=pl.Float64,  # value of that cost parameter at which the sign flips; null if it does not
+    flips_at=pl.Float64,  # value of that cost parameter at which the sign flips; null if it does not
     verdict=pl.String,  # the result: `faster`, `slower` or `undecided`
 )
 """One row per workload, thread count and branch of a sweep over a box: see `boxes.box_signs`."""
@@ -290,7 +290,7 @@ CLAIMS = pl.Schema(
         "workloads": pl.String,  # names, joined by commas; empty: all
         "threads": pl.String,  # as written; empty: all
         "quantity": pl.String,  # a key of `compare.QUANTITIES`
-        "verdict": pl.String,  # the result: one of `claims.VERDICTS`
+        "verdict": pl.String,  # the result: one of `claims.RESULTS`
         "reason": pl.String,  # the reason, as a part of a sentence
         "cells": pl.Int64,  # configurations of the hypothesis that the sweep has
         "pairs": pl.Int64,

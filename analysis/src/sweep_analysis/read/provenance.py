@@ -74,7 +74,9 @@ def sentence(found: dict[str, Any], rows: int) -> str:
         " with changes" if found["has_uncommitted_changes"] else ""
     )
     trials = found["trials"]
-    oversubscribed = f"more threads than CPUs at {beyond}" if beyond else "no more threads than CPUs"
+    oversubscribed = (
+        f"more threads than CPUs at {beyond}" if beyond else "no more threads than CPUs"
+    )
     parts = [
         f"{count(rows, 'row')} from sweep {found['sweep']} (commit {commit})",
         f"{count(trials['good'], 'good trial')}, {trials['failed']} failed",

@@ -134,7 +134,9 @@ class Trial(msgspec.Struct, gc=False):
     load_before: float | None
     steal_ns: _Count | None
     events: Events | None = None
-    celsius_after: float | None = None  # this and the two fields below: only where the host shows them
+    celsius_after: float | None = (
+        None  # this and the two fields below: only where the host shows them
+    )
     throttles: _Count | None = None
     quota_throttled_ns: _Count | None = None
     layout: _Count | None = (

@@ -26,9 +26,7 @@ FLAT = 1.02
 """A panel whose speed-ups all lie within this ratio is not drawn."""
 MOST_LINES = 5
 """The page shows at most this many pairs of source lines for each branch and workload."""
-_NO_COMPARISON = (
-    "No branch ran in the same blocks as the baseline, so there is no comparison."
-)
+_NO_COMPARISON = "No branch ran in the same blocks as the baseline, so there is no comparison."
 _NOT_SIMULATED = "Only simulated sweeps have these data: `cargo runner sweep --machine NAME`."
 
 
@@ -54,8 +52,8 @@ def gains(analysis: Analysis, style: ChartStyle) -> Figure:
         panels=lambda: {"": map_plots.gains_figure(wall, cpu, style)},
         whole=lambda: {"gains": map_plots.gains_figure(wall, cpu, style)},
         numbers={
-            "results in wall time": _verdicts(analysis, wall, "cell", same=False).drop("threads"),
-            "results in CPU time": _verdicts(analysis, cpu, "cell", same=False).drop("threads"),
+            "results in wall time": _results(analysis, wall, "cell", same=False).drop("threads"),
+            "results in CPU time": _results(analysis, cpu, "cell", same=False).drop("threads"),
         },
     )
 
@@ -153,7 +151,7 @@ def cells(analysis: Analysis, style: ChartStyle) -> Figure:
             files[name]: map_plots.map_figure(frame, style) for name, frame in drawn.items()
         },
         numbers={
-            f"every configuration in {name}": _verdicts(
+            f"every configuration in {name}": _results(
                 analysis, frame.filter(pl.col("branch") != (twin or "")), "cell", same=True
             )
             for name, frame in drawn.items()
@@ -270,7 +268,9 @@ def events(analysis: Analysis, style: ChartStyle) -> Figure:
         panels=panels,
         whole=whole,
         numbers={
-            "every cache line of the counters": tables.for_people(analysis, "lines", analysis.lines),
+            "every cache line of the counters": tables.for_people(
+                analysis, "lines", analysis.lines
+            ),
             "events of the scheduler": tables.event_table(with_panel(drawn)),
         },
         legend=drawn_branches(drawn, style),
@@ -314,10 +314,10 @@ def _of_hosts(analysis: Analysis, sentence: str) -> str:
     return "" if analysis.sweep.machine else sentence
 
 
-def _verdicts(
+def _results(
     analysis: Analysis, comparisons: pl.DataFrame, level: str, *, same: bool
 ) -> pl.DataFrame:
     """The table of results of one level, or of all other levels."""
     rows = comparisons.filter((pl.col("level") == level) == same)
     named = with_panel(rows).sort("level", maintain_order=True)
-    return tables.verdict_table(named, f"{analysis.sweep.replicates.unit}s")
+    return tables.comparison_table(named, f"{analysis.sweep.replicates.unit}s")

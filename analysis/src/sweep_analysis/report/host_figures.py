@@ -34,7 +34,8 @@ def drift(analysis: Analysis, style: ChartStyle) -> Figure:
         "Drift of times over the sweep",
         "Each point is a block, with the change of its time against the other blocks of the same configurations. On a "
         "steady host the points lie around zero. The orange line is the trend. Drift nearly cancels in comparisons of "
-        "branches, which are within blocks, but not in speed-ups, which compare blocks." + lot_sentence(rows),
+        "branches, which are within blocks, but not in speed-ups, which compare blocks."
+        + lot_sentence(rows),
         missing="Simulated times do not drift."
         if analysis.sweep.machine
         else None

@@ -15,7 +15,7 @@ from sweep_analysis.read.load import CHECKOUT
 from sweep_analysis.say import tables
 from sweep_analysis.say.averages import beside_the_mean
 from sweep_analysis.say.comparison import in_words
-from sweep_analysis.say.headline import verdict
+from sweep_analysis.say.headline import result_of
 from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.validation import MARGIN, validation
 
@@ -99,7 +99,7 @@ def _change(analysis: Analysis, branch: str) -> str:
     told = [
         "; ".join(
             [
-                f"{in_words(row)}, {verdict(row, analysis.sweep)}",
+                f"{in_words(row)}, {result_of(row, analysis.sweep)}",
                 *beside_the_mean(analysis.decisions.comparisons, row),
             ]
         )

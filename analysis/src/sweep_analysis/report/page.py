@@ -27,7 +27,6 @@ from sweep_analysis.read.provenance import provenance
 from sweep_analysis.read.request import Experiment
 from sweep_analysis.report.figures import chart_style, figures
 from sweep_analysis.say import tables
-from sweep_analysis.say.advice import Advice, advice
 from sweep_analysis.say.cautions import cautions, voids
 from sweep_analysis.say.comparison import in_words
 from sweep_analysis.say.facts import facts, hypotheses
@@ -35,9 +34,10 @@ from sweep_analysis.say.findings import (
     claims_sentence,
     counter_sentences,
     noise_sentences,
-    verdict_sentences,
+    result_sentences,
 )
 from sweep_analysis.say.headline import headline
+from sweep_analysis.say.recommendation import Recommendation, recommendation
 from sweep_analysis.services.results import points_of
 from sweep_analysis.stats.analysis import FRAMES, Analysis, analyse
 
@@ -90,11 +90,11 @@ def render_page(
         .render(
             sweep=sweep,
             facts=facts(analysis),
-            advice=_own_advice(experiment)
+            recommendation=_own_recommendation(experiment)
             if experiment is not None and own
-            else advice(analysis.decisions),
+            else recommendation(analysis.decisions),
             headline=headline(analysis.decisions),
-            verdicts=[] if own else verdict_sentences(analysis),
+            results=[] if own else result_sentences(analysis),
             plain=analysis.decisions.plain,
             counters=[] if own else counter_sentences(analysis),
             noise=[] if own else noise_sentences(analysis),
@@ -131,9 +131,7 @@ def environment() -> jinja2.Environment:
         loader=jinja2.PackageLoader("sweep_analysis.report", "templates"),
     )
     made.filters["code"] = with_code
-    made.policies["json.dumps_kwargs"] = {
-        "separators": (",", ":")
-    }  # JSON keeps the order of keys
+    made.policies["json.dumps_kwargs"] = {"separators": (",", ":")}  # JSON keeps the order of keys
     made.globals["variables"] = svg.variables_by_name()
     return made
 
@@ -208,13 +206,13 @@ def words_in(frame: pl.DataFrame) -> list[int]:
     ]
 
 
-def _own_advice(experiment: Experiment) -> Advice:
+def _own_recommendation(experiment: Experiment) -> Recommendation:
     """Replaces the recommendation in a sweep of an experiment with a figure of its own."""
     answer = f"No recommendation: this sweep is the experiment {experiment.name}, about {experiment.shows}."
     repeats = (
         "" if experiment.source == "this laboratory" else f"; it repeats the {experiment.source}"
     )
-    return Advice(None, answer, [f"Its figure is below{repeats}."], [])
+    return Recommendation(None, answer, [f"Its figure is below{repeats}."], [])
 
 
 def with_code(text: object) -> Markup:

@@ -13,9 +13,9 @@ from sweep_analysis.read.load import Sweep
 from sweep_analysis.report.statement import Statement, moment
 from sweep_analysis.say.averages import beside_the_mean, gained_and_lost, rest_of_the_mean
 from sweep_analysis.say.comparison import builds, in_words, interval, place_of, pooled_counts
-from sweep_analysis.say.headline import verdict
+from sweep_analysis.say.headline import result_of
 from sweep_analysis.stats.calibration import CELL_MARGIN, EQUAL, MEAN_MARGIN, OFF, calibration
-from sweep_analysis.stats.compare import FASTER, JUDGED, SLOWER, UNCLEAR, UNJUDGED
+from sweep_analysis.stats.compare import FASTER, SLOWER, TESTED, UNCLEAR, UNTESTED
 from sweep_analysis.stats.two_sweeps import Pooled, unlike
 
 
@@ -67,8 +67,8 @@ def _hidden(asked: Statement, row: dict[str, Any]) -> list[str]:
 
 def _parts(asked: Statement, row: dict[str, Any]) -> list[str]:
     """The counts of gains and losses, and the median, of a row over all workloads, for each sweep."""
-    judged = [asked.comparisons, *(it.decisions.comparisons for it in asked.sweeps[1:])]
-    each = ["; ".join(gained_and_lost(comparisons, row)) for comparisons in judged]
+    tested = [asked.comparisons, *(it.decisions.comparisons for it in asked.sweeps[1:])]
+    each = ["; ".join(gained_and_lost(comparisons, row)) for comparisons in tested]
     if len(each) == 1:
         return [told for told in each if told]
     return [f"in sweep {number}, {told}" for number, told in enumerate(each, 1) if told]
@@ -91,7 +91,7 @@ def _one(asked: Statement) -> tuple[dict[str, Any], str, str]:
         )
     if rows.is_empty():
         raise asked.refused(
-            f"`{workload}` has no `{quantity}`", f"name one of {', '.join(JUDGED)} that it has"
+            f"`{workload}` has no `{quantity}`", f"name one of {', '.join(TESTED)} that it has"
         )
     row = rows.row(0, named=True)
     place = place_of(asked.comparisons, row | {"panel": None}, code=True)
@@ -111,7 +111,7 @@ def _of_days(asked: Statement, row: dict[str, Any]) -> tuple[dict[str, Any], str
         return (
             row,
             "",
-            verdict(row, asked.sweep.sweep) if row["verdict"] in (UNCLEAR, UNJUDGED) else "",
+            result_of(row, asked.sweep.sweep) if row["verdict"] in (UNCLEAR, UNTESTED) else "",
         )
     comparisons = [asked.of_mode(it.decisions.comparisons) for it in asked.sweeps]
     apart = unlike([it.sweep for it in asked.sweeps], comparisons, row)
@@ -126,7 +126,7 @@ def _of_days(asked: Statement, row: dict[str, Any]) -> tuple[dict[str, Any], str
     each = listed([_alone(ratio, said) for ratio, said in pooled["each"]])
     on = {str(it.sweep.manifest.get("created_at"))[:10] for it in asked.sweeps}
     number = count(len(asked.sweeps), "sweep")
-    doubt = verdict(pooled, sweep, number) if pooled["verdict"] in (UNCLEAR, UNJUDGED) else ""
+    doubt = result_of(pooled, sweep, number) if pooled["verdict"] in (UNCLEAR, UNTESTED) else ""
     commits = {of_fork for it in asked.sweeps if (of_fork := _fork_at(it.sweep, row))}
     code = f", {len(commits)} commits of the fork" if len(commits) > 1 else ""
     return pooled, f"{number} on {count(len(on), 'day')}{code}: {each}", doubt
@@ -161,7 +161,7 @@ def _changes(asked: Statement) -> str:
             "95 % interval": interval(row) or "none",
             "seeds" if asked.sweep.sweep.machine else "builds": builds(row),
             "noise floor": _band(row),
-            "result": verdict(row, asked.sweep.sweep),
+            "result": result_of(row, asked.sweep.sweep),
         }
         for row in _changed(asked, workload, against, branches).rows(named=True)
     ]
@@ -212,7 +212,7 @@ def _changed(asked: Statement, workload: str, against: str, branches: list[str])
             "name a workload and branches of the sweep",
         )
     return rows.with_columns(pl.col("branch").cast(pl.Enum(branches))).sort(
-        "branch", pl.col("quantity").cast(pl.Enum(JUDGED))
+        "branch", pl.col("quantity").cast(pl.Enum(TESTED))
     )
 
 

@@ -31,7 +31,7 @@ from sweep_analysis.say.comparison import (
     threads_of,
 )
 from sweep_analysis.stats.claims import CELL_MARGIN, MARGIN
-from sweep_analysis.stats.compare import FASTER, SLOWER, UNJUDGED, kind_of_cell
+from sweep_analysis.stats.compare import FASTER, SLOWER, UNTESTED, kind_of_cell
 
 LEAST_TOLD = 0.005
 """Documents do not list smaller changes. If a clock paces a program, its time varies so little that a change of 0.1 % is
@@ -92,7 +92,7 @@ def _parts(asked: Statement) -> str:
     return f"{capital(what)} against `{against}`, {width} {asked.source()}:\n\n{table}"
 
 
-def _balance(asked: Statement) -> str:
+def _gains_and_losses(asked: Statement) -> str:
     """The places where a branch is significantly faster and slower, and the largest losses that are not ruled out.
 
     A configuration has a row of its own unless the row of its workload pools it and has the same result.
@@ -116,7 +116,7 @@ def _balance(asked: Statement) -> str:
     rest = "; the table has the largest of each" if most > MOST_TOLD else ""
     told = (
         f"`{branch}` against `{against}` {asked.source()}: significantly faster in {_places(gains)}, "
-        f"slower in {_places(loses)}{rest}{_small(own)}. {_excluded(own)}"
+        f"slower in {_places(loses)}{rest}{_small(own)}. {_non_inferior(own)}"
     )
     if not most:
         return told
@@ -168,7 +168,7 @@ def _by_place(rows: pl.DataFrame, own: pl.DataFrame, least: float = LEAST_TOLD) 
 def _but_pooled(cells: pl.DataFrame, own: pl.DataFrame, workloads: pl.DataFrame) -> pl.DataFrame:
     """The configurations that no row of `workloads` pools. In: `own`, all rows of one branch."""
     place = ["quantity", *PANEL]
-    every = own.filter(pl.col("level") == "cell", ~pl.col("two_states"))
+    every = own.filter(pl.col("level") == "cell", ~pl.col("is_bimodal"))
     kind = kind_of_cell()
     pooled = every.filter(kind == kind.min().over(place))
     theirs = pooled.join(workloads, on=place, how="semi", nulls_equal=True)
@@ -185,13 +185,13 @@ def _counted_once(own: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([workloads, alone])
 
 
-def _excluded(own: pl.DataFrame) -> str:
+def _non_inferior(own: pl.DataFrame) -> str:
     """A sentence with the number of non-inferior comparisons of one branch, and the largest possible losses.
 
     In: its rows of levels `workload` and `cell`, with `panel`.
     """
     rows = _counted_once(own)
-    number = rows.select(_is_excluded().sum()).item()
+    number = rows.select(_is_non_inferior().sum()).item()
     margins = [f"{100 * (margin - 1):.0f}\N{NO-BREAK SPACE}%" for margin in (MARGIN, CELL_MARGIN)]
     told = (
         f"Non-inferior (margin {margins[0]} on a workload, {margins[1]} at one thread count) in {number} of "
@@ -201,7 +201,7 @@ def _excluded(own: pl.DataFrame) -> str:
     return f"{told}{'; the largest upper bounds of the rest: ' if largest else ''}{largest}."
 
 
-def _is_excluded() -> pl.Expr:
+def _is_non_inferior() -> pl.Expr:
     """Whether a row is non-inferior: its interval rules out a loss beyond the margin."""
     margin = pl.when(pl.col("level") == "cell").then(CELL_MARGIN).otherwise(MARGIN)
     is_below = (pl.col("ratio_high") < margin) & pl.col("band").is_not_null()
@@ -213,7 +213,7 @@ def _largest_open(own: pl.DataFrame) -> list[str]:
 
     In: rows of levels `workload` and `cell` of one branch, with `panel`.
     """
-    rest = _counted_once(own).filter(~_is_excluded()).drop_nulls("ratio_high")
+    rest = _counted_once(own).filter(~_is_non_inferior()).drop_nulls("ratio_high")
     order = rest.sort("ratio_high", descending=True)
     return [
         f"{percent(row['ratio_high'])} {name} on {row['panel']} with {threads_of(own, row)}"
@@ -239,7 +239,7 @@ def _losses(asked: Statement) -> str:
         own = without_size(with_panel(analysis.decisions.comparisons)).filter(
             baseline=against, branch=branch
         )
-        if own.filter(pl.col("verdict") != UNJUDGED).is_empty():
+        if own.filter(pl.col("verdict") != UNTESTED).is_empty():
             continue
         of_sweep = Statement(asked.where, asked.folder, [analysis], [])
         made.append(
@@ -358,7 +358,7 @@ def _with_interval(row: dict[str, Any]) -> str:
 
 GAINS: dict[str, Callable[[Statement], str]] = {
     "parts": _parts,
-    "balance": _balance,
+    "balance": _gains_and_losses,
     "losses": _losses,
     "proposals": _proposals,
     "lines": _lines,

@@ -28,7 +28,7 @@ from sweep_analysis.report.statement_users import forest_of, host_cost
 from sweep_analysis.report.statement_validation import VALIDATIONS
 from sweep_analysis.say import tables
 from sweep_analysis.say.comparison import counted_once
-from sweep_analysis.stats.compare import UNCLEAR, UNJUDGED, WAITS
+from sweep_analysis.stats.compare import UNCLEAR, UNTESTED, WAITS
 
 _PROGRAMS = ("workloads/workloads.toml", "workloads/programs/programs.toml")
 """The files that list all programs."""
@@ -91,7 +91,7 @@ def _names(*files: str) -> frozenset[str]:
 def _tally(asked: Statement) -> str:
     """A sentence with the number of significant comparisons with the baseline; `brief`: for a cell of a table."""
     decisions = asked.sweep.decisions
-    rows = counted_once(decisions.rows.filter(pl.col("verdict") != UNJUDGED))
+    rows = counted_once(decisions.rows.filter(pl.col("verdict") != UNTESTED))
     if asked.words == ["brief"]:
         return _told(rows)
     claims = rows.filter(pl.col("verdict") != UNCLEAR)

@@ -42,8 +42,8 @@ def _by_threads(asked: Statement) -> str:
     the last branch. Sweeps of one machine share the table.
     """
     what, *rest = asked.words
-    goals = _goals(rest)
-    branches, left_out = named([word for word in rest if not _GOAL.fullmatch(word)])
+    targets = _targets(rest)
+    branches, left_out = named([word for word in rest if not _TARGET.fullmatch(word)])
     trials = without_size(
         with_panel(pl.concat([_trials(analysis, what) for analysis in asked.sweeps]))
     ).filter(pl.col("branch").is_in(branches), ~pl.any_horizontal(_NAMES.is_in(left_out)))
@@ -56,7 +56,7 @@ def _by_threads(asked: Statement) -> str:
     digits = int(
         what not in QUANTITY_NAMES and medians.select(pl.col("us").max()).item() < SHORT_US
     )
-    rows = pl.concat([medians, goals]).with_columns(
+    rows = pl.concat([medians, targets]).with_columns(
         pl.col("us").round(digits).cast(pl.Float64 if digits else pl.Int64)
     )
     in_states, modes = _with_states(rows, trials, digits, measured=not asked.sweep.sweep.machine)
@@ -72,17 +72,17 @@ def _by_threads(asked: Statement) -> str:
     kind, _, quantile = what.partition("/")
     name = QUANTITY_NAMES.get(what) or f"latency {KINDS.get(kind, kind)}, {quantile},"
     table = asked.table(shown, f"{name} by threads of {' and '.join(branches)}")
-    return f"{capital(name)} in µs by threads, medians{modes} {asked.source()}:{_missed(goals, medians, branches[-1])}\n\n{table}"
+    return f"{capital(name)} in µs by threads, medians{modes} {asked.source()}:{_missed(targets, medians, branches[-1])}\n\n{table}"
 
 
-_GOAL = re.compile(r"goal:(?P<panel>[^:]+):(?P<values>\d+=[\d.]+(,\d+=[\d.]+)*)")
+_TARGET = re.compile(r"goal:(?P<panel>[^:]+):(?P<values>\d+=[\d.]+(,\d+=[\d.]+)*)")
 _ROW = ["panel", "branch", "threads"]
 _NAMES = pl.col("workload", "panel").str.replace_all(" ", "")
 
 
-def _goals(words: list[str]) -> pl.DataFrame:
+def _targets(words: list[str]) -> pl.DataFrame:
     """Targets, as rows of a branch `target`."""
-    found = [goal for goal in map(_GOAL.fullmatch, words) if goal]
+    found = [goal for goal in map(_TARGET.fullmatch, words) if goal]
     each = [
         (goal["panel"], *value.split("=")) for goal in found for value in goal["values"].split(",")
     ]
@@ -96,11 +96,11 @@ def _goals(words: list[str]) -> pl.DataFrame:
     )
 
 
-def _missed(goals: pl.DataFrame, medians: pl.DataFrame, branch: str) -> str:
+def _missed(targets: pl.DataFrame, medians: pl.DataFrame, branch: str) -> str:
     """A sentence on the targets that a branch misses."""
-    if goals.is_empty():
+    if targets.is_empty():
         return ""
-    aims = goals.select("panel", "threads", aim="us")
+    aims = targets.select("panel", "threads", aim="us")
     above = (
         medians.filter(branch=branch)
         .join(aims, on=["panel", "threads"])

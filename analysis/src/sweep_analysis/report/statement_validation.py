@@ -63,15 +63,17 @@ def _published(asked: Statement) -> str:
     met, of = score.within[0], score.figures
     gains = int(seen["is_right"].sum())
     right, pairs = score.order
-    passes = met / of >= told.mark.share and pairs == right and gains == seen.height
+    passes = met / of >= told.threshold.share and pairs == right and gains == seen.height
     states, untold = rows.height - of, rows.filter(~pl.col("is_known")).height
     rest = (
-        f"{count(states, 'bimodal figure')} are not tested" if states else "No figure is known to be bimodal"
+        f"{count(states, 'bimodal figure')} are not tested"
+        if states
+        else "No figure is known to be bimodal"
     )
     few = f"; for {untold} figures the seeds are too few to find two modes" if untold else ""
     sentence = (
         f"**Validation {'passed' if passes else 'failed'}**: {met} of {of} figures, simulated, are within a factor of "
-        f"{told.mark.factor:g} of what was published (the threshold is {told.mark.share:.0%}), {right} of {pairs} pairs "
+        f"{told.threshold.factor:g} of what was published (the threshold is {told.threshold.share:.0%}), {right} of {pairs} pairs "
         f"of a series have the published order, and {gains} of {seen.height} programs have the published sign (the "
         f"threshold is all of both). {rest}{few}. {every.height - rows.height} further figures and "
         f"{observed.height - seen.height} programs are not scored, because their comparison was wrong; "
@@ -142,7 +144,7 @@ def _figures(rows: pl.DataFrame) -> pl.DataFrame:
     simulated = pl.col("simulated").list.eval(
         pl.element().map_elements(_digits, return_dtype=pl.String)
     )
-    mark = pl.when("is_met").then(pl.lit("met")).otherwise(pl.lit("missed"))
+    result = pl.when("is_met").then(pl.lit("met")).otherwise(pl.lit("missed"))
     return rows.with_columns(
         pl.col("published").map_elements(_digits, return_dtype=pl.String), simulated
     ).select(
@@ -153,7 +155,7 @@ def _figures(rows: pl.DataFrame) -> pl.DataFrame:
         pl.col("ratio").round(2).alias("simulated over published"),
         pl.when(pl.col("is_met").is_null())
         .then(pl.lit("not tested: bimodal"))
-        .otherwise(mark)
+        .otherwise(result)
         .alias("result"),
         pl.format("`{}`", "machine").alias("machine"),
         pl.col("not_scored").alias("why"),
@@ -204,7 +206,7 @@ def _replays(asked: Statement) -> str:
     told = []
     for kind, how in kinds.items():
         near = found.filter(replays.is_near(kind))["workload"]
-        verdict = "passed" if near.len() >= replays.MARK * found.height else "failed"
+        verdict = "passed" if near.len() >= replays.THRESHOLD * found.height else "failed"
         missed = [f"`{name}`" for name in found["workload"] if name not in near]
         rest = f"; misses {listed(missed)}" if missed else ""
         told.append(
@@ -236,23 +238,23 @@ def _sensitivity(asked: Statement) -> str:
             f"no cost parameter was changed for `{branch}`",
             "sweep `--experiment sensitivity` with that branch",
         )
-    judged = rows.filter(~pl.col("two_states"))
+    tested = rows.filter(~pl.col("is_bimodal"))
     small = math.log1p(LEAST_SIMULATED)
-    whole = judged.filter(pl.col("flips") == "").with_columns(log=pl.col("ratio").log())
+    whole = tested.filter(pl.col("flips") == "").with_columns(log=pl.col("ratio").log())
     groups = {
         "takes less time under all changes on": whole.filter(pl.col("log") <= -small),
         "takes more time under all changes on": whole.filter(pl.col("log") >= small),
         f"differs by less than {LEAST_SIMULATED:.0%} under all changes on": whole.filter(
             pl.col("log").abs() < small
         ),
-        "depends on a cost parameter on": judged.filter(pl.col("flips") != ""),
+        "depends on a cost parameter on": tested.filter(pl.col("flips") != ""),
     }
     told = [
         f"{what} {listed([_ranged(row) for row in of.rows(named=True)])}"
         for what, of in groups.items()
         if of.height
     ]
-    states = rows.filter("two_states")
+    states = rows.filter("is_bimodal")
     rest = (
         f" Not tested, because bimodal: {listed(states['workload'].to_list())}."
         if states.height

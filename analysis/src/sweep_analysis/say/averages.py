@@ -99,7 +99,7 @@ def _left_out(comparisons: pl.DataFrame, row: dict[str, Any]) -> list[str]:
         if row["threads"] is None
         else cells.filter(threads=row["threads"])
     )
-    number = int(cells["two_states"].sum())
+    number = int(cells["is_bimodal"].sum())
     return [f"{number} of {cells.height} configurations are bimodal and left out"] if number else []
 
 

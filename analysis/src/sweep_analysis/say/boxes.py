@@ -34,8 +34,8 @@ def box_table(rows: pl.DataFrame) -> pl.DataFrame:
             "control_faster",
             "control",
         ).alias("A/A control"),
-        pl.struct("verdict", "price", "rho", "turns_at")
-        .map_elements(_verdict, return_dtype=pl.String)
+        pl.struct("verdict", "price", "rho", "flips_at")
+        .map_elements(_result, return_dtype=pl.String)
         .alias("result"),
     )
 
@@ -68,19 +68,19 @@ def _holds(row: dict[str, Any]) -> str:
 
 
 def _open(row: dict[str, Any]) -> str:
-    turns = _turns(row)
+    flips = _flips(row)
     told = f"faster on {row['faster']} of {row['machines']}"
-    return f"{_cell(row)} ({told}{f'; {turns}' if turns else ''})"
+    return f"{_cell(row)} ({told}{f'; {flips}' if flips else ''})"
 
 
-def _verdict(row: dict[str, Any]) -> str:
-    turns = _turns(row)
-    return str(row["verdict"]) + (f"; {turns}" if turns and row["verdict"] == UNDECIDED else "")
+def _result(row: dict[str, Any]) -> str:
+    flips = _flips(row)
+    return str(row["verdict"]) + (f"; {flips}" if flips and row["verdict"] == UNDECIDED else "")
 
 
-def _turns(row: dict[str, Any]) -> str:
+def _flips(row: dict[str, Any]) -> str:
     """The cost parameter and the values at which the branch is slower; empty if no sign flips."""
-    if row["turns_at"] is None:
+    if row["flips_at"] is None:
         return ""
     side = "above" if row["rho"] > 0 else "below"
     return f"slower where {row['price'].removesuffix('-ns')} is {side} {_value(row)}"
@@ -88,7 +88,7 @@ def _turns(row: dict[str, Any]) -> str:
 
 def _value(row: dict[str, Any]) -> str:
     """The value of the cost parameter at which the sign flips, with two digits and its unit."""
-    value, unit = row["turns_at"], ""
+    value, unit = row["flips_at"], ""
     if row["price"].endswith("-ns"):
         size, unit = next(
             (it for it in ((_MS, " ms"), (_US, " µs")) if value >= it[0]), (1.0, " ns")

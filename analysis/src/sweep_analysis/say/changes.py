@@ -12,7 +12,7 @@ import polars as pl
 from sweep_analysis.read.labels import QUANTITY_NAMES, percent
 from sweep_analysis.say.columns import Column, Look, table
 from sweep_analysis.say.comparison import size
-from sweep_analysis.stats.compare import FASTER, JUDGED, SLOWER, UNCLEAR, UNJUDGED
+from sweep_analysis.stats.compare import FASTER, SLOWER, TESTED, UNCLEAR, UNTESTED
 from sweep_analysis.stats.decisions import Decisions
 
 MOST_BRANCHES = 2
@@ -29,7 +29,7 @@ KINDS = {
 
 def changes(decisions: Decisions, look: Look) -> str:
     """The tables with their headings; empty if no branch is tested, or more than `MOST_BRANCHES` are."""
-    cells = decisions.rows.filter(pl.col("level") == "cell", pl.col("verdict") != UNJUDGED)
+    cells = decisions.rows.filter(pl.col("level") == "cell", pl.col("verdict") != UNTESTED)
     branches = cells["branch"].unique(maintain_order=True).to_list()
     if not 0 < len(branches) <= MOST_BRANCHES:
         return ""
@@ -40,7 +40,7 @@ def changes(decisions: Decisions, look: Look) -> str:
     ]
     text = ""
     for branch in branches:
-        for quantity in JUDGED:
+        for quantity in TESTED:
             own = cells.filter(branch=branch, quantity=quantity)
             if own.is_empty():
                 continue

@@ -128,8 +128,8 @@ def pooled_counts(comparisons: pl.DataFrame, row: dict[str, Any]) -> tuple[list[
     if row["level"] == "workload":
         # A mean leaves out bimodal configurations; if all are bimodal, the row names all.
         cells = cells.filter(_here(row))
-        judged = cells.filter(~pl.col("two_states"))
-        cells = cells if judged.is_empty() else judged
+        tested = cells.filter(~pl.col("is_bimodal"))
+        cells = cells if tested.is_empty() else tested
     cells = cells.with_columns(kind=kind_of_cell()).filter(pl.col("kind") == pl.col("kind").min())
     if cells.is_empty():
         return [], False

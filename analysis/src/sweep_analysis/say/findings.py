@@ -10,15 +10,13 @@ import polars as pl
 from sweep_analysis.read.labels import count, with_panel
 from sweep_analysis.say.comparison import detectable_of, in_words
 from sweep_analysis.stats.analysis import Analysis
-from sweep_analysis.stats.claims import VERDICTS as CLAIM_VERDICTS
-from sweep_analysis.stats.compare import FASTER, SLOWER, UNCLEAR, UNJUDGED
+from sweep_analysis.stats.claims import RESULTS as CLAIM_RESULTS
+from sweep_analysis.stats.compare import FASTER, SLOWER, UNCLEAR, UNTESTED
 
 
 def claims_sentence(analysis: Analysis) -> str:
-    """The number of pre-registered hypotheses with each result (`claims.VERDICTS`); empty if there are none."""
-    found = [
-        (verdict, analysis.claims.filter(verdict=verdict).height) for verdict in CLAIM_VERDICTS
-    ]
+    """The number of pre-registered hypotheses with each result (`claims.RESULTS`); empty if there are none."""
+    found = [(verdict, analysis.claims.filter(verdict=verdict).height) for verdict in CLAIM_RESULTS]
     told = ", ".join(f"{number} {verdict}" for verdict, number in found if number)
     return (
         f"{count(analysis.claims.height, 'pre-registered hypothesis', 'pre-registered hypotheses')}: {told}."
@@ -27,9 +25,9 @@ def claims_sentence(analysis: Analysis) -> str:
     )
 
 
-def verdict_sentences(analysis: Analysis) -> list[str]:
+def result_sentences(analysis: Analysis) -> list[str]:
     """One sentence per workload on the branches that differ from the baseline, and by how much."""
-    return _verdict_sentences(analysis.decisions.rows, analysis.decisions.baseline)
+    return _result_sentences(analysis.decisions.rows, analysis.decisions.baseline)
 
 
 def counter_sentences(analysis: Analysis) -> list[str]:
@@ -39,10 +37,10 @@ def counter_sentences(analysis: Analysis) -> list[str]:
     baseline would add the effect of the rest of the scheduler, which all branches of the fork share.
     """
     plain = analysis.decisions.plain
-    return _verdict_sentences(analysis.decisions.over_plain, plain) if plain else []
+    return _result_sentences(analysis.decisions.over_plain, plain) if plain else []
 
 
-def _verdict_sentences(comparisons: pl.DataFrame, baseline: str | None) -> list[str]:
+def _result_sentences(comparisons: pl.DataFrame, baseline: str | None) -> list[str]:
     rows = comparisons.filter(pl.col("level") == "workload")
     sentences = []
     for part in rows.partition_by("panel", maintain_order=True):
@@ -53,10 +51,10 @@ def _verdict_sentences(comparisons: pl.DataFrame, baseline: str | None) -> list[
         ]
         claimed = part.filter(pl.col("verdict").is_in([FASTER, SLOWER]))["branch"]
         rest = part.filter(~pl.col("branch").is_in(claimed.implode()))
-        for verdict in (UNCLEAR, UNJUDGED):
+        for verdict in (UNCLEAR, UNTESTED):
             # Each branch is counted once: as different, if it differs in any quantity.
             names = set(rest.filter(verdict=verdict)["branch"])
-            names -= set(rest.filter(verdict=UNCLEAR)["branch"]) if verdict == UNJUDGED else set()
+            names -= set(rest.filter(verdict=UNCLEAR)["branch"]) if verdict == UNTESTED else set()
             if names:
                 open_rows = rest.filter(pl.col("branch").is_in(names))
                 found = detectable_of(open_rows) if verdict == UNCLEAR else ""

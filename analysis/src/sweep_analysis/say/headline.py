@@ -15,7 +15,7 @@ from sweep_analysis.say.comparison import (
     in_words,
     place_of,
 )
-from sweep_analysis.stats.compare import UNCLEAR, UNJUDGED
+from sweep_analysis.stats.compare import UNCLEAR, UNTESTED
 from sweep_analysis.stats.decisions import Decisions
 from sweep_analysis.stats.location import FEWEST_UNITS
 
@@ -38,14 +38,14 @@ def headline(decisions: Decisions) -> str:
 def headline_lines(decisions: Decisions) -> list[str]:
     """The sentences of `headline`: one per level, and one on the other comparisons."""
     rows = counted_once(decisions.rows)
-    tested = rows.filter(pl.col("verdict") != UNJUDGED)
+    tested = rows.filter(pl.col("verdict") != UNTESTED)
     if tested.is_empty():
-        return [f"No branch is tested: {why_unjudged(decisions)}."]
+        return [f"No branch is tested: {why_untested(decisions)}."]
     baseline = decisions.baseline
     claims = tested.filter(pl.col("verdict") != UNCLEAR)
-    unjudged = rows.height - tested.height
-    verb = "is" if unjudged == 1 else "are"
-    rest = f" {unjudged} of {rows.height} comparisons {verb} not tested." if unjudged else ""
+    untested = rows.height - tested.height
+    verb = "is" if untested == 1 else "are"
+    rest = f" {untested} of {rows.height} comparisons {verb} not tested." if untested else ""
     asked = f"{count(tested.height, 'comparison')}, corrected together"
     if claims.is_empty():
         none = (
@@ -77,15 +77,15 @@ def claim(decisions: Decisions, row: dict[str, Any]) -> str:
     return in_words(row, str(decisions.baseline), place)
 
 
-def verdict(row: dict[str, Any], sweep: Sweep, units: str = "") -> str:
+def result_of(row: dict[str, Any], sweep: Sweep, units: str = "") -> str:
     """The result of a row of `frames.COMPARISONS`.
 
     For an inconclusive row it adds the detectable change and, if the interval excludes 1, the reason.
     `units` replaces the number of builds in that reason.
     """
     low, high, band = row["ratio_low"], row["ratio_high"], row["band"]
-    if row["two_states"]:
-        return f"{UNJUDGED}: bimodal"
+    if row["is_bimodal"]:
+        return f"{UNTESTED}: bimodal"
     if row["verdict"] != UNCLEAR:
         return str(row["verdict"])
     least = detectable(row)
@@ -98,7 +98,7 @@ def verdict(row: dict[str, Any], sweep: Sweep, units: str = "") -> str:
     return f"{UNCLEAR}: {units} are too few{found}"
 
 
-def why_unjudged(decisions: Decisions) -> str:
+def why_untested(decisions: Decisions) -> str:
     """The reason why no branch of this sweep is tested, as the end of a sentence."""
     rows = decisions.rows
     if decisions.baseline is None or rows.is_empty():

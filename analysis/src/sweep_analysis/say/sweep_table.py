@@ -13,16 +13,16 @@ from typing import Any
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.request import Request, experiment_of, request_of
 from sweep_analysis.read.schema import SEQUENTIAL
-from sweep_analysis.say.advice import advice
 from sweep_analysis.say.cautions import voids
 from sweep_analysis.say.changes import changes
 from sweep_analysis.say.columns import Column, Look, table
 from sweep_analysis.say.conditions import conditions
 from sweep_analysis.say.headline import headline, headline_lines
+from sweep_analysis.say.recommendation import recommendation
 from sweep_analysis.say.user_program import program_lines
 from sweep_analysis.stats.agreements import agreements
 from sweep_analysis.stats.compare import LEAST_SIMULATED
-from sweep_analysis.stats.decisions import Decisions, judged_of
+from sweep_analysis.stats.decisions import Decisions, decisions_of
 from sweep_analysis.stats.medians import medians
 from sweep_analysis.stats.speedup import trial_times
 
@@ -57,11 +57,11 @@ class SweepTable:
         """The results and the limits of the sweep, a sentence or two each; empty without a comparison."""
         if self.asked.is_about_answers or len(self.asked.branches) == 1:
             return []
-        return program_lines(self._judged, self._times) + _decisions(self.sweep, self._judged)
+        return program_lines(self._decided, self._times) + _decisions(self.sweep, self._decided)
 
     @cached_property
-    def _judged(self) -> Decisions:
-        return judged_of(self.sweep, self._times)
+    def _decided(self) -> Decisions:
+        return decisions_of(self.sweep, self._times)
 
     def text(self, look: Look) -> str:
         """The table, the conditions, the decisions."""
@@ -106,13 +106,17 @@ class SweepTable:
         experiment = experiment_of(self.sweep)
         if len(self.asked.branches) == 1 or (experiment and experiment.has_own_figure):
             return ""
-        told = changes(self._judged, look)
+        told = changes(self._decided, look)
         return f"\n{told.rstrip()}\n" if told else ""
 
     def _legend(self) -> str:
         baseline, twin = self.asked.names[:2]
         is_control = twin == self.sweep.twin
-        again = f" {twin} is the A/A control, {baseline} run twice: its ratios are noise." if is_control else ""
+        again = (
+            f" {twin} is the A/A control, {baseline} run twice: its ratios are noise."
+            if is_control
+            else ""
+        )
         text = (
             "time: median of the trials' medians. CPU time: that of all threads together; it comes first if a "
             f"clock paces the program. ratio: over {baseline}'s, paired inside blocks; below 1 is less.{again} "
@@ -129,7 +133,7 @@ def _decisions(sweep: Sweep, decisions: Decisions) -> list[str]:
             *lines,
             f"Branches are not tested: this sweep is the experiment {experiment.name}, about {experiment.shows}.",
         ]
-    found = advice(decisions)
+    found = recommendation(decisions)
     lines += headline_lines(decisions)
     if headline(decisions) not in found.answer:
         lines.append(f"Which branch to merge? {found.answer}")

@@ -108,7 +108,7 @@ def for_people(analysis: Analysis, name: str, rows: pl.DataFrame) -> pl.DataFram
     return rounded(named)
 
 
-def verdict_table(comparisons: pl.DataFrame, units: str = "builds") -> pl.DataFrame:
+def comparison_table(comparisons: pl.DataFrame, units: str = "builds") -> pl.DataFrame:
     """The columns of `frames.COMPARISONS` that a reader needs, ratios as changes in per cent.
 
     In: rows with `panel`; `units` is the plural of the sampling unit.
@@ -352,7 +352,7 @@ def sensitivity_table(rows: pl.DataFrame) -> pl.DataFrame:
         _change("ratio", "cost parameters unchanged"),
         with_price("least", "least_price").alias("least"),
         with_price("most", "most_price").alias("most"),
-        pl.when("two_states")
+        pl.when("is_bimodal")
         .then(pl.lit("not tested: bimodal"))
         .otherwise(pl.when(flips == "").then(pl.lit("none")).otherwise(flips))
         .alias("sign flips with"),
@@ -464,7 +464,7 @@ def _change(ratio: str, name: str) -> pl.Expr:
 
 READABLE: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
     "speedups": speedup_table,
-    "comparisons": verdict_table,
+    "comparisons": comparison_table,
     "lines": line_table,
     "writes-per-push": lambda rows: rows.pivot(
         "branch", index=["panel", "threads"], values="writes_per_push", maintain_order=True

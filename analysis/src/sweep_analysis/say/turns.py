@@ -17,8 +17,8 @@ from sweep_analysis.stats.compare import (
     QUANTITIES,
     SLOWER,
     UNCLEAR,
-    UNJUDGED,
-    judge,
+    UNTESTED,
+    decide,
 )
 from sweep_analysis.stats.location import FEWEST_UNITS
 
@@ -32,14 +32,14 @@ def turns_table(times: pl.DataFrame, look: Look) -> str:
         for name in times["branch"].unique()
         if name.endswith(TWIN_SUFFIX)
     )
-    judged = judge(times.lazy(), baseline, ("time",)).filter(
+    tested = decide(times.lazy(), baseline, ("time",)).filter(
         ~pl.col("branch").str.ends_with(TWIN_SUFFIX), level="cell"
     )
     order = times["workload"].unique(maintain_order=True).to_list()
-    rows = sorted(judged.rows(named=True), key=lambda row: order.index(row["workload"]))
+    rows = sorted(tested.rows(named=True), key=lambda row: order.index(row["workload"]))
     columns = [
         Column("benchmark", is_number=False),
-        *(Column(f"{name}, ms: {_SPREAD}") for name in (baseline, *judged["branch"].unique())),
+        *(Column(f"{name}, ms: {_SPREAD}") for name in (baseline, *tested["branch"].unique())),
         Column("change"),
         Column("95 % interval"),
         Column("noise floor"),
@@ -68,8 +68,8 @@ def _spread(runs: pl.DataFrame) -> str:
 
 
 def _result(row: dict[str, Any]) -> str:
-    if row["verdict"] == UNJUDGED and row["units"] < FEWEST_UNITS:
-        return f"{UNJUDGED}: {row['units']} rounds are fewer than {FEWEST_UNITS}"
+    if row["verdict"] == UNTESTED and row["units"] < FEWEST_UNITS:
+        return f"{UNTESTED}: {row['units']} rounds are fewer than {FEWEST_UNITS}"
     could = detectable(row)
     if row["verdict"] in (FASTER, SLOWER):
         return SIGNIFICANT

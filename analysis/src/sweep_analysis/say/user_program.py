@@ -6,8 +6,8 @@ import polars as pl
 
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.say.comparison import in_words, place_of
-from sweep_analysis.say.headline import verdict
-from sweep_analysis.stats.compare import FASTER, QUANTITIES, SLOWER, judge
+from sweep_analysis.say.headline import result_of
+from sweep_analysis.stats.compare import FASTER, QUANTITIES, SLOWER, decide
 from sweep_analysis.stats.decisions import Decisions
 
 SHOWN = ("time", "cpu", "memory")
@@ -36,7 +36,7 @@ def program_lines(decisions: Decisions, times: pl.DataFrame) -> list[str]:
     peaks = told.collect()
     if peaks.height == times.height:
         as_time = times.lazy().drop(_VALUE).join(peaks.lazy(), on="trial").select(times.columns)
-        memory = judge(as_time, baseline, ("time",)).with_columns(quantity=pl.lit("memory"))
+        memory = decide(as_time, baseline, ("time",)).with_columns(quantity=pl.lit("memory"))
     else:
         memory = decisions.comparisons.clear()
     every = pl.concat([decisions.comparisons, memory.select(decisions.comparisons.columns)])
@@ -49,7 +49,7 @@ def program_lines(decisions: Decisions, times: pl.DataFrame) -> list[str]:
         "branch", "threads", pl.col("quantity").replace_strict(dict(zip(SHOWN, "012", strict=True)))
     )
     lines = [
-        f"{in_words(row, baseline, place_of(decisions.comparisons, row))}: {_told(verdict(row, sweep))}."
+        f"{in_words(row, baseline, place_of(decisions.comparisons, row))}: {_told(result_of(row, sweep))}."
         for row in rows.rows(named=True)
     ]
     return lines if memory.height else [*lines, UNSEEN]

@@ -6,7 +6,7 @@ import polars as pl
 
 from sweep_analysis.read.labels import count, with_panel
 from sweep_analysis.read.load import Sweep
-from sweep_analysis.stats.differences import MARK, NEAR
+from sweep_analysis.stats.differences import NEAR, THRESHOLD
 from sweep_analysis.stats.validation import MARGIN, Validation
 
 
@@ -47,14 +47,14 @@ def difference_sentence(rows: pl.DataFrame, baseline: str) -> str:
 
     In: rows of `differences.differences`.
     """
-    certain, judged = rows.filter("is_certain"), rows.filter(~pl.col("two_states"))
-    right, near = int(certain["is_right"].sum()), int(judged["is_near"].sum())
-    passes = right == certain.height and near / judged.height >= MARK
-    rest = rows.height - judged.height
+    certain, tested = rows.filter("is_certain"), rows.filter(~pl.col("is_bimodal"))
+    right, near = int(certain["is_right"].sum()), int(tested["is_near"].sum())
+    passes = right == certain.height and near / tested.height >= THRESHOLD
+    rest = rows.height - tested.height
     left_out = f" Not tested, because bimodal: {count(rest, 'configuration')}." if rest else ""
     return (
         f"**Validation {'passed' if passes else 'failed'}**: in {count(certain.height, 'configuration')} the measured "
         f"95 % interval of a branch's change against `{baseline}` excludes 0; the simulation has the sign right in {right} "
         f"of them (the threshold is all). The simulated ratio is within {NEAR:.0%} of the measured ratio in {near} of "
-        f"{count(judged.height, 'configuration')} (the threshold is {MARK:.0%}).{left_out}"
+        f"{count(tested.height, 'configuration')} (the threshold is {THRESHOLD:.0%}).{left_out}"
     )

@@ -17,7 +17,7 @@ from sweep_analysis.stats.boxes import box_signs
 from sweep_analysis.stats.claims import Checked, check_claims
 from sweep_analysis.stats.clocks import clocks
 from sweep_analysis.stats.costs import costs
-from sweep_analysis.stats.decisions import Decisions, judged_of
+from sweep_analysis.stats.decisions import Decisions, decisions_of
 from sweep_analysis.stats.drift import Drift, drift, residuals
 from sweep_analysis.stats.events import event_rates, headline_rates, line_rates, writes_per_push
 from sweep_analysis.stats.latency import latencies
@@ -184,7 +184,7 @@ class Analysis:
     @cached_property
     def decisions(self) -> Decisions:
         """All tests of this sweep."""
-        return judged_of(self.sweep, self.times, self.baseline)
+        return decisions_of(self.sweep, self.times, self.baseline)
 
     @cached_property
     def trend(self) -> Drift | None:

@@ -50,7 +50,7 @@ _Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class _Turn:
+class _Flip:
     """A cost parameter and the value at which it flips a sign."""
 
     price: str | None = None
@@ -103,7 +103,7 @@ def _row(sweep: Sweep, own: pl.DataFrame, twin: _Floats) -> dict[str, Any]:
     is_large = bool(logs.size) and abs(median) >= math.log1p(LEAST_SIMULATED)
     is_beyond = bool(twin.size) and not twin_low <= median <= twin_high
     holds = max(bounds) >= SHARE and is_large and is_beyond and (median < 0) == (sign == FASTER)
-    turn = _turn(sweep, known["point"].to_list(), logs)
+    flip = _flip(sweep, known["point"].to_list(), logs)
     return {
         "machines": machines,
         "failed": machines - known.height,
@@ -125,9 +125,9 @@ def _row(sweep: Sweep, own: pl.DataFrame, twin: _Floats) -> dict[str, Any]:
             if twin.size
             else {}
         ),
-        "price": turn.price,
-        "rho": turn.rho,
-        "turns_at": turn.value,
+        "price": flip.price,
+        "rho": flip.rho,
+        "flips_at": flip.value,
         "verdict": sign if holds else UNDECIDED,
     }
 
@@ -139,21 +139,21 @@ def _quantiles(logs: _Floats) -> tuple[float, float, float]:
     return float(low), float(median), float(high)
 
 
-def _turn(sweep: Sweep, points: list[int], logs: _Floats) -> _Turn:
+def _flip(sweep: Sweep, points: list[int], logs: _Floats) -> _Flip:
     """The cost parameter with the strongest rank correlation, and the value at which the sign flips."""
     if logs.size < FEWEST or np.ptp(logs) == 0:
-        return _Turn()
+        return _Flip()
     prices: dict[str, _Floats] = {
         key: np.array([sweep.points[point - 1]["prices"][key] for point in points], dtype=float)
         for key in sweep.points[0]["prices"]
     }
     varied = {key: values for key, values in prices.items() if np.ptp(values) > 0}
-    best = _Turn()
+    best = _Flip()
     for key, values in varied.items():
         rho = _rank_correlation(values, logs)
         is_certain = _chance(rho, logs.size) * len(varied) < LEVEL
         if is_certain and abs(rho) >= max(LEAST_RHO, abs(best.rho or 0.0)):
-            best = _Turn(key, rho, _turns_at(values, logs, rho))
+            best = _Flip(key, rho, _flips_at(values, logs, rho))
     return best
 
 
@@ -170,7 +170,7 @@ def _chance(rho: float, machines: int) -> float:
     return float(2 * special.stdtr(freedom, -t))
 
 
-def _turns_at(values: _Floats, logs: _Floats, rho: float) -> float | None:
+def _flips_at(values: _Floats, logs: _Floats, rho: float) -> float | None:
     """The value that separates the two signs with the fewest errors.
 
     None if all machines have one sign, or if no value has fewer errors than the rarer sign has machines.

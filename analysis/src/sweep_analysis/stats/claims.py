@@ -47,7 +47,7 @@ HELD = "held"
 REFUTED = "falsified"
 OPEN = "inconclusive"
 UNTESTED = "not tested"
-VERDICTS = (HELD, REFUTED, OPEN, UNTESTED)
+RESULTS = (HELD, REFUTED, OPEN, UNTESTED)
 
 EXPECTATIONS = ("faster", "slower", "equal", "no-faster", "no-slower")
 
@@ -192,12 +192,12 @@ def check_claims(sweep: Sweep, times: pl.LazyFrame) -> Checked:
     tested = sum(row.get("verdict") is None for row in rows)
     for at, claim, each in parts:
         of_each = claim.expect in OF_EACH
-        part = _judged(each, tested if of_each else 1, simulated=simulated)
+        part = _decided(each, tested if of_each else 1, simulated=simulated)
         details.append(part.select(CLAIM_DETAILS.names()))
         if of_each and rows[at].get("verdict") is None:
             rows[at] |= _tallied(sweep, claim, part)
     return Checked(
-        _judged(rows, 1, simulated=simulated).select(CLAIMS.names()),
+        _decided(rows, 1, simulated=simulated).select(CLAIMS.names()),
         pl.concat(details) if details else pl.DataFrame(schema=CLAIM_DETAILS),
     )
 
@@ -212,7 +212,7 @@ def _tallied(sweep: Sweep, claim: Claim, parts: pl.DataFrame) -> dict[str, str]:
     missing = (
         cells - parts.filter(pl.col("at_threads").is_not_null(), quantity=claim.quantity).height
     )
-    number = {verdict: parts.filter(verdict=verdict).height for verdict in VERDICTS}
+    number = {verdict: parts.filter(verdict=verdict).height for verdict in RESULTS}
     number[UNTESTED] += missing
     told = f"of each workload and thread count {', '.join(f'{count} {verdict}' for verdict, count in number.items())}"
     sides = {
@@ -239,7 +239,7 @@ def _tallied(sweep: Sweep, claim: Claim, parts: pl.DataFrame) -> dict[str, str]:
     return {"verdict": verdict, "reason": told}
 
 
-def _judged(rows: list[dict[str, Any]], claims: int, *, simulated: bool) -> pl.DataFrame:
+def _decided(rows: list[dict[str, Any]], claims: int, *, simulated: bool) -> pl.DataFrame:
     """Correct the p-values of these rows for their number and that of `claims`; fill in missing results."""
     table = pl.DataFrame(rows, schema=_COLUMNS)
     known = table["p_value"].is_not_null().to_numpy() & table["band"].is_not_null().to_numpy()
@@ -256,7 +256,7 @@ def _judged(rows: list[dict[str, Any]], claims: int, *, simulated: bool) -> pl.D
         pl.Series("detectable", detectable, dtype=pl.Float64).fill_nan(None),
     ).with_columns(
         pl.when(is_open)
-        .then(_verdict(simulated=simulated))
+        .then(_result(simulated=simulated))
         .otherwise(pl.col("verdict"))
         .alias("verdict"),
         pl.when(drifts(simulated=simulated) & is_open)
@@ -266,7 +266,7 @@ def _judged(rows: list[dict[str, Any]], claims: int, *, simulated: bool) -> pl.D
     )
 
 
-def _verdict(*, simulated: bool) -> pl.Expr:
+def _result(*, simulated: bool) -> pl.Expr:
     """The result of a tested hypothesis, or of a part, from its corrected comparison."""
     ratio, low, high = pl.col("time_ratio"), pl.col("ratio_low"), pl.col("ratio_high")
     difference = differs("p_holm", simulated=simulated)

@@ -65,8 +65,8 @@ from sweep_analysis.stats.units import by_layout, by_replicate, has_ratio, log_r
 FASTER = "faster"
 SLOWER = "slower"
 UNCLEAR = "inconclusive"
-UNJUDGED = "not tested"
-VERDICTS = (FASTER, SLOWER, UNCLEAR, UNJUDGED)
+UNTESTED = "not tested"
+RESULTS = (FASTER, SLOWER, UNCLEAR, UNTESTED)
 """`not tested`: without an A/A control, with fewer than `FEWEST_UNITS` builds, with a drifting ratio, or bimodal."""
 
 QUANTITIES = {
@@ -80,7 +80,7 @@ QUANTITIES = {
 not depend on the pool; its CPU time and latencies do. Cycles are time at the measured clock, for sweeps whose clock
 changed. The column of the ratio is `time_ratio` for every quantity."""
 
-JUDGED = ("time", "cpu", "p50", "p99")
+TESTED = ("time", "cpu", "p50", "p99")
 """The quantities that are tested and corrected together, if a workload reports them."""
 WAITS = ("p50", "p99")
 
@@ -103,10 +103,10 @@ FEWEST_TO_DRIFT = 5
 """With fewer replicates, a ratio is not tested for a trend."""
 
 
-def judge(
+def decide(
     times: pl.LazyFrame,
     baseline: str,
-    quantities: Sequence[str] = JUDGED,
+    quantities: Sequence[str] = TESTED,
     also: Mapping[str, Sequence[str]] | None = None,
     *,
     simulated: bool = False,
@@ -145,15 +145,15 @@ def judge(
             rows += [own.rows(level, own.groups(level)) for level in SHARES]
     if not rows:
         return pl.DataFrame(schema=COMPARISONS)
-    return _judged(pl.concat(rows), twin, simulated=simulated)
+    return _decided(pl.concat(rows), twin, simulated=simulated)
 
 
 def compare(
     times: pl.LazyFrame, baseline: str, quantity: str = "time", *, simulated: bool = False
 ) -> pl.DataFrame:
-    """The rows of `judge` in one of `QUANTITIES`; all of `JUDGED` are corrected together."""
-    quantities = JUDGED if quantity in JUDGED else (quantity,)
-    return judge(times, baseline, quantities, simulated=simulated).filter(quantity=quantity)
+    """The rows of `decide` in one of `QUANTITIES`; all of `TESTED` are corrected together."""
+    quantities = TESTED if quantity in TESTED else (quantity,)
+    return decide(times, baseline, quantities, simulated=simulated).filter(quantity=quantity)
 
 
 def in_quantity(times: pl.LazyFrame, quantity: str) -> pl.LazyFrame:
@@ -355,7 +355,7 @@ class Comparison:
             "ratio_drift": drift,
             "p_drift": p_drift,
             "p_value": p_values,
-            "two_states": self._states_of(level, groups),
+            "is_bimodal": self._states_of(level, groups),
             "half_width": half,
             "error": spread.error,
             "degrees": spread.degrees,
@@ -381,7 +381,7 @@ class Comparison:
         frame = pl.DataFrame(columns, schema_overrides=_ROWS, strict=False).filter(
             pl.col("time_ratio").is_not_nan()
         )
-        numbers = set(measured) - {"two_states"}
+        numbers = set(measured) - {"is_bimodal"}
         return frame.select(
             pl.col(name).fill_nan(None) if name in numbers else name for name in _ROWS.names()
         )
@@ -487,14 +487,14 @@ def holm(p_values: Floats) -> Floats:
     return corrected
 
 
-def _judged(rows: pl.DataFrame, twin: str | None, *, simulated: bool) -> pl.DataFrame:
+def _decided(rows: pl.DataFrame, twin: str | None, *, simulated: bool) -> pl.DataFrame:
     """Fill in corrected p-values, detectable ratios and results.
 
     The A/A control is outside the family of tests.
     """
     own = pl.col("branch") == (twin or "")
     is_known = (
-        pl.col("p_value").is_not_null() & pl.col("band").is_not_null() & ~pl.col("two_states")
+        pl.col("p_value").is_not_null() & pl.col("band").is_not_null() & ~pl.col("is_bimodal")
     )
     is_a_cell = pl.col("only_cell").is_not_null()
     testable = (
@@ -511,14 +511,14 @@ def _judged(rows: pl.DataFrame, twin: str | None, *, simulated: bool) -> pl.Data
         if mine.any():
             corrected[mine] = np.minimum(holm(p_values[mine]) / share, 1.0)
             detectable[mine] = detectable_ratio(rows.filter(mine), ALPHA * share / int(mine.sum()))
-    judged = rows.with_columns(
+    tested = rows.with_columns(
         pl.Series("p_corrected", corrected, dtype=pl.Float64).fill_nan(None),
         pl.Series("detectable", detectable, dtype=pl.Float64).fill_nan(None),
     )
     # All rows of one configuration share the test of its `cell` row and the trend of its pooled rows.
     of_cell = pl.col("p_corrected", "detectable", "ratio_drift", "p_drift")
     same = ["baseline", "quantity", "branch", "only_cell"]
-    judged = judged.with_columns(
+    tested = tested.with_columns(
         pl.when(is_a_cell).then(of_cell.max().over(same)).otherwise(of_cell)
     )
     is_different = differs(simulated=simulated)
@@ -526,18 +526,18 @@ def _judged(rows: pl.DataFrame, twin: str | None, *, simulated: bool) -> pl.Data
         pl.when(
             own | pl.col("p_corrected").is_null() | (is_different & drifts(simulated=simulated))
         )
-        .then(pl.lit(UNJUDGED))
+        .then(pl.lit(UNTESTED))
         .when(is_different & (pl.col("time_ratio") < 1))
         .then(pl.lit(FASTER))
         .when(is_different)
         .then(pl.lit(SLOWER))
         .otherwise(pl.lit(UNCLEAR))
     )
-    by_cpu = judged.filter(quantity="cpu").select(
+    by_cpu = tested.filter(quantity="cpu").select(
         *_CPU_KEY, pl.col("time_ratio").alias("cpu_ratio")
     )
     return (
-        judged.with_columns(verdict.alias("verdict"))
+        tested.with_columns(verdict.alias("verdict"))
         .join(by_cpu, on=_CPU_KEY, how="left", nulls_equal=True, maintain_order="left")
         .select(pl.col(name).cast(kind) for name, kind in COMPARISONS.items())
     )

@@ -16,7 +16,7 @@ from sweep_analysis.read.frames import COMPARISONS, FAILURES
 from sweep_analysis.read.labels import with_panel
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import PANEL, PARALLEL, PLACE, TWIN_SUFFIX, WORDS
-from sweep_analysis.stats.compare import JUDGED, QUANTITIES, judge
+from sweep_analysis.stats.compare import QUANTITIES, TESTED, decide
 from sweep_analysis.stats.speedup import trial_times, with_time_outs
 
 
@@ -39,7 +39,7 @@ class Decisions:
     zeros: pl.DataFrame
 
     def of(self, quantity: str) -> pl.DataFrame:
-        """The comparisons with the baseline in one of `compare.JUDGED`, the A/A control included."""
+        """The comparisons with the baseline in one of `compare.TESTED`, the A/A control included."""
         return self.comparisons.filter(quantity=quantity, baseline=self.baseline)
 
     @property
@@ -70,7 +70,7 @@ class Decisions:
         return with_panel(self.comparisons.filter(pl.col("baseline") == (self.plain or "")))
 
 
-def judged_of(
+def decisions_of(
     sweep: Sweep, times: pl.DataFrame | None = None, baseline: str | None = None
 ) -> Decisions:
     """Test all branches of a sweep.
@@ -85,21 +85,21 @@ def judged_of(
     plain = plain_fork(sweep, base)
     forks = [name for name in of_the_fork(sweep) if name not in (plain, base)]
     also = {plain: forks} if plain is not None and forks else None
-    judged = judge(
+    tested = decide(
         with_time_outs(sweep, good).lazy(), base, also=also, simulated=sweep.machine is not None
     )
-    return Decisions(sweep, base, judged, failures, _zeros(good))
+    return Decisions(sweep, base, tested, failures, _zeros(good))
 
 
 def _zeros(times: pl.DataFrame) -> pl.DataFrame:
     """The rows of `Decisions.zeros`. In: rows of `frames.TIMES`."""
-    columns = [QUANTITIES[quantity] for quantity in JUDGED]
+    columns = [QUANTITIES[quantity] for quantity in TESTED]
     own = times.select("program", *PLACE, *columns).filter(pl.col("program") == PARALLEL)
     found = [
         own.filter(pl.col(QUANTITIES[quantity]) <= 0).select(
             pl.lit(quantity).alias("quantity"), *PLACE
         )
-        for quantity in JUDGED
+        for quantity in TESTED
     ]
     return pl.concat(found).unique().with_columns(WORDS)
 

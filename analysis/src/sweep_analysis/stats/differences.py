@@ -15,7 +15,7 @@ from sweep_analysis.stats.analysis import Analysis
 NEAR = 0.10
 """A simulated ratio of two branches is accurate if it is within this factor of the measured one, either way."""
 
-MARK = 0.80
+THRESHOLD = 0.80
 """Threshold of the validation: least share of accurate configurations. Also, each certain sign must be right."""
 
 
@@ -25,7 +25,7 @@ def differences(simulated: Analysis, measured: Analysis) -> pl.DataFrame:
     In: two sweeps of the same configurations, with one baseline. Out: a row per workload, thread count
     and branch of both: `simulated` and `measured` (time over the baseline's), `low` and `high` (95 %
     interval of `measured`), `is_certain` (the interval excludes 1), `is_right` (both ratios are on the
-    same side of 1; null unless certain), `is_near` (accurate), and `two_states` of the simulated
+    same side of 1; null unless certain), `is_near` (accurate), and `is_bimodal` of the simulated
     configuration (`states`), for which the other three are null or false. The largest differences come
     first.
 
@@ -40,7 +40,7 @@ def differences(simulated: Analysis, measured: Analysis) -> pl.DataFrame:
         )
     ratio = pl.col("time_ratio")
     predicted, seen = (_cells(analysis) for analysis in (simulated, measured))
-    rows = predicted.select(*POOL_CELL, ratio.alias("simulated"), "two_states").join(
+    rows = predicted.select(*POOL_CELL, ratio.alias("simulated"), "is_bimodal").join(
         seen.select(
             *POOL_CELL,
             ratio.alias("measured"),
@@ -55,7 +55,7 @@ def differences(simulated: Analysis, measured: Analysis) -> pl.DataFrame:
             f"it shares no configuration with {simulated.sweep.path.name}",
             "sweep the same branches and workloads; `cargo runner validate` does",
         )
-    is_one = ~pl.col("two_states")
+    is_one = ~pl.col("is_bimodal")
     certain = ((pl.col("low") > 1) | (pl.col("high") < 1)).fill_null(value=False) & is_one
     same_side = (pl.col("simulated") - 1) * (pl.col("measured") - 1) > 0
     apart = (pl.col("simulated") / pl.col("measured")).log().abs()
@@ -72,4 +72,4 @@ def _cells(analysis: Analysis) -> pl.DataFrame:
         pl.col("baseline") == analysis.baseline,
         ~pl.col("branch").str.ends_with(TWIN_SUFFIX),
     )
-    return rows.select(*POOL_CELL, "time_ratio", "ratio_low", "ratio_high", "two_states")
+    return rows.select(*POOL_CELL, "time_ratio", "ratio_low", "ratio_high", "is_bimodal")

@@ -25,7 +25,7 @@ KINDS = {
 }
 """The kinds of latencies, by the prefix of the metric's name. The host's timer causes `lateness`, not the pool."""
 
-JUDGED = ("latency", "last_job", "first_job", "post", "read", "service")
+TESTED = ("latency", "last_job", "first_job", "post", "read", "service")
 """The kinds that are tested. The first that a trial reports becomes `p50` and `p99` of `compare.QUANTITIES`."""
 
 QUANTILES = ("p50", "p90", "p99", "p99.9", "max")
@@ -37,15 +37,15 @@ NS_PER_US = 1000
 def waits_of(sweep: Sweep) -> pl.DataFrame:
     """The latencies of each trial.
 
-    Out: `trial`, `p50_ns`, `p99_ns`, of the first kind in `JUDGED` that the trial reports.
+    Out: `trial`, `p50_ns`, `p99_ns`, of the first kind in `TESTED` that the trial reports.
     """
     name = pl.col("metric").str.extract_groups(
-        rf"^(?<kind>{'|'.join(JUDGED)})_(?<quantile>p50|p99)$"
+        rf"^(?<kind>{'|'.join(TESTED)})_(?<quantile>p50|p99)$"
     )
     told = (
         sweep.metrics.filter(pl.col("unit") == "ns").with_columns(name.alias("name")).unnest("name")
     )
-    first = told.drop_nulls("kind").with_columns(pl.col("kind").cast(pl.Enum(JUDGED)))
+    first = told.drop_nulls("kind").with_columns(pl.col("kind").cast(pl.Enum(TESTED)))
     quantiles = [
         pl.col("value").filter(pl.col("quantile") == q).first().alias(f"{q}_ns")
         for q in ("p50", "p99")

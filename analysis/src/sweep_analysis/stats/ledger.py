@@ -11,7 +11,7 @@ from sweep_analysis.read.labels import QUANTITY_NAMES
 from sweep_analysis.read.load import Sweep
 from sweep_analysis.read.schema import CELL, CELL_SET, PARALLEL, TWIN_SUFFIX
 from sweep_analysis.stats.bursts import bursts
-from sweep_analysis.stats.compare import JUDGED, QUANTITIES
+from sweep_analysis.stats.compare import QUANTITIES, TESTED
 from sweep_analysis.stats.speedup import with_time_outs
 
 
@@ -98,10 +98,10 @@ def _pairs(pool: pl.DataFrame, baseline: str | None) -> list[dict[str, Any]]:
 
 def _zeros(times: pl.DataFrame) -> list[dict[str, Any]]:
     """Trials of configurations without a ratio, because a trial has a zero."""
-    columns = [QUANTITIES[quantity] for quantity in JUDGED]
+    columns = [QUANTITIES[quantity] for quantity in TESTED]
     own = times.select(*CELL, *columns).filter(pl.col("program") == PARALLEL)
     rows = []
-    for quantity in JUDGED:
+    for quantity in TESTED:
         column = QUANTITIES[quantity]
         told = own.filter(pl.col(column).is_not_null())
         zeros = told.filter((pl.col(column) <= 0).any().over(CELL))

@@ -18,7 +18,7 @@ from sweep_analysis.read.load import CHECKOUT
 from sweep_analysis.read.schema import PARALLEL
 from sweep_analysis.stats.analysis import Analysis
 from sweep_analysis.stats.compare import LEAST_SIMULATED
-from sweep_analysis.stats.states import SMALLEST, two_states
+from sweep_analysis.stats.states import SMALLEST, two_modes
 
 FILE = CHECKOUT / "results" / "published.toml"
 """The figures, and the pre-registered threshold for simulations of them."""
@@ -27,7 +27,7 @@ BRANCH = "master"
 """The branch that others measured."""
 
 
-class Mark(msgspec.Struct, forbid_unknown_fields=True):
+class Threshold(msgspec.Struct, forbid_unknown_fields=True):
     """The pre-registered threshold: for a `share` of the figures, simulated over published is within `factor`."""
 
     factor: float
@@ -102,7 +102,7 @@ class Sign(msgspec.Struct, forbid_unknown_fields=True, rename="kebab"):
 class Published(msgspec.Struct, forbid_unknown_fields=True):
     """The whole file."""
 
-    mark: Mark = msgspec.field(name="pass")
+    threshold: Threshold = msgspec.field(name="pass")
     series: list[Series] = msgspec.field()
     sign: list[Sign] = msgspec.field()
 
@@ -120,7 +120,9 @@ def read(file: Path = FILE) -> Published:
     try:
         return msgspec.toml.decode(file.read_bytes(), type=Published)
     except (OSError, msgspec.MsgspecError) as error:
-        raise InputError(str(file), str(error), "use the form that its first lines describe") from error
+        raise InputError(
+            str(file), str(error), "use the form that its first lines describe"
+        ) from error
 
 
 def beside(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
@@ -150,8 +152,8 @@ def beside(published: Published, sweeps: list[Analysis]) -> pl.DataFrame:
                 remedy = f"`cargo runner sweep --experiment {to} --machine {on} --threads {at}`"
                 raise InputError(str(FILE), f"no sweep has `{series.name}`, {figure.told}", remedy)
             ratio = statistics.median(values) / figure.published
-            is_met = 1 / published.mark.factor <= ratio <= published.mark.factor
-            states = two_states(np.log(values)) if min(values) > 0 else None
+            is_met = 1 / published.threshold.factor <= ratio <= published.threshold.factor
+            states = two_modes(np.log(values)) if min(values) > 0 else None
             simulated = (
                 [statistics.median(values)]
                 if states is None

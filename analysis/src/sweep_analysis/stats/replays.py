@@ -18,7 +18,7 @@ from sweep_analysis.stats.analysis import Analysis
 MARGIN = 0.15
 """A prediction is accurate if it is within this factor of the measured time, either way."""
 
-MARK = 0.8
+THRESHOLD = 0.8
 """Threshold: least share of accurate programs. It was set, as `MARGIN`, before any program was replayed."""
 
 

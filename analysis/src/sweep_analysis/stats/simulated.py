@@ -92,17 +92,17 @@ def line_wait_rates(sweep: Sweep) -> pl.DataFrame:
     )
 
 
-TURNING = ("as-written", "wake-ns*0.5", "wake-ns*2", "yield-ns*0.5", "yield-ns*2")
+MODE_COSTS = ("as-written", "wake-ns*0.5", "wake-ns*2", "yield-ns*0.5", "yield-ns*2")
 """Changes of cost parameters among which two modes are searched: they decide whether a pool stays awake."""
-TURNED = 2.0
-"""Least ratio of two modes over `TURNING`. A time is a sum of costs, so doubling one cost at most doubles the time."""
+MODES_APART = 2.0
+"""Least ratio of two modes over `MODE_COSTS`. A time is a sum of costs, so doubling one cost at most doubles the time."""
 
 
 def sensitivity(times: pl.LazyFrame, baseline: str | None) -> pl.DataFrame:
     """Sensitivity of each comparison to changes of the machine's cost parameters.
 
     A configuration is not tested if the branch or the baseline is bimodal there (`states`), by seeds or
-    over `TURNING`.
+    over `MODE_COSTS`.
 
     In:  rows of `frames.TIMES` of a sweep whose loads have the parameter `price`. Out: rows of
     `frames.SENSITIVITY`, one per configuration and quantity; none if no cost parameter was changed.
@@ -135,9 +135,9 @@ def sensitivity(times: pl.LazyFrame, baseline: str | None) -> pl.DataFrame:
     )
     written = logs.filter(is_written).select(*cell, ratio.alias("ratio"))
     joined = found.join(written, on=cell, nulls_equal=True)
-    turned = _two_states(priced, baseline)
-    joined = joined.join(turned, on=cell, how="left", nulls_equal=True).with_columns(
-        pl.col("two_states").fill_null(value=False)
+    bimodal = _bimodal(priced, baseline)
+    joined = joined.join(bimodal, on=cell, how="left", nulls_equal=True).with_columns(
+        pl.col("is_bimodal").fill_null(value=False)
     )
     return (
         joined.sort(cell)
@@ -146,19 +146,19 @@ def sensitivity(times: pl.LazyFrame, baseline: str | None) -> pl.DataFrame:
     )
 
 
-def _two_states(times: pl.LazyFrame, baseline: str | None) -> pl.LazyFrame:
+def _bimodal(times: pl.LazyFrame, baseline: str | None) -> pl.LazyFrame:
     """Comparisons in which the branch or the baseline is bimodal.
 
-    Out: their configuration, `quantity` and `two_states`.
+    Out: their configuration, `quantity` and `is_bimodal`.
     """
-    seen = times.filter(pl.col("price").is_in(TURNING))
+    seen = times.filter(pl.col("price").is_in(MODE_COSTS))
     found = []
     for quantity in ("time", "cpu"):
-        rows = of_cells(seen, QUANTITIES[quantity], POOL_CELL, TURNED).select(POOL_CELL)
+        rows = of_cells(seen, QUANTITIES[quantity], POOL_CELL, MODES_APART).select(POOL_CELL)
         own = rows.filter(pl.col("branch") == (baseline or "")).drop("branch")
         branches = times.select("branch").unique().collect()
         each = pl.concat([rows, own.join(branches, how="cross").select(POOL_CELL)]).unique()
-        found.append(each.with_columns(quantity=pl.lit(quantity), two_states=True))
+        found.append(each.with_columns(quantity=pl.lit(quantity), is_bimodal=True))
     return pl.concat(found).lazy()
 
 

@@ -31,7 +31,7 @@ SMALLEST = 2
 """Fewest seeds of a mode, because one far seed is an outlier."""
 
 
-def two_states(logs: Floats, apart: float = APART) -> tuple[float, float] | None:
+def two_modes(logs: Floats, apart: float = APART) -> tuple[float, float] | None:
     """Medians of the lower and the upper mode; None if there is only one mode.
 
     In: logarithms, one per seed.
@@ -63,7 +63,7 @@ def of_cells(
         log=pl.col(column).log()
     )
     cells = logs.group_by(key or CELL, maintain_order=True).agg("log").collect()
-    found = [two_states(np.array(values, dtype=float), apart) for values in cells["log"].to_list()]
+    found = [two_modes(np.array(values, dtype=float), apart) for values in cells["log"].to_list()]
     states = pl.Series(
         "states",
         [None if it is None else {"low": it[0], "high": it[1]} for it in found],

@@ -40,7 +40,7 @@ from sweep_analysis.stats.compare import (
     SHARES,
     SLOWER,
     UNCLEAR,
-    UNJUDGED,
+    UNTESTED,
 )
 from sweep_analysis.stats.location import CONFIDENCE, Floats
 
@@ -133,7 +133,7 @@ class Pooled:
         bands = [it["band"] for it in rows]
         band = None if None in bands else max(bands)
         needed = max(needed, math.log(band or 1.0))
-        is_judged = band is not None and all(it["verdict"] != UNJUDGED for it in rows)
+        is_tested = band is not None and all(it["verdict"] != UNTESTED for it in rows)
         is_large = not self._simulated or abs(math.expm1(middle)) >= LEAST_SIMULATED
         claim = FASTER if middle < 0 else SLOWER
         verdict = claim if abs(middle) > needed and is_large else UNCLEAR
@@ -151,8 +151,8 @@ class Pooled:
             "build_median": None,
             "build_high": max(ends["build_high"], default=None),
             "band": band,
-            "detectable": float(detectable) if is_judged else None,
-            "verdict": verdict if is_judged else UNJUDGED,
+            "detectable": float(detectable) if is_tested else None,
+            "verdict": verdict if is_tested else UNTESTED,
             "each": [(it["time_ratio"], it["verdict"]) for it in rows],
         }
 
@@ -218,7 +218,9 @@ class _Between:
         ]
         parts = [part for part in parts if part[1]]
         self.has_single_rows = single > 0
-        if len(parts) > 1:  # The finest part includes the sweeps' own noise, which is added separately.
+        if (
+            len(parts) > 1
+        ):  # The finest part includes the sweeps' own noise, which is added separately.
             finest = parts.pop()
             parts.append((finest[0] - float(np.mean(np.square(noise))), *finest[1:]))
         self.parts = [(max(size, 0.0), ranks * free, events) for size, ranks, events in parts]

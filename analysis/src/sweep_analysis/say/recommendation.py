@@ -28,14 +28,14 @@ from sweep_analysis.read.labels import QUANTITY_NAMES, capital, count, percent, 
 from sweep_analysis.read.schema import PANEL, PARALLEL, PLACE, WORDS
 from sweep_analysis.say.averages import beside_the_mean
 from sweep_analysis.say.comparison import in_words
-from sweep_analysis.say.headline import SHOWN, claim, headline, why_unjudged
+from sweep_analysis.say.headline import SHOWN, claim, headline, why_untested
 from sweep_analysis.stats.claims import CELL_MARGIN, MARGIN
-from sweep_analysis.stats.compare import FASTER, JUDGED, LEAST_SIMULATED, SLOWER, UNJUDGED
+from sweep_analysis.stats.compare import FASTER, LEAST_SIMULATED, SLOWER, TESTED, UNTESTED
 from sweep_analysis.stats.decisions import Decisions, of_the_fork
 
 
 @dataclass(frozen=True)
-class Advice:
+class Recommendation:
     """The recommendation to a maintainer, and its reasons.
 
     Attributes:
@@ -51,13 +51,13 @@ class Advice:
     hurts: list[str]
 
 
-def advice(decisions: Decisions) -> Advice:
+def recommendation(decisions: Decisions) -> Recommendation:
     """The recommendation that a sweep supports."""
     rows, baseline = decisions.rows, decisions.baseline
     failing = _failing(decisions)
-    if rows.is_empty() or (rows["verdict"] == UNJUDGED).all():
-        answer = f"This sweep cannot decide: {why_unjudged(decisions)}."
-        return Advice(None, answer, [], [sentence for _, sentence in failing])
+    if rows.is_empty() or (rows["verdict"] == UNTESTED).all():
+        answer = f"This sweep cannot decide: {why_untested(decisions)}."
+        return Recommendation(None, answer, [], [sentence for _, sentence in failing])
     losers = {*rows.filter(verdict=SLOWER)["branch"], *(branch for branch, _ in failing)}
     over_baseline = rows.filter(
         pl.col("level").is_in(["overall", "workload"]) & (pl.col("verdict") == FASTER)
@@ -79,12 +79,12 @@ def advice(decisions: Decisions) -> Advice:
             f"{gain}. A loss of more than {_loss(MARGIN)} on any workload, or of more than {_loss(CELL_MARGIN)} on "
             f"one at some thread count, is ruled out.{_beside(sure, merge)}"
         )
-        advised: str | None = merge
+        recommended: str | None = merge
         if decisions.sweep.machine is not None:
-            advised = None
+            recommended = None
             answer = f"None on simulation alone. {gain}; measure this branch on a host."
-        return Advice(
-            advised, answer, _evidence(decisions, merge), _hurts(decisions, [merge], failing)
+        return Recommendation(
+            recommended, answer, _evidence(decisions, merge), _hurts(decisions, [merge], failing)
         )
     if clean.height:
         nearest = str(best["branch"][0])
@@ -94,7 +94,7 @@ def advice(decisions: Decisions) -> Advice:
             f"None yet: {nearest} takes less {_where(gains, nearest, baseline)}, but {worst}. "
             f"More {decisions.sweep.replicates.unit}s and trials may rule this out."
         )
-        return Advice(
+        return Recommendation(
             None, answer, _evidence(decisions, nearest), _hurts(decisions, [nearest], failing)
         )
     if gains.height:
@@ -104,7 +104,9 @@ def advice(decisions: Decisions) -> Advice:
             f"None: {_names(names)} {verbs[0]} on some workloads and {verbs[1]} on others, "
             f"so no branch is non-inferior to {baseline}."
         )
-        return Advice(None, answer, _claims(decisions, gains), _hurts(decisions, names, failing))
+        return Recommendation(
+            None, answer, _claims(decisions, gains), _hurts(decisions, names, failing)
+        )
     if over_baseline.height:
         names = over_baseline["branch"].unique(maintain_order=True).to_list()
         plain = decisions.plain
@@ -115,7 +117,7 @@ def advice(decisions: Decisions) -> Advice:
             if others
             else f"{plain} is faster, and has the same counters in the fork's scheduler."
         )
-        return Advice(
+        return Recommendation(
             None, answer, _claims(decisions, over_baseline), _hurts(decisions, names, failing)
         )
     answer = f"None: keep {baseline}. " + (
@@ -127,7 +129,7 @@ def advice(decisions: Decisions) -> Advice:
     )
     overall = rows.filter((pl.col("level") == "overall") & (pl.col("quantity") == "time"))
     nearest = str((overall if overall.height else rows).sort("time_ratio")["branch"][0])
-    return Advice(
+    return Recommendation(
         None,
         answer,
         [*worst_of, *_evidence(decisions, nearest, "Nearest to a gain is ")],
@@ -196,9 +198,9 @@ def _not_ruled_out(decisions: Decisions, branch: str) -> str | None:
         ran.select(pl.lit("time").alias("quantity"), *place).unique().with_columns(WORDS).collect()
     )
     planned = pl.concat([timed, places, decisions.zeros]).unique()
-    judged = rows.filter(pl.col("ratio_high").is_not_null(), pl.col("band").is_not_null())
-    missing = planned.join(judged, on=["quantity", *place], how="anti", nulls_equal=True).sort(
-        pl.col("quantity").cast(pl.Enum(JUDGED)), *place
+    tested = rows.filter(pl.col("ratio_high").is_not_null(), pl.col("band").is_not_null())
+    missing = planned.join(tested, on=["quantity", *place], how="anti", nulls_equal=True).sort(
+        pl.col("quantity").cast(pl.Enum(TESTED)), *place
     )
     if missing.height:
         row = with_panel(missing).row(0, named=True)
@@ -207,7 +209,7 @@ def _not_ruled_out(decisions: Decisions, branch: str) -> str | None:
         others = f", and {rest}" if missing.height > 1 else ""
         return f"losses of any size are not ruled out (not tested: {quantity} on {row['panel']}, {threads}{others})"
     margin = pl.when(pl.col("level") == "cell").then(CELL_MARGIN).otherwise(MARGIN)
-    beyond = judged.with_columns(beyond=pl.col("ratio_high") / margin).filter(pl.col("beyond") >= 1)
+    beyond = tested.with_columns(beyond=pl.col("ratio_high") / margin).filter(pl.col("beyond") >= 1)
     if beyond.is_empty():
         return None
     worst = beyond.sort("beyond", descending=True).row(0, named=True)
