@@ -1,6 +1,6 @@
 """Calibrates the real functions on synthetic sweeps of known truth.
 
-It counts how often intervals cover, results err, and recommendations hurt.
+It counts how often intervals cover, results are false, and recommendations are wrong.
 
 `cargo xtask truth` prints the table; `test_truth.py` tests the same on fewer sweeps. Nothing here
 was measured: every time follows from a `Case`. A sweep has ten branches and the A/A control, and
@@ -45,14 +45,14 @@ Bools: TypeAlias = npt.NDArray[np.bool_]
 
 BASELINE, TWIN = "master", "master-again"
 TRIED = "tried"
-"""The branch that effects and failures are of; all others equal the baseline."""
+"""The branch with effects and failures; all others equal the baseline."""
 WORKLOADS = ["quicksort", "tsp", "packets"]
 THREADS = [1, 2, 4, 8]
 LIMIT_S = 60.0
 NOISE = 0.02
-"""Standard deviation of a trial's log-time, where nothing else is said."""
+"""Default standard deviation of a trial's log-time."""
 LAYOUT_OFFSETS = 0.05
-"""A build of a branch is slower than it could be by 0 to 5 %, in each workload by another share."""
+"""Largest slow-down of a build by its link order; it differs between workloads."""
 
 
 def quiet(rng: Rng, shape: tuple[int, ...]) -> Floats:
@@ -61,27 +61,27 @@ def quiet(rng: Rng, shape: tuple[int, ...]) -> Floats:
 
 
 def pareto(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """One trial in seven met another program, and some of these took many times as long."""
+    """15 % of the trials run beside another program, and some of these take many times as long."""
     return quiet(rng, shape) + (rng.random(shape) < 0.15) * np.log1p(0.05 * rng.pareto(1.1, shape))
 
 
 def all_pareto(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """Each trial is late by a Pareto share: no variance exists."""
+    """Each trial is slower by a Pareto-distributed share, which has no variance."""
     return np.log1p(0.02 * rng.pareto(1.5, shape))
 
 
 def modes(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """One trial in five runs in another mode, 35 % slower."""
+    """20 % of the trials run in a slow mode, which takes 35 % longer."""
     return quiet(rng, shape) + (rng.random(shape) < 0.2) * 0.3
 
 
 def even_modes(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """Half of the trials, by lot, run in another mode, 10 % slower."""
+    """A random half of the trials runs in a slow mode, which takes 10 % longer."""
     return quiet(rng, shape) + (rng.random(shape) < 0.5) * 0.1
 
 
 def bursts(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """In one block of seven, half of the trials meet a burst of other work and take half as long again."""
+    """In 15 % of the blocks, half of the trials meet a burst of other work and take 1.5 times as long."""
     return (
         quiet(rng, shape)
         + (rng.random((*shape[:1], 1, *shape[2:])) < 0.15) * (rng.random(shape) < 0.5) * 0.4
@@ -109,7 +109,7 @@ def autocorrelated(rng: Rng, shape: tuple[int, ...]) -> Floats:
 
 
 def drifting(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """The host gets a fifth slower from the first replicate to the last."""
+    """The host becomes 20 % slower from the first replicate to the last."""
     return quiet(rng, shape) + np.linspace(0, 0.2, shape[2])
 
 
@@ -124,12 +124,12 @@ def noise_of_a_tenth(rng: Rng, shape: tuple[int, ...]) -> Floats:
 
 
 def far_modes(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """Half of the trials, by lot, run in another mode, 80 % slower."""
+    """A random half of the trials runs in a slow mode, which takes 80 % longer."""
     return quiet(rng, shape) + (rng.random(shape) < 0.5) * float(np.log(1.8))
 
 
 def outliers(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """One trial in twenty takes three times as long."""
+    """5 % of the trials take three times as long."""
     return quiet(rng, shape) + (rng.random(shape) < 0.05) * float(np.log(3))
 
 
@@ -141,22 +141,22 @@ def lone_noise(rng: Rng, shape: tuple[int, ...]) -> Floats:
 
 
 def none(_: Rng, shape: tuple[int, ...]) -> Floats:
-    """No noise, as on a simulated machine where chance decides nothing."""
+    """No noise, as on a simulated machine without an effect of chance."""
     return np.zeros(shape)
 
 
 def even_builds(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """A build is slower than it could be by 0 to 5 %, in each workload by another share."""
+    """A build is slower by 0 to 5 %, with another value in each workload."""
     return rng.uniform(0, LAYOUT_OFFSETS, shape)
 
 
 def builds_of_two_modes(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """Half of the builds, by lot, run in another mode, 80 % slower; each workload has its own lot."""
+    """A random half of the builds runs in a slow mode, which takes 80 % longer; each workload has its own half."""
     return even_builds(rng, shape) + (rng.random(shape) < 0.5) * float(np.log(1.8))
 
 
 def whole_builds_of_two_modes(rng: Rng, shape: tuple[int, ...]) -> Floats:
-    """Half of the builds, by lot, run in another mode, 20 % slower, in all workloads alike."""
+    """A random half of the builds runs in a slow mode, which takes 20 % longer, in all workloads."""
     return even_builds(rng, shape) + (rng.random((1, *shape[1:])) < 0.5) * float(np.log(1.2))
 
 
@@ -258,7 +258,7 @@ def tsp_hangs(_: Rng, times: Floats) -> Bools:
 
 
 def now_and_then(rng: Rng, times: Floats) -> Bools:
-    """One trial in fourteen of one workload fails."""
+    """1/14 of the trials of one workload fails."""
     rows = tsp_hangs(rng, times)
     return rows & (rng.random(times.shape) < 1 / 14)
 
@@ -310,7 +310,7 @@ def everywhere(
 
 
 LOSS_ELSEWHERE = everywhere(0.9) | {"tsp": 1.05}
-"""A gain of 10 % on all workloads but one, which loses."""
+"""A gain of 10 % on all workloads except one, which loses."""
 
 
 EFFECTS = [
@@ -557,7 +557,7 @@ LEVELS = ("cell", "workload", "overall")
 
 
 def tried(case: Case, seed: int) -> Result:
-    """Judge one synthetic sweep."""
+    """Test one synthetic sweep."""
     sweep, times = sweep_of(case, seed)
     decisions = decisions_of(sweep, times)
     rows = decisions.rows
@@ -620,7 +620,7 @@ def _held(case: Case, sweep: Sweep, times: pl.DataFrame) -> tuple[str, ...]:
 
 
 def claims_of(sweep: Sweep, times: pl.DataFrame) -> int:
-    """Claims of a null sweep, all of them false."""
+    """Number of significant results of a null sweep, all of them false."""
     return decisions_of(sweep, times).rows.filter(pl.col("verdict").is_in([FASTER, SLOWER])).height
 
 
@@ -630,7 +630,7 @@ def _share(frame: pl.DataFrame) -> float:
 
 
 def results(case: Case, sweeps: int, workers: ProcessPoolExecutor | None = None) -> list[Result]:
-    """Judge so many sweeps of a case."""
+    """Test `sweeps` sweeps of a case."""
     if workers is None:
         return [tried(case, seed) for seed in range(sweeps)]
     return list(workers.map(tried, repeat(case), range(sweeps), chunksize=10))
@@ -716,7 +716,7 @@ class OfSweeps:
 
 
 def of_sweeps(moves: str, sweeps: int, seed: int) -> OfSweeps:
-    """Judge so many sweeps of equal branches that differ as one of `SHIFTS` says."""
+    """Test sweeps of equal branches that differ as `SHIFTS[moves]` says."""
     tested = []
     for day in range(sweeps):
         sweep, times = sweep_of(Case(f"day {day}", others=4), seed)
@@ -760,7 +760,7 @@ def calibrated(case: Case, seed: int) -> str:
 
 
 GAIN_ON_ONE = Case("half the time on one workload", effect={"tsp": 0.5})
-"""A case whose sentences are known: two places gain, of which one pools several thread counts."""
+"""A case with known sentences: two places gain, one of which pools several thread counts."""
 
 
 def sentences_wrong(seed: int) -> list[str]:
@@ -829,7 +829,7 @@ def targets_missed(name: str, found: list[Result], their_rates: dict[str, float]
 
 
 def _of_days(found: list[OfSweeps]) -> tuple[float, float, float]:
-    """Coverage of one sweep and of all, and how often all have a claim, in per cent."""
+    """Coverage of one sweep and of all, and the share of pooled sweeps with a significant result, in per cent."""
     each = np.array([(it.one, it.together, it.claims) for it in found], dtype=float)
     return tuple(100 * each.mean(axis=0))  # type: ignore[return-value]
 

@@ -63,7 +63,7 @@ LINE_3 = "csv:3: .* every row needs a name and a positive time"
         (b"name,time_ns\nTSP,1\nTSP\n", "csv:3: .* has 1 values, and the header 2"),
         (b"name,time_s\nTSP,0,5\n", "csv:2: .* has 3 values, and the header 2; .* points"),
         (b"name,program,time_ns\nTSP,sequential,7\n", "csv: it has also the columns `program`"),
-        (b",name,time_ns\n0,TSP,7\n", "csv: .*`name` and `time_ns` alone"),
+        (b",name,time_ns\n0,TSP,7\n", "csv: .*only `name` and `time_ns`"),
         (b"", "its columns are"),
         (b"name,time_ns\n", "csv: it has no runs; export it again"),
         (b"name,time_ns\n\n\n", "csv: it has no runs; export it again"),
@@ -71,9 +71,9 @@ LINE_3 = "csv:3: .* every row needs a name and a positive time"
         (b"name\ttime_s\nTSP\t0.5\n", "separated by tabs"),
         (b"name,time_ns\nT\0SP,7\n", r"csv:2: a control character in 'T\\x00SP,7'"),
         (b"name,time_ns\nT\x1b[2JSP,7\n", r"csv:2: a control character in .*export it again"),
-        ("name,time_ns\nTSP,7\n".encode("utf-16"), "csv: it is no text in UTF-8; export it as"),
+        ("name,time_ns\nTSP,7\n".encode("utf-16"), "csv: it is not text in UTF-8; export it as"),
         ("name,time_ns\nTSP,7\n".encode("utf-16-be"), "csv:1: a control .* export it .* UTF-8"),
-        (b"name,time_ns\nT\xe9,7\n", "csv: it is no text in UTF-8; export it as UTF-8"),
+        (b"name,time_ns\nT\xe9,7\n", "csv: it is not text in UTF-8; export it as UTF-8"),
         (b'name,time_ns\nTSP,6\n"TSP,7\nX,8\n', "csv:3: .*; close its quotes"),
         (b'name,time_ns\n"TSP"x,7\n', "csv:2: .*; close its quotes"),
         (b"'name','time_ns'\n'TSP',7\n", "its columns are .*'name'"),
@@ -133,5 +133,5 @@ def test_a_folder_or_a_pipe_called_like_a_file_is_named(
     tmp_path: Path, make: Callable[[Path], None]
 ) -> None:
     make(tmp_path / "speedup-odd-1-threads.csv")
-    with pytest.raises(InputError, match=r"speedup-odd-1-threads\.csv: it is no regular file"):
+    with pytest.raises(InputError, match=r"speedup-odd-1-threads\.csv: it is not a regular file"):
         read_study(tmp_path)

@@ -74,7 +74,7 @@ def test_a_host_has_a_row_with_what_its_sweeps_say(tmp_path: Path) -> None:
     assert machine == "Made-up CPU; 2 cores, 4 CPUs"
     assert champion.count(", faster") == 2
     assert other == "not measured"
-    assert near == "4 of 6 cells; simulated AFTER it was measured"
+    assert near == "4 of 6 configurations; simulated AFTER it was measured"
 
 
 def test_without_hosts_the_table_says_so_and_a_missing_sweep_or_a_damaged_record_is_named(

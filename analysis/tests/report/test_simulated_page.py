@@ -100,7 +100,7 @@ def test_what_a_host_does_is_no_caution_of_a_simulated_sweep(analysis: Analysis)
     assert voids(analysis.sweep) == []
     (told,) = cautions(analysis)
     assert "machines/synthetic-64.toml" in told
-    assert "no difference under 10 % is called one" in told
+    assert "no difference under 10 % is significant" in told
 
 
 def test_sentences_speak_of_seeds(analysis: Analysis) -> None:

@@ -70,7 +70,7 @@ def test_only_significant_changes_are_full_points(two: list[Analysis]) -> None:
 
 
 def test_a_picture_of_branches_that_a_sweep_lacks_is_refused(two: list[Analysis]) -> None:
-    with pytest.raises(InputError, match="nowhere compared"):
+    with pytest.raises(InputError, match="is not compared with"):
         stated("forest", two, "master", "packed", "workloads", "programs")
     with pytest.raises(InputError, match="1 word for the programs of 2 sweeps"):
         stated("forest", two, "master", "champion", "workloads")

@@ -26,7 +26,7 @@ MOST_BYTES = 500_000
 
 
 def small(**truth: Any) -> synthetic.Truth:  # noqa: ANN401 - any field of `Truth`
-    """One workload at one and two threads; master and packed unless told otherwise."""
+    """One workload at one and two threads; master and packed by default."""
     return synthetic.Truth(
         **({"branches": ["master", "packed"], "workloads": {"tsp": 0.1}, "threads": [1, 2]} | truth)
     )
@@ -84,8 +84,8 @@ def test_the_page_is_whole_by_itself_small_and_leads_to_all_digits_of_its_figure
     assert "<code>cargo runner sweep --instrument</code>" in read
     assert "`" not in read
     for missing in (
-        "No workload of this sweep tells how long its work waited",
-        "Nothing was counted in this sweep",
+        "No workload of this sweep reports latencies",
+        "This sweep has no counts of events",
         "The clock was not measured in this sweep.",
     ):
         assert missing in html.unescape(text)
@@ -133,7 +133,7 @@ def test_the_page_says_what_differs(report: Path) -> None:
             ],
         ),
         ({"twin": False}, ["no A/A control"]),
-        ({"trials": 3}, ["This sweep cannot say: each branch was measured in 3 builds"]),
+        ({"trials": 3}, ["This sweep cannot decide: each branch was measured in 3 builds"]),
         ({"branches": ["master", "<b>odd</b>"], "trials": 2}, ["<b>odd</b>"]),
     ],
     ids=["failures", "one branch", "no baseline", "no twin", "few trials", "a name of tags"],
@@ -179,7 +179,7 @@ def test_an_unfinished_sweep_is_said() -> None:
 
 def test_cautions_follow_the_host_and_what_was_compared() -> None:
     found = told(small(cpus=64), lambda record: record.update(freq_state="fixed-verified"))
-    for absent in ("frequency", "2022 study", "behave when oversubscribed"):
+    for absent in ("frequency", "2022 study", "show oversubscribed pools"):
         assert absent not in found
     assert "2022 study" in told(small(cpus=4))
     own = synthetic.with_manifest(synthetic.swept(small(cpus=4)), is_ad_hoc=True)

@@ -1,4 +1,4 @@
-"""Signs over boxes of machines whose truth is known: what is claimed, what is not, and what turns a sign."""
+"""Signs over boxes of machines whose truth is known: which signs are stated, and which cost parameter flips a sign."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def with_schema(frame: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
 
 
 def same(log: float) -> Truth:
-    """This log of the ratio on every machine."""
+    """The same log-ratio on every machine."""
     return lambda prices: log + 0 * prices["work"]
 
 

@@ -114,7 +114,7 @@ def test_without_a_twin_or_enough_pairs_nothing_is_tested() -> None:
 
 
 def test_many_false_claims_are_rarely_held() -> None:
-    """Eight directional claims a sweep, none true.
+    """Eight directional hypotheses per sweep, all false.
 
     Holm keeps sweeps with any held one to one in twenty.
     """
@@ -146,7 +146,7 @@ def test_a_claim_in_cpu_time_looks_at_cpu_time(spelling: str) -> None:
             {"expect": "quick"},
             r"manifest\.json: branch `packed`, field `claims\[0\]\.expect`: unknown value `quick`",
         ),
-        ({"expect": "faster", "threads": "many"}, r"claims\[0\]\.threads`: `many` is no range"),
+        ({"expect": "faster", "threads": "many"}, r"claims\[0\]\.threads`: `many` is not a range"),
         ({"against": "master"}, r"claims\[0\]`: .*required field `expect`"),
     ],
 )
@@ -201,7 +201,7 @@ def test_a_claim_about_each_workload_tells_its_tally_and_what_cannot_be_excluded
     sweep = sweep_with(truth, {"packed": expecting("no-slower")})
     claim = check_claims(sweep, trial_times(sweep)).claims.row(0, named=True)
     assert claim["verdict"] == REFUTED
-    told = r"of each workload and thread count \d+ held, \d+ falsified, .*; cannot be excluded: \+1\d\.\d.% time on packets"
+    told = r"of each workload and thread count \d+ held, \d+ falsified, .*; not ruled out: \+1\d\.\d.% time on packets"
     assert re.match(told, claim["reason"])
 
 

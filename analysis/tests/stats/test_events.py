@@ -204,7 +204,7 @@ def test_the_page_shows_counts_or_how_to_get_them(sweep: Sweep) -> None:
         return html.unescape(render_page(analysis, events))
 
     counted = page(analyse(sweep))
-    assert "counter words that share a cache line stand together" in counted
+    assert "group counter words that share a cache line" in counted
     assert "inactive + sleeping" in counted
     assert facts(analyse(sweep))["Trials"].endswith("; 18 counted, not timed")
     timed = page(analyse(synthetic.swept(truth(counts={}))))

@@ -1,4 +1,4 @@
-"""Waits: quantiles of trials, summed up over trials and never thrown together."""
+"""Latencies: quantiles of trials, summarised over trials and not pooled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sweep_analysis.stats.speedup import trial_times, with_time_outs
 
 
 def waits(told: dict[str, float], **truth: object) -> pl.DataFrame:
-    """Waits of a sweep of two branches on two and four threads, in which only `packed` tells any."""
+    """Latencies of a sweep of two branches on two and four threads, in which only `packed` reports any."""
     made = synthetic.Truth(
         branches=["master", "packed"],
         workloads={"ticks": 0.1},

@@ -45,7 +45,7 @@ def test_every_reason_for_leaving_out_has_a_row_with_its_count() -> None:
     assert rows["trials", "counted, so never timed", "packed"] == (12, 12)
     assert rows["pairs", "no good trial of master in the block", "packed"] == (1, 15)
     assert rows["pairs", "no good trial of master in the block", "master-again"] == (1, 20)
-    assert rows["cells of pooled means", "not all branches have it (missing: packed)", None] == (
+    assert rows["configurations of means", "not all branches have it (missing: packed)", None] == (
         1,
         4,
     )

@@ -27,8 +27,8 @@ def test_a_change_that_does_not_come_again_is_shown_with_the_verdict_on_it() -> 
     looked = second_look(first, second)
     row = looked.row(by_predicate=pl.col("branch") == "odd", named=True)
     assert row["first"].startswith("+2")
-    assert row["verdict of the second"] == "inconclusive"
+    assert row["result of the second"] == "inconclusive"
     assert (
         "odd"
-        in second_look(first, first).filter(pl.col("verdict of the second") == "slower")["branch"]
+        in second_look(first, first).filter(pl.col("result of the second") == "slower")["branch"]
     )

@@ -61,9 +61,7 @@ def test_three_layouts_have_no_interval_and_move_nothing() -> None:
 
 def test_the_page_warns_of_what_placement_moved_and_says_by_how_much() -> None:
     found = analysis()
-    warned = [
-        sentence for sentence in cautions(found) if sentence.startswith("Where workers run decides")
-    ]
+    warned = [sentence for sentence in cautions(found) if sentence.startswith("Pinning worker i")]
     assert warned == placement_sentences(found.placements)
     assert re.search(r"tsp · small on 2 threads: wall time −(39|40|41)\.\d", warned[0])
     assert "quicksort" not in warned[0]
@@ -73,9 +71,7 @@ def test_a_sweep_of_one_placement_has_nothing_to_compare_and_no_warning() -> Non
     found = analysis(pinned=None)
     assert found.placements.is_empty()
     assert not [
-        sentence
-        for sentence in cautions(found)
-        if "placement" in sentence or "workers run" in sentence
+        sentence for sentence in cautions(found) if "placement" in sentence or "Pinning" in sentence
     ]
 
 

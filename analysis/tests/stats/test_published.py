@@ -32,7 +32,7 @@ def test_the_committed_file_names_experiments_machines_and_positive_figures() ->
         assert f'name = "{one.experiment}"' in experiments
         assert (CHECKOUT / "machines" / f"{one.machine}.toml").is_file()
         assert one.source
-    # Nobody can see fifty figures of one program go.
+    # A loss of some of the fifty figures of one program would be hard to see.
     assert sum(len(one.figures) for one in told.series if one.machine == "zen2-64") == 50
     assert all(
         f'name = "{branch}"' in branches

@@ -151,7 +151,7 @@ def test_a_conclusion_that_one_price_turns_is_told_with_that_price() -> None:
     assert (time["least"], time["most"]) == pytest.approx((0.7, 1.2))
     assert time["flips"] == "hit-ns*2, wake-ns*0.5"
     shown = tables.sensitivity_table(found).row(1, named=True)
-    assert (shown["prices as written"], shown["turned by"]) == (
+    assert (shown["cost parameters unchanged"], shown["sign flips with"]) == (
         "−20.0\N{NO-BREAK SPACE}%",
         "hit-ns doubled, wake-ns halved",
     )
@@ -166,7 +166,7 @@ def test_a_cell_that_a_price_brings_into_another_state_is_not_judged() -> None:
         priced({"as-written": 0.8, "wake-ns*0.5": 0.8, "wake-ns*2": 1.8, "hit-ns*2": 0.8}), "packed"
     )
     assert turned.select("quantity", "is_bimodal").rows() == [("cpu", False), ("time", True)]
-    shown = dict(tables.sensitivity_table(turned).select("quantity", "turned by").rows())
+    shown = dict(tables.sensitivity_table(turned).select("quantity", "sign flips with").rows())
     assert shown == {"time": "not tested: bimodal", "CPU time": "none"}
     # A cost parameter that is doubled cannot more than double a sum of cost parameters, and other cost parameters are not
     # looked at.

@@ -108,7 +108,7 @@ def test_the_median_shrugs_off_one_slow_iteration_and_one_slow_trial() -> None:
 
 
 def test_time_per_unit_is_what_counts_for_timed_work() -> None:
-    """A timed program runs as long as it is told and differs in what it gets done."""
+    """A program of fixed duration differs in the amount of its work."""
     truth = synthetic.Truth(
         branches=PAIR,
         workloads={"packets": 0.1},

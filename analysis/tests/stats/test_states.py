@@ -83,7 +83,7 @@ def swept(machine: str | None = "synthetic-8") -> Analysis:
     return analyse(synthetic.swept(truth))
 
 
-def test_a_cell_of_two_states_is_not_judged_and_pooled_nowhere() -> None:
+def test_a_bimodal_configuration_is_not_tested_and_in_no_mean() -> None:
     analysis = swept()
     rows = analysis.comparisons.filter(quantity="time")
     cells = {
@@ -96,7 +96,7 @@ def test_a_cell_of_two_states_is_not_judged_and_pooled_nowhere() -> None:
         True,
         None,
     )
-    assert verdict(turned, analysis.sweep) == "not tested: bimodal"
+    assert result_of(turned, analysis.sweep) == "not tested: bimodal"
     tested = [
         cells["turning", "quicksort", 4],
         cells["turning", "tsp", 8],
@@ -115,7 +115,7 @@ def test_a_cell_of_two_states_is_not_judged_and_pooled_nowhere() -> None:
     assert overall["turning"] == pytest.approx(overall["steady"], rel=0.01)
 
 
-def test_a_mean_without_a_cell_of_two_states_does_not_say_that_it_has_it() -> None:
+def test_a_mean_names_only_the_configurations_that_it_pools() -> None:
     comparisons = swept().comparisons.filter(quantity="time")
     threads = {
         row["branch"]: threads_of(comparisons, row)
@@ -127,11 +127,11 @@ def test_a_mean_without_a_cell_of_two_states_does_not_say_that_it_has_it() -> No
         row["branch"]: " ".join(gained_and_lost(comparisons, row))
         for row in comparisons.filter(level="overall").rows(named=True)
     }
-    assert "1 of 4 cells are bimodal and left out" in told["turning"]
+    assert "1 of 4 configurations are bimodal and left out" in told["turning"]
     assert "left out" not in told["steady"]
 
 
-def test_a_baseline_of_two_states_leaves_nothing_to_judge_there() -> None:
+def test_with_a_bimodal_baseline_no_branch_is_tested() -> None:
     truth_of = analyse(swept().sweep, "turning")
     rows = truth_of.comparisons.filter(
         level="cell", quantity="time", workload="quicksort", threads=8
@@ -144,11 +144,11 @@ def test_builds_of_a_host_are_no_seeds() -> None:
     assert not swept(None).comparisons["is_bimodal"].any()
 
 
-def test_a_prediction_of_two_states_is_neither_right_nor_wrong() -> None:
+def test_a_bimodal_prediction_is_neither_right_nor_wrong() -> None:
     rows = differences(swept(), swept(None))
     turned = rows.row(by_predicate=pl.col("is_bimodal"), named=True)
     assert (turned["branch"], turned["workload"], turned["threads"]) == ("turning", "quicksort", 8)
     assert (turned["is_certain"], turned["is_right"], turned["is_near"]) == (False, None, None)
     said = difference_sentence(rows, "packed")
-    assert said.startswith("**Validation passed**: of 7 cells")
-    assert said.endswith(" 1 more cell that is bimodal: not tested.")
+    assert said.startswith("**Validation passed**: in 7 configurations")
+    assert said.endswith(" Not tested, because bimodal: 1 configuration.")

@@ -64,7 +64,7 @@ def test_ratios_are_those_that_are_true_and_the_miss_is_named() -> None:
     assert found.mean_ratio == pytest.approx((1.1**2 * 1.5**2) ** (1 / 8))
     said = validation_sentences(found, simulated, measured)
     assert any("tsp" in line and "1.50 with `split-counters`" in line for line in said)
-    assert "6 of 8 cells within 20% (75%)" in said[-1]
+    assert "6 of 8 configurations within 20% (75%)" in said[-1]
     assert not any("quicksort" in line for line in said)
 
 
@@ -87,7 +87,7 @@ def test_sweeps_in_the_wrong_order_or_without_a_common_cell_are_refused() -> Non
         validation(measured, simulated)
     with pytest.raises(InputError, match="simulated: here"):
         validation(simulated, simulated)
-    with pytest.raises(InputError, match="shares no cell"):
+    with pytest.raises(InputError, match="shares no configuration"):
         validation(simulated, measured)
 
 
@@ -100,7 +100,7 @@ def test_the_command_prints_a_table_and_writes_the_figure(
     assert main(["validate", *folders, "--format", "md", "--output", str(output)]) == 0
     told = capsys.readouterr().out
     assert "| simulated ms | measured ms |" in told
-    assert told.rstrip().splitlines()[-1].startswith("6 of 8 cells")
+    assert told.rstrip().splitlines()[-1].startswith("6 of 8 configurations")
     assert {file.name for file in output.iterdir()} >= {
         "validation.svg",
         "validation.csv",
