@@ -1,6 +1,6 @@
 """Writes synthetic sweeps with known truth in the format that the runner writes.
 
-Nothing here was measured. Every number follows from a `Truth`, so a test can ask whether the
+These sweeps have no measurements. Every number follows from a `Truth`, so a test can check whether the
 analysis finds it.
 """
 
@@ -64,7 +64,7 @@ class Truth:
         place_effect: log-time gained from the first to the last trial of each block.
         clock_noise: standard deviation of the log of the clock that all trials of a block share;
             work takes the same cycles at any clock.
-        layouts: builds of each branch, with which trials take turns; None: as many as trials.
+        layouts: number of builds of each branch, between which trials alternate; None: one per trial.
         twin: whether the baseline runs a second time.
         sequential: whether the sequential program runs.
         sequential_ns: time of the sequential program in ns.
@@ -159,7 +159,7 @@ _MADE: dict[str, tuple[Truth, Sweep]] = {}
 def swept(truth: Truth, change: Callable[[dict[str, Any]], object] | None = None) -> Sweep:
     """The sweep that `truth` gives, written and read once in a run of the tests; to be read only.
 
-    With `change`, which changes each record, it is made anew.
+    With `change`, which changes each record, the sweep is written again.
     """
     if change is None and repr(truth) in _MADE:
         return _MADE[repr(truth)][1]

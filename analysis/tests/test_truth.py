@@ -25,7 +25,7 @@ FALSE = 17.0
 
 @cache
 def tried(name: str, seed: int) -> truth.Result:
-    """One tested sweep of a case, which several tests look at."""
+    """One tested sweep of a case, which several tests share."""
     return truth.tried(truth.CASES[name], seed)
 
 

@@ -2,8 +2,8 @@
 
 It counts how often intervals cover, results are false, and recommendations are wrong.
 
-`cargo xtask truth` prints the table; `test_truth.py` tests the same on fewer sweeps. Nothing here
-was measured: every time follows from a `Case`. A sweep has ten branches and the A/A control, and
+`cargo xtask truth` prints the table; `test_truth.py` tests the same on fewer sweeps. There are
+no measurements: every time follows from a `Case`. A sweep has ten branches and the A/A control, and
 three workloads on four thread counts. As in the runner, a branch has as many builds as trials, and
 the control runs the baseline's builds in another order.
 
@@ -200,21 +200,21 @@ class Case:
     Attributes:
         name: as the command line calls it.
         noise: noise of every trial's log-time; configurations by branches by replicates.
-        layouts: builds of each branch; replicates take turns with them.
+        layouts: number of builds of each branch, between which replicates alternate.
         trials: replicates.
         builds: log-time that a build costs; workloads by branches by builds.
         effect: factor on the time of `TRIED`, by workload, or by workload and threads; 1 where
             absent.
-        waits: factor on the waits of `TRIED`, by workload; other workloads report no waits.
-        claims: claims about `TRIED` on all workloads; those in `UNTRUE` are false.
+        waits: factor on the latencies of `TRIED`, by workload; other workloads report none.
+        claims: false hypotheses about `TRIED` on all workloads.
         crash: branches all of whose trials of one workload crash.
         is_simulated: whether the trials ran on a simulated machine, where builds are seeds.
         fails: whether trials of `TRIED` fail, configurations by replicates; drawn after the times are known.
         failure: the outcome of those trials.
         others: branches beside the baseline, its A/A control and `TRIED`, all equal to the
             baseline.
-        zeros: share of the waits of all names but `TRIED` that are zero, the others being longer
-            for it.
+        zeros: share of the latencies of all branches but `TRIED` that are zero; the others are longer, so that
+            the mean is the same.
         kept: the only configurations that were measured; empty: all.
     """
 
@@ -538,7 +538,7 @@ class Result:
         fails: whether a trial of `TRIED` failed.
         is_tested: whether any row was tested.
         detectable: the ratio that the analysis says it could have found overall.
-        held: the claims of the case that the analysis holds.
+        held: the hypotheses of the case that the analysis holds.
         drifts: share of pooled rows that drift by `compare.DRIFT_ALPHA`; NaN without that test.
     """
 
@@ -677,7 +677,7 @@ LEAST_FOUND = 65
 def detectable_is_found(
     case: Case, equal: list[Result], workers: ProcessPoolExecutor | None = None
 ) -> tuple[float, float]:
-    """The change that the analysis says it finds four times in five, in per cent, and how often it finds it.
+    """The detectable change (with a probability of 80 %), and how often the analysis finds it, in per cent.
 
     `equal` are the results of the case, which has no effect.
     """
@@ -707,7 +707,7 @@ class OfSweeps:
     Attributes:
         one: share of the first sweep's intervals, by workload, that hold the truth.
         together: the same of all sweeps pooled.
-        claims: whether any row of any level or quantity of the pooled sweeps is faster or slower.
+        claims: whether any pooled row, of any level or quantity, is significant.
     """
 
     one: float
@@ -870,7 +870,7 @@ def _table(names: list[str], sweeps: int, workers: ProcessPoolExecutor) -> list[
         "held",
         "said to drift",
     ]
-    print(f"{sweeps} synthetic sweeps a case; numbers in per cent; `–`: nothing to tell of.\n")
+    print(f"{sweeps} synthetic sweeps a case; numbers in per cent; `–`: no value.\n")
     print(f"| case | {' | '.join(columns)} |\n|---|{'---:|' * len(columns)}")
     missed = []
     for name in names:
@@ -912,10 +912,10 @@ def main(arguments: list[str] | None = None) -> int:
                 f"{name} {change:.1f} % in {found:.0f} %" for name, (change, found) in told.items()
             ]
             print(
-                f"\nChange that is said to be found four times in five, and how often it is: {', '.join(rates)}.\n"
+                f"\nDetectable change (probability 80 %), and how often it is found: {', '.join(rates)}.\n"
             )
             missed += [
-                f"{name}: what is said to be found is in {it[1]:.0f} %"
+                f"{name}: a detectable change is found in {it[1]:.0f} %"
                 for name, it in told.items()
                 if it[1] < LEAST_FOUND
             ]
@@ -932,7 +932,7 @@ def main(arguments: list[str] | None = None) -> int:
                 print(f"| {moves} | {one:.0f} | {both:.1f} | {claims:.1f} |", flush=True)
                 missed += days_missed(moves, of_days)
             wrong = list(workers.map(sentences_wrong, range(asked.sweeps // 10 or 1)))
-            print(f"\nSentences that are wrong: {sum(map(len, wrong))} in {len(wrong)} sweeps.")
+            print(f"\nWrong sentences: {sum(map(len, wrong))} in {len(wrong)} sweeps.")
             missed += sorted({told for of_sweep in wrong for told in of_sweep})
             print()
             print(f"| calibration of | {EQUAL} | {OFF} | {OPEN} |\n|---|---:|---:|---:|")

@@ -1,4 +1,4 @@
-"""Letters are large enough to read, whole, and inside their picture; nothing that is cut off looks whole."""
+"""Texts are large enough, complete, and inside their picture; an arrow marks what is cut off."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KEY_HEIGHT = 120
 SLACK = 0.15
 """Share of the estimated length of words by which a narrow letter or two may make it too long."""
 PAGE = 1148
-"""Pixels of a page between its margins; a wider picture is pushed sideways on a desk, or shrinks."""
+"""Width of a page without margins in pixels; a wider picture scrolls sideways or shrinks."""
 
 
 def analysis_of(truth: synthetic.Truth) -> Analysis:

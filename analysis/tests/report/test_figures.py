@@ -44,7 +44,7 @@ def rich(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Figure]:
 
 @dataclass
 class Recording:
-    """An analysis that keeps the names of the frames that it was asked for."""
+    """An analysis that records the names of the frames that a figure uses."""
 
     analysis: Analysis
     asked: set[str] = field(default_factory=set)

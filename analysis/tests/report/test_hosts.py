@@ -1,4 +1,4 @@
-"""The table of hosts: a row for each that was sent, whatever it has measured."""
+"""The table of hosts has a row for each host that was sent."""
 
 from __future__ import annotations
 

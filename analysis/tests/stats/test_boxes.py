@@ -28,7 +28,7 @@ BRANCH = "tried"
 
 
 def prices_of(rng: np.random.Generator, machines: int = MACHINES) -> dict[str, Floats]:
-    """Each from 1000 to 10 000, log-uniform, one in each part of the range."""
+    """Values from 1000 to 10 000, log-uniform, with one value in each part of the range."""
     part = 1.0 / machines
     return {
         key: 1000 * 10 ** ((rng.permutation(machines) + rng.random(machines)) * part)

@@ -116,7 +116,7 @@ def test_without_a_twin_or_enough_pairs_nothing_is_tested() -> None:
 def test_many_false_claims_are_rarely_held() -> None:
     """Eight directional hypotheses per sweep, all false.
 
-    Holm keeps sweeps with any held one to one in twenty.
+    Holm's correction limits sweeps with any held hypothesis to 5 %.
     """
     names = ["master", *(f"b{number}" for number in range(4))]
     alarmed = 0
@@ -168,7 +168,7 @@ def test_ranges_of_threads_are_read_as_the_runner_writes_them() -> None:
         "..=cores": (1, 2),
         "2..=cpus": (2, 4),
     }
-    with pytest.raises(InputError, match="the host's `cpus` is unknown"):
+    with pytest.raises(InputError, match="a hypothesis names the host's `cpus`, which is unknown"):
         thread_range("cpus", {"cpus": None, "cores": None}, "host.json")
 
 

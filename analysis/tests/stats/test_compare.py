@@ -51,7 +51,7 @@ def test_a_pooled_ratio_is_the_geometric_mean_of_cells_of_several_workers_within
 
 
 def test_a_row_of_one_cell_is_judged_as_that_cell_at_every_level() -> None:
-    """The known mistake: on two CPUs a workload is its configuration of two workers, and each had a correction of its own."""
+    """A known mistake: on two CPUs a workload's row is its configuration of two workers, but each had its own correction."""
     effects = {("packed", "tsp"): 0.955, ("packed", "quicksort"): 1.04}
     truth = synthetic.Truth(
         branches=FOUR, effects=effects, threads=[1, 2], cpus=2, trials=7, trial_noise=0.01
@@ -80,7 +80,7 @@ def test_one_lucky_build_of_five_is_no_claim_on_a_workload() -> None:
 
 
 def test_a_trial_that_ran_into_the_limit_counts_at_the_limit(tmp_path: Path) -> None:
-    """Left out, it would make the branch that hangs look quick.
+    """Without it, the branch that hangs would seem fast.
 
     Only its lucky trials would count.
     """
@@ -346,7 +346,7 @@ def test_the_slowest_build_stands_beside_the_ratio_even_where_it_is_an_outlier()
 
 
 def test_a_wait_of_zero_leaves_its_cell_without_a_ratio() -> None:
-    """Half of the baseline's waits are 0 and half 100; all of the branch's are 60: 20 % more, and no 40 % less."""
+    """The baseline's latencies are 0 and 100 in equal numbers, the branch's are 60: 20 % more, and not 40 % less."""
     times = trial_times(synthetic.swept(synthetic.Truth(branches=["master", "packed"], trials=8)))
     of_base = pl.when(pl.col("replicate") % 2 == 0).then(0.0).otherwise(100.0)
     waits = pl.when(pl.col("branch") == "packed").then(60.0).otherwise(of_base)
@@ -361,5 +361,5 @@ def test_cells_have_the_share_of_levels_that_test_nothing() -> None:
         branches=["master", "packed"], workloads={"tsp": 0.1}, threads=[2], trials=7
     )
     rows = compared(truth).filter(branch="packed", level="cell")
-    both = 2  # of wall and of CPU time, which are the same here
+    both = 2  # wall and CPU time, which are equal in this sweep
     assert rows["p_corrected"][0] == pytest.approx(min(both * rows["p_value"][0], 1.0))

@@ -49,7 +49,7 @@ TRIALS = 3
 
 
 def truth(**more: Any) -> synthetic.Truth:  # noqa: ANN401 - any field of `Truth`
-    """The packed build, and one layout of two words, padded and not; master cannot count."""
+    """The packed build, and a counter layout of two words, padded and not; master has no counts."""
     names = ["packed", "split", "split-padded"]
     fields: dict[str, Any] = {
         "branches": ["master", *names],

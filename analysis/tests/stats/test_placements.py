@@ -35,7 +35,10 @@ def analysis(**more: object) -> Analysis:
 def test_only_the_workload_that_pinning_moves_is_found_and_by_how_much() -> None:
     found = moved(analysis().placements)
     assert set(found["workload"]) == {"tsp"}
-    assert set(found["quantity"]) == {WALL, CPU}  # synthetic waits do not depend on the placement
+    assert set(found["quantity"]) == {
+        WALL,
+        CPU,
+    }  # synthetic latencies do not depend on the placement
     assert sorted(set(found["threads"])) == [1, 2]
     assert found["ratio"].to_list() == pytest.approx([PINNED_TAKES] * found.height, rel=0.03)
     assert ((found["ratio_low"] < found["ratio"]) & (found["ratio"] < found["ratio_high"])).all()

@@ -19,7 +19,7 @@ EPOCHS = {
     "transfers": 10,
     "waited_ns": 1_000_000,
 }
-"""Waits of a synthetic trial's cores in crossbeam's epochs; in the second trial twice as long, and so on."""
+"""Waits of a synthetic trial's cores in crossbeam's epochs; trial n waits n times as long."""
 
 
 def test_the_committed_file_names_experiments_machines_and_positive_figures() -> None:

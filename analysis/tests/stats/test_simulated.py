@@ -74,7 +74,7 @@ def test_lines_of_source_that_waited_come_with_the_longest_first() -> None:
     assert rates["at"].to_list() == ["src/a.rs:1:1", "src/c.rs:3:3"]
     assert rates["written_at"].to_list() == ["src/b.rs:2:2", None]
     assert rates["share"].to_list() == pytest.approx([0.75, 0.25])
-    # Seven trials of three iterations of a thousand units; the n-th trial tells n times as much.
+    # Seven trials of three iterations of a thousand units; trial n reports n times as much.
     assert rates["transfers_per_iteration"].to_list() == pytest.approx([30 * 28 / 21, 10 * 28 / 21])
     assert rates["ns_per_unit"].to_list() == pytest.approx([3000 * 28 / 21000, 1000 * 28 / 21000])
 

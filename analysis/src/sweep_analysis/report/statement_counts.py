@@ -51,9 +51,7 @@ def _hung_in(rows: pl.DataFrame) -> str:
     """The number of runs that hung, as text. In: rows of `frames.HANGS`."""
     hung, runs, units = (int(rows[name].sum()) for name in ("hung", "runs", "units"))
     often = (
-        f"hung in {hung} of {count(runs, 'run')}"
-        if hung
-        else f"hung in none of {count(runs, 'run')}"
+        f"hung in {hung} of {count(runs, 'run')}" if hung else f"hung in 0 of {count(runs, 'run')}"
     )
     return f"{often}, in {units / 1e6:.1f} million {rows['unit'].drop_nulls()[0]}"
 

@@ -12,7 +12,7 @@ nothing is trimmed.
 
 The standard error includes both parts; for the rest it follows from the winsorised spread (Yuen 1974,
 doi:10.1093/biomet/61.1.165). A mean over several configurations adds the errors of each unit first,
-because the luck of one build affects all its configurations.
+because a fast build is fast in all its configurations.
 
 Seven values are too few for a good estimate of their own spread. Branches of one program on one host
 are about equally noisy, so each row borrows from the others of its group (Smyth 2004,

@@ -4,8 +4,8 @@ The interval includes the variance between sweeps, by build, hour and day.
 
 Link-order randomised builds do not cover a recompilation, or another day: changes of the same
 branches in two sweeps differ by more than their intervals. The extra variance is estimated from
-all rows of a level that the sweeps share. It has four parts: a day may move all ratios alike (by the
-baseline's luck), those of one branch, those of one workload and thread count, or one ratio. A day is
+all rows of a level that the sweeps share. It has four parts: a day may move all ratios alike (if the
+baseline was fast), those of one branch, those of one workload and thread count, or one ratio. A day is
 one draw for all rows. So with two sweeps the first part has one degree of freedom, for any number of
 branches and workloads. Each part has its own t quantile. The squares of the half-widths, including
 the sweeps' own, are added (the MOVER of Zou and Donner 2008, doi:10.1002/sim.3095). With one degree
