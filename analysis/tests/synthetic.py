@@ -72,7 +72,7 @@ class Truth:
         state: factor on the time of the trial of (branch, workload, threads, replicate).
         work_units: units done by one iteration, from its elapsed time (`None`: always 1000).
         counts: events that one worker of a branch counts in its first counted trial; in the second
-            twice as many, and so on. Threads outside count each event once, likewise. Absent
+            twice as many, and so on. The external threads together count each event once. Absent
             branches are not counted.
         counted_trials: counted trials of each of their configurations.
         modes: clock in GHz by threads, for each frequency mode; work takes the same cycles at any

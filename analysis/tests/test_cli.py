@@ -137,7 +137,7 @@ def test_a_table_without_rows_says_how_to_get_some(ordinary_sweep: Path, capsys:
             "claims",
             "manifest.json: no branch has a pre-registered hypothesis; give branches `claims` in branches",
         ),
-        ("events", "no trial was counted; sweep again with `--instrument`"),
+        ("events", "no trial of an instrumented build; sweep again with `--instrument`"),
         ("line-waits", "it was measured, not simulated; sweep with `--machine NAME`"),
     ):
         assert told in refused(capsys, "table", str(ordinary_sweep), name)

@@ -1,4 +1,4 @@
-"""A sweep is measured or of one simulated machine, and the two are never put together."""
+"""A sweep is either measured or simulated, and comparisons refuse a mix."""
 
 from __future__ import annotations
 

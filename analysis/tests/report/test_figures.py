@@ -1,4 +1,4 @@
-"""Every figure is drawn where it has data; those of the committed kind are tested with the page."""
+"""Every figure with data is drawn; other tests cover the page."""
 
 from __future__ import annotations
 

@@ -85,5 +85,5 @@ def test_without_hosts_the_table_says_so_and_a_missing_sweep_or_a_damaged_record
     with pytest.raises(InputError, match="gone is missing"):
         hosts.table(tmp_path / "hosts", analysis, str)
     (tmp_path / "hosts/1a2b3c/record.json").write_text("{}")
-    with pytest.raises(InputError, match="no record of a host"):
+    with pytest.raises(InputError, match="not a record of a host"):
         hosts.table(tmp_path / "hosts", analysis, str)

@@ -119,7 +119,7 @@ def test_the_page_says_what_differs(report: Path) -> None:
             [
                 "No branch is tested: no baseline was measured beside another branch.",
                 '<h2 id="speedup">Speed-up</h2>',
-                "there is nothing to compare it with",
+                "so there is no comparison",
             ],
         ),
         (

@@ -44,7 +44,7 @@ def boxed(
     control: Truth | None = None,
     baseline: str = "master",
 ) -> pl.DataFrame:
-    """`frames.BOX` of a synthetic sweep: `noise` is that of a trial's log-time, by its seed."""
+    """`frames.BOX` of a synthetic sweep: `noise` is the standard deviation of a trial's log-time."""
     rng = np.random.default_rng(seed)
     prices = prices_of(rng)
     logs = {

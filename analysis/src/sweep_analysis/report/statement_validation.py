@@ -70,7 +70,7 @@ def _published(asked: Statement) -> str:
         if states
         else "No figure is known to be bimodal"
     )
-    few = f"; for {untold} figures the seeds are too few to find two modes" if untold else ""
+    few = f"; {untold} have too few seeds to show two modes" if untold else ""
     sentence = (
         f"**Validation {'passed' if passes else 'failed'}**: {met} of {of} figures, simulated, are within a factor of "
         f"{told.threshold.factor:g} of what was published (the threshold is {told.threshold.share:.0%}), {right} of {pairs} pairs "

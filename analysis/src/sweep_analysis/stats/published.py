@@ -249,7 +249,7 @@ def _ordered(pairs: Iterable[tuple[dict[str, Any], dict[str, Any]]]) -> tuple[in
 
 
 def _latest_first(sweeps: list[Analysis], not_scored: str) -> list[Analysis]:
-    """Sweeps in the order of the search for a figure: the latest first, but the oldest for what is not scored."""
+    """Sweeps in the order of the search for a figure: the latest first, or the oldest first for figures that are not scored."""
     return sweeps if not_scored else sweeps[::-1]
 
 
