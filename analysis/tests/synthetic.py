@@ -285,7 +285,7 @@ def _simulated(truth: Truth, place: dict[str, Any], times: list[int]) -> dict[st
 def records(truth: Truth) -> list[dict[str, Any]]:
     """All lines of `trials.jsonl`, in the order of measurement.
 
-    Replicate, then configuration set, then random branch.
+    The order: by replicate, then by configuration set, then the branches at random.
     """
     rng = np.random.default_rng(truth.seed)
     baseline = truth.branches[0]

@@ -23,7 +23,7 @@ def stated(kind: str, sweeps: list[Analysis], *words: str) -> Made:
 
 @pytest.fixture(scope="module")
 def two() -> list[Analysis]:
-    """Two sweeps of other programs: one with a gain and a loss, one where nothing changes."""
+    """Two sweeps of different programs: one has a gain and a loss, the other has no change."""
     truths = [
         {
             "workloads": {"even": 0.1, "loses": 0.1, "gains": 0.1},

@@ -229,8 +229,8 @@ def test_a_missing_trial_costs_one_pair() -> None:
     assert dict(cells.select("threads", "pairs").rows()) == {1: 5, 2: 5, 4: 4, 8: 5}
 
 
-def test_times_that_never_vary_are_not_judged() -> None:
-    """A clock so coarse that all trials read the same says nothing of the noise, so there is no interval either."""
+def test_times_without_noise_are_not_tested() -> None:
+    """If a coarse clock gives all trials the same time, their noise is unknown, and there is no interval."""
     truth = synthetic.Truth(
         branches=FOUR,
         effects={("packed", "tsp"): 1.1},

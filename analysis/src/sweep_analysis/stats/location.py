@@ -39,9 +39,9 @@ SHARED = 0.2
 """Correlation of two branches' estimated variances, which both include the baseline's noise (0.12 to 0.25 by
 simulation, for 4 to 20 units)."""
 LONE_ALPHA = 0.1
-"""P-value of the F-test below which a row is noisier than its neighbours, and borrows nothing from them."""
+"""P-value of the F-test below which a row is noisier than its neighbours: their variance is then not used for it."""
 FEWEST_NEIGHBOURS = 3
-"""With fewer neighbours, a row with a larger spread than theirs borrows no degrees of freedom."""
+"""With fewer neighbours, a row with a larger spread than theirs gets no degrees of freedom from them."""
 LEAST_VARIANCE = 1e-18
 """A smaller variance comes from a clock that is too coarse to show any; a log-ratio of 1e-9 is negligible."""
 
