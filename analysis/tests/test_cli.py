@@ -55,7 +55,7 @@ def full_sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_table_of_comparisons_has_verdicts_and_takes_another_baseline(
+def test_the_table_of_comparisons_has_results_and_takes_another_baseline(
     ordinary_sweep: Path, capsys: Captured
 ) -> None:
     table = ("table", str(ordinary_sweep), "comparisons", "--where", "level=workload")
@@ -206,7 +206,7 @@ def test_a_sweep_whose_every_trial_failed_says_so_in_its_ledger_and_has_no_rows_
         assert main(["table", str(folder), name]) == 0
 
 
-def test_bad_input_and_an_output_that_cannot_be_written_are_told_in_one_line(
+def test_bad_input_and_an_unwritable_output_are_reported_in_one_line(
     ordinary_sweep: Path, tmp_path: Path, capsys: Captured
 ) -> None:
     refused(capsys, "report", str(tmp_path / "absent"), "--output", str(tmp_path / "report"))

@@ -121,7 +121,7 @@ def test_a_claim_about_each_workload_is_not_held_by_a_mean(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["quiet", "builds-of-two-modes", "autocorrelated"])
-def test_ratios_of_builds_of_unequal_luck_are_rarely_said_to_drift(name: str) -> None:
+def test_ratios_of_unequal_builds_are_rarely_said_to_drift(name: str) -> None:
     assert rates(name)["said to drift"] < 3
 
 
@@ -156,7 +156,7 @@ def test_what_is_said_to_be_found_is_found() -> None:
         ("one workload +15 %, quiet", EQUAL),
     ],
 )
-def test_calibration_rarely_says_the_opposite(name: str, wrong: str) -> None:
+def test_calibration_rarely_gives_the_opposite_sign(name: str, wrong: str) -> None:
     answers = [truth.calibrated(truth.CALIBRATIONS[name], seed) for seed in range(SWEEPS)]
     assert 100 * answers.count(wrong) / SWEEPS < FALSE
 

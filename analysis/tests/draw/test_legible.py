@@ -209,7 +209,7 @@ def test_flat_lines_of_speed_up_are_named_and_not_drawn() -> None:
     assert "paced · small." in found.about  # type: ignore[attr-defined]
 
 
-def test_a_program_far_slower_than_the_sequential_one_fills_its_axis() -> None:
+def test_a_program_much_slower_than_the_sequential_one_fills_its_axis() -> None:
     slow = {(branch, "tsp"): 500.0 for branch in ("master", "packed")}
     found = speedup_of(workloads={"tsp": 0.1}, effects=slow)
     (panel,) = found.panels().values()  # type: ignore[attr-defined]

@@ -103,7 +103,7 @@ def test_blank_lines_and_quotes_change_no_run(tmp_path: Path, content: bytes) ->
     assert sweep.trials.collect()["workload"].to_list() == ["TSP"]
 
 
-def test_names_and_times_may_look_different_in_every_file_and_late_in_one(tmp_path: Path) -> None:
+def test_names_and_times_may_differ_in_form_in_every_file_and_late_in_one(tmp_path: Path) -> None:
     write(tmp_path, "master", 1, "name,time_ns\n" + "7,1\n" * 200 + "7,2.6\nTSP,3\n")
     write(tmp_path, "split", 1, "name,time_ns\n7,4\n")
     found = read_study(tmp_path).iterations.collect()["elapsed_ns"].to_list()
@@ -120,7 +120,7 @@ def test_names_and_times_may_look_different_in_every_file_and_late_in_one(tmp_pa
         "speedup-a\x1b[2J-1-threads.csv",
     ],
 )
-def test_a_file_whose_name_tells_no_branch_or_threads_is_not_left_out(
+def test_a_file_whose_name_has_no_branch_or_threads_is_not_left_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     (tmp_path / name).write_text("name,time_ns\nTSP,1\n")

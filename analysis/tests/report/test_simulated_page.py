@@ -109,7 +109,7 @@ def test_sentences_speak_of_seeds(analysis: Analysis) -> None:
     assert "build" not in said
 
 
-def test_the_verdict_begins_with_what_it_is_of(
+def test_the_results_of_decisions_begin_with_their_label(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["show", str(folder), "--judgement"]) == 0

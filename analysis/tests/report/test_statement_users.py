@@ -76,7 +76,7 @@ def test_a_picture_of_branches_that_a_sweep_lacks_is_refused(two: list[Analysis]
         stated("forest", two, "master", "champion", "workloads")
 
 
-def test_a_cost_is_told_in_a_unit_that_can_be_read_and_a_guess_is_refused(
+def test_a_cost_is_given_in_a_readable_unit_and_a_guess_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(statement_users, "HOSTS", tmp_path)

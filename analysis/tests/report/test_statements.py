@@ -162,7 +162,7 @@ def test_sweeps_of_other_programs_threads_or_machines_are_not_pooled(
     assert named in str(refused.value)
 
 
-def test_a_command_that_names_what_is_gone_says_at_which_commit_it_ran(tmp_path: Path) -> None:
+def test_a_command_with_names_that_are_gone_says_at_which_commit_it_ran(tmp_path: Path) -> None:
     def command(name: str, **more: object) -> str:
         return stated("evidence", [analysed(tmp_path / name, **more)])
 
@@ -496,7 +496,7 @@ def test_configurations_of_a_program_are_no_programs_and_an_ambiguous_name_is_re
     assert "`install, pool=busy`" in busy
 
 
-def test_of_two_sweeps_the_median_and_the_losses_of_each_are_told(tmp_path: Path) -> None:
+def test_of_two_sweeps_the_median_and_the_losses_of_each_are_given(tmp_path: Path) -> None:
     both = [
         analysed(
             tmp_path / str(seed),
@@ -666,7 +666,7 @@ def test_hangs_are_counted_with_runs_and_finished_work(tmp_path: Path) -> None:
     assert told["master"]["fenced_by"] == NO_THREAD
 
 
-def test_the_table_of_hangs_leaves_no_run_out_in_silence(tmp_path: Path) -> None:
+def test_the_table_of_hangs_states_every_run_that_it_leaves_out(tmp_path: Path) -> None:
     analysis = hung_sweep(tmp_path / "2026-01-01T000000Z-synthetic")
     assert (
         stated("hangs", [analysis], "packed", "brief")

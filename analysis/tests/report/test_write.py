@@ -186,7 +186,7 @@ def test_cautions_follow_the_host_and_what_was_compared() -> None:
     assert "2022 study" not in " ".join(cautions(analyse(own)))
 
 
-def test_what_the_scheduler_does_alike_in_all_branches_is_not_owed_to_counters() -> None:
+def test_what_the_scheduler_does_alike_in_all_branches_is_no_effect_of_counters() -> None:
     features = {"packed": [], "split-counters": ["split"], "split-counters-no-jec": ["no-jec"]}
     effects = {(name, "tsp"): 0.77 if "jec" in name else 0.7 for name in features}
     branches = ["master", *features]
@@ -206,7 +206,7 @@ def test_what_the_scheduler_does_alike_in_all_branches_is_not_owed_to_counters()
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
-def test_every_study_branch_has_a_look_of_its_own_everywhere(theme: Theme) -> None:
+def test_every_study_branch_has_its_own_color_and_shape_everywhere(theme: Theme) -> None:
     together = styles(synthetic.STUDY_BRANCHES, "master", theme)
     assert len({(style.colour, style.dashed) for style in together.values()}) == len(
         synthetic.STUDY_BRANCHES

@@ -109,7 +109,7 @@ def test_a_clock_that_counts_in_large_steps_is_told_of(step_ns: int, *, is_told:
     assert bool(told) == is_told
 
 
-def test_a_clock_is_coarse_in_the_cells_that_show_it_and_in_no_others() -> None:
+def test_a_clock_is_coarse_in_the_configurations_that_show_it_and_in_no_others() -> None:
     def coarse(trial: dict[str, Any]) -> None:
         for iteration in trial["iterations"] if trial["threads"] == 2 else []:
             iteration["elapsed_ns"] = iteration["elapsed_ns"] // 10_000_000 * 10_000_000

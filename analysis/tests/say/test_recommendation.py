@@ -45,7 +45,7 @@ def test_a_gain_is_no_advice_while_a_loss_elsewhere_is_not_excluded() -> None:
     assert "are not ruled out (on quicksort · small)" in found.answer
 
 
-def test_a_branch_that_hangs_on_a_workload_is_not_advised_however_fast_it_is() -> None:
+def test_a_branch_that_hangs_on_a_workload_is_not_recommended_however_fast_it_is() -> None:
     def hangs(branch: str, workload: str, *_: int) -> str | None:
         return "timeout" if (branch, workload) == ("good", "tsp") else None
 
@@ -64,14 +64,14 @@ def test_what_fails_on_the_baseline_as_well_is_no_loss() -> None:
     assert found.merge == "good"
 
 
-def test_a_branch_without_trials_in_some_cells_is_not_advised() -> None:
+def test_a_branch_without_trials_in_some_configurations_is_not_recommended() -> None:
     def gone(branch: str, workload: str, threads: int, _: int) -> str | None:
         return "build-failed" if (branch, workload, threads) == ("good", "tsp", 2) else None
 
     assert recommended({("good", "quicksort"): 0.8, ("good", "tsp"): 0.8}, fails=gone).merge is None
 
 
-def test_a_workload_that_only_the_baseline_or_its_twin_lacks_forbids_advice() -> None:
+def test_a_workload_that_only_the_baseline_or_its_control_lacks_prevents_a_recommendation() -> None:
     for lacking in ("master", "master-again", "other"):
 
         def crashes(branch: str, workload: str, *_: int, lacking: str = lacking) -> str | None:
@@ -83,7 +83,7 @@ def test_a_workload_that_only_the_baseline_or_its_twin_lacks_forbids_advice() ->
             assert "losses of any size are not ruled out (" in found.answer
 
 
-def test_a_gain_with_a_loss_elsewhere_is_told_with_its_price() -> None:
+def test_a_gain_with_a_loss_elsewhere_is_stated_with_the_loss() -> None:
     found = recommended({("good", "quicksort"): 0.8, ("good", "tsp"): 1.25})
     assert found.merge is None
     assert found.answer == (
@@ -152,7 +152,7 @@ def test_a_gain_of_a_branch_outside_the_fork_needs_no_other_comparison() -> None
     assert found.merge == "theirs"
 
 
-def test_without_a_twin_there_is_no_advice() -> None:
+def test_without_an_aa_control_there_is_no_recommendation() -> None:
     found = recommended({("good", "tsp"): 0.5}, twin=False)
     assert found.merge is None
     assert found.answer.startswith(

@@ -47,7 +47,7 @@ def test_each_benchmark_has_its_interval_and_an_inconclusive_one_what_would_be_f
     assert found["same"][-1].startswith("inconclusive; detectable: ")
 
 
-def test_benchmarks_keep_their_order_and_few_turns_are_not_tested() -> None:
+def test_benchmarks_keep_their_order_and_few_orders_are_not_tested() -> None:
     found = rows(runs({"z": 1.0, "a": 0.5}, turns=3))
     assert list(found) == ["z", "a"]
     assert found["a"][3:] == ["unknown", "unknown", "not tested: 3 rounds are fewer than 4"]

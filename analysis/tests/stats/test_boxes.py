@@ -143,7 +143,7 @@ def test_a_sign_on_four_fifths_of_the_box_is_not_claimed_however_large_its_media
     assert [verdict(truth, seed) for seed in range(10)] == [UNDECIDED] * 10
 
 
-def test_a_sign_everywhere_that_is_smaller_than_the_prices_are_known_is_not_claimed() -> None:
+def test_a_sign_everywhere_that_is_smaller_than_the_error_of_the_costs_is_not_claimed() -> None:
     found = boxed(same(-0.05), 1, noise=0.001)
     assert found["faster"].item() == MACHINES
     assert found["verdict"].item() == UNDECIDED
@@ -167,7 +167,7 @@ def test_machines_that_failed_count_against_the_sign() -> None:
     assert some["verdict"].item() == UNDECIDED
 
 
-def test_the_price_that_turns_a_sign_is_named_with_its_value_and_its_side() -> None:
+def test_the_cost_with_which_a_sign_flips_is_named_with_its_value_and_its_side() -> None:
     for factor, side in ((1, "above"), (-1, "below")):
         found = [boxed(turning(factor), seed).row(0, named=True) for seed in range(10)]
         assert {row["price"] for row in found} == {"wake-ns"}
@@ -180,12 +180,12 @@ def test_the_price_that_turns_a_sign_is_named_with_its_value_and_its_side() -> N
 @pytest.mark.parametrize(
     ("value", "told"), [(420.0, "420 ns"), (4300.0, "4.3 µs"), (123_456.0, "120 µs"), (2e6, "2 ms")]
 )
-def test_a_value_is_told_in_its_unit_with_two_digits(value: float, told: str) -> None:
+def test_a_value_is_given_in_its_unit_with_two_digits(value: float, told: str) -> None:
     row = boxed(turning(1), 1).with_columns(flips_at=pl.lit(value))
     assert box_table(row)["result"].item().endswith(f" {told}")
 
 
-def test_no_value_is_told_that_does_not_tell_the_signs_apart() -> None:
+def test_no_value_is_given_that_does_not_separate_the_signs() -> None:
     def truth(prices: dict[str, Floats]) -> Floats:
         order = np.argsort(np.argsort(prices["wake-ns"]))
         return np.where(np.isin(order, [12, 25, 40]), -0.5, np.log(prices["wake-ns"] / 500))
@@ -195,7 +195,7 @@ def test_no_value_is_told_that_does_not_tell_the_signs_apart() -> None:
     assert box_table(row)["result"].item() == UNDECIDED
 
 
-def test_chance_names_no_price() -> None:
+def test_chance_names_no_cost_parameter() -> None:
     named = [boxed(same(0), seed)["price"].item() for seed in range(40)]
     assert named == [None] * 40
 

@@ -19,12 +19,12 @@ def builds_of(*cells: list[float]) -> list[list[float]]:
     return [row[0].tolist() for row in of_builds(Units(table, ["a"], values, np.ones((2, 1))))]
 
 
-def test_a_build_is_what_two_cells_agree_on() -> None:
+def test_a_slow_build_is_slow_in_two_configurations() -> None:
     slow, slower = [0.0, 0.0, 0.1], [0.0, 0.0, 0.3]
     assert builds_of(slow, slower) == [slow, slow]
 
 
-def test_what_two_cells_do_not_agree_on_is_no_build() -> None:
+def test_a_slow_configuration_alone_is_no_slow_build() -> None:
     assert builds_of([0.0, 0.0, 0.1], [0.0, 0.0, -0.3]) == [[0.0] * 3] * 2
 
 

@@ -47,7 +47,7 @@ def test_the_committed_file_names_experiments_machines_and_positive_figures() ->
         assert all(figure.published > 0 for figure in series.figures)
 
 
-def test_a_figure_that_no_sweep_has_is_told_with_the_command_that_makes_it() -> None:
+def test_a_figure_that_no_sweep_has_is_given_with_the_command_that_makes_it() -> None:
     with pytest.raises(
         InputError,
         match="cargo runner sweep --experiment published-threadteam --machine zen2-64",
@@ -94,7 +94,7 @@ def test_a_score_counts_what_is_near_and_which_pairs_have_the_published_order() 
     assert score.contrasts == (1, 2)
 
 
-def test_a_score_leaves_out_what_is_bimodal_or_not_scored_and_pairs_of_one_cell() -> None:
+def test_a_score_leaves_out_what_is_bimodal_or_not_scored_and_pairs_of_one_configuration() -> None:
     plain = rows(("a", "µs", [1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 2.0, 9.0]))
     bimodal = plain.with_columns(
         ratio=pl.when(pl.col("told") == "figure 3").then(None).otherwise("ratio")
@@ -260,7 +260,7 @@ def test_a_break_even_is_the_least_work_that_takes_longer_alone() -> None:
         )
 
 
-def test_a_figure_whose_cell_has_two_states_is_neither_met_nor_missed() -> None:
+def test_a_figure_of_a_bimodal_configuration_is_neither_met_nor_missed() -> None:
     analysis = swept({"quicksort": 0.1})
     told = [series("wall", 1e6)]
     row = published.beside(

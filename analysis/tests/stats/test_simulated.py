@@ -56,7 +56,7 @@ def test_shares_of_time_are_those_of_the_records_and_add_up_to_one() -> None:
     assert totals.to_list() == pytest.approx([1.0] * 6)
 
 
-def test_time_of_all_cores_is_told_per_unit_of_work() -> None:
+def test_time_of_all_cores_is_given_per_unit_of_work() -> None:
     sweep = simulated()
     total = spent_shares(sweep).filter(branch="packed", threads=8)["ns_per_unit"].sum()
     mean = (
@@ -95,7 +95,7 @@ def test_the_largest_thread_count_is_that_of_each_workload() -> None:
     assert set(largest_threads(line_wait_rates(simulated()))["threads"]) == {8}
 
 
-def test_a_measured_sweep_tells_nothing_of_it() -> None:
+def test_a_measured_sweep_has_no_such_sentence() -> None:
     sweep = simulated(machine=None)
     assert spent_shares(sweep).is_empty()
     assert line_wait_rates(sweep).is_empty()
@@ -141,7 +141,7 @@ def priced(factors: dict[str, float]) -> pl.LazyFrame:
     )
 
 
-def test_a_conclusion_that_one_price_turns_is_told_with_that_price() -> None:
+def test_a_sign_that_flips_with_one_cost_is_given_with_that_cost() -> None:
     rows = priced({"as-written": 0.8, "fence-ns*2": 0.7, "wake-ns*0.5": 1.2, "hit-ns*2": 0.95})
     found = sensitivity(rows, "packed")
     time = found.row(by_predicate=pl.col("quantity") == "time", named=True)
@@ -161,7 +161,7 @@ def test_a_conclusion_that_one_price_turns_is_told_with_that_price() -> None:
     assert sensitivity(rows.with_columns(parameters=pl.lit("cities=9")), "packed").is_empty()
 
 
-def test_a_cell_that_a_price_brings_into_another_state_is_not_judged() -> None:
+def test_a_configuration_that_a_cost_brings_into_another_mode_is_not_tested() -> None:
     turned = sensitivity(
         priced({"as-written": 0.8, "wake-ns*0.5": 0.8, "wake-ns*2": 1.8, "hit-ns*2": 0.8}), "packed"
     )

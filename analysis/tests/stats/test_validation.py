@@ -75,13 +75,13 @@ def test_a_prediction_made_afterwards_is_none() -> None:
     assert any("no prediction" in line for line in validation_sentences(found, simulated, measured))
 
 
-def test_cells_of_one_sweep_alone_are_counted_and_left_out() -> None:
+def test_configurations_of_one_sweep_alone_are_counted_and_left_out() -> None:
     simulated, measured = pair(threads=(1, 2, 4))
     found = validation(simulated, measured)
     assert (found.cells.height, found.unmatched) == (8, 4)
 
 
-def test_sweeps_in_the_wrong_order_or_without_a_common_cell_are_refused() -> None:
+def test_sweeps_in_the_wrong_order_or_without_a_common_configuration_are_refused() -> None:
     simulated, measured = pair(threads=(8,))
     with pytest.raises(InputError, match="it was measured"):
         validation(measured, simulated)
@@ -129,7 +129,7 @@ def with_effects(effects: dict[tuple[str, str], float], machine: str | None) -> 
     return analyse(synthetic.swept(truth))
 
 
-def test_a_simulation_that_has_a_branch_on_the_wrong_side_is_not_believed_however_near_its_times(
+def test_a_simulation_with_a_branch_on_the_wrong_side_fails_however_near_its_times(
     tmp_path: Path,
 ) -> None:
     measured = with_effects({("split-counters", "tsp"): 0.9}, None)
