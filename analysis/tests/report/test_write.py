@@ -193,7 +193,7 @@ def test_what_the_scheduler_does_alike_in_all_branches_is_no_effect_of_counters(
     truth = small(branches=branches, effects=effects, trials=9, features=features)
     analysis = analyse(synthetic.swept(truth))
     assert "By configuration: packed takes 3" in headline(analysis.decisions)
-    # All three are faster: there are no others.
+    # All three configurations are faster, so none is inconclusive.
     assert " are inconclusive." not in headline(analysis.decisions)
     (sentence,) = counter_sentences(analysis)
     slower = r"split-counters-no-jec \+(8|9|10|11|12)\.\d\s% (CPU )?time \([^)]*\)"

@@ -1,4 +1,4 @@
-"""The parts of a row's estimate: its builds, and the variance that it borrows from neighbours."""
+"""The parts of a row's estimate: its builds, and the variance of its neighbours."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ doi:10.1093/biomet/61.1.165). A mean over several configurations adds the errors
 because a fast build is fast in all its configurations.
 
 Seven values are too few for a good estimate of their own spread. Branches of one program on one host
-are about equally noisy, so each row borrows from the others of its group (Smyth 2004,
-doi:10.2202/1544-6115.1027). The less the spreads of the sweep agree, the less a row borrows.
+are about equally noisy, so each row's variance is estimated together with those of the others of
+its group (Smyth 2004, doi:10.2202/1544-6115.1027). The less the spreads of the sweep agree, the less weight the others have.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SHARED = 0.2
 """Correlation of two branches' estimated variances, which both include the baseline's noise (0.12 to 0.25 by
 simulation, for 4 to 20 units)."""
 LONE_ALPHA = 0.1
-"""P-value of the F-test below which a row is noisier than its neighbours: their variance is then not used for it."""
+"""P-value of the F-test below which a row is noisier than its neighbours, whose variance is then not used."""
 FEWEST_NEIGHBOURS = 3
 """With fewer neighbours, a row with a larger spread than theirs gets no degrees of freedom from them."""
 LEAST_VARIANCE = 1e-18
@@ -145,7 +145,7 @@ def own_spread(found: Location) -> Spread:
 
 
 def shared_spread(found: Location, *, exact: bool = False) -> Spread:
-    """Standard errors of a table of groups by branches; the branches of a group borrow from each other.
+    """Standard errors of a table of groups by branches; the branches of a group share information on variance.
 
     A row's prior is the geometric mean of the variances of the others of its group. Its weight
     follows from their number, and from the agreement of variances within groups over the whole
